@@ -1,0 +1,76 @@
+# make demo    set everything up and run the main job (no Java, no root)
+# make test    set everything up and run the tests
+# make help    lists the rest
+
+PYTHON ?= python3
+VENV ?= .venv
+PYTEST_ARGS ?=
+JOBS ?= 2
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
+UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 \
+	--no-emit-index-url --no-header $(LOCK_ARGS)
+PYTEST := $(BIN)/python -m pytest --numprocesses $(JOBS)
+
+# Stamps stand in the environment, so that they vanish with it and a warm call installs nothing.
+CORE := $(VENV)/.smalti-core
+DEV := $(VENV)/.smalti-dev
+INSTALLED := $(VENV)/.smalti-installed
+
+.PHONY: help demo test test-full lint lock bench clean
+
+help: ## list what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+
+demo: $(INSTALLED) ## set everything up and run the main job; no Java, no root
+	@$(BIN)/python examples/demo.py
+
+test: $(INSTALLED) $(DEV) ## set everything up and run the tests (Spark tests need a JRE 17 or newer)
+	@$(BIN)/python .ci/jre.py
+	$(PYTEST) $(PYTEST_ARGS)
+
+test-full: $(INSTALLED) $(DEV) ## the tests with the slow ones: soaks, large data, many more random tables
+	@$(BIN)/python .ci/jre.py
+	$(PYTEST) -m "" --hypothesis-profile full $(PYTEST_ARGS)
+
+# mypy sees the packages as they are shipped: it does not follow the mapping of an editable install.
+lint: $(INSTALLED) $(DEV) ## ruff, and mypy strict on what is shipped
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	@rm -rf build
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --target build/typecheck \
+		--no-deps --no-build-isolation --reinstall --no-cache .
+	$(BIN)/python -m mypy
+
+lock: $(DEV) ## compile the locks anew (LOCK_ARGS=--upgrade takes newer versions)
+	$(UV_COMPILE) pyproject.toml requirements/build.in -o requirements/core.txt
+	$(UV_COMPILE) --constraint requirements/core.txt pyproject.toml --extra spark \
+		requirements/build.in requirements/dev.in -o requirements/dev.txt
+
+bench: $(INSTALLED) $(DEV) ## measure speed and memory
+	$(BIN)/python benchmarks/run.py
+
+clean: ## remove builds, caches and the demo's output; keep the environment
+	rm -rf build dist src/*.egg-info *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .coverage .coverage.* coverage.xml demo-output spark-warehouse
+	find . -name '.venv*' -prune -o -name __pycache__ -type d -exec rm -rf {} +
+
+$(CORE): requirements/core.txt
+	@bash .ci/venv "$(PYTHON)" "$(VENV)"
+	@$(PIP) install --require-hashes --only-binary :all: --requirement $<
+	@touch $@
+
+$(DEV): requirements/dev.txt $(CORE)
+	@echo "installing what the tests need (Spark: 450 MB)"
+	@$(PIP) install --require-hashes --no-build-isolation --requirement $<
+	@touch $@
+
+$(INSTALLED): pyproject.toml $(CORE)
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@

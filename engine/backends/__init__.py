@@ -1,0 +1,1 @@
+"""Where a plan runs; the algorithm is elsewhere, once."""

@@ -1,0 +1,303 @@
+"""What is said about an output: a certificate for everybody, a report for its owners.
+
+INVARIANT: the certificate holds nothing that was computed from the data beyond what the output itself
+shows. Whatever else was measured (numbers of respondents, achieved k and l, loss, digests of inputs)
+goes into the `OwnerReport`, and nowhere else.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import version as installed_version
+from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
+
+from smalti.engine.plan import OneRowEach, Respondent, RespondentColumn
+from smalti.errors import RegistryError
+from smalti.transforms.base import Guarantee
+from smalti.vocab import terms
+from smalti.vocab.terms import IRI
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+
+UNSIGNED: Final = "none - this certificate is unsigned"
+SPDX: Final = "http://spdx.org/rdf/terms#"
+
+_CONTEXT: Final[Json] = {
+    "dcat": terms.DCAT,
+    "dct": terms.DCT,
+    "dpv": terms.DPV,
+    "odrl": terms.ODRL,
+    "prov": terms.PROV,
+    "s": terms.SMALTI,
+    "spdx": SPDX,
+    "xsd": terms.XSD,
+    "isVersionOf": {"@id": "dcat:isVersionOf", "@type": "@id"},
+    "issued": {"@id": "dct:issued", "@type": "xsd:dateTime"},
+    "guarantee": "s:guarantee",
+    "model": "s:model",
+    "k": "s:promisedK",
+    "l": "s:promisedL",
+    "quasiIdentifiers": {"@id": "s:quasiIdentifierName", "@container": "@set"},
+    "sensitive": {"@id": "s:sensitiveName", "@container": "@set"},
+    "statement": "dct:description",
+    "respondents": "s:respondents",
+    "doesNotProtectAgainst": {"@id": "s:doesNotProtectAgainst", "@container": "@set"},
+    "wasDerivedFrom": {"@id": "prov:wasDerivedFrom", "@type": "@id", "@container": "@set"},
+    "wasGeneratedBy": "prov:wasGeneratedBy",
+    "policy": "prov:used",
+    "rule": {"@id": "s:rule", "@type": "@id"},
+    "plan": "prov:hadPlan",
+    "qualifiedAssociation": "prov:qualifiedAssociation",
+    "agent": "prov:agent",
+    "softwareVersion": "s:softwareVersion",
+    "name": "dct:title",
+    "distribution": {"@id": "dcat:distribution", "@container": "@set"},
+    "mediaType": "dcat:mediaType",
+    "byteSize": {"@id": "dcat:byteSize", "@type": "xsd:nonNegativeInteger"},
+    "checksum": "spdx:checksum",
+    "algorithm": {"@id": "spdx:algorithm", "@type": "@id"},
+    "checksumValue": {"@id": "spdx:checksumValue", "@type": "xsd:hexBinary"},
+    "signature": "s:signature",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedFile:
+    """A file of an output, as it was checked."""
+
+    name: str
+    """Relative to the output's folder, with `/` between parts."""
+    digest: str
+    """`sha256:` and hexadecimal digits, of its bytes."""
+    size: int
+    """Bytes."""
+    media_type: str
+    """For example `text/csv`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """The public record of one version of an output.
+
+    It states what was promised and by which policy and plan; it attests no measurement, and it is not
+    signed. Its claims hold within the registry that recorded it.
+    """
+
+    version: IRI
+    """Of this version; see `registry.version_iri`."""
+    output: IRI
+    issued: datetime
+    """With a time zone."""
+    guarantee: Guarantee
+    quasi_identifiers: tuple[str, ...]
+    """The generalised columns, by name."""
+    sensitive: tuple[str, ...]
+    """The columns kept under the guarantee, by name."""
+    respondent: Respondent
+    inputs: tuple[IRI, ...]
+    policy_uid: IRI
+    policy_digest: str
+    rule_uid: IRI
+    plan_digest: str
+    files: tuple[PublishedFile, ...]
+
+    def to_json(self) -> str:
+        """The certificate as JSON-LD with its context inside; valid under `certificate.schema.json`."""
+        return json.dumps(self._document(), indent=2, ensure_ascii=False) + "\n"
+
+    def _document(self) -> Json:
+        return {
+            "@context": _CONTEXT,
+            "@id": self.version,
+            "@type": ["prov:Entity", "dcat:Dataset", "odrl:Asset", "dpv:ContextuallyAnonymisedData"],
+            "isVersionOf": self.output,
+            "issued": self.issued.astimezone(UTC).isoformat(timespec="seconds"),
+            "guarantee": self._guarantee(),
+            "respondents": describe_respondents(self.respondent),
+            "doesNotProtectAgainst": limits(self.guarantee, self.sensitive),
+            "wasDerivedFrom": self.inputs,
+            "wasGeneratedBy": self._activity(),
+            "distribution": [_distribution(file) for file in self.files],
+            "signature": UNSIGNED,
+        }
+
+    def _guarantee(self) -> Json:
+        promised: dict[str, Json] = {"model": self.guarantee.model, "k": self.guarantee.k}
+        if self.guarantee.l is not None:
+            promised["l"] = self.guarantee.l
+        return promised | {
+            "quasiIdentifiers": self.quasi_identifiers,
+            "sensitive": self.sensitive,
+            "statement": describe_guarantee(self.guarantee, self.sensitive),
+        }
+
+    def _activity(self) -> Json:
+        return {
+            "@type": ["prov:Activity", "dpv:Anonymise"],
+            "policy": {
+                "@id": self.policy_uid,
+                "rule": self.rule_uid,
+                "checksum": _checksum(self.policy_digest),
+            },
+            "qualifiedAssociation": {
+                "@type": "prov:Association",
+                "agent": {
+                    "@type": "prov:SoftwareAgent",
+                    "name": "smalti",
+                    "softwareVersion": installed_version("smalti"),
+                },
+                "plan": {"@type": "prov:Plan", "checksum": _checksum(self.plan_digest)},
+            },
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class InputDigest:
+    """A file that was read, recognisable under the registry's secret only."""
+
+    name: str
+    """As the owner bound it; a name, not a path."""
+    hmac: str
+    """See `secret.hmac_digest`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diversity:
+    """The least l that any class has in one sensitive column."""
+
+    column: str
+    l: int  # noqa: E741 (the literature's name)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnLoss:
+    """The global certainty penalty of one column: 0 as it was, 1 nothing left."""
+
+    column: str
+    loss: float
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How long a phase of the run took."""
+
+    phase: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnerReport:
+    """What was measured, for the owners of the inputs only: figures here can help to single people out."""
+
+    engine: str
+    """`local` or `spark`."""
+    inputs: tuple[InputDigest, ...]
+    rows_in: int
+    rows_out: int
+    respondents: int
+    classes: int
+    """Number of equivalence classes."""
+    k: int
+    """Least number of respondents in a class, as verified."""
+    diversity: tuple[Diversity, ...]
+    """One for each sensitive column, as verified."""
+    losses: tuple[ColumnLoss, ...]
+    """One for each quasi-identifier."""
+    loss: float
+    """Global certainty penalty of the output."""
+    timings: tuple[Timing, ...]
+
+    def to_json(self) -> str:
+        return _report_adapter().dump_json(self, indent=2).decode()
+
+    @classmethod
+    def from_json(cls, text: str) -> "OwnerReport":
+        """The inverse of `to_json`.
+
+        Raises:
+            RegistryError: the text is not a report.
+        """
+        from pydantic import ValidationError  # noqa: PLC0415 (only for what waits as JSON)
+
+        try:
+            return _report_adapter().validate_json(text)
+        except ValidationError:
+            raise RegistryError(
+                "owner's report", "it cannot be read", "a report as smalti writes it", ""
+            ) from None
+
+
+@cache
+def _report_adapter() -> "TypeAdapter[OwnerReport]":
+    from pydantic import TypeAdapter  # noqa: PLC0415 (only for what waits as JSON)
+
+    return TypeAdapter(OwnerReport)
+
+
+def describe_guarantee(guarantee: Guarantee, sensitive: tuple[str, ...]) -> str:
+    """What is promised, as one sentence for people."""
+    promise = (
+        f"each combination of published quasi-identifiers belongs to at least {guarantee.k} respondents"
+    )
+    if guarantee.l is not None:
+        promise += (
+            f"; within it, each sensitive column by itself has at least {guarantee.l} different values"
+            f" that can be matched to {guarantee.l} different respondents, and none that all of them hold"
+        )
+    elif sensitive:
+        promise += "; within it, no sensitive value is held by all of them"
+    return promise
+
+
+def limits(guarantee: Guarantee, sensitive: tuple[str, ...]) -> tuple[str, ...]:
+    """What a guarantee does not protect against, as sentences for people."""
+    found = [
+        "somebody who knows more about a person than the quasi-identifiers",
+        "several releases about the same people put together",
+        "learning that a person belongs to a group, and what holds for the whole group",
+        "learning the smallest and largest value of a class, which belong to real people",
+    ]
+    if guarantee.l is None:
+        found.append("inferring a sensitive value that most, but not all, of a class share")
+    else:
+        found.append("sensitive values that differ but mean nearly the same, or are very unevenly frequent")
+        found.append("somebody who can rule out some of a person's sensitive values")
+    if len(sensitive) > 1:
+        found.append("somebody who knows one sensitive column, which weakens the promise for the others")
+    return tuple(found)
+
+
+def describe_respondents(respondent: Respondent) -> str:
+    """How people were counted, as one sentence for people; names no column."""
+    match respondent:
+        case RespondentColumn():
+            return "declared: a column names the person that a row is about"
+        case OneRowEach(is_declared=True):
+            return "declared: each row is about another person"
+        case OneRowEach():
+            return "assumed, because nothing was declared: each row is about another person"
+        case _:
+            assert_never(respondent)
+
+
+def _distribution(file: PublishedFile) -> Json:
+    return {
+        "@type": "dcat:Distribution",
+        "name": file.name,
+        "mediaType": file.media_type,
+        "byteSize": file.size,
+        "checksum": _checksum(file.digest),
+    }
+
+
+def _checksum(digest: str) -> Json:
+    return {
+        "@type": "spdx:Checksum",
+        "algorithm": "spdx:checksumAlgorithm_sha256",
+        "checksumValue": digest.removeprefix("sha256:"),
+    }

@@ -1,0 +1,271 @@
+"""From a permission and a bound table to a plan; a duty becomes a transform here and nowhere else."""
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from smalti.engine.backends.base import BoundTable
+from smalti.engine.description import Source
+from smalti.engine.plan import (
+    Apply,
+    Column,
+    OneRowEach,
+    OutputFormat,
+    Plan,
+    Read,
+    Respondent,
+    RespondentColumn,
+    Role,
+    Select,
+    Write,
+)
+from smalti.errors import InternalError, PlanError, SmaltiError, raise_all
+from smalti.policy.iris import column_iri as default_column_iri
+from smalti.policy.model import Anonymization, ColumnReference, Operator, Permission
+from smalti.transforms import ALL_TRANSFORMS
+from smalti.transforms.base import Datatype, Transform
+from smalti.transforms.mondrian import DEFAULT_CUT_THRESHOLD
+from smalti.transforms.values import LEXICAL_FORMS, ValueFormError, infer_datatype, make_codebook
+from smalti.vocab.terms import IRI
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a run may choose for itself; recorded in the plan."""
+
+    cut_threshold: int = DEFAULT_CUT_THRESHOLD
+    output_format: OutputFormat = OutputFormat.CSV
+
+
+@dataclass(frozen=True, slots=True)
+class Inherited:
+    """What the registry knows of the respondents of a target that was itself an output."""
+
+    respondent: Respondent
+    is_dropped: bool
+    """True where the respondent column is not in the output: nobody can be counted there."""
+
+
+def compile_plan(
+    permission: Permission,
+    source: Source,
+    table: BoundTable,
+    options: Options,
+    inherited: Inherited | None = None,
+) -> Plan:
+    """Bind what a permission asks to the columns of a table.
+
+    The plan depends on the policy's words, the description, the header and, where the description
+    is silent, on datatypes inferred from the values; never on the policy's spelling or uid.
+
+    Raises:
+        PlanError: the data cannot be treated as asked; all problems at once (`ProblemsError`).
+    """
+    wanted = permission.anonymization
+    if wanted is None or permission.output is None:
+        raise InternalError("a permission without refinements reached the compiler")
+    compiler = _Compiler(wanted, source, table, inherited)
+    columns = compiler.columns()
+    respondent = compiler.respondent(columns)
+    raise_all(compiler.problems)
+    kept = tuple(column.name for column in columns if column.role.is_published)
+    dropped = tuple(column.name for column in columns if not column.role.is_published)
+    return Plan(
+        Read(source.target, columns, respondent),
+        Select(kept, dropped),
+        Apply(_transform(wanted, columns, options)),
+        Write(permission.output, kept, options.output_format),
+    )
+
+
+def column_iri(source: Source, name: str) -> IRI:
+    """A column's `propertyUrl`, by default the target's IRI, a slash and the column's name."""
+    return source.description.column(name).iri or default_column_iri(source.target, name)
+
+
+def _as_uri(iri: str) -> str:
+    """An IRI with what is beyond ASCII percent-encoded (RFC 3987, 3.1): `é` and `%C3%A9` are one."""
+    return "".join(c if c.isascii() else quote(c) for c in iri)
+
+
+def _transform(wanted: Anonymization, columns: tuple[Column, ...], options: Options) -> Transform:
+    names = {role: tuple(c.name for c in columns if c.role is role) for role in Role}
+    least = wanted.l.value if wanted.l else 1
+    k = max(wanted.k.value, least) if wanted.k.operator is Operator.GTEQ else wanted.k.value
+    for kind in ALL_TRANSFORMS:
+        if (kind.method, kind.algorithm) == (wanted.method, wanted.algorithm):
+            return kind(  # type: ignore[call-arg]
+                k,
+                least,
+                names[Role.QUASI_IDENTIFIER],
+                names[Role.SENSITIVE],
+                options.cut_threshold,
+            )
+    raise InternalError("a method that no transform implements reached the compiler")
+
+
+class _Compiler:
+    """Binds columns, and gathers what stands against it."""
+
+    def __init__(
+        self, wanted: Anonymization, source: Source, table: BoundTable, inherited: Inherited | None
+    ) -> None:
+        self.wanted, self.source, self.table, self.inherited = wanted, source, table, inherited
+        self.problems: list[SmaltiError] = []
+        self._names = {_as_uri(column_iri(source, name)): name for name in table.contents.header}
+
+    def columns(self) -> tuple[Column, ...]:
+        roles = self._roles()
+        described = {column.name for column in self.source.description.columns}
+        for name in sorted(described - set(self.table.contents.header)):
+            self._problem(
+                self.source.description.source,
+                f"the data has no column `{name}`",
+                "the columns of the file's header",
+                self._suggestion(name, self.table.contents.header),
+            )
+        return tuple(self._column(i, name, roles) for i, name in enumerate(self.table.contents.header))
+
+    def _roles(self) -> dict[str, Role]:
+        roles: dict[str, Role] = {}
+        for role, references in (
+            (Role.IDENTIFIER, self.wanted.identifiers),
+            (Role.QUASI_IDENTIFIER, self.wanted.quasi_identifiers),
+            (Role.SENSITIVE, self.wanted.sensitive),
+            (Role.RELEASED, self.wanted.released),
+        ):
+            for reference in references:
+                name = self._name(reference)
+                if name is not None:
+                    roles[name] = role
+        if not self.wanted.quasi_identifiers:
+            self._problem(
+                str(self.wanted.where), "no quasi-identifier is named", "at least one column to generalise"
+            )
+        return roles
+
+    def _name(self, reference: ColumnReference) -> str | None:
+        name = self._names.get(_as_uri(reference.iri))
+        if name is None:
+            self._problem(
+                str(reference.where),
+                f"`{self.source.path.name}` has no column `{reference.iri}`",
+                "a column of the data, by its IRI",
+                self._suggestion(reference.iri, self._names),
+            )
+        return name
+
+    def _column(self, index: int, name: str, roles: dict[str, Role]) -> Column:
+        role = roles.get(name, Role.UNLISTED)
+        said = self.source.description.column(name)
+        declared = said.datatype or self.table.contents.datatypes[index]
+        datatype = declared or Datatype.STRING
+        if role is Role.QUASI_IDENTIFIER:
+            datatype = self._quasi_identifier_type(name, declared, said.time_zone)
+        elif declared and declared.is_ordered and not self.table.matches(name, LEXICAL_FORMS[declared]):
+            self._not_of_type(name, declared)
+        inferred = role is Role.QUASI_IDENTIFIER and declared is None
+        return Column(name, column_iri(self.source, name), datatype, inferred, role, said.time_zone)
+
+    def _quasi_identifier_type(self, name: str, declared: Datatype | None, zone: str | None) -> Datatype:
+        texts = self.table.texts(name)
+        if declared is None:
+            return infer_datatype(texts, zone)
+        try:
+            make_codebook(texts, declared, zone, has_missing=False)
+        except ValueFormError:
+            self._not_of_type(name, declared)
+        return declared
+
+    def _not_of_type(self, name: str, datatype: Datatype) -> None:
+        self._problem(
+            f"{self.source.path.name}, column `{name}`",
+            f"a value is no {datatype}",
+            f"texts that match {LEXICAL_FORMS[datatype]} and name a {datatype} that exists",
+            "correct the data, or declare another datatype in the description",
+        )
+
+    def respondent(self, columns: tuple[Column, ...]) -> Respondent:
+        declared = self._declared(columns)
+        if declared is None:
+            declared = OneRowEach(is_declared=False)
+            self._refuse_repeated_identifiers(columns)
+        if self.inherited is not None:
+            declared = self._inherit(self.inherited, declared)
+        if isinstance(declared, RespondentColumn) and self.table.misses(declared.column):
+            self._problem(
+                f"{self.source.path.name}, column `{declared.column}`",
+                "a row has no respondent",
+                "a value in each row, for people are counted by it",
+                "complete the column, or remove those rows",
+            )
+        return declared
+
+    def _declared(self, columns: tuple[Column, ...]) -> Respondent | None:
+        in_policy, said = self._in_policy(), self.source.description
+        in_description: Respondent | None = None
+        if said.respondent is not None:
+            in_description = RespondentColumn(said.respondent)
+        elif said.one_row_each:
+            in_description = OneRowEach(is_declared=True)
+        if in_policy and in_description and in_policy != in_description:
+            self._problem(
+                str(self.wanted.where),
+                "policy and description declare different respondents",
+                "the same in both, or one declaration",
+                "correct one of the two",
+            )
+        found = in_policy or in_description
+        names = [column.name for column in columns]
+        return None if isinstance(found, RespondentColumn) and found.column not in names else found
+
+    def _in_policy(self) -> Respondent | None:
+        if self.wanted.one_row_each:
+            return OneRowEach(is_declared=True)
+        if self.wanted.respondent is None:
+            return None
+        name = self._name(self.wanted.respondent)
+        return RespondentColumn(name) if name else None
+
+    def _inherit(self, inherited: Inherited, declared: Respondent) -> Respondent:
+        if inherited.is_dropped:
+            self._problem(
+                str(self.source.target),
+                "its respondents cannot be counted any more: the column that tells them apart was dropped"
+                " when it was made",
+                "a target with a respondent column, or with one row for each respondent",
+                "make the output from the original data",
+            )
+        elif declared != inherited.respondent and _is_declared(declared):
+            self._problem(
+                str(self.source.target),
+                "its respondents were declared otherwise when it was made",
+                "the same declaration",
+                "remove the declaration: an output inherits that of its input",
+            )
+        return inherited.respondent
+
+    def _refuse_repeated_identifiers(self, columns: Iterable[Column]) -> None:
+        repeated = [c.name for c in columns if c.role is Role.IDENTIFIER and self.table.repeats(c.name)]
+        if not repeated or self.inherited is not None:
+            return
+        listed = ", ".join(f"`{name}`" for name in repeated)
+        self._problem(
+            self.source.path.name,
+            f"values repeat in the identifier {listed}, and no respondent is declared",
+            "to know which rows are about the same person, for k counts people",
+            f"declare it: a refinement s:respondent eq <{column_iri(self.source, repeated[0])}> (or"
+            " s:oneRowEach) in the policy, or the same in the data's description",
+        )
+
+    def _problem(self, where: str, problem: str, expected: str = "", way_out: str = "") -> None:
+        self.problems.append(PlanError(where, problem, expected, way_out))
+
+    def _suggestion(self, word: str, known: Iterable[str]) -> str:
+        close = difflib.get_close_matches(word, list(known), n=1)
+        return f"did you mean `{close[0]}`?" if close else "`smalti plan` lists the columns of the data"
+
+
+def _is_declared(respondent: Respondent) -> bool:
+    return isinstance(respondent, RespondentColumn) or respondent.is_declared

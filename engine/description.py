@@ -1,0 +1,240 @@
+"""What is known of a data file before it is read: its W3C CSVW description.
+
+`customers.csv-metadata.json` beside `customers.csv` is found by itself, as CSVW prescribes. The subset
+that is understood: `url`, `tableSchema.columns` with `name`, `datatype` and `propertyUrl`, the
+respondent, and a column's time zone. Notes for people (titles, Dublin Core, ...) are passed over by
+name; anything else is refused, for a description that is half understood changes what is published.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from zoneinfo import available_timezones
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
+
+from smalti.engine.plan import OutputFormat
+from smalti.errors import DataError, SmaltiError, UsageError
+from smalti.transforms.base import Datatype
+from smalti.vocab.terms import CSVW_EO, IRI, ONE_ROW_EACH, SMALTI
+
+METADATA_SUFFIX = "-metadata.json"
+_LARGEST = 1 << 20
+_FOR_PEOPLE = ("dc:", "dct:", "dcterms:", "schema:", "rdfs:", "skos:", "dcat:", "prov:")
+_NOTES = {"titles", "notes", "@type", "@id", "description", "comment"}
+_DATATYPES = {
+    "string": Datatype.STRING,
+    "integer": Datatype.INTEGER,
+    "long": Datatype.INTEGER,
+    "int": Datatype.INTEGER,
+    "nonNegativeInteger": Datatype.INTEGER,
+    "decimal": Datatype.DECIMAL,
+    "double": Datatype.DOUBLE,
+    "number": Datatype.DOUBLE,
+    "float": Datatype.DOUBLE,
+    "date": Datatype.DATE,
+    "dateTime": Datatype.DATETIME,
+    "datetime": Datatype.DATETIME,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDescription:
+    """What the description says of one column; None where it says nothing."""
+
+    name: str
+    iri: IRI | None
+    datatype: Datatype | None
+    time_zone: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A description of a table; empty when there is none."""
+
+    columns: tuple[ColumnDescription, ...] = ()
+    respondent: str | None = None
+    """The name of the column that tells respondents apart."""
+    one_row_each: bool = False
+    """True where each row is declared to be about another person."""
+    source: str = ""
+    """The file that it came from, for messages."""
+
+    def column(self, name: str) -> ColumnDescription:
+        """What is said of a column, which may be nothing."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        return ColumnDescription(name, None, None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A target bound to a file."""
+
+    target: IRI
+    path: Path
+    format: OutputFormat
+    description: Description
+
+
+def bind(target: IRI, path: Path) -> Source:
+    """Bind a target to a CSV or Parquet file, or to a CSVW metadata file that names one.
+
+    Raises:
+        UsageError: there is no such file, or its name ends in nothing known.
+        DataError: the description cannot be used.
+    """
+    if path.name.endswith(METADATA_SUFFIX):
+        description, url = read_description(path)
+        return Source(target, path.parent / url, _format_of(path.parent / url), description)
+    file_format = _format_of(path)
+    metadata = path.with_name(path.name + METADATA_SUFFIX)
+    if not metadata.exists():
+        return Source(target, path, file_format, Description())
+    description, url = read_description(metadata)
+    if url != path.name:
+        raise DataError(
+            metadata.name, f"it describes `{url}`", f"`{path.name}` as its `url`", "correct `url`"
+        )
+    return Source(target, path, file_format, description)
+
+
+def _format_of(path: Path) -> OutputFormat:
+    if not path.is_file():
+        raise UsageError(
+            str(path), "there is no such file", "a CSV, Parquet or CSVW metadata file", "check the path"
+        )
+    match path.suffix.lower():
+        case ".csv":
+            return OutputFormat.CSV
+        case ".parquet":
+            return OutputFormat.PARQUET
+    raise UsageError(str(path), "the file's kind is not known", "a name that ends in .csv or .parquet")
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class _Datatype(_Strict):
+    base: str
+
+
+class _Column(_Strict):
+    name: str
+    datatype: str | _Datatype | None = None
+    property_url: Annotated[str | None, Field(alias="propertyUrl")] = None
+    required: bool | None = None
+    time_zone: Annotated[
+        str | None,
+        Field(validation_alias=AliasChoices(SMALTI + "timeZone", "s:timeZone", "smalti:timeZone")),
+    ] = None
+    is_privacy_id: Annotated[
+        bool,
+        Field(
+            validation_alias=AliasChoices(
+                CSVW_EO + "public.privacyId", "csvw-eo:public.privacyId", "public.privacyId"
+            )
+        ),
+    ] = False
+
+
+class _Schema(_Strict):
+    columns: list[_Column]
+    primary_key: Annotated[str | list[str] | None, Field(alias="primaryKey")] = None
+
+
+class _Metadata(_Strict):
+    context: Annotated[Any, Field(alias="@context")]
+    url: str
+    table_schema: Annotated[_Schema, Field(alias="tableSchema")]
+    respondent: Annotated[
+        str | dict[Literal["@id"], str] | None,
+        Field(validation_alias=AliasChoices(SMALTI + "respondent", "s:respondent", "smalti:respondent")),
+    ] = None
+
+
+def read_description(path: Path) -> tuple[Description, str]:
+    """The description in a CSVW metadata file, and the name of the file that it is about.
+
+    Raises:
+        DataError: it is no JSON, breaks the schema, or says something that is not understood.
+    """
+    name = path.name
+    try:
+        raw = path.read_bytes()
+        document = _Metadata.model_validate(_without_notes(json.loads(raw[: _LARGEST + 1])))
+    except OSError:
+        raise UsageError(str(path), "the file cannot be read", "a readable CSVW metadata file") from None
+    except (ValueError, RecursionError) as error:
+        raise _not_understood(name, error) from None
+    if "/" in document.url or document.url in ("", ".", ".."):
+        raise DataError(
+            name, "`url` leaves the folder", "the name of a file beside this one", "correct `url`"
+        )
+    return _description(name, document), document.url
+
+
+def _without_notes(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_notes(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: _without_notes(item)
+        for key, item in value.items()
+        if key not in _NOTES and not key.startswith(_FOR_PEOPLE)
+    }
+
+
+def _not_understood(name: str, error: Exception) -> SmaltiError:
+    if isinstance(error, json.JSONDecodeError):
+        return DataError(f"{name}:{error.lineno}:{error.colno}", "this is no JSON", "CSVW metadata as JSON")
+    if isinstance(error, ValidationError):
+        faults = error.errors(include_input=False, include_url=False, include_context=False)
+        places = "; ".join(f"{'/'.join(map(str, fault['loc']))}: {fault['type']}" for fault in faults)
+        return DataError(
+            name,
+            f"the description is not understood ({places})",
+            "CSVW with `url` and `tableSchema.columns`, each with `name`, `datatype`, `propertyUrl`",
+            "correct it, or leave out what is named; see docs/descriptions.md",
+        )
+    return DataError(name, "the description cannot be read", "CSVW metadata as JSON in UTF-8")
+
+
+def _description(name: str, document: _Metadata) -> Description:
+    columns = tuple(_column(name, column) for column in document.table_schema.columns)
+    names = [column.name for column in columns]
+    if len(set(names)) < len(names):
+        raise DataError(name, "a column is described twice", "each column once", "remove one of the two")
+    named = document.respondent["@id"] if isinstance(document.respondent, dict) else document.respondent
+    marked = [column.name for column in document.table_schema.columns if column.is_privacy_id]
+    choices = sorted({*marked, *([named] if named else [])})
+    if len(choices) > 1:
+        raise DataError(name, "several respondents are declared", "one column, or oneRowEach", "keep one")
+    choice = choices[0] if choices else None
+    if choice in (ONE_ROW_EACH, "s:oneRowEach", "smalti:oneRowEach"):
+        return Description(columns, None, True, name)
+    if choice is not None and choice not in names:
+        raise DataError(name, f"the respondent `{choice}` is not among the columns", "a described column")
+    return Description(columns, choice, False, name)
+
+
+def _column(name: str, column: _Column) -> ColumnDescription:
+    base = column.datatype.base if isinstance(column.datatype, _Datatype) else column.datatype
+    where = f"{name}, column `{column.name}`"
+    if base is not None and base not in _DATATYPES:
+        known = ", ".join(sorted(_DATATYPES))
+        raise DataError(
+            where, f"the datatype `{base}` is not implemented", f"one of {known}", "use `string`"
+        )
+    if column.property_url is not None and ("{" in column.property_url or ":" not in column.property_url):
+        raise DataError(
+            where, "`propertyUrl` is no absolute IRI", "an IRI without templates", "write it out"
+        )
+    if column.time_zone is not None and column.time_zone not in available_timezones():
+        raise DataError(where, "the time zone is not known", "an IANA name such as `Europe/Rome`")
+    iri = IRI(column.property_url) if column.property_url else None
+    return ColumnDescription(column.name, iri, _DATATYPES[base] if base else None, column.time_zone)

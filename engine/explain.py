@@ -1,0 +1,137 @@
+"""A plan as text for people, and as JSON: what happens to each column, and why."""
+
+import json
+from dataclasses import dataclass
+
+from smalti.engine.certificate import describe_guarantee, limits
+from smalti.engine.plan import Column, OneRowEach, Plan, RespondentColumn, Role
+from smalti.engine.serialize import plan_digest, plan_to_json
+from smalti.transforms.base import Datatype
+
+_WHY = {
+    Role.IDENTIFIER: "identifier",
+    Role.QUASI_IDENTIFIER: "quasi-identifier",
+    Role.SENSITIVE: "sensitive",
+    Role.RELEASED: "released, on the policy author's word",
+    Role.UNLISTED: "not named in the policy",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnStep:
+    """What happens to one column."""
+
+    name: str
+    role: Role
+    what: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A plan in words."""
+
+    digest: str
+    columns: tuple[ColumnStep, ...]
+    respondent: str
+    promise: str
+    technique: str
+    warnings: tuple[str, ...]
+    not_protected: tuple[str, ...]
+
+
+def explain(plan: Plan) -> Explanation:
+    """What a plan does, in words; says nothing that is not in the plan."""
+    transform = plan.apply.transform
+    return Explanation(
+        plan_digest(plan),
+        tuple(ColumnStep(c.name, c.role, _what(plan, c), _WHY[c.role]) for c in plan.read.columns),
+        _respondent(plan),
+        f"{transform.guarantee.model}: {describe_guarantee(transform.guarantee, transform.sensitive)}",
+        f"{transform.algorithm}, strict, multidimensional: the cut with the least loss in partitions of at"
+        f" most {_threshold(plan)} distinct combinations, the median in larger ones",
+        _warnings(plan),
+        limits(transform.guarantee, transform.sensitive),
+    )
+
+
+def _what(plan: Plan, column: Column) -> str:
+    if not column.role.is_published:
+        counted = plan.read.respondent == RespondentColumn(column.name)
+        return "dropped, after telling people apart" if counted else "dropped"
+    if column.role is not Role.QUASI_IDENTIFIER:
+        return "kept as it is"
+    form = "sets of values" if column.datatype is Datatype.STRING else "ranges"
+    source = "inferred" if column.is_inferred else "declared"
+    return f"generalised to {form} ({column.datatype}, {source})"
+
+
+def _respondent(plan: Plan) -> str:
+    match plan.read.respondent:
+        case RespondentColumn(column):
+            return f"rows with the same {column} are about one person"
+        case OneRowEach(is_declared=True):
+            return "each row is about another person (declared)"
+        case OneRowEach():
+            return "each row is about another person (assumed: nothing is declared, no identifier repeats)"
+
+
+def _threshold(plan: Plan) -> int:
+    threshold: int = getattr(plan.apply.transform, "cut_threshold", 0)
+    return threshold
+
+
+def _warnings(plan: Plan) -> tuple[str, ...]:
+    warnings = [
+        f"column {column.name} will be dropped: the policy does not name it"
+        for column in plan.read.columns
+        if column.role is Role.UNLISTED
+    ]
+    ranges = [
+        column.name
+        for column in plan.read.columns
+        if column.role is Role.QUASI_IDENTIFIER and column.datatype.is_ordered
+    ]
+    if ranges:
+        listed = ", ".join(ranges)
+        warnings.append(f"ends of ranges are real people's values, the extremes too: {listed}")
+    if plan.read.respondent == OneRowEach(is_declared=False):
+        warnings.append(
+            "no respondent is declared: k counts rows, which is right only if each is another person"
+        )
+    return tuple(warnings)
+
+
+def to_text(plan: Plan) -> str:
+    """The explanation as plain text; golden tests compare it."""
+    told = explain(plan)
+    width = max(len(step.name) for step in told.columns)
+    middle = max(len(step.what) for step in told.columns)
+    lines = [
+        f"plan        {told.digest}",
+        f"read        {plan.read.target}",
+        f"respondent  {told.respondent}",
+        "columns",
+        *(f"  {step.name:{width}}  {step.what:{middle}}  {step.why}" for step in told.columns),
+        f"promise     {told.promise}",
+        f"technique   {told.technique}",
+        f"write       {plan.write.output}, {plan.write.format}, rows ordered by all published columns",
+        *(f"warning     {warning}" for warning in told.warnings),
+        *(f"not covered {line}" for line in told.not_protected),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def to_json(plan: Plan) -> str:
+    """The plan and its explanation as indented JSON."""
+    told = explain(plan)
+    document = {
+        "digest": told.digest,
+        "plan": json.loads(plan_to_json(plan)),
+        "columns": [{"name": s.name, "role": s.role, "what": s.what, "why": s.why} for s in told.columns],
+        "respondent": told.respondent,
+        "promise": told.promise,
+        "warnings": list(told.warnings),
+        "notProtected": list(told.not_protected),
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

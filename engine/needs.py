@@ -1,0 +1,7 @@
+"""What an engine needs from the machine, and the command that installs it; imports nothing."""
+
+from typing import Final
+
+OLDEST_JAVA: Final = 17
+INSTALL_JAVA: Final = "apt-get install default-jre-headless (Debian, Ubuntu; as root)"
+INSTALL_SPARK: Final = "pip install 'smalti[spark]'"

@@ -1,0 +1,123 @@
+"""A plan: what is done to each column, in which steps; everything that a result depends on but the data.
+
+Nodes are a closed set (dispatch with `match` and `assert_never`); transforms are an open one. A plan
+holds no data value, no path, no party and no purpose, so two spellings of one policy have one plan.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from smalti.transforms.base import Datatype, Transform
+from smalti.vocab.terms import IRI
+
+
+class Role(StrEnum):
+    """What a policy makes of a column."""
+
+    IDENTIFIER = "identifier"
+    QUASI_IDENTIFIER = "quasi-identifier"
+    SENSITIVE = "sensitive"
+    RELEASED = "released"
+    UNLISTED = "unlisted"
+    """Named nowhere in the policy: dropped."""
+
+    @property
+    def is_published(self) -> bool:
+        return self in (Role.QUASI_IDENTIFIER, Role.SENSITIVE, Role.RELEASED)
+
+
+class OutputFormat(StrEnum):
+    CSV = "csv"
+    PARQUET = "parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the input."""
+
+    name: str
+    """As the header writes it."""
+    iri: IRI
+    datatype: Datatype
+    """Declared, or inferred once when the plan was made."""
+    is_inferred: bool
+    """True when the datatype was inferred from the values."""
+    role: Role
+    time_zone: str | None = None
+    """IANA name: the zone of date-times that state none."""
+
+
+@dataclass(frozen=True, slots=True)
+class RespondentColumn:
+    """Rows with the same value here are about the same person."""
+
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class OneRowEach:
+    """Each row is about another person."""
+
+    is_declared: bool
+    """False: assumed, because nothing was declared and no identifier repeats."""
+
+
+Respondent = RespondentColumn | OneRowEach
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Read the target's data, by the one dialect."""
+
+    target: IRI
+    columns: tuple[Column, ...]
+    """In the order of the file."""
+    respondent: Respondent
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """Keep these columns, drop all others."""
+
+    kept: tuple[str, ...]
+    dropped: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """Change the kept columns."""
+
+    transform: Transform
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Write rows ordered by all published columns, bytewise, missing first."""
+
+    output: IRI
+    columns: tuple[str, ...]
+    format: OutputFormat
+
+
+Node = Read | Select | Apply | Write
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Read, select, apply, write: the steps of one run, in this order."""
+
+    read: Read
+    select: Select
+    apply: Apply
+    write: Write
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return (self.read, self.select, self.apply, self.write)
+
+    def column(self, name: str) -> Column:
+        """The input column of that name; KeyError if there is none."""
+        for column in self.read.columns:
+            if column.name == name:
+                return column
+        raise KeyError(name)

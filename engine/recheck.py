@@ -1,0 +1,194 @@
+"""Looking at an output again, after it was made: by its bytes alone, or with the owner's data."""
+
+import json
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from smalti.engine.backends.base import Backend
+from smalti.engine.certificate import PublishedFile
+from smalti.engine.commit import CERTIFICATE_NAME
+from smalti.engine.description import bind
+from smalti.engine.execute import execute
+from smalti.engine.plan import OutputFormat, Plan
+from smalti.engine.reading import read_names
+from smalti.engine.registry import Registry, TargetVersion
+from smalti.engine.serialize import plan_from_json
+from smalti.engine.verify import Original, Output, Promise, PublishedCheck, verify_published, verify_run
+from smalti.engine.writing import content_digest
+from smalti.errors import GuaranteeError, UsageError
+from smalti.transforms.base import Guarantee
+from smalti.vocab.terms import IRI
+
+
+@dataclass(frozen=True, slots=True)
+class Recheck:
+    """What another look at an output showed."""
+
+    folder: Path
+    target: IRI
+    guarantee: Guarantee
+    version: TargetVersion | None
+    """None: the registry does not know it, and only its own certificate speaks for it."""
+    check: PublishedCheck
+    is_repeated: bool
+    """True where the owner's data was at hand: the plan ran again and gave the same content."""
+
+
+def find_output(registry: Registry, which: str) -> Path:
+    """The folder of an output: `which` itself, or where the newest version of that IRI is.
+
+    Raises:
+        UsageError: there is no such folder, and the registry knows no such target.
+    """
+    if Path(which).is_dir():
+        return Path(which)
+    versions = registry.versions(IRI(which))
+    if not versions:
+        raise UsageError(
+            which,
+            "this is no folder, and the registry knows no such output",
+            "the folder of an output, or the IRI of a target or of a version",
+            "`smalti targets` lists what was recorded",
+        )
+    return versions[-1].path
+
+
+def recheck(registry: Registry, folder: Path) -> Recheck:
+    """Recount what the published bytes can show, and compare them with what was recorded.
+
+    Raises:
+        GuaranteeError: the bytes, the certificate or a promise are not what was recorded.
+        UsageError: the folder holds no certificate.
+    """
+    text, certificate = _certificate(folder)
+    versions = registry.versions(IRI(certificate.version))
+    version = versions[-1] if versions else None
+    if version is not None and version.certificate != text:
+        raise GuaranteeError(
+            str(folder / CERTIFICATE_NAME),
+            "the certificate is not the one that was recorded",
+            "the recorded text",
+            "take the output from its registered place again",
+        )
+    file = version.files[0] if version else certificate.file
+    output = Output(folder / file.name, _format(file.name))
+    columns = tuple(column.name for column in version.columns) if version else _columns(output)
+    promise = Promise(
+        columns, certificate.quasi_identifiers, certificate.sensitive, (), certificate.guarantee
+    )
+    check = verify_published(promise, output, file.digest.removeprefix("sha256:"))
+    return Recheck(folder, IRI(certificate.output), certificate.guarantee, version, check, False)
+
+
+def repeat(registry: Registry, folder: Path, data: Path, backend: Backend) -> Recheck:
+    """As `recheck`, and run the recorded plan again on the owner's data: everything is repeated.
+
+    Raises:
+        GuaranteeError: as `recheck`, or the plan gives other content on this data.
+        UsageError: the registry does not know the output, so that there is no plan.
+        DataError: the data cannot be read as the plan says.
+    """
+    seen = recheck(registry, folder)
+    if seen.version is None:
+        raise UsageError(
+            str(folder), "the registry does not know this output", "the registry that recorded it",
+            "name it with --registry",
+        )  # fmt: skip
+    made = plan_from_json(seen.version.plan)
+    if _content(made, data, backend) != seen.version.output_digest:
+        raise GuaranteeError(
+            str(folder),
+            "the recorded plan gives other content on this data",
+            "the data that the output was made from",
+            "bind that data, with its description, as it was",
+        )
+    return Recheck(seen.folder, seen.target, seen.guarantee, seen.version, seen.check, True)
+
+
+def _content(made: Plan, data: Path, backend: Backend) -> str:
+    source = bind(made.read.target, data)
+    with tempfile.TemporaryDirectory(prefix="smalti-") as scratch:
+        place = Path(scratch)
+        output, link, workspace = place / "output", place / "link", place / "spill"
+        workspace.mkdir()
+        with backend.open(source, workspace) as table:
+            if table.contents.header != tuple(column.name for column in made.read.columns):
+                raise UsageError(data.name, "its columns are not those of the plan", "the same header")
+            execute(made, table, output, link, lambda _: None)
+        verify_run(made, Original(source.path, source.format), Output(output, made.write.format), link)
+        return content_digest(output, made.write.format)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stated:
+    """What a certificate states."""
+
+    version: str
+    output: str
+    guarantee: Guarantee
+    quasi_identifiers: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    file: PublishedFile
+
+
+def _certificate(folder: Path) -> tuple[str, _Stated]:
+    place = folder / CERTIFICATE_NAME
+    if not place.is_file():
+        raise UsageError(str(folder), f"there is no {CERTIFICATE_NAME}", "the folder that a run published")
+    try:
+        text = place.read_text(encoding="utf-8")
+        document = json.loads(text)
+        _schema().validate(document)
+    except (ValueError, RecursionError):
+        raise _unreadable(place) from None
+    except Exception as error:
+        if type(error).__name__ != "ValidationError":
+            raise
+        raise _unreadable(place) from None
+    return text, _stated(document)
+
+
+def _unreadable(place: Path) -> GuaranteeError:
+    return GuaranteeError(
+        str(place),
+        "this is no certificate of smalti",
+        "what a run wrote",
+        "take the output from its source",
+    )
+
+
+def _stated(document: dict[str, Any]) -> _Stated:
+    promised, (published,) = document["guarantee"], document["distribution"]
+    return _Stated(
+        document["@id"],
+        document["isVersionOf"],
+        Guarantee(promised["model"], promised["k"], promised.get("l")),
+        tuple(promised["quasiIdentifiers"]),
+        tuple(promised["sensitive"]),
+        PublishedFile(
+            Path(published["name"]).name,
+            "sha256:" + published["checksum"]["checksumValue"],
+            published["byteSize"],
+            published["mediaType"],
+        ),
+    )
+
+
+@cache
+def _schema() -> Any:
+    from jsonschema import Draft202012Validator  # noqa: PLC0415
+
+    text = files("smalti.vocab").joinpath("certificate.schema.json").read_text(encoding="utf-8")
+    return Draft202012Validator(json.loads(text))
+
+
+def _format(name: str) -> OutputFormat:
+    return OutputFormat.PARQUET if name.endswith(".parquet") else OutputFormat.CSV
+
+
+def _columns(output: Output) -> tuple[str, ...]:
+    return read_names(output.path, output.format)

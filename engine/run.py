@@ -1,0 +1,391 @@
+"""The one path that everybody takes: decide, compile, execute, verify, certify, commit, register."""
+
+import re
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+
+from smalti.engine.authority import decide
+from smalti.engine.backends.base import Backend, BoundTable
+from smalti.engine.certificate import (
+    Certificate,
+    ColumnLoss,
+    Diversity,
+    InputDigest,
+    OwnerReport,
+    PublishedFile,
+    Timing,
+)
+from smalti.engine.commit import Stage, publish, recover, staging
+from smalti.engine.compile import Inherited, Options, column_iri, compile_plan
+from smalti.engine.description import Source, bind
+from smalti.engine.execute import InformationLoss, execute
+from smalti.engine.plan import OutputFormat, Plan, RespondentColumn
+from smalti.engine.registry import Input, NewVersion, OutputColumn, Registry, TargetVersion
+from smalti.engine.secret import hmac_digest, load_secret
+from smalti.engine.serialize import plan_digest, plan_to_json
+from smalti.engine.verify import Original, Output, Verification, verify_run
+from smalti.engine.writing import content_digest
+from smalti.errors import DataError, InternalError, UsageError
+from smalti.policy.authorize import Decision, Request
+from smalti.policy.model import Permission, Policy
+from smalti.vocab.terms import ANONYMIZE, IRI
+
+_MEDIA_TYPES = {OutputFormat.CSV: "text/csv", OutputFormat.PARQUET: "application/vnd.apache.parquet"}
+
+
+class EngineName(StrEnum):
+    LOCAL = "local"
+    SPARK = "spark"
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyDocument:
+    """A policy with the document that it came from."""
+
+    policy: Policy
+    document: bytes
+    name: str
+    """As the user gave it, for messages."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """What somebody asks for. `party` and `owner` are asserted by the caller and trusted."""
+
+    document: PolicyDocument
+    target: IRI
+    data: Path
+    """A CSV or Parquet file, or its CSVW metadata."""
+    party: IRI | None
+    """On whose behalf; None where nothing is to be decided (`plan_undecided`)."""
+    purpose: IRI | None
+    owner: IRI | None = None
+    """Who submits the policy and binds the data; None: the party itself."""
+    rule: IRI | None = None
+    """The uid of the permission to use, where several match."""
+    options: Options = field(default_factory=Options)
+
+    @property
+    def asker(self) -> IRI:
+        """The party; a fault of ours where a decision is asked for without one."""
+        if self.party is None:
+            raise InternalError("a decision was asked for without a party")
+        return self.party
+
+    @property
+    def submitter(self) -> IRI:
+        return self.owner or self.asker
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What would be done: a denial, or a plan."""
+
+    decision: Decision | None
+    """None where nobody asked."""
+    plan: Plan | None
+    """None exactly when the decision does not permit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was done: a denial, or a registered output."""
+
+    decision: Decision
+    plan: Plan | None
+    version: TargetVersion | None
+    """None exactly when the decision does not permit; holds certificate and owner's report."""
+
+
+class Watch:
+    """Told of the phases of a run; keeps how long each took. Made for one run."""
+
+    def __init__(self) -> None:
+        self._phases: list[tuple[str, float]] = []
+
+    def phase(self, name: str) -> None:
+        """A phase begins, and the one before it has ended."""
+        self._phases.append((name, time.perf_counter()))
+
+    @property
+    def timings(self) -> tuple[Timing, ...]:
+        """The phases that have ended, and the one under way as far as it got."""
+        ends = [start for _, start in self._phases[1:]] + [time.perf_counter()]
+        return tuple(
+            Timing(name, round(end - start, 3))
+            for (name, start), end in zip(self._phases, ends, strict=True)
+        )
+
+
+def plan(request: RunRequest, registry: Registry, backend: Backend) -> Planned:
+    """Decide and compile, and write nothing but private scratch that is gone afterwards.
+
+    Raises:
+        SmaltiError: as `run`, as far as it gets.
+    """
+    decision = _decide(request, registry)
+    if not decision.is_permitted:
+        return Planned(decision, None)
+    permission = _only_one(request.target, decision.permissions)
+    return Planned(decision, _plan(request, registry, backend, permission))
+
+
+def plan_undecided(request: RunRequest, registry: Registry, backend: Backend) -> Planned:
+    """What the policy's permission for the target amounts to on the data, whoever asks.
+
+    Raises:
+        UsageError: the policy has no permission to anonymize the target.
+        SmaltiError: as `run`, as far as it gets.
+    """
+    offered = tuple(
+        permission
+        for permission in request.document.policy.permissions
+        if permission.action == ANONYMIZE
+        and permission.target == request.target
+        and request.rule in (None, permission.uid)
+    )
+    if not offered:
+        raise UsageError(
+            request.document.name,
+            f"no permission lets anybody anonymize `{request.target}`",
+            "a target of the policy, bound with --data IRI=PATH",
+            f"the policy is about {', '.join(sorted(request.document.policy.targets))}",
+        )
+    return Planned(None, _plan(request, registry, backend, _only_one(request.target, offered)))
+
+
+def _plan(request: RunRequest, registry: Registry, backend: Backend, permission: Permission) -> Plan:
+    with (
+        tempfile.TemporaryDirectory(prefix="smalti-") as scratch,
+        _bound(request, backend, Path(scratch)) as (source, table),
+    ):
+        return _compile(request, registry, permission, source, table)[0]
+
+
+def run(
+    request: RunRequest, out: Path, registry: Registry, backend: Backend, watch: Watch | None = None
+) -> Outcome:
+    """Run a policy on data: all of it, or nothing.
+
+    Returns:
+        The decision, and where it permits, the plan and the registered version. A denial is a
+        decision, never an exception; nothing is written then.
+
+    Raises:
+        UsageError: `out` exists already, or the request is put together wrongly.
+        PlanError: the data cannot be treated as the policy asks.
+        DataError: the data cannot be read.
+        GuaranteeError: the data cannot meet what the policy promises.
+        BackendError: the machine.
+        RegistryError: the registry cannot be read or written.
+        In each case nothing is published and nothing registered.
+    """
+    watch = watch or Watch()
+    recover(registry)
+    watch.phase("decide")
+    decision = _decide(request, registry)
+    if not decision.is_permitted:
+        return Outcome(decision, None, None)
+    permission = _only_one(request.target, decision.permissions)
+    with staging(registry, out) as stage:
+        watch.phase("read")
+        with _bound(request, backend, stage.spill) as (source, table):
+            made, inputs = _compile(request, registry, permission, source, table)
+            output = stage.output / _file_name(made)
+            loss = execute(made, table, output, stage.link, watch.phase)
+        watch.phase("verify")
+        verification = _verified(made, source, table, output, stage)
+        watch.phase("register")
+        record = _record(
+            _Run(request, registry, backend, decision, permission, stage),
+            made, source, inputs, output, verification, loss, watch,
+        )  # fmt: skip
+        return Outcome(decision, made, publish(registry, stage, record))
+
+
+def _decide(request: RunRequest, registry: Registry) -> Decision:
+    asked = Request(request.asker, ANONYMIZE, request.target, request.purpose, request.rule)
+    return decide(registry, asked, submitted=request.document.policy, submitted_by=request.submitter)
+
+
+def _only_one(target: IRI, permissions: tuple[Permission, ...]) -> Permission:
+    if len(permissions) == 1:
+        return permissions[0]
+    listed = ", ".join(str(permission.uid) for permission in permissions)
+    raise UsageError(
+        str(target),
+        f"several permissions match: {listed}",
+        "exactly one, or the uid of the one to use",
+        "name one with --rule",
+    )
+
+
+@contextmanager
+def _bound(request: RunRequest, backend: Backend, workspace: Path) -> Iterator[tuple[Source, BoundTable]]:
+    source = bind(request.target, request.data)
+    with backend.open(source, workspace) as table:
+        yield source, table
+
+
+def _compile(
+    request: RunRequest, registry: Registry, permission: Permission, source: Source, table: BoundTable
+) -> tuple[Plan, tuple[Input, ...]]:
+    versions = registry.versions(source.target)
+    if not versions:
+        return compile_plan(permission, source, table, request.options), (Input(source.target),)
+    version = _version_of(source, table, versions)
+    names = {column.name for column in version.columns}
+    dropped = isinstance(version.respondent, RespondentColumn) and version.respondent.column not in names
+    inherited = Inherited(version.respondent, dropped)
+    made = compile_plan(permission, source, table, request.options, inherited)
+    return made, (Input(source.target, version.number),)
+
+
+def _version_of(source: Source, table: BoundTable, versions: tuple[TargetVersion, ...]) -> TargetVersion:
+    for version in versions:
+        if table.contents.digest in {file.digest for file in version.files}:
+            return version
+    raise UsageError(
+        source.path.name,
+        f"the file is no registered version of `{source.target}`",
+        "the bytes that were registered",
+        "`smalti targets` lists the versions and where they are",
+    )
+
+
+def _file_name(made: Plan) -> str:
+    last = re.split(r"[/#:]", made.write.output.rstrip("/#:"))[-1]
+    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", last).strip(".-") or "output"
+    return f"{stem}.{made.write.format}"
+
+
+def _verified(made: Plan, source: Source, table: BoundTable, output: Path, stage: Stage) -> Verification:
+    verification = verify_run(
+        made, Original(source.path, source.format), Output(output, made.write.format), stage.link
+    )
+    if _named(verification.input_digest) != table.contents.digest:
+        raise DataError(
+            source.path.name, "the file changed during the run", "a file that stays as it is", "run again"
+        )
+    return verification
+
+
+def _named(digest: str) -> str:
+    return digest if digest.startswith("sha256:") else f"sha256:{digest}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What a run is made under."""
+
+    request: RunRequest
+    registry: Registry
+    backend: Backend
+    decision: Decision
+    permission: Permission
+    stage: Stage
+
+
+def _record(  # noqa: PLR0913, PLR0917 (everything that is known at the end of a run)
+    made_under: _Run,
+    made: Plan,
+    source: Source,
+    inputs: tuple[Input, ...],
+    output: Path,
+    verification: Verification,
+    loss: InformationLoss,
+    watch: Watch,
+) -> NewVersion:
+    request, permission = made_under.request, made_under.permission
+    now = datetime.now(UTC)
+    file = PublishedFile(
+        output.name,
+        _named(verification.output_digest),
+        output.stat().st_size,
+        _MEDIA_TYPES[made.write.format],
+    )
+    document = request.document
+    certificate = Certificate(
+        version=made_under.stage.version,
+        output=made.write.output,
+        issued=now,
+        guarantee=made.apply.transform.guarantee,
+        quasi_identifiers=made.apply.transform.quasi_identifiers,
+        sensitive=made.apply.transform.sensitive,
+        respondent=made.read.respondent,
+        inputs=tuple(one.iri for one in inputs),
+        policy_uid=document.policy.uid,
+        policy_digest=document.policy.document_digest,
+        rule_uid=permission.uid,
+        plan_digest=plan_digest(made),
+        files=(file,),
+    )
+    return NewVersion(
+        target=made.write.output,
+        format=made.write.format,
+        output_digest=content_digest(output, made.write.format),
+        files=(file,),
+        plan=plan_to_json(made),
+        plan_digest=plan_digest(made),
+        policy_digest=document.policy.document_digest,
+        policy_uid=document.policy.uid,
+        rule_uid=permission.uid,
+        rule_purposes=permission.purposes,
+        party=request.asker,
+        purpose=request.purpose,
+        inputs=inputs,
+        columns=_output_columns(made, source),
+        respondent=made.read.respondent,
+        created_at=now,
+        certificate=certificate.to_json(),
+        report=_report(made_under, source, verification, loss, watch),
+        document=document.document,
+        document_name=document.name,
+        issuer=request.submitter,
+        bound_by=request.submitter,
+    )
+
+
+def _output_columns(made: Plan, source: Source) -> tuple[OutputColumn, ...]:
+    published = Source(made.write.output, source.path, source.format, type(source.description)())
+    return tuple(
+        OutputColumn(name, column_iri(published, name), made.column(name).datatype)
+        for name in made.write.columns
+    )
+
+
+def _report(
+    made_under: _Run, source: Source, verification: Verification, loss: InformationLoss, watch: Watch
+) -> OwnerReport:
+    secret = load_secret(made_under.registry.path)
+    digest = bytes.fromhex(_named(verification.input_digest).removeprefix("sha256:"))
+    return OwnerReport(
+        engine=made_under.backend.name,
+        inputs=(InputDigest(source.path.name, hmac_digest(secret, "input", digest)),),
+        rows_in=verification.rows,
+        rows_out=verification.rows,
+        respondents=verification.respondents,
+        classes=verification.classes,
+        k=verification.k,
+        diversity=tuple(Diversity(name, least) for name, least in verification.diversity),
+        losses=tuple(ColumnLoss(name, float(value)) for name, value in loss.by_column),
+        loss=float(loss.global_certainty_penalty),
+        timings=watch.timings,
+    )
+
+
+def make_backend(name: EngineName) -> Backend:
+    """The engine of that name; Spark is imported only when asked for."""
+    if name is EngineName.LOCAL:
+        from smalti.engine.backends.local import LocalBackend  # noqa: PLC0415
+
+        return LocalBackend()
+    from smalti.engine.backends.spark import SparkBackend  # noqa: PLC0415
+
+    return SparkBackend()

@@ -1,0 +1,112 @@
+"""The registry's secret, and the keyed digests that are made with it.
+
+A bare digest of a small table lets its reader test guesses about the table; one that is keyed with a
+secret of the owner's registry does not.
+"""
+
+import hashlib
+import hmac
+import os
+import secrets
+import stat
+from pathlib import Path
+from typing import Final
+
+from smalti.errors import RegistryError
+
+ENVIRONMENT: Final = "SMALTI_SECRET"
+_LEAST_BYTES: Final = 32
+
+
+def secret_path(registry: Path) -> Path:
+    """The file that holds the secret of the registry at that path."""
+    return registry.with_name(registry.name + ".secret")
+
+
+def load_secret(registry: Path | None) -> bytes:
+    """The secret of a registry, made when there is none.
+
+    `SMALTI_SECRET` in the environment comes first. Otherwise it is a file beside the registry, readable
+    by its owner alone, made complete and at once. Ask for it as late as possible: the file is written
+    even where the registry itself is not.
+
+    Args:
+        registry: the registry's file, or None where it has none (a database server).
+
+    Raises:
+        RegistryError: the secret is too short, readable by others, or cannot be read or made.
+    """
+    given = os.environ.get(ENVIRONMENT)
+    if given:
+        return _long_enough(given.encode(), ENVIRONMENT)
+    if registry is None:
+        raise RegistryError(
+            ENVIRONMENT,
+            "the registry has no file beside which its secret could be kept",
+            f"a secret of at least {_LEAST_BYTES} characters in the environment",
+            f"set {ENVIRONMENT}, and keep its value: digests are compared under it",
+        )
+    path = secret_path(registry)
+    try:
+        if not path.exists():
+            _make(path)
+        return _read(path)
+    except OSError as error:
+        raise RegistryError(
+            str(path),
+            f"the registry's secret cannot be read or made ({error.strerror})",
+            "a file that you may read, in a folder that you may write to",
+            f"check its permissions, or set {ENVIRONMENT}",
+        ) from None
+
+
+def hmac_digest(secret: bytes, purpose: str, data_digest: bytes) -> str:
+    """A keyed digest, comparable only under the same secret and for the same purpose.
+
+    Args:
+        secret: the registry's.
+        purpose: what the digest is for, for example `input-file`; separates uses of one secret.
+        data_digest: the bare digest of the data.
+
+    Returns:
+        `hmac-sha256:` and hexadecimal digits.
+    """
+    key = hmac.digest(secret, purpose.encode(), hashlib.sha256)
+    return "hmac-sha256:" + hmac.digest(key, data_digest, hashlib.sha256).hex()
+
+
+def _make(path: Path) -> None:
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(os.urandom(_LEAST_BYTES).hex().encode())
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(draft, path)
+    except FileExistsError:
+        pass  # another process was first; its secret is the secret
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> bytes:
+    if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise RegistryError(
+            str(path),
+            "the registry's secret can be read by others",
+            "a file that only its owner may read",
+            f"run `chmod 600 {path.name}`, and consider the digests made with it as known",
+        )
+    return _long_enough(path.read_bytes().strip(), str(path))
+
+
+def _long_enough(secret: bytes, where: str) -> bytes:
+    if len(secret) < _LEAST_BYTES:
+        raise RegistryError(
+            where,
+            "the registry's secret is too short",
+            f"at least {_LEAST_BYTES} bytes",
+            "use a longer one, for example from `openssl rand -hex 32`",
+        )
+    return secret

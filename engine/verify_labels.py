@@ -1,0 +1,330 @@
+r"""The verifier's own reading of published labels: which originals does each of them cover?
+
+Grammar of a published quasi-identifier. A missing value is an empty field and covers a missing
+original only. In an ordered column, `v` covers the originals of equal value, `[low..high]` those
+from low to high inclusive, and `[low..high|]` these and missing ones. In a text column, a text
+covers itself (with one backslash put before a first character `[`, `{` or a backslash), and
+`{a|b|c}` covers the items that it lists, bytewise sorted, with `\\`, `|`, `{` and `}` inside an item
+preceded by a backslash; an empty last item is the missing value.
+
+Values are compared exactly: integers, decimals and doubles as the numbers that they write, dates as
+days, date-times as nanoseconds since 1970 in UTC.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from itertools import pairwise
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from smalti.engine.plan import Column
+from smalti.engine.verify_read import MISSING, ArrowArray, Coded, Codes, broken, pc
+from smalti.errors import DataError
+from smalti.transforms.base import Datatype
+
+Claims = NDArray[np.bool_]
+
+_INTEGER = r"-?(?:0|[1-9][0-9]*)"
+_DECIMAL = rf"{_INTEGER}(?:\.[0-9]+)?"
+_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_HOUR = r"(?:[01][0-9]|2[0-3])"
+_ZONE = r"Z|[+-][0-9]{2}:[0-9]{2}"
+LEXICAL_FORMS = {
+    Datatype.INTEGER: _INTEGER,
+    Datatype.DECIMAL: _DECIMAL,
+    Datatype.DOUBLE: rf"{_DECIMAL}(?:[eE][+-]?0*[0-9]{{1,6}})?",
+    Datatype.DATE: _DATE,
+    Datatype.DATETIME: rf"{_DATE}[T ]{_HOUR}:[0-9]{{2}}(?::[0-9]{{2}}(?:\.[0-9]{{1,9}})?)?(?:{_ZONE})?",
+}
+"""One form for each ordered datatype; exponents are bounded, so that comparing stays cheap."""
+
+_MOST_DIGITS = 18
+_NANOSECONDS = 10**9
+_INSTANT = re.compile(rf"({_DATE})[T ]({_HOUR}):([0-9]{{2}})(?::([0-9]{{2}})(?:\.([0-9]+))?)?({_ZONE})?")
+_PIECES = re.compile(r"(?s)\\(?P<escaped>.?)|(?P<bar>\|)|(?P<plain>[^\\|]+)")
+
+
+class UnreadableError(ValueError):
+    """A text that is not of its column's form; carries no text."""
+
+
+class Coverage:
+    """Which labels of a column cover which of its originals."""
+
+    def claims(self, labels: Codes, originals: Codes) -> Claims:
+        """Whether each label covers the original beside it, by code; broadcasts."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class RangeCoverage(Coverage):
+    """Labels of an ordered column. Arrays end with the entry of the missing value."""
+
+    keys: NDArray[np.int64]
+    """For each original: its place among all values."""
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    with_missing: Claims
+
+    def claims(self, labels: Codes, originals: Codes) -> Claims:
+        keys = self.keys[originals]
+        inside = (self.low[labels] <= keys) & (keys <= self.high[labels])
+        return np.where(originals == MISSING, self.with_missing[labels], inside & (labels != MISSING))
+
+
+@dataclass(frozen=True, slots=True)
+class ListCoverage(Coverage):
+    """Labels of a text column."""
+
+    pairs: NDArray[np.int64]
+    """Sorted: label * width + original + 1 for each original that a label lists."""
+    width: int
+
+    def claims(self, labels: Codes, originals: Codes) -> Claims:
+        wanted = labels * self.width + originals + 1
+        places = np.minimum(np.searchsorted(self.pairs, wanted), len(self.pairs) - 1)
+        listed: Claims = self.pairs[places] == wanted
+        return listed
+
+
+def coverage(column: Column, original: Coded, published: Coded) -> Coverage:
+    """Read all labels of a column.
+
+    Raises:
+        GuaranteeError: a label is not of the grammar.
+        DataError: an original is not of its column's datatype.
+    """
+    if column.datatype.is_ordered:
+        return _ranges(column, original, published)
+    try:
+        return _lists(original, published)
+    except UnreadableError:
+        raise _unreadable_label(column) from None
+
+
+def _unreadable_label(column: Column) -> Exception:
+    return broken(
+        f"column `{column.name}`",
+        "a published value is no label of this column's datatype",
+        f"a label of the documented grammar for {column.datatype.value}",
+    )
+
+
+def _lists(original: Coded, published: Coded) -> ListCoverage:
+    items: list[str] = []
+    owners: list[int] = []
+    with_missing = [MISSING]
+    for label, text in enumerate(published.values.to_pylist()):
+        listed, missing = read_text_label(text)
+        items.extend(listed)
+        owners.extend([label] * len(listed))
+        if missing:
+            with_missing.append(label)
+    width = len(original.values) + 1
+    known = pc.index_in(pa.array(items, pa.large_string()), value_set=original.values)
+    numbers = pc.fill_null(known, MISSING).to_numpy(zero_copy_only=False).astype(np.int64)
+    owned = np.array(owners, np.int64) * width + numbers + 1
+    missing_pairs = np.array(with_missing, np.int64) * width
+    return ListCoverage(np.sort(np.concatenate((owned[numbers >= 0], missing_pairs))), width)
+
+
+def read_text_label(label: str) -> tuple[tuple[str, ...], bool]:
+    """The texts that a label of a text column covers, and whether it covers a missing value.
+
+    Raises:
+        UnreadableError: the label is not of the grammar.
+    """
+    if label[0] == "{":
+        return _read_set(label)
+    if label[0] == "[" or (label[0] == "\\" and label[1:2] not in ("[", "{", "\\")):
+        raise UnreadableError
+    return (label[1:] if label[0] == "\\" else label,), False
+
+
+def _read_set(label: str) -> tuple[tuple[str, ...], bool]:
+    if len(label) < 2 or label[-1] != "}":
+        raise UnreadableError
+    items = _split(label[1:-1])
+    missing = items[-1] == ""
+    listed = items[:-1] if missing else items
+    encoded = [item.encode() for item in listed]
+    if len(items) < 2 or "" in listed or any(a >= b for a, b in pairwise(encoded)):
+        raise UnreadableError
+    return tuple(listed), missing
+
+
+def _split(body: str) -> list[str]:
+    items = [""]
+    for piece in _PIECES.finditer(body):
+        escaped, plain = piece["escaped"], piece["plain"]
+        if piece["bar"]:
+            items.append("")
+        elif escaped is not None:
+            if escaped not in ("\\", "|", "{", "}"):
+                raise UnreadableError
+            items[-1] += escaped
+        elif "{" in plain or "}" in plain:
+            raise UnreadableError
+        else:
+            items[-1] += plain
+    return items
+
+
+def _ranges(column: Column, original: Coded, published: Coded) -> RangeCoverage:
+    try:
+        low, high, with_missing = _bounds(published.values)
+        bounds = pa.chunked_array([low, high]).combine_chunks()
+        _check_form(bounds, column.datatype)
+    except UnreadableError:
+        raise _unreadable_label(column) from None
+    try:
+        _check_form(original.values, column.datatype)
+        keys, at = _places(column, original.values, bounds)
+    except _UnreadableLabelError:
+        raise _unreadable_label(column) from None
+    except UnreadableError:
+        raise _unreadable_original(column) from None
+    half = len(low)
+    if (at[:half] > at[half:]).any():
+        raise _unreadable_label(column)
+    keys, low_keys, high_keys = (np.append(part, 0) for part in (keys, at[:half], at[half:]))
+    return RangeCoverage(keys, low_keys, high_keys, np.append(with_missing, True))
+
+
+class _UnreadableLabelError(UnreadableError):
+    """The unreadable text stands in a label."""
+
+
+def _unreadable_original(column: Column) -> DataError:
+    return DataError(
+        f"column `{column.name}`", "an original value cannot be read", f"{column.datatype.value} values"
+    )
+
+
+def _bounds(labels: ArrowArray) -> tuple[ArrowArray, ArrowArray, Claims]:
+    """The two ends of each label, as texts, and whether it covers a missing value too."""
+    is_range = pc.starts_with(labels, "[")
+    # RE2: `s` lets `.` match a line end; both ends are checked against the lexical form afterwards
+    parts = pc.extract_regex(labels, r"(?s)\A\[(?P<low>[^\[\]|]+?)\.\.(?P<high>[^\[\]|]+)(?P<end>\|?)\]\z")
+    if pc.any(pc.and_(is_range, pc.is_null(parts))).as_py():
+        raise UnreadableError
+    low, high, end = (pc.struct_field(parts, name) for name in ("low", "high", "end"))
+    ends = [pc.if_else(is_range, part, labels).cast(pa.large_string()) for part in (low, high)]
+    with_missing = pc.fill_null(pc.and_(is_range, pc.equal(end, "|")), False)
+    return ends[0], ends[1], with_missing.to_numpy(zero_copy_only=False)
+
+
+def _check_form(texts: ArrowArray, datatype: Datatype) -> None:
+    matches = pc.match_substring_regex(texts, rf"\A(?:{LEXICAL_FORMS[datatype]})\z")
+    if not pc.all(matches, min_count=0).as_py():
+        raise UnreadableError
+
+
+def _places(column: Column, originals: ArrowArray, bounds: ArrowArray) -> tuple[Codes, Codes]:
+    """Integers in the order of the values: those of the originals, those of the bounds."""
+    count = len(originals)
+    if column.datatype in (Datatype.DATE, Datatype.DATETIME):
+        keys = _temporal_places(column, originals.to_pylist(), bounds.to_pylist())
+    else:
+        keys = _number_places(pa.chunked_array([originals, bounds]).combine_chunks())
+    return keys[:count], keys[count:]
+
+
+def _number_places(texts: ArrowArray) -> Codes:
+    parts = pc.extract_regex(texts, r"\A(?P<whole>-?[0-9]+)(?:\.(?P<fraction>[0-9]+))?\z")
+    if parts.null_count == 0:
+        whole, fraction = pc.struct_field(parts, "whole"), pc.struct_field(parts, "fraction")
+        digits = _longest(pc.utf8_ltrim(whole, "-")), _longest(fraction)
+        if sum(digits) <= _MOST_DIGITS:
+            return _fixed_point(whole, fraction, digits[1])
+    return _ranked([Decimal(text) for text in texts.to_pylist()])
+
+
+def _longest(texts: ArrowArray) -> int:
+    return int(pc.max(pc.utf8_length(texts)).as_py() or 0)
+
+
+def _fixed_point(whole: ArrowArray, fraction: ArrowArray, scale: int) -> Codes:
+    """The numbers times 10 ** scale; exact, because no digit is left over."""
+    padded = pc.utf8_rpad(pc.fill_null(fraction, ""), scale, "0")
+    scaled = pc.binary_join_element_wise(whole, padded, pa.scalar("", whole.type)).cast(pa.int64())
+    places: Codes = scaled.to_numpy(zero_copy_only=False)
+    return places
+
+
+def _temporal_places(column: Column, originals: Sequence[str], bounds: Sequence[str]) -> Codes:
+    key = _day if column.datatype is Datatype.DATE else _instants(column)
+    keys = [key(text) for text in originals]
+    try:
+        keys += [key(text) for text in bounds]
+    except UnreadableError:
+        raise _UnreadableLabelError from None
+    return _ranked(keys)
+
+
+def _ranked(keys: Sequence[int | Decimal]) -> Codes:
+    try:
+        return np.array(keys, dtype=np.int64) if not _has_decimals(keys) else _ranks(keys)
+    except OverflowError:
+        return _ranks(keys)
+
+
+def _has_decimals(keys: Sequence[int | Decimal]) -> bool:
+    return any(isinstance(key, Decimal) for key in keys[:1])
+
+
+def _ranks(keys: Sequence[int | Decimal]) -> Codes:
+    objects = np.empty(len(keys), dtype=object)
+    objects[:] = keys
+    _, places = np.unique(objects, return_inverse=True)
+    return places.astype(np.int64)
+
+
+def _day(text: str) -> int:
+    try:
+        return date.fromisoformat(text).toordinal()
+    except ValueError:
+        raise UnreadableError from None
+
+
+def _instants(column: Column) -> Callable[[str], int]:
+    """A reader of date-times: nanoseconds in UTC; those that state no zone are in the column's."""
+    name = column.time_zone or "UTC"
+    try:
+        zone = None if name == "UTC" else ZoneInfo(name)
+    except (ValueError, OSError, LookupError):
+        raise DataError(
+            f"column `{column.name}`", "its time zone is unknown here", "an IANA name"
+        ) from None
+
+    def instant(text: str) -> int:
+        found = _INSTANT.fullmatch(text)
+        if found is None:
+            raise UnreadableError
+        day, hour, minute, second, fraction, offset = found.groups()
+        try:
+            local = datetime.fromisoformat(f"{day}T{hour}:{minute}:{second or '00'}")
+        except ValueError:
+            raise UnreadableError from None
+        shift = _shift(offset) if offset else zone.utcoffset(local.replace(tzinfo=zone)) if zone else None
+        since = local - datetime(1970, 1, 1) - (shift or timedelta())
+        seconds = since.days * 86400 + since.seconds
+        return seconds * _NANOSECONDS + int((fraction or "0").ljust(9, "0"))
+
+    return instant
+
+
+def _shift(offset: str) -> timedelta:
+    if offset == "Z":
+        return timedelta()
+    hours, minutes = int(offset[1:3]), int(offset[4:6])
+    if hours > 23 or minutes > 59:
+        raise UnreadableError
+    shift = timedelta(hours=hours, minutes=minutes)
+    return -shift if offset[0] == "-" else shift

@@ -1,0 +1,327 @@
+"""JSON text to values that know their place. Strict: RFC 8259, no duplicate keys, no lossy numbers."""
+
+import json
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from json.decoder import scanstring  # type: ignore[attr-defined]
+from typing import Final, NoReturn
+
+MAX_DEPTH: Final = 64
+MAX_VALUES: Final = 50_000
+_MAX_NUMBER: Final = 64
+_SPACE: Final = re.compile(r"[ \t\n\r]*")
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_WORD: Final = re.compile(r"[^\s,:\[\]{}\"]+")
+_BRACKETS: Final = re.compile(r'"(?:[^"\\]|\\(?s:.|\Z))*+(?:"|\Z)|[\[\]{}]')
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_NAMED: Final[dict[str, bool | None]] = {"true": True, "false": False, "null": None}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A stretch of the text, and the JSON pointer (RFC 6901) of the value that is there."""
+
+    start: int
+    """Offset in characters, from 0."""
+    end: int
+    pointer: str
+
+
+@dataclass(frozen=True, slots=True)
+class JsonString:
+    text: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class JsonNumber:
+    text: str
+    """As written; exact."""
+    place: Place
+
+    @property
+    def exact(self) -> Decimal:
+        return Decimal(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonNamed:
+    """`true`, `false` or `null`."""
+
+    value: bool | None
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class JsonArray:
+    items: "tuple[JsonValue, ...]"
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    key: JsonString
+    value: "JsonValue"
+
+
+@dataclass(frozen=True, slots=True)
+class JsonObject:
+    members: tuple[Member, ...]
+    place: Place
+
+    def find(self, key: str) -> Member | None:
+        return next((member for member in self.members if member.key.text == key), None)
+
+
+JsonValue = JsonString | JsonNumber | JsonNamed | JsonArray | JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class JsonFault:
+    """One thing that is wrong with the text."""
+
+    code: str
+    message: str
+    place: Place
+    help: str = ""
+
+
+class _StopError(Exception):
+    """The text cannot be read any further."""
+
+    def __init__(self, fault: JsonFault) -> None:
+        super().__init__(fault)
+        self.fault = fault
+
+
+def read(text: str) -> tuple[JsonValue | None, tuple[JsonFault, ...]]:
+    """Read one JSON document.
+
+    Returns:
+        The value and no fault; or what could be read (None after a break of the grammar) and every fault.
+    """
+    too_deep = _too_deep(text)
+    if too_deep:
+        return None, (too_deep,)
+    reader = _Reader(text)
+    try:
+        value = reader.document()
+    except _StopError as stop:
+        return None, (*reader.faults, stop.fault)
+    return value, tuple(reader.faults)
+
+
+def to_plain(value: JsonValue) -> object:
+    """The value as `json.loads` would give it."""
+    match value:
+        case JsonString(text=text):
+            return text
+        case JsonNumber(text=text):
+            return float(text) if re.search("[.eE]", text) else int(text)
+        case JsonNamed(value=named):
+            return named
+        case JsonArray(items=items):
+            return [to_plain(item) for item in items]
+        case JsonObject(members=members):
+            return {member.key.text: to_plain(member.value) for member in members}
+
+
+def escape(key: str) -> str:
+    """A key as one step of a JSON pointer."""
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+def _too_deep(text: str) -> JsonFault | None:
+    depth = 0
+    for match in _BRACKETS.finditer(text):
+        if match[0] in "[{":
+            depth += 1
+            if depth > MAX_DEPTH:
+                place = Place(match.start(), match.end(), "")
+                return JsonFault("P104", f"objects and lists are nested more than {MAX_DEPTH} deep", place)
+        elif match[0] in "]}":
+            depth -= 1
+    return None
+
+
+class _Reader:
+    """One pass over the text; `at` is the offset of the next character."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.count = 0
+        self.faults: list[JsonFault] = []
+        self.open: list[int] = []
+        self.closed: list[int] = []
+
+    def document(self) -> JsonValue:
+        value = self.value("")
+        self.space()
+        if self.at < len(self.text):
+            self.stop("the document goes on after its end", self.brace_help())
+        return value
+
+    def space(self) -> None:
+        match = _SPACE.match(self.text, self.at)
+        self.at = match.end() if match else self.at
+
+    def peek(self) -> str:
+        self.space()
+        return self.text[self.at : self.at + 1]
+
+    def stop(self, message: str, help_: str = "", code: str = "P103") -> NoReturn:
+        place = Place(self.at, self.at + 1, "")
+        raise _StopError(JsonFault(code, message, place, help_))
+
+    def expected(self, what: str) -> NoReturn:
+        found = self.peek()
+        if not found:
+            self.stop(f"the document ends where {what} is expected", self.unclosed_help())
+        help_ = self.brace_help() or (
+            self.unclosed_help() if found in {"}", "]"} else self.habit_help(found)
+        )
+        self.stop(f"expected {what}, found `{found}`", help_)
+
+    def value(self, pointer: str) -> JsonValue:
+        self.count += 1
+        if self.count > MAX_VALUES:
+            self.stop(f"the document has more than {MAX_VALUES} values", code="P108")
+        match self.peek():
+            case "{":
+                return self.object(pointer)
+            case "[":
+                return self.array(pointer)
+            case '"':
+                return self.string(pointer)
+            case _:
+                return self.scalar(pointer)
+
+    def object(self, pointer: str) -> JsonObject:
+        start = self.enter()
+        members: list[Member] = []
+        seen: set[str] = set()
+        while self.peek() != "}":
+            if members:
+                self.take(",", "`,` or `}`")
+            member = self.member(pointer)
+            if member.key.text in seen:
+                self.twice(member.key)
+            seen.add(member.key.text)
+            members.append(member)
+        self.leave()
+        return JsonObject(tuple(members), Place(start, self.at, pointer))
+
+    def member(self, pointer: str) -> Member:
+        if self.peek() != '"':
+            self.expected("a key in double quotes")
+        key = self.string(pointer)
+        below = f"{pointer}/{escape(key.text)}"
+        key = JsonString(key.text, Place(key.place.start, key.place.end, below))
+        self.take(":", "`:`")
+        return Member(key, self.value(below))
+
+    def array(self, pointer: str) -> JsonArray:
+        start = self.enter()
+        items: list[JsonValue] = []
+        while self.peek() != "]":
+            if items:
+                self.take(",", "`,` or `]`")
+            items.append(self.value(f"{pointer}/{len(items)}"))
+        self.leave()
+        return JsonArray(tuple(items), Place(start, self.at, pointer))
+
+    def string(self, pointer: str) -> JsonString:
+        start = self.at
+        try:
+            text, self.at = scanstring(self.text, start + 1, True)
+        except json.JSONDecodeError as error:
+            self.at = error.pos
+            self.stop(f"broken string: {error.msg[0].lower()}{error.msg[1:].removesuffix(' at')}")
+        place = Place(start, self.at, pointer)
+        if _SURROGATE.search(text):
+            self.faults.append(JsonFault("P107", "the string holds half of a surrogate pair", place))
+            text = _SURROGATE.sub("\ufffd", text)
+        return JsonString(text, place)
+
+    def scalar(self, pointer: str) -> JsonNumber | JsonNamed:
+        start = self.at
+        word = _WORD.match(self.text, start)
+        if not word:
+            self.expected("a value")
+        found = word[0]
+        place = Place(start, start + len(found), pointer)
+        if found in _NAMED:
+            self.at = place.end
+            return JsonNamed(_NAMED[found], place)
+        self.check_number(found, place)
+        self.at = place.end
+        return JsonNumber(found, place)
+
+    def check_number(self, found: str, place: Place) -> None:
+        help_ = "write a finite number with at most 64 characters"
+        if found.lstrip("+-") in {"NaN", "Infinity"}:
+            raise _StopError(JsonFault("P106", f"`{found}` is not a number of JSON", place, help_))
+        if not _NUMBER.fullmatch(found):
+            self.expected("a value")
+        if len(found) > _MAX_NUMBER or abs(float(found)) == float("inf"):
+            raise _StopError(JsonFault("P106", "the number is too large to be read exactly", place, help_))
+
+    def enter(self) -> int:
+        self.open.append(self.at)
+        self.at += 1
+        return self.at - 1
+
+    def leave(self) -> None:
+        self.closed.append(self.at)
+        self.open.pop()
+        self.at += 1
+
+    def take(self, character: str, what: str) -> None:
+        if self.peek() != character:
+            self.expected(what)
+        comma = self.at
+        self.at += 1
+        if character == "," and self.peek() in {"}", "]"}:
+            self.at = comma
+            self.stop("a comma with nothing after it", "remove the comma")
+
+    def twice(self, key: JsonString) -> None:
+        message = f"key `{key.text}` is said twice in one object"
+        help_ = "keep one of them; where several values are meant, write one list"
+        self.faults.append(JsonFault("P105", message, key.place, help_))
+
+    def brace_help(self) -> str:
+        """Which closing brace is probably one too many, when leaving it out mends the document."""
+        for offset in [*self.closed[:-7:-1], self.at]:
+            if self.text[offset : offset + 1] in {"}", "]"} and self.reads_without(offset):
+                line = self.text.count("\n", 0, offset) + 1
+                column = offset - self.text.rfind("\n", 0, offset)
+                return (
+                    f"the `{self.text[offset]}` at line {line}, column {column} is probably one too many: "
+                    "without it the document reads as JSON"
+                )
+        return ""
+
+    def reads_without(self, offset: int) -> bool:
+        try:
+            json.loads(self.text[:offset] + self.text[offset + 1 :])
+        except (ValueError, RecursionError):
+            return False
+        return True
+
+    def unclosed_help(self) -> str:
+        if not self.open:
+            return ""
+        offset = self.open[-1]
+        line = self.text.count("\n", 0, offset) + 1
+        return f"the `{self.text[offset]}` opened at line {line} is not closed"
+
+    def habit_help(self, found: str) -> str:
+        habits = {
+            "'": "JSON has double quotes only",
+            "/": "JSON has no comments",
+            "#": "JSON has no comments",
+        }
+        return habits.get(found, "")

@@ -1,0 +1,34 @@
+"""smalti: a policy-driven sanitization engine.
+
+A data owner writes an ODRL policy; smalti checks it, compiles it into a plan, runs the plan, re-measures
+the output, and records it as a new object that later policies can authorize.
+
+    check        every finding about a policy document
+    load_policy  a policy from a file
+    plan         what would be done to each column, and why
+    run          do it, and register the output
+    Registry     policies, owners, outputs with their versions, decisions
+
+Parties are asserted by the caller and trusted; authentication belongs to the program that embeds this.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from smalti.api import Registry, check, decide, explain, load_policy, plan, run
+    from smalti.errors import SmaltiError
+
+__all__ = ["Registry", "SmaltiError", "check", "decide", "explain", "load_policy", "plan", "run"]
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded when asked for: `import smalti` alone stays cheap for whoever needs one room only.
+    if name == "SmaltiError":
+        from smalti.errors import SmaltiError  # noqa: PLC0415
+
+        return SmaltiError
+    if name in __all__:
+        from smalti import api  # noqa: PLC0415
+
+        return getattr(api, name)
+    raise AttributeError(f"module 'smalti' has no attribute {name!r}")

@@ -1,0 +1,227 @@
+"""The public functions; the command line is written on them."""
+
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+from smalti.engine import explain as explanations
+from smalti.engine import run as _engine
+from smalti.engine.authority import decide as decide_request
+from smalti.engine.backends.base import Backend
+from smalti.engine.compile import Options
+from smalti.engine.plan import OutputFormat, Plan
+from smalti.engine.registry import Registry
+from smalti.engine.run import EngineName, Outcome, Planned, PolicyDocument, RunRequest, Watch
+from smalti.errors import UsageError
+from smalti.policy import parse as parsing
+from smalti.policy.authorize import Decision, Request
+from smalti.policy.diagnostics import Diagnostic
+from smalti.policy.names import iri, word
+from smalti.transforms.mondrian import DEFAULT_CUT_THRESHOLD
+from smalti.vocab.words import Kind
+
+__all__ = [
+    "DEFAULT_REGISTRY",
+    "Choices",
+    "Registry",
+    "check",
+    "decide",
+    "explain",
+    "load_policy",
+    "plan",
+    "run",
+]
+
+DEFAULT_REGISTRY = "smalti.sqlite"
+"""In the working folder."""
+
+AnyPath = str | PathLike[str]
+
+
+def check(document: AnyPath) -> tuple[Diagnostic, ...]:
+    """Every finding about a policy document: errors, warnings and notes, in the order of the file.
+
+    A document can be used exactly when none of them is an error. Nothing is fetched, nothing raised.
+    """
+    return parsing.load(document).diagnostics
+
+
+def load_policy(path: AnyPath) -> PolicyDocument:
+    """The one policy in a file.
+
+    Raises:
+        PolicyError: the document has errors, all of which the message shows, or holds several policies.
+    """
+    place = Path(path)
+    document = place.read_bytes() if place.is_file() else b""
+    parsed = parsing.parse(document, str(path)) if document else parsing.load(path)
+    return PolicyDocument(parsing.require(parsed), document, str(path))
+
+
+class Choices(TypedDict, total=False):
+    """What a request may state besides policy, data and party."""
+
+    purpose: str | None
+    """A name such as `marketing`, or an IRI."""
+    owner: str | None
+    """Who submits the policy and binds the data, an IRI that is trusted; the party when not given."""
+    rule: str | None
+    """The uid of the permission to use, where several match."""
+    registry: Registry | AnyPath
+    """What is known already; `smalti.sqlite` when not given. A path without a file is an empty one."""
+    engine: str | Backend
+    """`local` (the default) or `spark`; or a backend, for example `SparkBackend(session)`."""
+    output_format: str
+    """`csv` (the default) or `parquet`."""
+    cut_threshold: int
+    """Partitions with at most this many distinct tuples take their best cut, larger ones the median."""
+
+
+def plan(
+    policy: PolicyDocument | AnyPath,
+    *,
+    data: Mapping[str, AnyPath],
+    party: str | None = None,
+    **choices: Unpack[Choices],
+) -> Planned:
+    """What a policy would do to data; writes nothing.
+
+    Args:
+        policy: the document, or its path.
+        data: one target's IRI, with the path of its CSV or Parquet file or of its CSVW metadata.
+        party: who would ask, an IRI that is trusted. Without it nothing is decided.
+        **choices: see `Choices`.
+
+    Returns:
+        The plan, and the decision where a party was given; no plan where it is a denial.
+
+    Raises:
+        SmaltiError: says where, what, what was expected and the way out.
+    """
+    wanted = _request(policy, data, party, choices)
+    known, backend = _registry(choices), engine_of(choices.get("engine", EngineName.LOCAL))
+    if party is None:
+        return _engine.plan_undecided(wanted, known, backend)
+    return _engine.plan(wanted, known, backend)
+
+
+def run(
+    policy: PolicyDocument | AnyPath,
+    *,
+    data: Mapping[str, AnyPath],
+    party: str,
+    out: AnyPath,
+    watch: Watch | None = None,
+    **choices: Unpack[Choices],
+) -> Outcome:
+    """Run a policy on data, verify the output, and register it: all or nothing.
+
+    Args:
+        policy: the document, or its path.
+        data: one target's IRI, with the path of its CSV or Parquet file or of its CSVW metadata.
+        party: who asks, an IRI that is trusted.
+        out: the folder to make; it must not exist.
+        watch: told of each phase as it begins.
+        **choices: see `Choices`.
+
+    Returns:
+        The decision; where it permits, the plan and the registered version with its certificate and
+        the owner's report. A denial is no exception.
+
+    Raises:
+        SmaltiError: says where, what, what was expected and the way out; nothing was written then.
+    """
+    wanted = _request(policy, data, party, choices)
+    backend = engine_of(choices.get("engine", EngineName.LOCAL))
+    return _engine.run(wanted, Path(out), _registry(choices), backend, watch)
+
+
+def decide(
+    *,
+    party: str,
+    action: str,
+    target: str,
+    purpose: str | None = None,
+    registry: Registry | AnyPath = DEFAULT_REGISTRY,
+) -> Decision:
+    """Whether the policies in the registry let a party do something, and why.
+
+    Args:
+        party: who asks, an IRI that is trusted.
+        action: a name such as `read`, or an IRI.
+        target: the IRI of a source, of an output, or of one of its versions.
+        purpose: a name such as `marketing`, or an IRI.
+        registry: what is known.
+
+    Raises:
+        UsageError: an argument is no known name and no IRI.
+        RegistryError: the registry cannot be read.
+    """
+    asked = Request(
+        iri(party, "party"),
+        word(Kind.ACTION, action, "action"),
+        iri(target, "target"),
+        None if purpose is None else word(Kind.PURPOSE, purpose, "purpose"),
+    )
+    return decide_request(_opened(registry), asked)
+
+
+def explain(plan: Plan, *, as_json: bool = False) -> str:
+    """A plan in words, as text or as JSON."""
+    return explanations.to_json(plan) if as_json else explanations.to_text(plan)
+
+
+def _request(
+    policy: PolicyDocument | AnyPath, data: Mapping[str, AnyPath], party: str | None, choices: Choices
+) -> RunRequest:
+    if len(data) != 1:
+        raise UsageError(
+            "data", f"{len(data)} targets are bound", "exactly one", "bind one IRI to one path"
+        )
+    target, path = next(iter(data.items()))
+    purpose, owner, rule = choices.get("purpose"), choices.get("owner"), choices.get("rule")
+    return RunRequest(
+        document=policy if isinstance(policy, PolicyDocument) else load_policy(policy),
+        target=iri(target, "data"),
+        data=Path(path),
+        party=None if party is None else iri(party, "party"),
+        purpose=None if purpose is None else word(Kind.PURPOSE, purpose, "purpose"),
+        owner=None if owner is None else iri(owner, "owner"),
+        rule=None if rule is None else iri(rule, "rule"),
+        options=_options(
+            choices.get("output_format", OutputFormat.CSV),
+            choices.get("cut_threshold", DEFAULT_CUT_THRESHOLD),
+        ),
+    )
+
+
+def _options(output_format: str, cut_threshold: int) -> Options:
+    if output_format not in set(OutputFormat):
+        raise UsageError("output format", f"`{output_format}` is not known", "csv or parquet")
+    if cut_threshold < 0:
+        raise UsageError("cut threshold", "it is negative", "0 or more")
+    return Options(cut_threshold, OutputFormat(output_format))
+
+
+def engine_of(name: str | Backend) -> Backend:
+    """The engine of that name; a backend is taken as it is.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if isinstance(name, Backend):
+        return name
+    if name not in set(EngineName):
+        raise UsageError("engine", f"`{name}` is not known", "local or spark")
+    return _engine.make_backend(EngineName(name))
+
+
+def _registry(choices: Choices) -> Registry:
+    return _opened(choices.get("registry", DEFAULT_REGISTRY))
+
+
+def _opened(registry: Registry | AnyPath) -> Registry:
+    if isinstance(registry, Registry):
+        return registry
+    return Registry.open(registry if isinstance(registry, str) else Path(registry))

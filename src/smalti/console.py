@@ -1,0 +1,263 @@
+"""What the command line shows people; and the same as JSON for programs."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from smalti.doctor import Check
+from smalti.engine.certificate import OwnerReport
+from smalti.engine.commit import CERTIFICATE_NAME
+from smalti.engine.explain import explain
+from smalti.engine.plan import Plan, Role
+from smalti.engine.recheck import Recheck
+from smalti.engine.registry import Asset, StoredPolicy, TargetVersion
+from smalti.engine.run import Outcome
+from smalti.policy.authorize import Decision
+
+Json = dict[str, Any]
+
+LABEL = "bold"
+
+
+_WIDTH = 110
+
+
+def console() -> Console:
+    """Standard output; plain, and of one width, when it is no terminal."""
+    out = Console(highlight=False)
+    return out if out.is_terminal else Console(highlight=False, width=_WIDTH)
+
+
+def as_json(document: Json | list[Json]) -> str:
+    """Indented JSON with a final line end."""
+    return json.dumps(document, indent=2, ensure_ascii=False, default=str) + "\n"
+
+
+def short(iri: str | None) -> str:
+    """The last part of an IRI, for a sentence; the whole where there is none."""
+    if iri is None:
+        return "no purpose"
+    return iri.rstrip("/#").replace("#", "/").rsplit("/", 1)[-1]
+
+
+# --- Decisions
+
+
+def headline(decision: Decision) -> str:
+    """A decision as one line."""
+    asked = decision.request
+    may = "may" if decision.is_permitted else "may not"
+    purpose = f"for {short(asked.purpose)}" if asked.purpose else "without a stated purpose"
+    return f"{decision.effect}: {asked.party} {may} {short(asked.action)} {asked.target} {purpose}"
+
+
+def show_decision(out: Console, decision: Decision) -> None:
+    """A decision with its reasons."""
+    style = "green" if decision.is_permitted else "red"
+    out.print(Text(headline(decision), style=f"bold {style}"))
+    for reason in decision.reasons:
+        where = reason.rule or reason.policy
+        out.print(Text(f"  - {reason.text}" + (f" [{where}]" if where else "")))
+
+
+def decision_json(decision: Decision) -> Json:
+    """The same for programs."""
+    asked = decision.request
+    return {
+        "effect": str(decision.effect),
+        "permitted": decision.is_permitted,
+        "request": {
+            "party": asked.party,
+            "action": asked.action,
+            "target": asked.target,
+            "purpose": asked.purpose,
+        },
+        "reasons": [{"text": r.text, "policy": r.policy, "rule": r.rule} for r in decision.reasons],
+    }
+
+
+# --- Runs
+
+
+def show_outcome(out: Console, outcome: Outcome, registry: str) -> None:
+    """What was asked, what was done, what the owner should know, and where everything is."""
+    made, version = outcome.plan, outcome.version
+    if made is None or version is None:
+        show_decision(out, outcome.decision)
+        return
+    told, folder = explain(made), version.path
+    out.print(Text(headline(outcome.decision), style="bold green"))
+    _fields(out, ("promise", told.promise), ("people", told.respondent))
+    out.print(_columns(made, version.report))
+    _fields(
+        out,
+        ("owner's view", "\n".join(owner_lines(version.report))),
+        ("not covered", "; ".join(told.not_protected)),
+        ("output", str(folder / version.files[0].name)),
+        ("certificate", f"{folder / CERTIFICATE_NAME} (unsigned)"),
+        ("target", f"{version.target} version {version.number}, recorded in {registry}"),
+    )
+
+
+def _fields(out: Console, *fields: tuple[str, str]) -> None:
+    """Labels with texts beside them, wrapped where they stand."""
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(style=LABEL, no_wrap=True, min_width=13)
+    grid.add_column(overflow="fold")
+    for label, text in fields:
+        grid.add_row(label, Text(text))
+    out.print(grid)
+
+
+def _columns(made: Plan, report: OwnerReport) -> Table:
+    losses = {loss.column: f"{loss.loss:.1%}" for loss in report.losses}
+    table = Table(box=None, pad_edge=False, header_style=LABEL)
+    for name in ("column", "what was done", "why", "lost (owner)"):
+        table.add_column(name, overflow="fold")
+    for step in explain(made).columns:
+        style = "yellow" if step.role is Role.UNLISTED else ""
+        table.add_row(step.name, step.what, step.why, losses.get(step.name, ""), style=style)
+    return table
+
+
+def owner_lines(report: OwnerReport) -> Iterable[str]:
+    """The owner's figures as sentences."""
+    yield (
+        f"achieved k = {report.k}: {report.respondents} respondents in {report.classes} classes;"
+        f" {report.rows_in} rows in, {report.rows_out} out"
+    )
+    if report.diversity:
+        listed = ", ".join(f"{one.column} {one.l}" for one in report.diversity)
+        yield f"achieved l (least over the classes): {listed}"
+    yield f"information lost (global certainty penalty): {report.loss:.1%}"
+
+
+def outcome_json(outcome: Outcome) -> Json:
+    """The same for programs."""
+    version, made = outcome.version, outcome.plan
+    document: Json = {"decision": decision_json(outcome.decision)}
+    if version is not None and made is not None:
+        document |= version_json(version) | {
+            "plan": {"digest": version.plan_digest, "promise": explain(made).promise},
+            "ownerReport": asdict(version.report),
+        }
+    return document
+
+
+# --- Registry
+
+
+def version_json(version: TargetVersion) -> Json:
+    """A version as it is recorded, without the owner's figures."""
+    return {
+        "target": version.target,
+        "version": version.number,
+        "versionIri": version.iri,
+        "folder": str(version.path),
+        "files": [asdict(file) for file in version.files],
+        "planDigest": version.plan_digest,
+        "policy": version.policy_uid,
+        "rule": version.rule_uid,
+        "party": version.party,
+        "purpose": version.purpose,
+        "inputs": [{"iri": one.iri, "version": one.version} for one in version.inputs],
+        "created": version.created_at.isoformat(),
+    }
+
+
+def show_versions(out: Console, versions: Iterable[TargetVersion], with_report: bool) -> None:
+    """Versions, and with `with_report` the owner's figures."""
+    for version in versions:
+        inputs = ", ".join(
+            one.iri if one.version is None else f"{one.iri} version {one.version}" for one in version.inputs
+        )
+        out.print(Text(f"{version.target} version {version.number}", style=LABEL))
+        _fields(out, ("  made", f"{version.created_at:%Y-%m-%d %H:%M} from {inputs}"))
+        _fields(out, ("  for", f"{version.party}, {short(version.purpose)}"))
+        _fields(out, ("  policy", version.policy_uid))
+        _fields(out, ("  files", ", ".join(str(version.path / file.name) for file in version.files)))
+        if with_report:
+            for line in owner_lines(version.report):
+                _fields(out, ("  owner", line))
+
+
+def show_policies(out: Console, policies: Iterable[StoredPolicy]) -> None:
+    """Stored policies with their state."""
+    for stored in policies:
+        state = "in force" if stored.is_in_force else f"revoked {stored.revoked_at:%Y-%m-%d %H:%M}"
+        out.print(Text(stored.uid, style=LABEL))
+        _fields(out, ("  state", state))
+        _fields(out, ("  issuer", stored.issuer))
+        _fields(out, ("  about", ", ".join(sorted(stored.targets))))
+        _fields(out, ("  document", f"{stored.name}, {stored.digest}"))
+
+
+def policy_json(stored: StoredPolicy) -> Json:
+    """The same for programs."""
+    return {
+        "uid": stored.uid,
+        "digest": stored.digest,
+        "name": stored.name,
+        "issuer": stored.issuer,
+        "targets": sorted(stored.targets),
+        "added": stored.added_at.isoformat(),
+        "revoked": stored.revoked_at.isoformat() if stored.revoked_at else None,
+    }
+
+
+def show_owners(out: Console, assets: Iterable[tuple[Asset, frozenset[str]]]) -> None:
+    """Assets and who owns them."""
+    for asset, owners in assets:
+        _fields(out, (str(asset.kind), f"{asset.iri}  owned by {', '.join(sorted(owners)) or 'nobody'}"))
+
+
+# --- Verification and doctor
+
+
+def show_recheck(out: Console, seen: Recheck) -> None:
+    """What another look at an output showed."""
+    out.print(Text(f"verified: {seen.target}", style="bold green"))
+    where = f"version {seen.version.number} in this registry" if seen.version else "not in this registry"
+    _fields(out, ("recorded", where))
+    for prop in seen.check.recounted:
+        _fields(out, ("recounted", str(prop)))
+    rows = f"{seen.check.rows} in {seen.check.classes} classes of {seen.check.least_rows} or more"
+    _fields(out, ("rows", rows))
+    if seen.is_repeated:
+        again = "the recorded plan gave the same content on this data, with every check of a run"
+        _fields(out, ("repeated", again))
+        return
+    for prop in seen.check.attested:
+        _fields(out, ("attested", f"{prop} (counted at run time, not again)"))
+    if seen.version is None:
+        note = "the certificate is unsigned: only the registry that recorded it can vouch for it"
+        _fields(out, ("note", note))
+
+
+def recheck_json(seen: Recheck) -> Json:
+    """The same for programs."""
+    return {
+        "target": seen.target,
+        "version": seen.version.number if seen.version else None,
+        "recounted": [str(prop) for prop in seen.check.recounted],
+        "attested": [] if seen.is_repeated else [str(prop) for prop in seen.check.attested],
+        "repeated": seen.is_repeated,
+        "rows": seen.check.rows,
+        "classes": seen.check.classes,
+        "leastRows": seen.check.least_rows,
+    }
+
+
+def show_doctor(out: Console, checks: Iterable[Check]) -> None:
+    """What is there, and how to mend what is not."""
+    for check in checks:
+        mark, style = ("ok", "green") if check.is_there else ("--", "yellow")
+        line = Text.assemble((f"{mark}  ", style), f"{check.name:14}", f" {check.found}")
+        if not check.is_there:
+            line.append(f"   for {check.needed_for}: {check.mend}")
+        out.print(line)

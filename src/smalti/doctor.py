@@ -1,0 +1,77 @@
+"""What is installed, what is missing, and the command that installs it."""
+
+import importlib.metadata
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from smalti.engine.needs import INSTALL_JAVA, INSTALL_SPARK, OLDEST_JAVA
+
+_PARTS = (
+    ("core", ("pyld", "rdflib", "pydantic", "jsonschema", "duckdb", "pyarrow", "numpy", "sqlalchemy")),
+    ("extra spark", ("pyspark", "pandas")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    is_there: bool
+    found: str
+    """A version, or what is wrong."""
+    needed_for: str
+    mend: str = ""
+    """The command that installs what is missing."""
+
+
+def examine(registry: Path) -> tuple[Check, ...]:
+    """Look at this machine; nothing is changed."""
+    packages = [_package(name, part) for part, names in _PARTS for name in names]
+    return (_python(), *packages, _java(), _place(registry))
+
+
+def _python() -> Check:
+    version = ".".join(map(str, sys.version_info[:3]))
+    return Check("python", sys.version_info >= (3, 11), version, "core", "install Python 3.11 or newer")
+
+
+def _package(name: str, part: str) -> Check:
+    mend = INSTALL_SPARK if part == "extra spark" else "pip install smalti"
+    try:
+        return Check(name, True, importlib.metadata.version(name), part, mend)
+    except importlib.metadata.PackageNotFoundError:
+        return Check(name, False, "not installed", part, mend)
+
+
+def _java() -> Check:
+    mend = INSTALL_JAVA
+    name, purpose = f"java {OLDEST_JAVA}+", "extra spark"
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=f"{home}/bin" if home else None)
+    if java is None:
+        return Check(name, False, "not installed", purpose, mend)
+    try:
+        told = subprocess.run(  # noqa: S603 (found on the path by its name)
+            [java, "-version"], capture_output=True, text=True, check=False, timeout=30
+        ).stderr
+    except (OSError, subprocess.TimeoutExpired):
+        return Check(name, False, "does not start", purpose, mend)
+    version = re.search(r'version "(\d+)([^"]*)"', told)
+    if version is None:
+        return Check(name, False, "does not say its version", purpose, mend)
+    return Check(name, int(version[1]) >= OLDEST_JAVA, version[1] + version[2], purpose, mend)
+
+
+def _place(registry: Path) -> Check:
+    folder = registry.absolute().parent
+    is_writable = os.access(registry if registry.exists() else folder, os.W_OK)
+    found = "there" if registry.exists() else "none yet; the first run makes it"
+    if not is_writable:
+        found = "not writable"
+    return Check(f"registry {registry}", is_writable, found, "core", "name another one with --registry")

@@ -1,0 +1,100 @@
+"""The error tree; a leaf that every room may import.
+
+Each message is one paragraph: where, what, what was expected, and the way out. No message, argument
+or attribute holds a data value: data can only be pointed at (file, record number, column name).
+Every error pickles, so that it survives a worker process.
+"""
+
+
+class SmaltiError(Exception):
+    """Base of all errors that a user can cause or mend.
+
+    Args:
+        where: the document, file, column or command concerned.
+        problem: what is wrong; lower case, no full stop.
+        expected: what was expected there.
+        way_out: what the reader can do about it.
+    """
+
+    exit_code = 1
+
+    def __init__(self, where: str, problem: str, expected: str = "", way_out: str = "") -> None:
+        super().__init__(where, problem, expected, way_out)
+        self.where, self.problem, self.expected, self.way_out = where, problem, expected, way_out
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.problem}"
+        if self.expected:
+            text += f"; expected {self.expected}"
+        if self.way_out:
+            text += f". {self.way_out[0].upper()}{self.way_out[1:]}"
+        return text
+
+
+class PolicyError(SmaltiError):
+    """A policy document that cannot be used; `policy.diagnostics` lists every problem in it."""
+
+
+class PlanError(SmaltiError):
+    """A permitted request that cannot be compiled for this data."""
+
+
+class GuaranteeError(SmaltiError):
+    """A promise that this data cannot meet, or that an output does not meet."""
+
+
+class DataError(SmaltiError):
+    """Input data that cannot be read as its description says."""
+
+
+class UsageError(SmaltiError):
+    """A request that is put together wrongly."""
+
+    exit_code = 2
+
+
+class BackendError(SmaltiError):
+    """The machine: Java, Spark, memory, disk."""
+
+    exit_code = 3
+
+
+class RegistryError(SmaltiError):
+    """The registry cannot be read or written."""
+
+    exit_code = 3
+
+
+class InternalError(AssertionError):
+    """A fault of smalti itself; please report it."""
+
+    exit_code = 3
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+
+    def __str__(self) -> str:
+        return f"internal error: {self.args[0]}. This is a fault of smalti: please report it"
+
+
+class ProblemsError(SmaltiError):
+    """Several problems at once, each with its own place and way out."""
+
+    def __init__(self, problems: tuple[SmaltiError, ...]) -> None:
+        Exception.__init__(self, problems)
+        self.problems = problems
+        first = problems[0]
+        self.where, self.problem = first.where, first.problem
+        self.expected, self.way_out = first.expected, first.way_out
+        self.exit_code = max(problem.exit_code for problem in problems)
+
+    def __str__(self) -> str:
+        return "\n".join(str(problem) for problem in self.problems)
+
+
+def raise_all(problems: list[SmaltiError]) -> None:
+    """Raise what there is: nothing, the one problem, or all of them as `ProblemsError`."""
+    if len(problems) == 1:
+        raise problems[0]
+    if problems:
+        raise ProblemsError(tuple(problems))

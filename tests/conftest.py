@@ -1,0 +1,176 @@
+"""What all tests share: the one Spark session, named skips, and the generators of example data."""
+
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import hypothesis
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).parents[1]
+
+# No deadlines: two cores are shared with Spark. The same examples in each run of `make test`.
+hypothesis.settings.register_profile("default", deadline=None, derandomize=True, print_blob=True)
+hypothesis.settings.register_profile(
+    "full", deadline=None, derandomize=False, print_blob=True, max_examples=1000
+)
+hypothesis.settings.load_profile("default")
+
+
+def load_script(path: str) -> ModuleType:
+    """Import a script of the repository that is not part of the package."""
+    name = f"smalti_script_{Path(path).stem}"
+    spec = importlib.util.spec_from_file_location(name, ROOT / path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+jre = load_script(".ci/jre.py")
+
+
+@pytest.fixture(scope="session")
+def transactions() -> ModuleType:
+    """The generator of customer transactions."""
+    return load_script("examples/data/transactions.py")
+
+
+@pytest.fixture(scope="session")
+def adult_like() -> ModuleType:
+    """The generator of Adult-like rows."""
+    return load_script("benchmarks/adult_like.py")
+
+
+# --- Spark ---------------------------------------------------------------------------------------
+
+
+def _missing_for_spark() -> tuple[str, str] | None:
+    """Return what Spark tests lack here, and the command that installs it."""
+    if find_spec("pyspark") is None or find_spec("pandas") is None:
+        return "the extra `spark` is not installed", "make test (or: pip install 'smalti[spark]')"
+    if jre.find() is None:
+        return f"no Java runtime, version {jre.OLDEST} or newer", jre.install_command()
+    return None
+
+
+MISSING = pytest.StashKey[tuple[str, str] | None]()
+SKIPPED_KEY = "spark test skipped"
+
+
+def _spark_is_required() -> bool:
+    return os.environ.get("SMALTI_REQUIRE_SPARK", "") not in {"", "0"}
+
+
+def _is_named_spark(nodeid: str) -> bool:
+    """Say whether a test counts as a Spark test by its name: all that xdist's scheduler sees of it."""
+    return "spark" in nodeid.lower()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give all Spark tests to one worker process, so that a run starts one Spark session."""
+    from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415 (only where xdist runs)
+
+    class OneSparkWorker(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "spark" if _is_named_spark(nodeid) else nodeid
+
+    return OneSparkWorker(config, log)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests that take the Spark session, and run them first: starting Spark takes longest."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()) and not item.get_closest_marker("spark"):
+            item.add_marker("spark")
+    spark_items = [item for item in items if item.get_closest_marker("spark")]
+    if not spark_items:
+        return
+    if unnamed := [item.nodeid for item in spark_items if not _is_named_spark(item.nodeid)]:
+        raise pytest.UsageError(f"Spark tests need `spark` in their file, name or parameter: {unnamed}")
+    config.stash[MISSING] = _missing_for_spark()
+    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a Spark test that cannot run here."""
+    if item.get_closest_marker("spark") and (missing := item.config.stash[MISSING]):
+        pytest.skip(missing[0])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Iterator[None] | pytest.TestReport:
+    """Note each skipped Spark test for the summary; where Spark is required, make it a failure."""
+    report: pytest.TestReport = yield
+    if report.skipped and not hasattr(report, "wasxfail") and item.get_closest_marker("spark"):
+        missing = item.config.stash[MISSING]
+        reason = str(call.excinfo.value) if call.excinfo else "skipped"
+        report.user_properties.append((SKIPPED_KEY, (reason, missing[1] if missing else "")))
+        if _spark_is_required():
+            report.outcome = "failed"
+            report.longrepr = f"a Spark test was skipped, and SMALTI_REQUIRE_SPARK is set: {reason}"
+    return report
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Name the Spark tests that did not run, and the command that makes them run, at the very end."""
+    skipped = [
+        (report.nodeid, *value)
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        for key, value in getattr(report, "user_properties", ())
+        if key == SKIPPED_KEY
+    ]
+    if not skipped:
+        return
+    terminalreporter.section("Spark tests that did not run", yellow=True)
+    for nodeid, reason, _ in skipped:
+        terminalreporter.line(f"skipped: {nodeid} ({reason})")
+    for command in sorted({command for _, _, command in skipped if command}):
+        terminalreporter.line(f"to run them: {command}")
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
+    """The one Spark session of a test run: small, local and silent; it writes to a scratch folder only."""
+    from pyspark.sql import SparkSession  # noqa: PLC0415 (absent without the extra)
+
+    home = tmp_path_factory.mktemp("spark")
+    java_home = jre.find()
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("JAVA_HOME", str(java_home))
+        environment.setenv("PYSPARK_PYTHON", sys.executable)
+        environment.setenv("PYSPARK_DRIVER_PYTHON", sys.executable)
+        environment.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        session = (
+            SparkSession.builder.master("local[2]")
+            .appName("smalti tests")
+            .config("spark.driver.host", "127.0.0.1")
+            .config("spark.driver.memory", "1g")
+            .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={home / 'derby'}")
+            .config("spark.jars.ivy", str(home / "ivy"))
+            .config("spark.local.dir", str(home / "local"))
+            .config("spark.sql.warehouse.dir", str(home / "warehouse"))
+            .config("spark.sql.shuffle.partitions", "4")
+            .config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
+            .getOrCreate()
+        )
+        session.sparkContext.setLogLevel("OFF")
+        yield session
+        session.stop()

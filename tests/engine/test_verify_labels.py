@@ -1,0 +1,211 @@
+"""The verifier's reading of labels: what each covers, and what is no label."""
+
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smalti.engine.plan import Column, Role
+from smalti.engine.verify_labels import UnreadableError, coverage, read_text_label
+from smalti.engine.verify_read import Coded
+from smalti.errors import DataError, GuaranteeError
+from smalti.transforms.base import Datatype
+from smalti.vocab.terms import IRI
+
+
+def coded(texts: list[str | None]) -> Coded:
+    whole = pa.array(texts, pa.large_string()).dictionary_encode()
+    codes = np.array([-1 if code is None else code for code in whole.indices.to_pylist()], np.int64)
+    return Coded(codes, whole.dictionary)
+
+
+def covers(datatype: Datatype, label: str | None, original: str | None, zone: str | None = None) -> bool:
+    column = Column("c", IRI("https://example.org/c"), datatype, False, Role.QUASI_IDENTIFIER, zone)
+    published, owned = coded([label]), coded([original])
+    return bool(coverage(column, owned, published).claims(published.codes, owned.codes)[0])
+
+
+YES = [
+    ("integer", None, None),
+    ("integer", "10", "10"),
+    ("integer", "[3..7]", "3"),
+    ("integer", "[3..7]", "7"),
+    ("integer", "[-5..-1]", "-5"),
+    ("integer", "[-5..-1]", "-1"),
+    ("integer", "[-5..5]", "0"),
+    ("integer", "[3..7|]", None),
+    ("integer", "[3..7|]", "5"),
+    ("integer", "[3..3|]", None),
+    ("integer", "[1..100000000000000000000000000000]", "99999999999999999999999999999"),
+    ("decimal", "10", "10.0"),
+    ("decimal", "10.00", "10"),
+    ("decimal", "[-0.5..0.5]", "-0"),
+    ("decimal", "[-0.5..-0.25]", "-0.3"),
+    ("decimal", "[1.5..2]", "1.50"),
+    ("double", "1e3", "1000"),
+    ("double", "[1E-400..1e400]", "1"),
+    ("double", "[-1e400..-1e399]", "-5e399"),
+    ("date", "[2020-02-28..2020-03-01]", "2020-02-29"),
+    ("date", "[0001-01-01..9999-12-31|]", None),
+    ("dateTime", "2020-01-01T10:00:00Z", "2020-01-01T12:00:00+02:00"),
+    ("dateTime", "2020-01-01T10:00Z", "2020-01-01T08:30:00.000-01:30"),
+    ("dateTime", "[2020-01-01 10:00..2020-01-01 11:00]", "2020-01-01T10:59:59.999999999"),
+    ("dateTime", "[0001-01-01T00:00..9999-12-31T23:59:59]", "1969-12-31T23:59:59.5-23:59"),
+    ("string", None, None),
+    ("string", "a", "a"),
+    ("string", "a|b", "a|b"),
+    ("string", "x{y}", "x{y}"),
+    ("string", r"\[a", "[a"),
+    ("string", r"\{a}", "{a}"),
+    ("string", r"\\", "\\"),
+    ("string", r"\\a\b", r"\a\b"),
+    ("string", "{a|b|c}", "b"),
+    ("string", "{a|}", None),
+    ("string", "{a|b|}", "a"),
+    ("string", r"{\\|\{|\||\}}", "|"),
+    ("string", "{[a|b}", "[a"),
+    ("string", "{a\nb|c}", "a\nb"),
+    ("string", "{a|é}", "é"),
+]
+
+NO = [
+    ("integer", None, "1"),
+    ("integer", None, "0"),
+    ("string", None, "0"),
+    ("integer", "9999999999999999998", "9999999999999999999"),
+    ("integer", "1", None),
+    ("integer", "[3..7]", None),
+    ("integer", "[3..7]", "2"),
+    ("integer", "[3..7|]", "8"),
+    ("integer", "[-5..-1]", "1"),
+    ("integer", "[1..100000000000000000000000000000]", "100000000000000000000000000001"),
+    ("decimal", "0.1", "0.10000000000000000000000000000000001"),
+    ("double", "[0..9007199254740992]", "9007199254740993"),
+    ("date", "[2020-02-28..2020-03-01]", "2020-03-02"),
+    ("dateTime", "2020-01-01T10:00:00", "2020-01-01T10:00:00.000000001"),
+    ("dateTime", "2020-01-01T10:00:00.5", "2020-01-01T10:00:00.05"),
+    ("dateTime", "[2020-01-01T10:00:00Z..2020-01-01T11:00:00Z]", "2020-01-01T10:30:00+02:00"),
+    ("string", None, "a"),
+    ("string", "a", None),
+    ("string", "a", "A"),
+    ("string", "{a|b}", None),
+    ("string", "{a|b|}", "c"),
+    ("string", "{a|b}", "a|b"),
+    ("string", r"\[a", r"\[a"),
+]
+
+MALFORMED = [
+    ("integer", "[3..7"),
+    ("integer", "[7..3]"),
+    ("integer", "[3..7||]"),
+    ("integer", "[3..]"),
+    ("integer", "[3..4..5]"),
+    ("integer", "[|]"),
+    ("integer", "3-7"),
+    ("integer", "*"),
+    ("integer", "{3|4}"),
+    ("integer", "[1.0..2]"),
+    ("integer", "[3..7]\n"),
+    ("integer", "07"),
+    ("integer", "\u0663"),
+    ("decimal", "[1...2]"),
+    ("double", "1e9999999"),
+    ("double", "nan"),
+    ("date", "[2020-02-30..2020-03-01]"),
+    ("date", "2020-13-01"),
+    ("dateTime", "2020-01-01T24:00:00"),
+    ("dateTime", "2020-01-01T10:00:00+99:00"),
+    ("string", "[a"),
+    ("string", "[a..b]"),
+    ("string", "{a}"),
+    ("string", "{a|b"),
+    ("string", "{"),
+    ("string", "{}"),
+    ("string", "{|}"),
+    ("string", "{a||b}"),
+    ("string", "{b|a}"),
+    ("string", "{a|a}"),
+    ("string", "{a|{}"),
+    ("string", r"{a|\b}"),
+    ("string", "{a|b\\}"),
+    ("string", "\\"),
+    ("string", r"\a"),
+]
+
+
+@pytest.mark.parametrize(("datatype", "label", "original"), YES)
+def test_covers(datatype: str, label: str | None, original: str | None) -> None:
+    assert covers(Datatype(datatype), label, original)
+
+
+@pytest.mark.parametrize(("datatype", "label", "original"), NO)
+def test_does_not_cover(datatype: str, label: str | None, original: str | None) -> None:
+    assert not covers(Datatype(datatype), label, original)
+
+
+@pytest.mark.parametrize(("datatype", "label"), MALFORMED)
+def test_what_is_no_label_breaks_the_promise(datatype: str, label: str) -> None:
+    with pytest.raises(GuaranteeError) as caught:
+        covers(Datatype(datatype), label, None)
+    assert "`c`" in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None or caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize(
+    ("datatype", "original"),
+    [("integer", "1_000"), ("date", "2021-02-29"), ("dateTime", "2020-01-01T10:61")],
+)
+def test_an_original_of_another_form_is_the_datas_fault(datatype: str, original: str) -> None:
+    with pytest.raises(DataError) as caught:
+        covers(Datatype(datatype), None, original)
+    assert original not in str(caught.value)
+
+
+def test_times_without_a_zone_are_read_in_the_columns_zone() -> None:
+    label = "[2020-06-01T10:00:00Z..2020-06-01T10:00:00Z]"
+    assert covers(Datatype.DATETIME, label, "2020-06-01T12:00:00", "Europe/Rome")
+    assert not covers(Datatype.DATETIME, label, "2020-06-01T12:00:00", "UTC")
+    assert not covers(Datatype.DATETIME, label, "2020-06-01T12:00:00")
+    with pytest.raises(DataError, match="time zone"):
+        covers(Datatype.DATETIME, label, "2020-06-01T12:00:00", "Nowhere/Town")
+
+
+@given(st.lists(st.decimals(-1000, 1000, places=3), min_size=3, max_size=3), st.booleans())
+def test_ranges_agree_with_decimals(numbers: list[Decimal], with_exponent: bool) -> None:
+    low, high = sorted(numbers[:2])
+    suffix = "e0" if with_exponent else ""
+    label = f"[{low}{suffix}..{high}{suffix}]"
+    assert covers(Datatype.DOUBLE, label, f"{numbers[2]}") == (low <= numbers[2] <= high)
+
+
+def write_set(items: list[str], with_missing: bool) -> str:
+    ordered = sorted(items, key=str.encode)
+    escaped = ["".join("\\" + c if c in "\\|{}" else c for c in item) for item in ordered]
+    return "{" + "|".join(escaped + [""] * with_missing) + "}"
+
+
+TEXTS = st.text("ab[]{}|\\é\n", min_size=1, max_size=4)
+
+
+@given(st.sets(TEXTS, min_size=2, max_size=5), st.booleans())
+def test_sets_round_trip(items: set[str], with_missing: bool) -> None:
+    listed, missing = read_text_label(write_set(list(items), with_missing))
+    assert set(listed) == items
+    assert missing is with_missing
+
+
+@given(TEXTS)
+def test_any_text_is_a_label_of_at_most_one_meaning(text: str) -> None:
+    try:
+        listed, missing = read_text_label(text)
+    except UnreadableError:
+        return
+    if len(listed) == 1 and not missing:
+        escaped = "\\" + listed[0] if listed[0][0] in "[{\\" else listed[0]
+        assert text == escaped
+    else:
+        assert text == write_set(list(listed), missing)

@@ -1,0 +1,151 @@
+"""No document raises an exception, takes long, or writes to the reader's terminal."""
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from smalti.policy.findings import MOST
+from smalti.policy.json_text import read, to_plain
+from smalti.policy.parse import MAX_BYTES, load, parse
+from smalti.policy.render import render_human, render_json
+
+HERE = Path(__file__).parent
+REFERENCE = (HERE / "good" / "reference.jsonld").read_text()
+DOCUMENTS = [path.read_bytes() for path in sorted(HERE.glob("*/*.jsonld"))]
+
+
+@pytest.mark.parametrize(
+    ("document", "code"),
+    [
+        (b"", "P103"),
+        (b" " * (MAX_BYTES + 1), "P101"),
+        (b'{"a": "\xff"}', "P102"),
+        (b"[" * 100_000, "P104"),
+        (b'{"a":' * 100_000, "P104"),
+        (b"[" * 60 + b"]" * 60, "P201"),
+        (b'"' + b'\\"' * 400_000, "P103"),
+        (b'"\\' * 400_000, "P103"),
+        (b'{"a": ' + b"1" * 100_000 + b"}", "P106"),
+        (b'{"a": -Infinity}', "P106"),
+        (b"[" + b"{}," * 60_000 + b"{}]", "P108"),
+        (b'{"a": 01}', "P103"),
+        (b"{'a': 1}", "P103"),
+        (b'{"a": 1} // why', "P103"),
+        (b'{"a": "\t"}', "P103"),
+        (b'{"a": "\\q"}', "P103"),
+        (b"null", "P201"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_hostile_text(document: bytes, code: str) -> None:
+    assert parse(document, "hostile").diagnostics[0].code == code
+
+
+def test_findings_are_capped() -> None:
+    keys = ",".join(f'"permissions{i}": 1' for i in range(3 * MOST))
+    found = parse(
+        f'{{"@context": "http://www.w3.org/ns/odrl.jsonld", {keys}}}'.encode(), "many"
+    ).diagnostics
+    assert len(found) == MOST + 1
+    assert found[-1].code == "P599"
+
+
+def test_control_characters_do_not_reach_the_terminal() -> None:
+    document = REFERENCE.replace('"marketing"', '"\\u001b[31mred\\u202e"').replace("ZIP", "Z\u202eP")
+    parsed = parse(document.encode(), "hostile")
+    shown = render_human(parsed.diagnostics, parsed.text)
+    assert parsed.diagnostics
+    assert all(character.isprintable() or character == "\n" for character in shown)
+
+
+def test_a_file_that_cannot_be_read_is_a_diagnostic(tmp_path: Path) -> None:
+    for path in (tmp_path / "absent.jsonld", tmp_path, "nul\0"):
+        parsed = load(path)
+        assert [found.code for found in parsed.diagnostics] == ["P109"]
+        assert parsed.policies == ()
+
+
+characters = st.characters(exclude_categories=["Cs"])
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**20), 10**20)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(characters)
+)
+json_values = st.recursive(
+    scalars,
+    lambda below: st.lists(below, max_size=4) | st.dictionaries(st.text(characters), below, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(json_values, st.sampled_from([None, 1]), st.booleans())
+@settings(max_examples=50, deadline=None)
+def test_reader_agrees_with_json(value: object, indent: int | None, ascii_only: bool) -> None:
+    text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
+    found, faults = read(text)
+    assert faults == ()
+    assert found is not None
+    assert to_plain(found) == value
+
+
+@given(st.text(alphabet='{}[]",:\\ \n019.eE-+atrufnl', max_size=30))
+@settings(max_examples=200, deadline=None)
+def test_reader_accepts_nothing_that_json_refuses(text: str) -> None:
+    found, faults = read(text)
+    if found is None or faults:
+        return
+    assert to_plain(found) == json.loads(text)
+
+
+WORDS: list[object] = [
+    None, True, 1, 2.5, "", "@id", "@value", "@type", "@list", "_:b", "odrl:use", "http://x/y",
+    "mosaicrown:k", [], {}, "//", "a b", {"@id": "x:y"}, {"@list": [1, [2]]},
+    {"@value": "1", "@type": "xsd:integer"},
+    {"@set": []}, [[[]]], {"@type": "@json", "@value": {"a": 1}}, ":", "a:b:c",
+]  # fmt: skip
+
+
+def places(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    found = [path] if path else []
+    items = (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    )
+    for key, below in items:
+        found += places(below, (*path, key))
+    return found
+
+
+PLACES = places(json.loads(REFERENCE))
+
+
+@given(st.lists(st.tuples(st.sampled_from(PLACES), st.sampled_from(WORDS)), min_size=1, max_size=3))
+@settings(max_examples=100, deadline=None)
+def test_changed_documents_give_findings_or_a_policy(
+    changes: list[tuple[tuple[str | int, ...], object]],
+) -> None:
+    document = json.loads(REFERENCE)
+    for path, word in changes:
+        node = document
+        try:
+            for step in path[:-1]:
+                node = node[step]
+            node[path[-1]] = copy.deepcopy(word)
+        except (LookupError, TypeError):
+            continue
+    parsed = parse(json.dumps(document, indent=1).encode(), "changed")
+    assert parsed.is_valid == bool(parsed.policies)
+    render_human(parsed.diagnostics, parsed.text)
+
+
+@given(st.sampled_from(DOCUMENTS), st.integers(0, 2000), st.binary(max_size=3), st.integers(0, 9))
+@settings(max_examples=100, deadline=None)
+def test_changed_bytes_give_findings_or_a_policy(document: bytes, at: int, new: bytes, cut: int) -> None:
+    parsed = parse(document[:at] + new + document[at + cut :], "changed")
+    assert parsed.is_valid == bool(parsed.policies)
+    json.loads(render_json(parsed.diagnostics))

@@ -1,0 +1,170 @@
+"""Small random tables with people in them, and what an output of them must be like; shared by tests."""
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+from hypothesis import strategies as st
+
+from smalti.engine.backends.base import Backend
+from smalti.engine.compile import Options, compile_plan
+from smalti.engine.description import ColumnDescription, Description, Source
+from smalti.engine.execute import execute
+from smalti.engine.plan import OutputFormat, Plan
+from smalti.errors import GuaranteeError
+from smalti.policy.model import Anonymization, Bound, ColumnReference, Operator, Permission, Where
+from smalti.vocab.terms import ANONYMIZE, IRI
+
+TARGET = IRI("http://example.com/people")
+HEADER = ("who", "note", "age", "born", "city", "illness", "spend")
+HERE = Where("policy.jsonld", 1, 1)
+
+
+@dataclass(frozen=True)
+class People:
+    """A table: one list of texts for each row, '' where missing; and what is asked of it."""
+
+    rows: list[list[str]]
+    k: int
+    l: int  # noqa: E741
+    cut_threshold: int
+    one_row_each: bool
+
+
+@st.composite
+def people(draw: st.DrawFn) -> People:
+    one_row_each = draw(st.booleans())
+    row = st.tuples(
+        st.sampled_from("abcdefghij"),
+        st.sampled_from(["x", "y,z", 'say "hi"', ""]),
+        st.sampled_from(["", "7", "41", "-3", "1000"]),
+        st.sampled_from(["", "1990-01-31", "2001-12-01", "1975-06-15"]),
+        st.sampled_from(["", "Rome", "{Rome|Oslo}", "[1..2]", "a\\b", "Ålesund", "Oslo\nNord", '"'],),
+        st.sampled_from(["", "flu", "gout", "asthma", "1"]),
+        st.sampled_from(["1.50", "1.5", "", "99.95"]),
+    )  # fmt: skip
+    rows = [list(found) for found in draw(st.lists(row, min_size=1, max_size=40))]
+    if one_row_each:
+        for number, found in enumerate(rows):
+            found[0] = str(number)
+    k = draw(st.integers(2, 4))
+    l = draw(st.integers(1, k))  # noqa: E741
+    return People(rows, k, l, draw(st.sampled_from([0, 3, 256])), one_row_each)
+
+
+def write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    path.write_text(text.getvalue(), encoding="utf-8")
+
+
+def read_csv(path: Path) -> tuple[list[str], list[list[str]]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    return header, rows
+
+
+def permission(table: People) -> Permission:
+    def columns(*names: str) -> tuple[ColumnReference, ...]:
+        return tuple(ColumnReference(IRI(f"{TARGET}/{name}"), HERE) for name in names)
+
+    wanted = Anonymization(
+        method="l-diversity" if table.l > 1 else "k-anonymity",
+        algorithm="mondrian",
+        k=Bound(Operator.GTEQ, table.k, HERE),
+        l=Bound(Operator.GTEQ, table.l, HERE) if table.l > 1 else None,
+        identifiers=columns("who"),
+        quasi_identifiers=columns("age", "born", "city"),
+        sensitive=columns("illness"),
+        released=columns("spend"),
+        respondent=None if table.one_row_each else columns("who")[0],
+        one_row_each=table.one_row_each,
+        where=HERE,
+    )
+    return Permission(
+        IRI("urn:rule:1"), ANONYMIZE, TARGET, None, None, None, HERE, IRI("http://example.com/out"), wanted
+    )
+
+
+@dataclass(frozen=True)
+class Made:
+    """An output, with the private link that `execute` leaves."""
+
+    plan: Plan
+    bytes: bytes
+    header: list[str]
+    rows: list[list[str]]
+    link: list[int]
+
+
+def make(
+    backend: Backend, table: People, folder: Path, output_format: OutputFormat = OutputFormat.CSV
+) -> Made | None:
+    """Compile and execute; None where the guarantee cannot be met."""
+    folder.mkdir()
+    data, workspace = folder / "people.csv", folder / "work"
+    workspace.mkdir()
+    write_csv(data, HEADER, table.rows)
+    types = {"age": "integer", "born": "date"}
+    described = Description(
+        tuple(ColumnDescription(name, None, _datatype(types.get(name)), None) for name in HEADER)
+    )
+    source = Source(TARGET, data, OutputFormat.CSV, described)
+    output, link = folder / "out.csv", folder / "link.npy"
+    with backend.open(source, workspace) as bound:
+        plan = compile_plan(permission(table), source, bound, Options(table.cut_threshold, output_format))
+        try:
+            execute(plan, bound, output, link, lambda _: None)
+        except GuaranteeError:
+            assert not output.exists()
+            return None
+    if output_format is not OutputFormat.CSV:
+        return Made(plan, output.read_bytes(), [], [], np.load(link).tolist())
+    header, rows = read_csv(output)
+    return Made(plan, output.read_bytes(), header, rows, np.load(link).tolist())
+
+
+def _datatype(name: str | None):
+    from smalti.transforms.base import Datatype  # noqa: PLC0415
+
+    return Datatype(name) if name else None
+
+
+def covers(label: str, original: str) -> bool:
+    """Whether a published text stands for an original one; read from the documented grammar alone."""
+    if label in ("", original):
+        return label == original
+    if label.startswith("\\"):
+        return label[1:] == original
+    if label.startswith("{"):
+        return original in _items(label[1:-1])
+    if label.startswith("["):
+        low, high = label[1:-1].removesuffix("|").split("..")
+        if original == "":
+            return label.endswith("|]")
+        return _value(low) <= _value(original) <= _value(high)
+    return _value(label) == _value(original)
+
+
+def _value(text: str) -> Decimal | date:
+    return date.fromisoformat(text) if text.count("-") == 2 else Decimal(text)
+
+
+def _items(body: str) -> list[str]:
+    items, escaped = [""], False
+    for character in body:
+        if escaped or character not in "\\|":
+            items[-1] += character
+            escaped = False
+        elif character == "\\":
+            escaped = True
+        else:
+            items.append("")
+    return items

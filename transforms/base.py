@@ -1,0 +1,60 @@
+"""What every transform states about itself, and the vocabulary of tables that it speaks."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+
+class Datatype(StrEnum):
+    """What a column's texts mean; the lexical forms are in `smalti.transforms.values`."""
+
+    STRING = "string"
+    INTEGER = "integer"
+    DECIMAL = "decimal"
+    DOUBLE = "double"
+    DATE = "date"
+    DATETIME = "dateTime"
+
+    @property
+    def is_ordered(self) -> bool:
+        """True for types whose values lie on a line, so that a range can stand for them."""
+        return self is not Datatype.STRING
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """A privacy model that an output meets, with its parameters."""
+
+    model: str
+    """`k-anonymity` or `l-diversity`."""
+    k: int
+    """Least number of respondents in an equivalence class."""
+    l: int | None = None  # noqa: E741 (the literature's name)
+    """Least number of well-represented values of each sensitive column, for l-diversity."""
+
+
+class Transform(ABC):
+    """A named step that changes values; an open set, listed in `smalti.transforms.ALL_TRANSFORMS`."""
+
+    __slots__ = ()
+
+    method: ClassVar[str]
+    """The privacy model, as `m:method` names it."""
+    algorithm: ClassVar[str]
+    """The technique, as `s:algorithm` names it."""
+
+    @property
+    @abstractmethod
+    def guarantee(self) -> Guarantee:
+        """What the output meets when the transform succeeds."""
+
+    @property
+    @abstractmethod
+    def quasi_identifiers(self) -> tuple[str, ...]:
+        """The columns that are generalised, by name."""
+
+    @property
+    @abstractmethod
+    def sensitive(self) -> tuple[str, ...]:
+        """The columns whose values must differ within each class, by name."""

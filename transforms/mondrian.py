@@ -1,0 +1,89 @@
+"""Mondrian, as a plan states it; the algorithm is in `smalti.transforms.kernel`."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from smalti.transforms.base import Guarantee, Transform
+from smalti.vocab import terms
+
+DEFAULT_CUT_THRESHOLD = 256
+
+
+@dataclass(frozen=True, slots=True)
+class _Mondrian(Transform):
+    algorithm: ClassVar[str] = terms.MONDRIAN
+
+    k: int
+    """Least number of respondents in an equivalence class."""
+    l: int  # noqa: E741 (the literature's name)
+    """Least number of distinct values of each sensitive column; 1 where only k is promised."""
+    quasi_identifier_columns: tuple[str, ...]
+    """In the order that breaks ties between attributes."""
+    sensitive_columns: tuple[str, ...]
+    cut_threshold: int = DEFAULT_CUT_THRESHOLD
+    """Partitions with at most this many distinct tuples take their best cut, larger ones the median."""
+
+    def __post_init__(self) -> None:
+        if self.k < 2:
+            raise ValueError("k is at least 2")
+        if not 1 <= self.l <= self.k:
+            raise ValueError("l is from 1 to k")
+        if not self.quasi_identifier_columns:
+            raise ValueError("there is at least one quasi-identifier")
+        if self.cut_threshold < 0:
+            raise ValueError("the cut threshold is not negative")
+        if self.l > 1 and not self.sensitive_columns:
+            raise ValueError("l-diversity is about at least one sensitive column")
+
+    @property
+    def quasi_identifiers(self) -> tuple[str, ...]:
+        return self.quasi_identifier_columns
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        return self.sensitive_columns
+
+
+@dataclass(frozen=True, slots=True)
+class MondrianKAnonymity(_Mondrian):
+    """Strict multidimensional Mondrian for k-anonymity (LeFevre, DeWitt, Ramakrishnan, ICDE 2006).
+
+    Contract:
+        Input      rows with quasi-identifiers and, where declared, the respondent of each row.
+        Output     the same rows, each quasi-identifier generalised to what its class has in common.
+        Guarantee  each combination of published quasi-identifiers belongs to at least k respondents;
+                   with sensitive columns, no value of one is held by all respondents of a class
+                   (MOSAICrOWN D5.1, 2.2).
+        Not given  protection against attribute disclosure beyond that, against somebody who knows
+                   more than the quasi-identifiers, or against several releases put together.
+    """
+
+    method: ClassVar[str] = terms.K_ANONYMITY
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return Guarantee(self.method, self.k)
+
+
+@dataclass(frozen=True, slots=True)
+class MondrianLDiversity(_Mondrian):
+    """Mondrian whose classes are also distinct l-diverse (Machanavajjhala et al., TKDD 2007).
+
+    Contract:
+        Guarantee  as `MondrianKAnonymity`, and for each sensitive column, judged by itself: l
+                   different values can be matched to l different respondents of the class, and no
+                   value is held by all of them.
+        Not given  protection against skewness or similarity of the values, or against somebody who
+                   can rule some of them out; knowing one sensitive column weakens the others.
+    """
+
+    method: ClassVar[str] = terms.L_DIVERSITY
+
+    def __post_init__(self) -> None:
+        super(MondrianLDiversity, self).__post_init__()
+        if self.l < 2:
+            raise ValueError("l is at least 2")
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return Guarantee(self.method, self.k, self.l)

@@ -1,0 +1,71 @@
+"""What the kernel is given: a frequency table, its attributes, and what each class must meet."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+SCALE = 1 << 20
+"""A penalty of this much is the whole domain of an attribute."""
+MISSING = 0
+"""The code of a missing value, in every attribute."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedAttribute:
+    """Values lie on a line; a partition is charged for the distance between its extremes."""
+
+    positions: Integers
+    """By code: the value's place in the domain, from 0 to SCALE; a missing value lies at -SCALE, so
+    that a partition which mixes it with others is charged the whole domain."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnorderedAttribute:
+    """Values have no order; a partition is charged for how many of them it holds (Xu et al., KDD 2006)."""
+
+    size: int
+    """Distinct values in the whole table, missing among them."""
+
+
+Attribute = OrderedAttribute | UnorderedAttribute
+
+
+@dataclass(frozen=True, slots=True)
+class Incidence:
+    """Which tuples hold which things, each pair once: respondents, or values of a sensitive column."""
+
+    tuples: Integers
+    items: Integers
+
+
+@dataclass(frozen=True, slots=True)
+class SensitiveIncidence:
+    """Which values of one sensitive column occur with which tuples."""
+
+    tuples: Integers
+    values: Integers
+    respondents: Integers | None
+    """The respondent of each (tuple, value) pair; None where each row is another respondent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A frequency table, and what each class of it must meet."""
+
+    codes: Integers
+    """Shape (tuples, attributes); each row once."""
+    weights: Integers
+    """Rows of each tuple."""
+    attributes: tuple[Attribute, ...]
+    """In the order that breaks ties."""
+    respondents: Incidence | None
+    """None: each row is another respondent."""
+    sensitive: tuple[SensitiveIncidence, ...]
+    k: int
+    l: int  # noqa: E741 (the literature's name)
+    """Distinct values that each sensitive column needs; 1 where only k is promised."""
+    cut_threshold: int

@@ -1,0 +1,87 @@
+"""Every IRI that the code speaks of, once."""
+
+from typing import Final, NewType
+
+IRI = NewType("IRI", str)
+"""An absolute IRI, as text."""
+
+ODRL: Final = "http://www.w3.org/ns/odrl/2/"
+MOSAICROWN: Final = "https://www.mosaicrown.eu/ns/mosaicrown/1/"
+SMALTI: Final = "https://w3id.org/smalti#"
+XSD: Final = "http://www.w3.org/2001/XMLSchema#"
+RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+DCAT: Final = "http://www.w3.org/ns/dcat#"
+DCT: Final = "http://purl.org/dc/terms/"
+PROV: Final = "http://www.w3.org/ns/prov#"
+DPV: Final = "https://w3id.org/dpv#"
+DPV_ODRL: Final = "https://w3id.org/dpv/odrl#"
+IDSC: Final = "https://w3id.org/idsa/code/"
+RDFS: Final = "http://www.w3.org/2000/01/rdf-schema#"
+CSVW: Final = "http://www.w3.org/ns/csvw#"
+CSVW_EO: Final = "https://w3id.org/csvw-eo#"
+
+
+def _odrl(name: str) -> IRI:
+    return IRI(ODRL + name)
+
+
+def _mosaicrown(name: str) -> IRI:
+    return IRI(MOSAICROWN + name)
+
+
+def _smalti(name: str) -> IRI:
+    return IRI(SMALTI + name)
+
+
+# Actions
+ANONYMIZE: Final = _odrl("anonymize")
+READ: Final = _odrl("read")
+USE: Final = _odrl("use")
+
+# ODRL's structure: classes, properties, operands
+SET: Final = _odrl("Set")
+POLICY: Final = _odrl("Policy")
+OFFER: Final = _odrl("Offer")
+AGREEMENT: Final = _odrl("Agreement")
+UID: Final = _odrl("uid")
+PROFILE: Final = _odrl("profile")
+CONFLICT: Final = _odrl("conflict")
+PERMISSION: Final = _odrl("permission")
+PROHIBITION: Final = _odrl("prohibition")
+TARGET: Final = _odrl("target")
+ACTION: Final = _odrl("action")
+ASSIGNEE: Final = _odrl("assignee")
+ASSIGNER: Final = _odrl("assigner")
+OUTPUT: Final = _odrl("output")
+CONSTRAINT: Final = _odrl("constraint")
+REFINEMENT: Final = _odrl("refinement")
+LEFT_OPERAND: Final = _odrl("leftOperand")
+OPERATOR: Final = _odrl("operator")
+RIGHT_OPERAND: Final = _odrl("rightOperand")
+RIGHT_OPERAND_REFERENCE: Final = _odrl("rightOperandReference")
+ODRL_PURPOSE: Final = _odrl("purpose")
+RDF_VALUE: Final = IRI(RDF + "value")
+IS_REPLACED_BY: Final = IRI(DCT + "isReplacedBy")
+
+# Words of a policy: what is promised, and of which columns
+METHOD: Final = _mosaicrown("method")
+K: Final = _mosaicrown("k")
+L: Final = _mosaicrown("l")
+IDENTIFIER: Final = _mosaicrown("identifier")
+QUASI_IDENTIFIER: Final = _mosaicrown("quasi-identifier")
+SENSITIVE: Final = _mosaicrown("sensitive")
+RELEASED: Final = _smalti("released")
+RESPONDENT: Final = _smalti("respondent")
+ONE_ROW_EACH: Final = _smalti("oneRowEach")
+ALGORITHM: Final = _smalti("algorithm")
+PURPOSE: Final = _mosaicrown("purpose")
+
+# Methods (values of m:method) and techniques (values of s:algorithm)
+K_ANONYMITY: Final = "k-anonymity"
+L_DIVERSITY: Final = "l-diversity"
+MONDRIAN: Final = "mondrian"
+
+# Purposes
+MARKETING: Final = _mosaicrown("marketing")
+STATISTICAL: Final = _mosaicrown("statistical")
+INSTITUTIONAL: Final = _mosaicrown("institutional")
