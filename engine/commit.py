@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import stat
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -88,6 +89,26 @@ def staging(registry: Registry, out: Path) -> Iterator[Stage]:
         yield stage
     finally:
         # The lock is given up last: as long as it is held, nobody else removes the folder.
+        shutil.rmtree(stage.folder, ignore_errors=True)
+        os.close(lock)
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A private folder for work that publishes nothing; gone at the end, whatever happens.
+
+    What a killed run left is removed by the next one, as with `staging`.
+
+    Raises:
+        BackendError: the folder cannot be made.
+    """
+    place = Path(tempfile.gettempdir()).resolve() / "scratch"
+    sweep(place.parent)
+    with _translated(str(place.parent)):
+        stage, lock = _make_stage(place)
+    try:
+        yield stage.folder
+    finally:
         shutil.rmtree(stage.folder, ignore_errors=True)
         os.close(lock)
 

@@ -1,12 +1,16 @@
 """A plan as text for people, and as JSON: what happens to each column, and why."""
 
 import json
+import textwrap
 from dataclasses import dataclass
 
 from smalti.engine.certificate import describe_guarantee, limits
 from smalti.engine.plan import Column, OneRowEach, Plan, RespondentColumn, Role
 from smalti.engine.serialize import plan_digest, plan_to_json
 from smalti.transforms.base import Datatype
+
+_LABEL = 13
+_WIDTH = 95
 
 _WHY = {
     Role.IDENTIFIER: "identifier",
@@ -108,18 +112,23 @@ def to_text(plan: Plan) -> str:
     width = max(len(step.name) for step in told.columns)
     middle = max(len(step.what) for step in told.columns)
     lines = [
-        f"plan        {told.digest}",
-        f"read        {plan.read.target}",
-        f"respondent  {told.respondent}",
+        _line("plan", told.digest),
+        _line("read", str(plan.read.target)),
+        _line("respondent", told.respondent),
         "columns",
         *(f"  {step.name:{width}}  {step.what:{middle}}  {step.why}" for step in told.columns),
-        f"promise     {told.promise}",
-        f"technique   {told.technique}",
-        f"write       {plan.write.output}, {plan.write.format}, rows ordered by all published columns",
-        *(f"warning     {warning}" for warning in told.warnings),
-        *(f"not covered {line}" for line in told.not_protected),
+        _line("promise", told.promise),
+        _line("technique", told.technique),
+        _line("write", f"{plan.write.output}, {plan.write.format}, rows ordered by all published columns"),
+        *(_line("warning", warning) for warning in told.warnings),
+        *(_line("not covered", line) for line in told.not_protected),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _line(label: str, text: str) -> str:
+    wrapped = textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
+    return ("\n" + " " * _LABEL).join([f"{label:{_LABEL}}{wrapped[0]}", *wrapped[1:]])
 
 
 def to_json(plan: Plan) -> str:

@@ -1,7 +1,6 @@
 """Looking at an output again, after it was made: by its bytes alone, or with the owner's data."""
 
 import json
-import tempfile
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -10,7 +9,7 @@ from typing import Any
 
 from smalti.engine.backends.base import Backend
 from smalti.engine.certificate import PublishedFile
-from smalti.engine.commit import CERTIFICATE_NAME
+from smalti.engine.commit import CERTIFICATE_NAME, scratch
 from smalti.engine.description import bind
 from smalti.engine.execute import execute
 from smalti.engine.plan import OutputFormat, Plan
@@ -111,11 +110,9 @@ def repeat(registry: Registry, folder: Path, data: Path, backend: Backend) -> Re
 
 def _content(made: Plan, data: Path, backend: Backend) -> str:
     source = bind(made.read.target, data)
-    with tempfile.TemporaryDirectory(prefix="smalti-") as scratch:
-        place = Path(scratch)
-        output, link, workspace = place / "output", place / "link", place / "spill"
-        workspace.mkdir()
-        with backend.open(source, workspace) as table:
+    with scratch() as place:
+        output, link = place / "published", place / "link"
+        with backend.open(source, place / "spill") as table:
             if table.contents.header != tuple(column.name for column in made.read.columns):
                 raise UsageError(data.name, "its columns are not those of the plan", "the same header")
             execute(made, table, output, link, lambda _: None)

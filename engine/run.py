@@ -1,7 +1,6 @@
 """The one path that everybody takes: decide, compile, execute, verify, certify, commit, register."""
 
 import re
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ from smalti.engine.certificate import (
     PublishedFile,
     Timing,
 )
-from smalti.engine.commit import Stage, publish, recover, staging
+from smalti.engine.commit import Stage, publish, recover, scratch, staging
 from smalti.engine.compile import Inherited, Options, column_iri, compile_plan
 from smalti.engine.description import Source, bind
 from smalti.engine.execute import InformationLoss, execute
@@ -161,10 +160,7 @@ def plan_undecided(request: RunRequest, registry: Registry, backend: Backend) ->
 
 
 def _plan(request: RunRequest, registry: Registry, backend: Backend, permission: Permission) -> Plan:
-    with (
-        tempfile.TemporaryDirectory(prefix="smalti-") as scratch,
-        _bound(request, backend, Path(scratch)) as (source, table),
-    ):
+    with scratch() as place, _bound(request, backend, place / "spill") as (source, table):
         return _compile(request, registry, permission, source, table)[0]
 
 

@@ -1,0 +1,104 @@
+"""Plans: golden files for every example, one digest for two spellings, and the way to JSON and back."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import smalti
+from smalti.engine.plan import Plan
+from smalti.engine.serialize import plan_digest, plan_from_json, plan_to_json
+from smalti.errors import PlanError, UsageError
+
+ROOT = Path(__file__).parents[2]
+POLICIES = ROOT / "examples" / "policies"
+GOLDEN = ROOT / "tests" / "golden"
+CUSTOMER = "http://example.com/Customer"
+SURVEY = "http://example.com/survey/contraceptive"
+
+
+@pytest.fixture(scope="module")
+def customers(tmp_path_factory: pytest.TempPathFactory, transactions: ModuleType) -> Path:
+    path = tmp_path_factory.mktemp("customers") / "customers.csv"
+    transactions.write(path, customers=60, seed=7)
+    return path
+
+
+def plan_of(policy: str, data: Path) -> Plan:
+    target = SURVEY if policy.startswith("contraceptive") else CUSTOMER
+    planned = smalti.plan(POLICIES / policy, data={target: data})
+    assert planned.decision is None
+    assert planned.plan is not None
+    return planned.plan
+
+
+def data_of(policy: str, customers: Path) -> Path:
+    survey = policy.startswith("contraceptive")
+    return ROOT / "examples" / "data" / "contraceptive.csv" if survey else customers
+
+
+def transforming_policies() -> list[str]:
+    return sorted(p.name for p in POLICIES.glob("*.jsonld") if "anonymize" in p.read_text())
+
+
+@pytest.mark.parametrize("policy", transforming_policies())
+def test_the_plan_of_each_example_is_the_golden_one(policy: str, customers: Path) -> None:
+    """After a wanted change: `smalti plan` prints the new text; review it in the diff."""
+    told = smalti.explain(plan_of(policy, data_of(policy, customers)))
+    assert told == (GOLDEN / f"{policy.removesuffix('.jsonld')}.plan.txt").read_text()
+
+
+def test_examples_that_transform_nothing_have_no_plan(customers: Path) -> None:
+    others = sorted(p.name for p in POLICIES.glob("*.jsonld") if p.name not in transforming_policies())
+    assert others == ["analyst-read.jsonld"]
+    with pytest.raises(UsageError, match="no permission lets anybody anonymize"):
+        plan_of(others[0], customers)
+
+
+def test_both_forms_of_figure_2_6_give_one_plan(customers: Path) -> None:
+    printed = plan_of("fig-2.6.jsonld", customers)
+    canonical = plan_of("fig-2.6-canonical.jsonld", customers)
+    assert printed == canonical
+    assert plan_digest(printed) == plan_digest(canonical)
+
+
+@pytest.mark.parametrize("policy", transforming_policies())
+def test_a_plan_survives_json(policy: str, customers: Path) -> None:
+    made = plan_of(policy, data_of(policy, customers))
+    again = plan_from_json(plan_to_json(made))
+    assert again == made
+    assert plan_digest(again) == plan_digest(made)
+
+
+def test_the_digest_changes_with_each_step(customers: Path) -> None:
+    made = plan_of("fig-2.6.jsonld", customers)
+    changed = [
+        replace(made, read=replace(made.read, columns=made.read.columns[:-1])),
+        replace(made, select=replace(made.select, dropped=())),
+        replace(made, apply=replace(made.apply, transform=replace(made.apply.transform, k=11))),  # type: ignore[type-var]
+        replace(made, write=replace(made.write, columns=("ZIP",))),
+    ]
+    assert len({plan_digest(plan) for plan in (made, *changed)}) == 5
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"format": 2, "steps": []}', '{"format": 1, "steps": [{}]}']
+)
+def test_what_is_no_plan_is_refused(text: str) -> None:
+    with pytest.raises(PlanError):
+        plan_from_json(text)
+
+
+def test_the_json_form_lists_what_is_dropped(customers: Path) -> None:
+    told = json.loads(smalti.explain(plan_of("fig-2.6.jsonld", customers), as_json=True))
+    dropped = {c["name"] for c in told["columns"] if c["what"].startswith("dropped")}
+    assert dropped == {"CustomerID", "FirstName", "LastName", "Branch"}
+    assert any("Branch" in warning for warning in told["warnings"])
+
+
+def test_a_plan_holds_no_path_and_no_party(customers: Path) -> None:
+    text = plan_to_json(plan_of("fig-2.6.jsonld", customers))
+    assert str(customers.parent) not in text
+    assert "http://org/user" not in text
