@@ -158,10 +158,10 @@ class LocalTable(BoundTable):
 
     def _one(self, query: str, *parameters: str) -> bool:
         try:
-            found = self._connection.execute(query, list(parameters)).fetchone()
+            ((found,),) = self._connection.execute(query, list(parameters)).fetchall()
         except duckdb.Error:
             raise self._failed() from None
-        return bool(found and found[0])
+        return bool(found)
 
     def _arrow(self, query: str) -> pa.Table:
         try:
