@@ -17,6 +17,8 @@ from smalti.transforms._cuts import Candidate, Choice, Cuts, Scene, Table, least
 from smalti.transforms._layout import Batch, Links
 from smalti.transforms.problem import Flags, Incidence, Integers, Problem, SensitiveIncidence
 
+_PAIRS_FOR_EACH = 16
+
 
 def partition(problem: Problem) -> Integers | None:
     """The class of each tuple, numbered from 0; None if even the whole table misses k or l.
@@ -146,26 +148,59 @@ def _children(batch: Batch, cuts: Cuts, going_on: Flags) -> Batch:
 
 
 def _matches(links: Links, tuples: Integers, wanted: int) -> bool:
-    """Whether `wanted` values can be matched to different respondents (augmenting paths, Kuhn 1955)."""
+    """Whether `wanted` values can be matched to different respondents."""
     _, (values, respondents) = links.take(tuples)
+    return _greedily(values, respondents, wanted) or _by_augmenting(values, respondents, wanted)
+
+
+def _greedily(values: Integers, respondents: Integers, wanted: int) -> bool:
+    """Whether the first pairs that do not meet already make a matching; a no decides nothing."""
+    taken: set[int] = set()
+    used: set[int] = set()
+    few = slice(_PAIRS_FOR_EACH * wanted)
+    for value, respondent in zip(values[few].tolist(), respondents[few].tolist(), strict=True):
+        if value not in taken and respondent not in used:
+            taken.add(value)
+            used.add(respondent)
+            if len(taken) == wanted:
+                return True
+    return False
+
+
+def _by_augmenting(values: Integers, respondents: Integers, wanted: int) -> bool:
+    """The same, exactly: by augmenting paths, breadth first (Hopcroft, Karp 1973, without phases)."""
     holders: dict[int, list[int]] = {}
     for value, respondent in zip(values.tolist(), respondents.tolist(), strict=True):
         holders.setdefault(value, []).append(respondent)
     value_of: dict[int, int] = {}
-
-    def assign(value: int, seen: set[int]) -> bool:
-        for respondent in holders[value]:
-            if respondent in seen:
-                continue
-            seen.add(respondent)
-            if respondent not in value_of or assign(value_of[respondent], seen):
-                value_of[respondent] = value
-                return True
-        return False
-
-    # The depth of `assign` is at most the number of values matched so far, which stays below l.
     for value in holders:
-        assign(value, set())
+        _augment(value, holders, value_of)
         if len(value_of) >= wanted:
             return True
     return False
+
+
+def _augment(start: int, holders: dict[int, list[int]], value_of: dict[int, int]) -> None:
+    """Match one more value, moving earlier ones to other respondents where that helps."""
+    reached_from: dict[int, int] = {}
+    queue = [start]
+    for value in queue:
+        for respondent in holders[value]:
+            if respondent in reached_from:
+                continue
+            reached_from[respondent] = value
+            if respondent not in value_of:
+                _turn(start, respondent, reached_from, value_of)
+                return
+            queue.append(value_of[respondent])
+
+
+def _turn(start: int, respondent: int, reached_from: dict[int, int], value_of: dict[int, int]) -> None:
+    """Give each respondent on the path back to `start` the value that reached it."""
+    respondent_of = {value: holder for holder, value in value_of.items()}
+    while True:
+        value = reached_from[respondent]
+        value_of[respondent] = value
+        if value == start:
+            return
+        respondent = respondent_of[value]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from smalti.transforms import kernel
 from smalti.transforms.kernel import partition
 from smalti.transforms.problem import (
     SCALE,
@@ -248,3 +249,22 @@ def test_a_missing_value_is_charged_the_whole_domain_beside_others() -> None:
     rows: list[Row] = [((c,), 0, ()) for c in (0, 0, 3, 3)]
     problem = make_problem(rows, True, k=2, l=1, cut_threshold=256)
     assert classes_of(problem) == {frozenset({(0,)}), frozenset({(3,)})}
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=14, unique=True),
+    st.integers(1, 5),
+)
+def test_matching_is_halls(pairs: list[tuple[int, int]], wanted: int) -> None:
+    values, respondents = (np.array(column, np.int64) for column in zip(*pairs, strict=True))
+    holders = {value: {r for v, r in pairs if v == value} for value, _ in pairs}
+    assert kernel._by_augmenting(values, respondents, wanted) == can_match(holders, wanted)
+    assert not kernel._greedily(values, respondents, wanted) or can_match(holders, wanted)
+
+
+def test_a_long_chain_of_moves_is_found() -> None:
+    """Value i is held by respondents i and i + 1, the last by 0 alone: everybody has to move."""
+    size = 3000
+    pairs = [(i, j) for i in range(size - 1) for j in (i, i + 1)] + [(size - 1, 0)]
+    values, respondents = (np.array(column, np.int64) for column in zip(*pairs, strict=True))
+    assert kernel._by_augmenting(values, respondents, size)
