@@ -5,7 +5,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 import numpy as np
@@ -139,22 +139,25 @@ def _datatype(name: str | None):
 
 def covers(label: str, original: str) -> bool:
     """Whether a published text stands for an original one; read from the documented grammar alone."""
-    if label in ("", original):
-        return label == original
     if label.startswith("\\"):
         return label[1:] == original
     if label.startswith("{"):
         return original in _items(label[1:-1])
+    if label in ("", original):
+        return label == original
     if label.startswith("["):
         low, high = label[1:-1].removesuffix("|").split("..")
         if original == "":
             return label.endswith("|]")
         return _value(low) <= _value(original) <= _value(high)
-    return _value(label) == _value(original)
+    return original != "" and _value(label) == _value(original)
 
 
-def _value(text: str) -> Decimal | date:
-    return date.fromisoformat(text) if text.count("-") == 2 else Decimal(text)
+def _value(text: str) -> Decimal | date | str:
+    try:
+        return date.fromisoformat(text) if text.count("-") == 2 else Decimal(text)
+    except (ValueError, InvalidOperation):
+        return text
 
 
 def _items(body: str) -> list[str]:

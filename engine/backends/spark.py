@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -64,22 +65,37 @@ class SparkBackend(Backend):
                 INSTALL_SPARK,
             ) from None
         session = self._given or SparkSession.getActiveSession()
-        if session is not None:
-            return session, False
-        return _local_session(workspace), True
+        if session is None:
+            return _local_session(workspace), True
+        if not _is_local(session):
+            raise BackendError(
+                "spark engine",
+                "running on a cluster is not implemented yet: the input is staged on the driver's disk",
+                "a session with master local[...]",
+                "run without a session, or with a local one",
+            )
+        return session, False
+
+
+def _is_local(session: "SparkSession") -> bool:
+    try:
+        master: str = session.sparkContext.master
+    except Exception:  # Spark Connect has no context, and says so in ways that differ between versions
+        return False
+    return master.startswith("local")
 
 
 def _local_session(workspace: Path) -> "SparkSession":
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     quiet = workspace / "log4j2.properties"
     quiet.write_text("rootLogger.level = off\n")
     settings = {
         "spark.master": "local[*]",
         "spark.app.name": "smalti",
+        "spark.pyspark.python": sys.executable,
+        "spark.pyspark.driver.python": sys.executable,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet.as_uri()}",
@@ -126,6 +142,14 @@ def _without_values(error: BaseException) -> BaseException:
     )
 
 
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        raise _without_values(error) from None
+
+
 class SparkTable(BoundTable):
     """A DataFrame of texts `row, c0, c1, ...`, staged as Parquet in the workspace."""
 
@@ -167,6 +191,10 @@ class SparkTable(BoundTable):
         return self._truth(self._frame.agg(f.coalesce(f.bool_and(fits), f.lit(True))))
 
     def frequencies(self, plan: Plan) -> Frequencies:
+        with _translated():
+            return self._frequencies(plan)
+
+    def _frequencies(self, plan: Plan) -> Frequencies:
         names = plan.apply.transform.quasi_identifiers
         columns = [self._c(name) for name in names]
         counted = self._arrow(self._frame.groupBy(*columns).count())
@@ -204,12 +232,10 @@ class SparkTable(BoundTable):
 
     def write(self, plan: Plan, recoding: Recoding, output: Path, link: Path) -> None:
         parts = self._workspace / "parts"
-        parts.mkdir()
-        try:
+        with _translated():
+            parts.mkdir()
             written = _write_parts(self._ordered(plan, recoding), str(parts))
-        except Exception as error:
-            raise _without_values(error) from None
-        _join(plan, parts, written, output, link)
+            _join(plan, parts, written, output, link)
 
     def _ordered(self, plan: Plan, recoding: Recoding) -> "DataFrame":
         from pyspark.sql import functions as f
@@ -235,10 +261,8 @@ class SparkTable(BoundTable):
         return f"c{self.contents.header.index(column)}"
 
     def _arrow(self, frame: "DataFrame") -> pa.Table:
-        try:
+        with _translated():
             return frame.toArrow()
-        except Exception as error:
-            raise _without_values(error) from None
 
     def _truth(self, frame: "DataFrame") -> bool:
         return bool(self._arrow(frame).column(0)[0].as_py())
