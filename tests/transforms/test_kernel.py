@@ -268,3 +268,31 @@ def test_a_long_chain_of_moves_is_found() -> None:
     pairs = [(i, j) for i in range(size - 1) for j in (i, i + 1)] + [(size - 1, 0)]
     values, respondents = (np.array(column, np.int64) for column in zip(*pairs, strict=True))
     assert kernel._by_augmenting(values, respondents, size)
+
+
+def heavy_table(seed: int) -> list[Row]:
+    """Two heavy customers with every value, and others who nearly all share one."""
+    draw = np.random.default_rng(seed)
+    heavy = [
+        ((int(a), int(b)), who, (int(v),)) for who in (0, 1) for a, b, v in draw.integers(1, 6, (6, 3))
+    ]
+    light = [
+        ((int(a), int(b)), who, (int(v) if draw.random() < 0.25 else 0,))
+        for who, (a, b, v) in enumerate(draw.integers(1, 6, (12, 3)), start=2)
+    ]
+    return heavy + light
+
+
+def test_heavy_customers_supply_no_diversity_after_any_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cuts that only the matching forbids: the kernel finds what the oracle finds, and matching decides."""
+    decided = 0
+    for seed in range(60):
+        rows = heavy_table(seed)
+        for threshold in (0, 256):
+            problem = make_problem(rows, False, k=3, l=3, cut_threshold=threshold)
+            found = classes_of(problem)
+            assert found == Oracle(rows, problem, False).answer()
+            with monkeypatch.context() as patch:
+                patch.setattr(kernel._Search, "can_match", lambda self, tuples: True)
+                decided += classes_of(problem) != found
+    assert decided > 10
