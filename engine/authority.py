@@ -258,7 +258,7 @@ def _imply(
 def _version_is_readable(
     registry: Registry, request: Request, version: TargetVersion, asked: frozenset[IRI]
 ) -> tuple[list[Reason], list[Reason]]:
-    name = f"version {version.number} of `{version.target}` (`{version.iri}`)"
+    name = f"version {version.number} of `{version.target}`"
     failures = _source_rule_failures(registry, request, version, name)
     grounds = []
     for target in _input_targets(registry, version):

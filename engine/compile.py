@@ -1,7 +1,7 @@
 """From a permission and a bound table to a plan; a duty becomes a transform here and nowhere else."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -123,7 +123,7 @@ class _Compiler:
                 self.source.description.source,
                 f"the data has no column `{name}`",
                 "the columns of the file's header",
-                self._suggestion(name, self.table.contents.header),
+                self._suggestion(name, {column: column for column in self.table.contents.header}),
             )
         return tuple(self._column(i, name, roles) for i, name in enumerate(self.table.contents.header))
 
@@ -152,7 +152,7 @@ class _Compiler:
                 str(reference.where),
                 f"`{self.source.path.name}` has no column `{reference.iri}`",
                 "a column of the data, by its IRI",
-                self._suggestion(reference.iri, self._names),
+                self._suggestion_for(reference.iri),
             )
         return name
 
@@ -165,6 +165,13 @@ class _Compiler:
             datatype = self._quasi_identifier_type(name, declared, said.time_zone)
         elif declared and declared.is_ordered and not self.table.matches(name, LEXICAL_FORMS[declared]):
             self._not_of_type(name, declared)
+        if said.is_required and self.table.misses(name):
+            self._problem(
+                f"{self.source.path.name}, column `{name}`",
+                "a row has no value",
+                "a value in each row, for the description says `required`",
+                "complete the column, or correct the description",
+            )
         inferred = role is Role.QUASI_IDENTIFIER and declared is None
         return Column(name, column_iri(self.source, name), datatype, inferred, role, said.time_zone)
 
@@ -182,7 +189,7 @@ class _Compiler:
         self._problem(
             f"{self.source.path.name}, column `{name}`",
             f"a value is no {datatype}",
-            f"texts that match {LEXICAL_FORMS[datatype]} and name a {datatype} that exists",
+            f"texts that match {LEXICAL_FORMS[datatype]}, each a {datatype} that exists",
             "correct the data, or declare another datatype in the description",
         )
 
@@ -237,7 +244,8 @@ class _Compiler:
                 "a target with a respondent column, or with one row for each respondent",
                 "make the output from the original data",
             )
-        elif declared != inherited.respondent and _is_declared(declared):
+            return declared
+        if declared != inherited.respondent and _is_declared(declared):
             self._problem(
                 str(self.source.target),
                 "its respondents were declared otherwise when it was made",
@@ -262,9 +270,18 @@ class _Compiler:
     def _problem(self, where: str, problem: str, expected: str = "", way_out: str = "") -> None:
         self.problems.append(PlanError(where, problem, expected, way_out))
 
-    def _suggestion(self, word: str, known: Iterable[str]) -> str:
+    def _suggestion_for(self, column: IRI) -> str:
+        # All columns begin with the target's IRI: only what follows can be close to something.
+        stem = f"{self.source.target}/"
+        known = {iri.removeprefix(stem): iri for iri in self._names}
+        return self._suggestion(column.removeprefix(stem), known)
+
+    def _suggestion(self, word: str, known: Mapping[str, str]) -> str:
+        """What was meant perhaps: the text of the closest word."""
         close = difflib.get_close_matches(word, list(known), n=1)
-        return f"did you mean `{close[0]}`?" if close else "`smalti plan` lists the columns of the data"
+        return (
+            f"did you mean `{known[close[0]]}`?" if close else "`smalti plan` lists the columns of the data"
+        )
 
 
 def _is_declared(respondent: Respondent) -> bool:

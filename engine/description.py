@@ -9,7 +9,7 @@ name; anything else is refused, for a description that is half understood change
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from zoneinfo import available_timezones
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
@@ -47,6 +47,8 @@ class ColumnDescription:
     iri: IRI | None
     datatype: Datatype | None
     time_zone: str | None
+    is_required: bool = False
+    """True where each row must have a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,12 @@ def _format_of(path: Path) -> OutputFormat:
             return OutputFormat.CSV
         case ".parquet":
             return OutputFormat.PARQUET
-    raise UsageError(str(path), "the file's kind is not known", "a name that ends in .csv or .parquet")
+    raise UsageError(
+        str(path),
+        "the file's kind is not known",
+        "a name that ends in .csv or .parquet",
+        "rename or convert it",
+    )
 
 
 class _Strict(BaseModel):
@@ -143,7 +150,10 @@ class _Column(_Strict):
 
 class _Schema(_Strict):
     columns: list[_Column]
-    primary_key: Annotated[str | list[str] | None, Field(alias="primaryKey")] = None
+
+
+class _Reference(_Strict):
+    iri: Annotated[str, Field(alias="@id")]
 
 
 class _Metadata(_Strict):
@@ -151,7 +161,7 @@ class _Metadata(_Strict):
     url: str
     table_schema: Annotated[_Schema, Field(alias="tableSchema")]
     respondent: Annotated[
-        str | dict[Literal["@id"], str] | None,
+        str | _Reference | None,
         Field(validation_alias=AliasChoices(SMALTI + "respondent", "s:respondent", "smalti:respondent")),
     ] = None
 
@@ -167,7 +177,9 @@ def read_description(path: Path) -> tuple[Description, str]:
         raw = path.read_bytes()
         document = _Metadata.model_validate(_without_notes(json.loads(raw[: _LARGEST + 1])))
     except OSError:
-        raise UsageError(str(path), "the file cannot be read", "a readable CSVW metadata file") from None
+        raise UsageError(
+            str(path), "the file cannot be read", "a readable CSVW metadata file", "check the path"
+        ) from None
     except (ValueError, RecursionError) as error:
         raise _not_understood(name, error) from None
     if "/" in document.url or document.url in ("", ".", ".."):
@@ -180,7 +192,7 @@ def read_description(path: Path) -> tuple[Description, str]:
 def _without_notes(value: Any) -> Any:
     if isinstance(value, list):
         return [_without_notes(item) for item in value]
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or value.keys() == {"@id"}:  # a reference is no note
         return value
     return {
         key: _without_notes(item)
@@ -191,7 +203,9 @@ def _without_notes(value: Any) -> Any:
 
 def _not_understood(name: str, error: Exception) -> SmaltiError:
     if isinstance(error, json.JSONDecodeError):
-        return DataError(f"{name}:{error.lineno}:{error.colno}", "this is no JSON", "CSVW metadata as JSON")
+        return DataError(
+            f"{name}:{error.lineno}:{error.colno}", "this is no JSON", "CSVW metadata as JSON", "correct it"
+        )
     if isinstance(error, ValidationError):
         faults = error.errors(include_input=False, include_url=False, include_context=False)
         places = "; ".join(f"{'/'.join(map(str, fault['loc']))}: {fault['type']}" for fault in faults)
@@ -201,7 +215,9 @@ def _not_understood(name: str, error: Exception) -> SmaltiError:
             "CSVW with `url` and `tableSchema.columns`, each with `name`, `datatype`, `propertyUrl`",
             "correct it, or leave out what is named; see docs/descriptions.md",
         )
-    return DataError(name, "the description cannot be read", "CSVW metadata as JSON in UTF-8")
+    return DataError(
+        name, "the description cannot be read", "CSVW metadata as JSON in UTF-8", "export it again"
+    )
 
 
 def _description(name: str, document: _Metadata) -> Description:
@@ -209,7 +225,7 @@ def _description(name: str, document: _Metadata) -> Description:
     names = [column.name for column in columns]
     if len(set(names)) < len(names):
         raise DataError(name, "a column is described twice", "each column once", "remove one of the two")
-    named = document.respondent["@id"] if isinstance(document.respondent, dict) else document.respondent
+    named = document.respondent.iri if isinstance(document.respondent, _Reference) else document.respondent
     marked = [column.name for column in document.table_schema.columns if column.is_privacy_id]
     choices = sorted({*marked, *([named] if named else [])})
     if len(choices) > 1:
@@ -218,7 +234,12 @@ def _description(name: str, document: _Metadata) -> Description:
     if choice in (ONE_ROW_EACH, "s:oneRowEach", "smalti:oneRowEach"):
         return Description(columns, None, True, name)
     if choice is not None and choice not in names:
-        raise DataError(name, f"the respondent `{choice}` is not among the columns", "a described column")
+        raise DataError(
+            name,
+            f"the respondent `{choice}` is not among the columns",
+            "the name of a described column, or oneRowEach",
+            "describe that column, or correct the name",
+        )
     return Description(columns, choice, False, name)
 
 
@@ -235,6 +256,9 @@ def _column(name: str, column: _Column) -> ColumnDescription:
             where, "`propertyUrl` is no absolute IRI", "an IRI without templates", "write it out"
         )
     if column.time_zone is not None and column.time_zone not in available_timezones():
-        raise DataError(where, "the time zone is not known", "an IANA name such as `Europe/Rome`")
+        raise DataError(
+            where, "the time zone is not known", "an IANA name such as `Europe/Rome`", "correct the name"
+        )
     iri = IRI(column.property_url) if column.property_url else None
-    return ColumnDescription(column.name, iri, _DATATYPES[base] if base else None, column.time_zone)
+    datatype = _DATATYPES[base] if base else None
+    return ColumnDescription(column.name, iri, datatype, column.time_zone, bool(column.required))

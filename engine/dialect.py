@@ -4,7 +4,8 @@ UTF-8 (a byte order mark is allowed), RFC 4180: comma, double quote, doubled quo
 fields, records end with LF or CRLF, a header with distinct names. No sniffing, no escapes, no
 comments. Empty and quoted-empty fields are both missing. A file with anything else in it (another
 encoding, a stray quote, a blank line, a record with too few or too many fields, a NUL byte, a lone
-CR) is refused as a whole, on every engine: CSV readers differ in what they make of such records.
+CR, a record of more than 8 MiB) is refused as a whole, on every engine: CSV readers differ in what
+they make of such records.
 """
 
 import codecs
@@ -19,10 +20,14 @@ from numpy.typing import NDArray
 
 from smalti.errors import DataError
 
+LONGEST_RECORD = 1 << 23
+"""Bytes; every reader takes the file in larger blocks than this."""
+_TOO_LONG = ("a record is longer than 8 MiB", "shorter records")
 _CHUNK = 1 << 24
 _LONGEST_HEADER = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 _QUOTE, _COMMA, _LF, _CR, _NUL = 34, 44, 10, 13, 0
+_LONE_RETURN = ("a carriage return stands alone", "LF or CRLF at the end of a record")
 _WAY_OUT = "correct the file, or export it again as RFC 4180 CSV in UTF-8"
 
 
@@ -69,9 +74,20 @@ def read_header(path: Path) -> tuple[str, ...]:
         names = next(csv.reader(io.StringIO(text, newline=""), strict=True), [])
     except (UnicodeDecodeError, csv.Error):
         # The whole-file check below says more precisely what is wrong.
-        text = start.decode("utf-8", errors="replace")
-        names = next(csv.reader(io.StringIO(text, newline="")), [])
+        names = _readable_names(path.name, start.decode("utf-8", errors="replace"))
     return _checked_names(path.name, names)
+
+
+def _readable_names(name: str, text: str) -> list[str]:
+    try:
+        return next(csv.reader(io.StringIO(text, newline="")), [])
+    except csv.Error:
+        raise DataError(
+            f"{name}, the header",
+            "a column's name is too long, or its quotes are never closed",
+            f"names of at most {csv.field_size_limit()} characters",
+            _WAY_OUT,
+        ) from None
 
 
 def _checked_names(name: str, names: list[str]) -> tuple[str, ...]:
@@ -79,10 +95,16 @@ def _checked_names(name: str, names: list[str]) -> tuple[str, ...]:
         raise DataError(name, "the file has no header", "a first record with the column names", _WAY_OUT)
     if any(not column for column in names):
         raise DataError(name, "the header has a column without a name", "a name for each column", _WAY_OUT)
-    repeated = sorted({column for column in names if names.count(column) > 1})
+    repeated = [i for i, column in enumerate(names) if column in names[:i]]
     if repeated:
-        quoted = ", ".join(f"`{column}`" for column in repeated)
-        raise DataError(name, f"the header repeats {quoted}", "distinct column names", _WAY_OUT)
+        # Not by name: where the header is missing, these are values of the first record.
+        first, second = names.index(names[repeated[0]]) + 1, repeated[0] + 1
+        raise DataError(
+            name,
+            f"columns {first} and {second} have the same name in the header",
+            "a header with distinct column names",
+            _WAY_OUT,
+        )
     return tuple(names)
 
 
@@ -119,6 +141,8 @@ class _Checker:
             self._scan(end)
         if self._inside:
             self._refuse(self.records, "a quoted field is never closed", "a closing quote")
+        if self._held == b"\r":
+            self._refuse(self.records, *_LONE_RETURN)
         if ends_in_line:
             self._scan(np.array([_LF, _LF], np.uint8))
 
@@ -140,32 +164,13 @@ class _Checker:
         quote = byte == _QUOTE
         inside = ((np.cumsum(quote) - quote + self._inside) & 1).astype(np.bool_)
         end = (byte == _LF) & ~inside
-        self._check_bytes(byte, previous, following, quote, inside, end)
-        self._check_records(end, (byte == _COMMA) & ~inside, byte)
+        fault = _first_fault(byte, previous, following, quote, inside)
+        stop = len(byte) if fault is None else fault.position
+        self._check_records(end[:stop], ((byte == _COMMA) & ~inside)[:stop], byte[:stop])
+        if fault is not None:
+            self._refuse(self.records, fault.problem, fault.expected)
         self._inside = (self._inside + int(np.count_nonzero(quote))) & 1
         self._last = int(byte[-1])
-
-    def _check_bytes(
-        self,
-        byte: NDArray[np.uint8],
-        previous: NDArray[np.uint8],
-        following: NDArray[np.uint8],
-        quote: NDArray[np.bool_],
-        inside: NDArray[np.bool_],
-        end: NDArray[np.bool_],
-    ) -> None:
-        opening, closing = quote & ~inside, quote & inside
-        bad_opening = opening & ~np.isin(previous, (_COMMA, _LF, _QUOTE))
-        bad_closing = closing & ~np.isin(following, (_COMMA, _LF, _CR, _QUOTE))
-        lone_return = (byte == _CR) & ~inside & (following != _LF)
-        for fault, problem, expected in (
-            (bad_opening | bad_closing, "a quote stands inside a field", "quotes around whole fields only"),
-            (lone_return, "a carriage return stands alone", "LF or CRLF at the end of a record"),
-            (byte == _NUL, "a NUL byte", "text"),
-        ):
-            if fault.any():
-                record = self.records + int(np.count_nonzero(end[: int(np.argmax(fault))]))
-                self._refuse(record, problem, expected)
 
     def _check_records(
         self, end: NDArray[np.bool_], comma: NDArray[np.bool_], byte: NDArray[np.uint8]
@@ -185,12 +190,16 @@ class _Checker:
             self.records += len(ends)
         self._commas += int(commas[-1] - commas[begins[-1]])
         self._length += len(byte) - int(begins[-1])
+        if self._length > LONGEST_RECORD:
+            self._refuse(self.records, *_TOO_LONG)
 
     def _check_counts(self, counts: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
-        wrong = (lengths <= 0) | (counts != self.fields - 1)
+        wrong = (lengths <= 0) | (counts != self.fields - 1) | (lengths > LONGEST_RECORD)
         if not wrong.any():
             return
         first = int(np.argmax(wrong))
+        if lengths[first] > LONGEST_RECORD:
+            self._refuse(self.records + first, *_TOO_LONG)
         if lengths[first] <= 0:
             self._refuse(self.records + first, "a blank line", "no blank lines")
         found = int(counts[first]) + 1
@@ -199,3 +208,35 @@ class _Checker:
     def _refuse(self, record: int, problem: str, expected: str) -> None:
         place = "the header" if record == 0 else f"record {record}"
         raise DataError(f"{self.name}, {place}", problem, expected, _WAY_OUT)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """A byte that no record may have."""
+
+    position: int
+    problem: str
+    expected: str
+
+
+def _first_fault(
+    byte: NDArray[np.uint8],
+    previous: NDArray[np.uint8],
+    following: NDArray[np.uint8],
+    quote: NDArray[np.bool_],
+    inside: NDArray[np.bool_],
+) -> _Fault | None:
+    opening, closing = quote & ~inside, quote & inside
+    bad_opening = opening & ~np.isin(previous, (_COMMA, _LF, _QUOTE))
+    bad_closing = closing & ~np.isin(following, (_COMMA, _LF, _CR, _QUOTE))
+    lone_return = (byte == _CR) & ~inside & (following != _LF)
+    faults = [
+        _Fault(int(np.argmax(found)), problem, expected)
+        for found, problem, expected in (
+            (bad_opening | bad_closing, "a quote stands inside a field", "quotes around whole fields only"),
+            (lone_return, *_LONE_RETURN),
+            (byte == _NUL, "a NUL byte", "text"),
+        )
+        if found.any()
+    ]
+    return min(faults, key=lambda fault: fault.position, default=None)

@@ -9,9 +9,6 @@ from smalti.engine.plan import Column, OneRowEach, Plan, RespondentColumn, Role
 from smalti.engine.serialize import plan_digest, plan_to_json
 from smalti.transforms.base import Datatype
 
-_LABEL = 13
-_WIDTH = 95
-
 _WHY = {
     Role.IDENTIFIER: "identifier",
     Role.QUASI_IDENTIFIER: "quasi-identifier",
@@ -112,23 +109,34 @@ def to_text(plan: Plan) -> str:
     width = max(len(step.name) for step in told.columns)
     middle = max(len(step.what) for step in told.columns)
     lines = [
-        _line("plan", told.digest),
-        _line("read", str(plan.read.target)),
-        _line("respondent", told.respondent),
+        labelled("plan", told.digest),
+        labelled("read", str(plan.read.target)),
+        labelled("respondent", told.respondent),
         "columns",
         *(f"  {step.name:{width}}  {step.what:{middle}}  {step.why}" for step in told.columns),
-        _line("promise", told.promise),
-        _line("technique", told.technique),
-        _line("write", f"{plan.write.output}, {plan.write.format}, rows ordered by all published columns"),
-        *(_line("warning", warning) for warning in told.warnings),
-        *(_line("not covered", line) for line in told.not_protected),
+        labelled("promise", told.promise),
+        labelled("technique", told.technique),
+        labelled(
+            "write", f"{plan.write.output}, {plan.write.format}, rows ordered by all published columns"
+        ),
+        *(labelled("warning", warning) for warning in told.warnings),
+        *(labelled("not covered", line) for line in told.not_protected),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _line(label: str, text: str) -> str:
-    wrapped = textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
-    return ("\n" + " " * _LABEL).join([f"{label:{_LABEL}}{wrapped[0]}", *wrapped[1:]])
+def labelled(label: str, text: str, width: int = 108) -> str:
+    """A label with a text beside it, wrapped between words; a longer word, such as a path, stays whole.
+
+    >>> print(labelled("output", "one two three", 22))
+    output       one two
+                 three
+    """
+    first, rest = f"{label:12} ", " " * 13
+    return textwrap.fill(
+        text, width, initial_indent=first, subsequent_indent=rest, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
 
 
 def to_json(plan: Plan) -> str:

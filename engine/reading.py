@@ -12,14 +12,14 @@ import pyarrow.csv as pv
 import pyarrow.parquet as pq
 
 from smalti.engine.description import Source
-from smalti.engine.dialect import check_csv, read_header
+from smalti.engine.dialect import LONGEST_RECORD, check_csv, read_header
 from smalti.engine.plan import OutputFormat
 from smalti.errors import DataError
 from smalti.transforms.base import Datatype
 
 ROW = "row"
 """The name of the column with each row's number in the input, from 0."""
-_BLOCK = 1 << 24
+_BLOCK = 2 * LONGEST_RECORD
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,18 @@ def inspect(source: Source) -> Contents:
     Raises:
         DataError: where it cannot; nothing of its values is repeated.
     """
+    try:
+        return _inspect(source)
+    except OSError:
+        raise DataError(
+            source.path.name,
+            "the file cannot be read",
+            "a file that you may read, on a disk that works",
+            "check its permissions",
+        ) from None
+
+
+def _inspect(source: Source) -> Contents:
     if source.format is OutputFormat.CSV:
         file = check_csv(source.path)
         return Contents(file.header, file.records, file.digest, (None,) * len(file.header))
@@ -57,6 +69,8 @@ def text_batches(source: Source, contents: Contents) -> pa.RecordBatchReader:
 
 def _numbered(source: Source, contents: Contents, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     first = 0
+    if contents.rows == 0:
+        return  # Arrow takes a header without a line end for no CSV at all
     batches = csv_text_batches if source.format is OutputFormat.CSV else _parquet_batches
     try:
         for batch in batches(source.path, contents.header):
@@ -64,8 +78,13 @@ def _numbered(source: Source, contents: Contents, schema: pa.Schema) -> Iterator
             columns = [_missing_if_empty(column) for column in batch.columns]
             yield pa.RecordBatch.from_arrays([numbers, *columns], schema=schema)
             first += batch.num_rows
-    except (pa.ArrowException, UnicodeError):
-        raise DataError(source.path.name, "the file cannot be read as its format says") from None
+    except (pa.ArrowException, UnicodeError, OSError):
+        raise DataError(
+            source.path.name,
+            "the file cannot be read as its format says",
+            f"a {source.format} file that can be read",
+            "check it, or export it again",
+        ) from None
     if first != contents.rows:
         raise DataError(
             source.path.name,
@@ -100,6 +119,9 @@ def _parquet_batches(path: Path, header: tuple[str, ...]) -> Iterator[pa.RecordB
 def _as_text(column: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
+    if pa.types.is_timestamp(column.type) and column.type.tz is not None:
+        # Arrow writes other zones without a colon; the instant is the same in UTC.
+        column = column.cast(pa.timestamp(column.type.unit, "UTC"))
     return pc.cast(column, pa.string())
 
 

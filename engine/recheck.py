@@ -1,6 +1,7 @@
 """Looking at an output again, after it was made: by its bytes alone, or with the owner's data."""
 
 import json
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -18,7 +19,7 @@ from smalti.engine.registry import Registry, TargetVersion
 from smalti.engine.serialize import plan_from_json
 from smalti.engine.verify import Original, Output, Promise, PublishedCheck, verify_published, verify_run
 from smalti.engine.writing import content_digest
-from smalti.errors import GuaranteeError, UsageError
+from smalti.errors import GuaranteeError, UsageError, only_ours
 from smalti.transforms.base import Guarantee
 from smalti.vocab.terms import IRI
 
@@ -56,6 +57,7 @@ def find_output(registry: Registry, which: str) -> Path:
     return versions[-1].path
 
 
+@only_ours()
 def recheck(registry: Registry, folder: Path) -> Recheck:
     """Recount what the published bytes can show, and compare them with what was recorded.
 
@@ -83,6 +85,7 @@ def recheck(registry: Registry, folder: Path) -> Recheck:
     return Recheck(folder, IRI(certificate.output), certificate.guarantee, version, check, False)
 
 
+@only_ours()
 def repeat(registry: Registry, folder: Path, data: Path, backend: Backend) -> Recheck:
     """As `recheck`, and run the recorded plan again on the owner's data: everything is repeated.
 
@@ -112,7 +115,7 @@ def _content(made: Plan, data: Path, backend: Backend) -> str:
     source = bind(made.read.target, data)
     with scratch() as place:
         output, link = place / "published", place / "link"
-        with backend.open(source, place / "spill") as table:
+        with closing(backend.open(source, place / "spill")) as table:
             if table.contents.header != tuple(column.name for column in made.read.columns):
                 raise UsageError(data.name, "its columns are not those of the plan", "the same header")
             execute(made, table, output, link, lambda _: None)

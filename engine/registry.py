@@ -6,7 +6,7 @@ asserted by the caller, and authentication belongs to whatever embeds this.
 """
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -447,6 +447,15 @@ class Registry:
         with self._database.reading() as connection:
             _check_record(connection, record, policy)
 
+    def check_output(self, output: IRI, inputs: Sequence[IRI], bound_by: IRI) -> None:
+        """Ask, before any work, whether an output may have this IRI.
+
+        Raises:
+            UsageError: it stands for its input, for a source in use, or for other people's data.
+        """
+        with self._database.reading() as connection:
+            _check_output_iri(connection, output, inputs, bound_by)
+
     def _record_policy(self, record: NewVersion) -> Policy:
         if _digest(record.document) != record.policy_digest:
             raise RegistryError(record.document_name, "the document is not the one that permitted the run")
@@ -694,7 +703,7 @@ def _is_revoked(connection: Connection, digest: str, uid: IRI) -> bool:
 
 
 def _check_record(connection: Connection, record: NewVersion, policy: Policy) -> None:
-    _check_output_iri(connection, record)
+    _check_output_iri(connection, record.target, [i.iri for i in record.inputs], record.bound_by)
     _check_input_versions(connection, record)
     if _is_in_force(connection, record.policy_digest, record.policy_uid):
         return
@@ -721,21 +730,19 @@ def _check_record(connection: Connection, record: NewVersion, policy: Policy) ->
         )
 
 
-def _check_output_iri(connection: Connection, record: NewVersion) -> None:
+def _check_output_iri(connection: Connection, output: IRI, inputs: Sequence[IRI], bound_by: IRI) -> None:
     """An output never takes over an IRI that stands for other people's data, or for a source in use."""
-    asset = _find_asset(connection, record.target)
-    if any(given.iri == record.target for given in record.inputs) and (
-        asset is None or asset.kind is AssetKind.SOURCE
-    ):
-        raise _taken(record, "it is the IRI of its input")
+    asset = _find_asset(connection, output)
+    if output in inputs and (asset is None or asset.kind is AssetKind.SOURCE):
+        raise _taken(output, "it is the IRI of its input")
     if asset is None:
         return
-    used = select(db.lineage.c.version).where(db.lineage.c.input == record.target)
+    used = select(db.lineage.c.version).where(db.lineage.c.input == output)
     if asset.kind is AssetKind.SOURCE and connection.execute(used).first() is not None:
-        raise _taken(record, "it is the IRI of a source")
-    inputs = [_full_owners_or(connection, i.iri, record.bound_by) for i in record.inputs]
-    if not _owners(connection, record.target) <= frozenset.intersection(*inputs):
-        raise _taken(record, "it belongs to somebody else")
+        raise _taken(output, "it is the IRI of a source")
+    owners = [_full_owners_or(connection, iri, bound_by) for iri in inputs]
+    if not _owners(connection, output) <= frozenset.intersection(*owners):
+        raise _taken(output, "it belongs to somebody else")
 
 
 def _full_owners_or(connection: Connection, iri: IRI, owner: IRI) -> frozenset[IRI]:
@@ -743,9 +750,9 @@ def _full_owners_or(connection: Connection, iri: IRI, owner: IRI) -> frozenset[I
     return _full_owners(connection, iri) if is_known else frozenset({owner})
 
 
-def _taken(record: NewVersion, problem: str) -> UsageError:
+def _taken(output: IRI, problem: str) -> UsageError:
     return UsageError(
-        str(record.target),
+        str(output),
         f"the output cannot be registered: {problem}",
         "an IRI that is free, or that is an output of the same owners",
         "name another `output` in the policy",

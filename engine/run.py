@@ -3,7 +3,7 @@
 import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -30,7 +30,7 @@ from smalti.engine.secret import hmac_digest, load_secret
 from smalti.engine.serialize import plan_digest, plan_to_json
 from smalti.engine.verify import Original, Output, Verification, verify_run
 from smalti.engine.writing import content_digest
-from smalti.errors import DataError, InternalError, UsageError
+from smalti.errors import DataError, InternalError, UsageError, only_ours
 from smalti.policy.authorize import Decision, Request
 from smalti.policy.model import Permission, Policy
 from smalti.vocab.terms import ANONYMIZE, IRI
@@ -99,7 +99,9 @@ class Outcome:
     decision: Decision
     plan: Plan | None
     version: TargetVersion | None
-    """None exactly when the decision does not permit; holds certificate and owner's report."""
+    """None exactly when the decision does not permit; holds the certificate."""
+    report: OwnerReport | None
+    """The owner's figures; None where the submitter does not own what the output was made from."""
 
 
 class Watch:
@@ -122,6 +124,7 @@ class Watch:
         )
 
 
+@only_ours()
 def plan(request: RunRequest, registry: Registry, backend: Backend) -> Planned:
     """Decide and compile, and write nothing but private scratch that is gone afterwards.
 
@@ -135,6 +138,7 @@ def plan(request: RunRequest, registry: Registry, backend: Backend) -> Planned:
     return Planned(decision, _plan(request, registry, backend, permission))
 
 
+@only_ours()
 def plan_undecided(request: RunRequest, registry: Registry, backend: Backend) -> Planned:
     """What the policy's permission for the target amounts to on the data, whoever asks.
 
@@ -142,6 +146,7 @@ def plan_undecided(request: RunRequest, registry: Registry, backend: Backend) ->
         UsageError: the policy has no permission to anonymize the target.
         SmaltiError: as `run`, as far as it gets.
     """
+    _check_target(request)
     offered = tuple(
         permission
         for permission in request.document.policy.permissions
@@ -152,11 +157,23 @@ def plan_undecided(request: RunRequest, registry: Registry, backend: Backend) ->
     if not offered:
         raise UsageError(
             request.document.name,
-            f"no permission lets anybody anonymize `{request.target}`",
-            "a target of the policy, bound with --data IRI=PATH",
-            f"the policy is about {', '.join(sorted(request.document.policy.targets))}",
+            f"no permission lets anybody anonymize `{request.target}`"
+            + (f" under the rule `{request.rule}`" if request.rule else ""),
+            "a policy with a permission to anonymize",
+            "`smalti check` shows what a policy says",
         )
     return Planned(None, _plan(request, registry, backend, _only_one(request.target, offered)))
+
+
+def _check_target(request: RunRequest) -> None:
+    targets = sorted(request.document.policy.targets)
+    if request.target not in targets:
+        raise UsageError(
+            request.document.name,
+            f"the policy says nothing about `{request.target}`",
+            "a target of the policy, bound with --data IRI=PATH",
+            f"the policy is about {', '.join(targets)}",
+        )
 
 
 def _plan(request: RunRequest, registry: Registry, backend: Backend, permission: Permission) -> Plan:
@@ -164,6 +181,7 @@ def _plan(request: RunRequest, registry: Registry, backend: Backend, permission:
         return _compile(request, registry, permission, source, table)[0]
 
 
+@only_ours()
 def run(
     request: RunRequest, out: Path, registry: Registry, backend: Backend, watch: Watch | None = None
 ) -> Outcome:
@@ -180,6 +198,7 @@ def run(
         GuaranteeError: the data cannot meet what the policy promises.
         BackendError: the machine.
         RegistryError: the registry cannot be read or written.
+        InternalError: a fault of smalti; no other exception comes out, for its message may quote data.
         In each case nothing is published and nothing registered.
     """
     watch = watch or Watch()
@@ -187,8 +206,10 @@ def run(
     watch.phase("decide")
     decision = _decide(request, registry)
     if not decision.is_permitted:
-        return Outcome(decision, None, None)
+        return Outcome(decision, None, None, None)
     permission = _only_one(request.target, decision.permissions)
+    if permission.output is not None:
+        registry.check_output(permission.output, (request.target,), request.submitter)
     with staging(registry, out) as stage:
         watch.phase("read")
         with _bound(request, backend, stage.spill) as (source, table):
@@ -202,10 +223,13 @@ def run(
             _Run(request, registry, backend, decision, permission, stage),
             made, source, inputs, output, verification, loss, watch,
         )  # fmt: skip
-        return Outcome(decision, made, publish(registry, stage, record))
+        version = publish(registry, stage, record)
+        is_owner = request.submitter in registry.full_owners(version.target)
+        return Outcome(decision, made, version, version.report if is_owner else None)
 
 
 def _decide(request: RunRequest, registry: Registry) -> Decision:
+    _check_target(request)
     asked = Request(request.asker, ANONYMIZE, request.target, request.purpose, request.rule)
     return decide(registry, asked, submitted=request.document.policy, submitted_by=request.submitter)
 
@@ -225,7 +249,7 @@ def _only_one(target: IRI, permissions: tuple[Permission, ...]) -> Permission:
 @contextmanager
 def _bound(request: RunRequest, backend: Backend, workspace: Path) -> Iterator[tuple[Source, BoundTable]]:
     source = bind(request.target, request.data)
-    with backend.open(source, workspace) as table:
+    with closing(backend.open(source, workspace)) as table:
         yield source, table
 
 

@@ -300,6 +300,8 @@ def _coded_column(column: ArrowArray) -> Coded:
     if pa.types.is_dictionary(column.type) and pa.types.is_string(column.type.value_type):
         whole = column.unify_dictionaries().combine_chunks()
     else:
+        if pa.types.is_timestamp(column.type) and column.type.tz:
+            column = column.cast(pa.timestamp(column.type.unit, tz="UTC"))
         whole = column.cast(_TEXT).combine_chunks().dictionary_encode()
     values = whole.dictionary.cast(_TEXT)
     codes = pc.fill_null(whole.indices, MISSING).to_numpy(zero_copy_only=False).astype(np.int64)

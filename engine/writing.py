@@ -3,8 +3,7 @@
 import hashlib
 from abc import ABC, abstractmethod
 from pathlib import Path
-from types import TracebackType
-from typing import BinaryIO, Self
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -55,7 +54,7 @@ def _content(lines: pa.Array) -> bytes:
 
 
 class TableWriter(ABC):
-    """Writes rows in the order given; a context manager that closes its file."""
+    """Writes rows in the order given; to be used in `contextlib.closing`."""
 
     @abstractmethod
     def write(self, batch: pa.RecordBatch) -> None:
@@ -63,14 +62,6 @@ class TableWriter(ABC):
 
     @abstractmethod
     def close(self) -> None: ...
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class CsvWriter(TableWriter):

@@ -1,5 +1,6 @@
 """The main job on real input: a policy in, a registered and re-measured output with its certificate out."""
 
+import os
 import shlex
 import shutil
 import subprocess
@@ -8,18 +9,19 @@ from pathlib import Path
 
 from smalti.cli import cli
 
-HERE = Path(__file__).parent
+HERE = Path(os.path.relpath(Path(__file__).parent))
 POLICIES, DATA = HERE / "policies", HERE / "data"
 WORK = Path("demo-output")
 REGISTRY = WORK / "smalti.sqlite"
+MARK = WORK / "README"
 OWNER = "http://example.com/party/owner"
 
 
 def smalti(*arguments: object) -> int:
     """Show a command and its answer; exactly what a shell would."""
-    words = [str(argument) for argument in arguments]
+    words = [*map(str, arguments), "--registry", str(REGISTRY)]
     print(f"\n$ smalti {shlex.join(words)}", flush=True)
-    return int(cli.main([*words, "--registry", str(REGISTRY)], standalone_mode=False) or 0)
+    return int(cli.main(words, standalone_mode=False) or 0)
 
 
 def show(title: str, path: Path, count: int) -> None:
@@ -31,21 +33,22 @@ def show(title: str, path: Path, count: int) -> None:
 
 def main() -> None:
     """Run the policies, ask for decisions, and say what to try next."""
-    if WORK.exists() and not REGISTRY.exists():
+    if WORK.exists() and not MARK.exists():
         sys.exit(f"{WORK} holds something else than an earlier demo: move it away, then try again")
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir()
+    MARK.write_text("made by examples/demo.py, which removes this folder when it runs again\n")
     customers = WORK / "customers.csv"
     generator = [sys.executable, DATA / "transactions.py", "--customers", "1000", "--seed", "7"]
     subprocess.run([*generator, "--out", customers], check=True, stdout=subprocess.DEVNULL)  # noqa: S603
 
-    show("1. Generated customer transactions, several for each customer", customers, 3)
+    show("1. Generated customer transactions, several for each customer", customers, 2)
     smalti(
         "run", POLICIES / "fig-2.6-canonical.jsonld", "--data", f"http://example.com/Customer={customers}",
         "--as", "http://org/user", "--owner", OWNER, "--purpose", "marketing",
         "--out", WORK / "customers-out",
     )  # fmt: skip
-    show("The same rows' output", WORK / "customers-out" / "anonCustomer.csv", 3)
+    show("The same rows' output", WORK / "customers-out" / "anonCustomer.csv", 2)
 
     print(
         "\n2. Who may read the output? Whoever may read its input, for a purpose of the policy that made it"

@@ -15,15 +15,14 @@ class Market:
 
     def __init__(self, home: Path) -> None:
         self.home, self.registry = home, smalti.Registry.open(home / "registry.sqlite")
-        self.offers: dict[str, tuple[Path, Path]] = {}
+        self.offers: dict[str, tuple[Path, dict[str, Path]]] = {}
 
     def publish(self, owner: str, dataset: str, policy: Path, data: Path) -> None:
         self.registry.add_policy(policy.read_bytes(), policy.name, IRI(owner))
-        self.offers[dataset] = policy, data
+        self.offers[dataset] = policy, {dataset: data}
 
     def ask(self, party: str, dataset: str, purpose: str, out: str) -> run.Outcome:
-        policy, path = self.offers[dataset]
-        data, place, known = {dataset: path}, self.home / out, self.registry
+        (policy, data), place, known = self.offers[dataset], self.home / out, self.registry
         return smalti.run(policy, data=data, party=party, purpose=purpose, out=place, registry=known)
 
     def audit(self, output: str) -> recheck.Recheck:

@@ -15,7 +15,8 @@ def render_human(diagnostics: Iterable[Diagnostic], text: str) -> str:
         diagnostics: what was found in one document.
         text: that document's characters.
     """
-    lines = text.split("\n")
+    # A data file given by mistake must not be shown: only what is meant as JSON-LD is.
+    lines = text.split("\n") if '"@context"' in text else []
     return "\n".join(_paragraph(found, lines) for found in diagnostics)
 
 

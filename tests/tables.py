@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal, InvalidOperation
@@ -118,7 +119,7 @@ def make(
     )
     source = Source(TARGET, data, OutputFormat.CSV, described)
     output, link = folder / "out.csv", folder / "link.npy"
-    with backend.open(source, workspace) as bound:
+    with closing(backend.open(source, workspace)) as bound:
         plan = compile_plan(permission(table), source, bound, Options(table.cut_threshold, output_format))
         try:
             execute(plan, bound, output, link, lambda _: None)

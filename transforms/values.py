@@ -7,7 +7,7 @@ it is an error, never a guess.
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
 from fractions import Fraction
 from typing import Final
@@ -205,13 +205,25 @@ def _instants(texts: list[str], time_zone: str | None) -> Keys:
     return _objects(keys)
 
 
-def _nanoseconds(text: str, local: ZoneInfo | object) -> int:
+def _in_zone(moment: datetime, local: tzinfo) -> datetime:
+    """A local time as an instant; of two with the same local time, when clocks go back, the first.
+
+    Raises:
+        ValueFormError: there is no such local time, for clocks went forward.
+    """
+    instant = moment.replace(tzinfo=local)
+    if instant.astimezone(UTC).astimezone(local).replace(tzinfo=None) != moment:
+        raise ValueFormError
+    return instant
+
+
+def _nanoseconds(text: str, local: tzinfo) -> int:
     fraction = _FRACTION.search(text)
     nanoseconds = int(fraction[1].ljust(9, "0")) if fraction else 0
     try:
         moment = datetime.fromisoformat(_FRACTION.sub("", text))
         if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=local)  # type: ignore[arg-type]
+            moment = _in_zone(moment, local)
         elapsed = moment - _EPOCH
     except (ValueError, OverflowError):
         raise ValueFormError from None

@@ -1,10 +1,11 @@
 """The line between engine and algorithm: a backend moves rows, and decides nothing about them."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import ClassVar, Self
+from typing import BinaryIO, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -44,7 +45,7 @@ class Recoding:
 
 
 class BoundTable(ABC):
-    """One input, staged privately for one run; a context manager."""
+    """One input, staged privately for one run; to be used in `contextlib.closing`."""
 
     contents: Contents
 
@@ -82,14 +83,6 @@ class BoundTable(ABC):
     def close(self) -> None:
         """Let go of everything; the workspace is removed by its owner."""
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
 
 class Backend(ABC):
     """A place where plans run."""
@@ -108,6 +101,24 @@ class Backend(ABC):
             DataError: the file cannot be read as its format says.
             BackendError: the machine.
         """
+
+
+@contextmanager
+def open_link(path: Path, rows: int) -> Iterator[BinaryIO]:
+    """A new link file, to which `link_bytes` of so many rows are written.
+
+    Not a memory map: when the disk is full, that ends the process without a word.
+    """
+    with path.open("xb") as file:
+        form = {"descr": "<i8", "fortran_order": False, "shape": (rows,)}
+        np.lib.format.write_array_header_1_0(file, form)
+        yield file
+
+
+def link_bytes(rows: pa.Array) -> bytes:
+    """Input rows as they stand in a link file."""
+    content: bytes = rows.to_numpy().astype("<i8").tobytes()
+    return content
 
 
 def published_columns(plan: Plan) -> tuple[tuple[str, int | None], ...]:

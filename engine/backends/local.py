@@ -1,5 +1,6 @@
 """The embedded engine: relational steps in DuckDB, staged in a private file, spilling where it must."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import ClassVar
 
@@ -7,7 +8,15 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from smalti.engine.backends.base import Backend, BoundTable, Frequencies, Recoding, published_columns
+from smalti.engine.backends.base import (
+    Backend,
+    BoundTable,
+    Frequencies,
+    Recoding,
+    link_bytes,
+    open_link,
+    published_columns,
+)
 from smalti.engine.description import Source
 from smalti.engine.plan import Plan, RespondentColumn
 from smalti.engine.reading import Contents, inspect, text_batches
@@ -56,7 +65,13 @@ class LocalTable(BoundTable):
         """Copy the file's rows into the staging table."""
         reader = text_batches(source, self.contents)
         self._connection.register("incoming", reader)
-        self._run("CREATE TABLE staged AS SELECT * FROM incoming")
+        try:
+            self._run("CREATE TABLE staged AS SELECT * FROM incoming")
+        except BackendError:
+            # DuckDB hides what the reader raised. If the file was the reason, reading it again tells.
+            for _ in text_batches(source, self.contents):
+                pass
+            raise
         self._connection.unregister("incoming")
 
     def texts(self, column: str) -> pa.Array:
@@ -135,14 +150,20 @@ class LocalTable(BoundTable):
         self._write(query, plan, output, link)
 
     def _write(self, query: str, plan: Plan, output: Path, link: Path) -> None:
-        rows = np.lib.format.open_memmap(link, "w+", np.int64, (self.contents.rows,))
-        done = 0
-        with open_writer(output, plan.write.columns, plan.write.format) as writer:
-            for batch in self._batches(query):
+        # Errors of the query come up while its batches are taken, and those of the disk in the writer.
+        try:
+            self._write_batches(query, plan, output, link)
+        except (duckdb.Error, pa.ArrowException, OSError):
+            raise self._failed() from None
+
+    def _write_batches(self, query: str, plan: Plan, output: Path, link: Path) -> None:
+        with (
+            closing(open_writer(output, plan.write.columns, plan.write.format)) as writer,
+            open_link(link, self.contents.rows) as rows,
+        ):
+            for batch in self._connection.sql(query).to_arrow_reader(_BATCH_ROWS):
                 writer.write(batch.select(range(batch.num_columns - 1)))
-                rows[done : done + batch.num_rows] = batch.column(batch.num_columns - 1).to_numpy()
-                done += batch.num_rows
-        rows.flush()
+                rows.write(link_bytes(batch.column(batch.num_columns - 1)))
 
     def close(self) -> None:
         self._connection.close()
@@ -166,12 +187,6 @@ class LocalTable(BoundTable):
     def _arrow(self, query: str) -> pa.Table:
         try:
             return self._connection.sql(query).to_arrow_table()
-        except duckdb.Error:
-            raise self._failed() from None
-
-    def _batches(self, query: str) -> pa.RecordBatchReader:
-        try:
-            return self._connection.sql(query).to_arrow_reader(_BATCH_ROWS)
         except duckdb.Error:
             raise self._failed() from None
 

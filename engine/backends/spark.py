@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -19,7 +19,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from smalti.engine.backends.base import Backend, BoundTable, Frequencies, Recoding, published_columns
+from smalti.engine.backends.base import (
+    Backend,
+    BoundTable,
+    Frequencies,
+    Recoding,
+    link_bytes,
+    open_link,
+    published_columns,
+)
 from smalti.engine.description import Source
 from smalti.engine.needs import INSTALL_JAVA, INSTALL_SPARK, OLDEST_JAVA
 from smalti.engine.plan import OutputFormat, Plan, RespondentColumn
@@ -31,6 +39,13 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 _PART_SCHEMA = "part int, rows long"
+# Without an appender Spark takes its own default instead, and logs.
+_QUIET = """appender.none.type = Null
+appender.none.name = none
+rootLogger.level = off
+rootLogger.appenderRef.none.ref = none
+"""
+_QUOTING_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 
 
 class SparkBackend(Backend):
@@ -79,7 +94,7 @@ class SparkBackend(Backend):
 
 def _is_local(session: "SparkSession") -> bool:
     try:
-        master: str = session.sparkContext.master
+        master = str(session.sparkContext.master)
     except Exception:  # Spark Connect has no context, and says so in ways that differ between versions
         return False
     return master.startswith("local")
@@ -90,7 +105,7 @@ def _local_session(workspace: Path) -> "SparkSession":
     from pyspark.sql import SparkSession
 
     quiet = workspace / "log4j2.properties"
-    quiet.write_text("rootLogger.level = off\n")
+    quiet.write_text(_QUIET)
     settings = {
         "spark.master": "local[*]",
         "spark.app.name": "smalti",
@@ -132,7 +147,7 @@ def _stage(source: Source, contents: Contents, path: Path) -> None:
 
 def _without_values(error: BaseException) -> BaseException:
     """Spark's exceptions carry stack traces and sometimes rows; say only that a step failed."""
-    if isinstance(error, SmaltiError) or not isinstance(error, Exception):
+    if isinstance(error, SmaltiError | InternalError) or not isinstance(error, Exception):
         return error
     return BackendError(
         "spark engine",
@@ -144,10 +159,20 @@ def _without_values(error: BaseException) -> BaseException:
 
 @contextmanager
 def _translated() -> Iterator[None]:
+    from pyspark.logger import PySparkLogger
+
+    # PySpark logs the message of some exceptions before anybody can catch them.
+    loggers = [PySparkLogger.getLogger(name) for name in _QUOTING_LOGGERS]
+    states = [logger.disabled for logger in loggers]
+    for logger in loggers:
+        logger.disabled = True
     try:
         yield
     except Exception as error:
         raise _without_values(error) from None
+    finally:
+        for logger, state in zip(loggers, states, strict=True):
+            logger.disabled = state
 
 
 class SparkTable(BoundTable):
@@ -290,11 +315,11 @@ def _write_parts(frame: "DataFrame", folder: str) -> list[_Part]:
         part, attempt = context.partitionId(), context.taskAttemptId()
         records, links = (Path(folder) / f"{part}.{kind}.{attempt}" for kind in ("csv", "rows"))
         rows = 0
-        with CsvWriter(records, None) as writer, links.open("xb") as link:
+        with closing(CsvWriter(records, None)) as writer, links.open("xb") as link:
             for batch in batches:
                 last = batch.num_columns - 1
                 writer.write(batch.select(range(last)))
-                link.write(batch.column(last).to_numpy().astype("<i8").tobytes())
+                link.write(link_bytes(batch.column(last)))
                 rows += batch.num_rows
         records.replace(Path(folder) / f"{part}.csv")
         links.replace(Path(folder) / f"{part}.rows")
@@ -308,13 +333,10 @@ def _write_parts(frame: "DataFrame", folder: str) -> list[_Part]:
 
 def _join(plan: Plan, folder: Path, parts: list[_Part], output: Path, link: Path) -> None:
     total = sum(part.rows for part in parts)
-    rows = np.lib.format.open_memmap(link, "w+", np.int64, (total,))
-    done = 0
-    for part in parts:
-        if part.rows:
-            rows[done : done + part.rows] = np.fromfile(folder / f"{part.number}.rows", "<i8")
-        done += part.rows
-    rows.flush()
+    with open_link(link, total) as rows:
+        for part in parts:
+            with (folder / f"{part.number}.rows").open("rb") as piece:
+                shutil.copyfileobj(piece, rows)
     records = output if plan.write.format is OutputFormat.CSV else folder / "joined.csv"
     with records.open("xb") as file:
         file.write(csv_records([pa.array([name]) for name in plan.write.columns]))
@@ -326,6 +348,6 @@ def _join(plan: Plan, folder: Path, parts: list[_Part], output: Path, link: Path
 
 
 def _convert(plan: Plan, records: Path, output: Path) -> None:
-    with open_writer(output, plan.write.columns, plan.write.format) as writer:
+    with closing(open_writer(output, plan.write.columns, plan.write.format)) as writer:
         for batch in csv_text_batches(records, plan.write.columns):
             writer.write(batch)

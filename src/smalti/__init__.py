@@ -7,6 +7,8 @@ the output, and records it as a new object that later policies can authorize.
     load_policy  a policy from a file
     plan         what would be done to each column, and why
     run          do it, and register the output
+    decide       whether somebody may do something, and why
+    verify       look at an output again
     Registry     policies, owners, outputs with their versions, decisions
 
 Parties are asserted by the caller and trusted; authentication belongs to the program that embeds this.
@@ -15,10 +17,43 @@ Parties are asserted by the caller and trusted; authentication belongs to the pr
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from smalti.api import Registry, check, decide, explain, load_policy, plan, run
+    from smalti.api import (
+        IRI,
+        Decision,
+        Diagnostic,
+        Outcome,
+        Planned,
+        PolicyDocument,
+        Recheck,
+        Registry,
+        check,
+        decide,
+        explain,
+        load_policy,
+        plan,
+        run,
+        verify,
+    )
     from smalti.errors import SmaltiError
 
-__all__ = ["Registry", "SmaltiError", "check", "decide", "explain", "load_policy", "plan", "run"]
+__all__ = [
+    "IRI",
+    "Decision",
+    "Diagnostic",
+    "Outcome",
+    "Planned",
+    "PolicyDocument",
+    "Recheck",
+    "Registry",
+    "SmaltiError",
+    "check",
+    "decide",
+    "explain",
+    "load_policy",
+    "plan",
+    "run",
+    "verify",
+]
 
 
 def __getattr__(name: str) -> Any:

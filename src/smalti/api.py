@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from smalti.engine import explain as explanations
+from smalti.engine import recheck as rechecking
 from smalti.engine import run as _engine
 from smalti.engine.authority import decide as decide_request
 from smalti.engine.backends.base import Backend
 from smalti.engine.compile import Options
 from smalti.engine.plan import OutputFormat, Plan
+from smalti.engine.recheck import Recheck
 from smalti.engine.registry import Registry
 from smalti.engine.run import EngineName, Outcome, Planned, PolicyDocument, RunRequest, Watch
 from smalti.errors import UsageError
@@ -19,11 +21,19 @@ from smalti.policy.authorize import Decision, Request
 from smalti.policy.diagnostics import Diagnostic
 from smalti.policy.names import iri, word
 from smalti.transforms.mondrian import DEFAULT_CUT_THRESHOLD
+from smalti.vocab.terms import IRI
 from smalti.vocab.words import Kind
 
 __all__ = [
     "DEFAULT_REGISTRY",
+    "IRI",
     "Choices",
+    "Decision",
+    "Diagnostic",
+    "Outcome",
+    "Planned",
+    "PolicyDocument",
+    "Recheck",
     "Registry",
     "check",
     "decide",
@@ -31,6 +41,7 @@ __all__ = [
     "load_policy",
     "plan",
     "run",
+    "verify",
 ]
 
 DEFAULT_REGISTRY = "smalti.sqlite"
@@ -159,12 +170,39 @@ def decide(
         RegistryError: the registry cannot be read.
     """
     asked = Request(
-        iri(party, "party"),
-        word(Kind.ACTION, action, "action"),
-        iri(target, "target"),
-        None if purpose is None else word(Kind.PURPOSE, purpose, "purpose"),
+        iri(party, "party (--as)"),
+        word(Kind.ACTION, action, "action (--action)"),
+        iri(target, "target (--target)"),
+        None if purpose is None else word(Kind.PURPOSE, purpose, "purpose (--purpose)"),
     )
     return decide_request(_opened(registry), asked)
+
+
+def verify(
+    output: AnyPath,
+    *,
+    registry: Registry | AnyPath = DEFAULT_REGISTRY,
+    data: AnyPath | None = None,
+    engine: str | Backend = EngineName.LOCAL,
+) -> Recheck:
+    """Check an output again: its bytes, its promises, and its record.
+
+    Args:
+        output: the published folder, or the IRI of a target or of a version.
+        registry: that recorded it. Where it did not, `Recheck.version` is None: then only the output's
+            own, unsigned certificate speaks for it, and whoever made the folder can have written both.
+        data: the owner's data: the recorded plan is run on it again, and everything is repeated.
+        engine: where it is run.
+
+    Raises:
+        GuaranteeError: the output is not what was recorded, or breaks a promise.
+        UsageError: there is no such output, or no record of it to repeat.
+    """
+    known = _opened(registry)
+    folder = rechecking.find_output(known, str(output))
+    if data is None:
+        return rechecking.recheck(known, folder)
+    return rechecking.repeat(known, folder, Path(data), engine_of(engine))
 
 
 def explain(plan: Plan, *, as_json: bool = False) -> str:
@@ -183,12 +221,12 @@ def _request(
     purpose, owner, rule = choices.get("purpose"), choices.get("owner"), choices.get("rule")
     return RunRequest(
         document=policy if isinstance(policy, PolicyDocument) else load_policy(policy),
-        target=iri(target, "data"),
+        target=iri(target, "data (--data)"),
         data=Path(path),
-        party=None if party is None else iri(party, "party"),
-        purpose=None if purpose is None else word(Kind.PURPOSE, purpose, "purpose"),
-        owner=None if owner is None else iri(owner, "owner"),
-        rule=None if rule is None else iri(rule, "rule"),
+        party=None if party is None else iri(party, "party (--as)"),
+        purpose=None if purpose is None else word(Kind.PURPOSE, purpose, "purpose (--purpose)"),
+        owner=None if owner is None else iri(owner, "owner (--owner)"),
+        rule=None if rule is None else iri(rule, "rule (--rule)"),
         options=_options(
             choices.get("output_format", OutputFormat.CSV),
             choices.get("cut_threshold", DEFAULT_CUT_THRESHOLD),

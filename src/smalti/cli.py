@@ -5,6 +5,7 @@ usage; 3 an internal error, or the machine. Modules are imported by the command 
 `smalti --version` and `--help` answer at once.
 """
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from smalti.engine.registry import Registry
+    from smalti.engine.registry import Registry, TargetVersion
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -22,7 +23,7 @@ FINDINGS, USAGE, MACHINE = 1, 2, 3
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
-    from smalti.errors import InternalError, SmaltiError
+    from smalti.errors import InternalError, SmaltiError, unforeseen
 
     try:
         sys.exit(cli.main(standalone_mode=False) or 0)
@@ -35,22 +36,17 @@ def main() -> None:
         _fail(str(error), error.exit_code)
     except KeyboardInterrupt:
         _fail("interrupted; nothing was registered", MACHINE)
+    except BrokenPipeError:
+        # Whoever read the answer went away: there is nobody to tell, and no finding either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(MACHINE)
     except Exception as error:
-        # The message of an unforeseen exception may hold a data value: only its kind and place are told.
-        _fail(f"internal error: {_place(error)}. This is a fault of smalti: please report it", MACHINE)
+        _fail(str(unforeseen(error)), MACHINE)
 
 
 def _fail(text: str, code: int) -> None:
     click.echo(click.style("error: ", fg="red", bold=True) + text, err=True)
     sys.exit(code)
-
-
-def _place(error: BaseException) -> str:
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    where = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else "?"
-    return f"{type(error).__name__} at {where}"
 
 
 def _registry_option(command: Command) -> Command:
@@ -102,7 +98,7 @@ def _run_options(command: Command) -> Command:
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="smalti", message="%(prog)s %(version)s")
+@click.version_option(package_name="smalti", message="smalti %(version)s")
 def cli() -> None:
     """Sanitize data as an ODRL policy says, verify the result, and record it."""
 
@@ -180,13 +176,13 @@ def run(context: click.Context, /, policy: str, out: str, dry_run: bool, **optio
 
 
 def _show_warnings(policy: str) -> None:
-    from smalti.policy import parse, render
+    from smalti.policy import parse
     from smalti.policy.diagnostics import Severity
 
-    parsed = parse.load(policy)
-    warnings = [found for found in parsed.diagnostics if found.severity is Severity.WARNING]
-    if warnings:
-        click.echo(render.render_human(warnings, parsed.text), err=True)
+    found = [one for one in parse.load(policy).diagnostics if one.severity is Severity.WARNING]
+    if found:
+        listed = "; ".join(f"{one.code} {one.message}" for one in found)
+        click.echo(f"warning: {policy}: {listed} (`smalti check` says more)", err=True)
 
 
 def _refuse_taken(out: str) -> None:
@@ -272,25 +268,31 @@ def targets(target: str | None, party: str | None, registry: str, shown_as: str)
             "--as", f"{party} does not own all of these", "an owner", "name one target it owns"
         )
     if shown_as == "turtle":
+        if target:
+            raise UsageError("--format turtle", "it shows the whole registry", "no target", "leave it out")
         from smalti.engine.records import export
 
         click.echo(export(known), nl=False)
     elif shown_as == "json":
-        click.echo(console.as_json([_version_json(one, party) for one in versions]), nl=False)
+        shown = [_version_json(known, one, party is not None) for one in versions]
+        click.echo(console.as_json(shown), nl=False)
     elif versions:
-        console.show_versions(console.console(), versions, party is not None)
+        ended = frozenset(one.run for one in versions if not _is_in_force(known, one))
+        console.show_versions(console.console(), versions, ended, party is not None)
     else:
         click.echo(f"nothing is recorded in {registry}")
     return 0
 
 
-def _version_json(version: Any, party: str | None) -> dict[str, Any]:
-    from dataclasses import asdict
+def _is_in_force(known: "Registry", version: "TargetVersion") -> bool:
+    return known.is_in_force(version.policy_digest, version.policy_uid)
 
+
+def _version_json(known: "Registry", version: "TargetVersion", with_report: bool) -> dict[str, Any]:
     from smalti import console
 
-    shown = console.version_json(version)
-    return shown if party is None else shown | {"ownerReport": asdict(version.report)}
+    shown = console.version_json(version) | {"forReview": not _is_in_force(known, version)}
+    return shown | {"ownerReport": console.report_json(version.report)} if with_report else shown
 
 
 @cli.command()
@@ -300,21 +302,18 @@ def _version_json(version: Any, party: str | None) -> dict[str, Any]:
 @_registry_option
 @_format_option("human", "json")
 def verify(output: str, data: str | None, engine: str, registry: str, shown_as: str) -> int:
-    """Check an output again: its bytes, its promises, and its record."""
-    from smalti import api, console
-    from smalti.engine import recheck
+    """Check an output again: its bytes, its promises, and its record.
 
-    known = _open(registry)
-    folder = recheck.find_output(known, output)
-    if data is None:
-        seen = recheck.recheck(known, folder)
-    else:
-        seen = recheck.repeat(known, folder, Path(data), api.engine_of(engine))
+    An output that the registry did not record is a finding (exit code 1): its certificate is unsigned.
+    """
+    from smalti import api, console
+
+    seen = api.verify(output, registry=_open(registry), data=data, engine=engine)
     if shown_as == "json":
         click.echo(console.as_json(console.recheck_json(seen)), nl=False)
     else:
         console.show_recheck(console.console(), seen)
-    return 0
+    return 0 if seen.version is not None else FINDINGS
 
 
 @cli.group()

@@ -1,6 +1,8 @@
 """What the command line shows people; and the same as JSON for programs."""
 
 import json
+import re
+import textwrap
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
@@ -12,7 +14,7 @@ from rich.text import Text
 from smalti.doctor import Check
 from smalti.engine.certificate import OwnerReport
 from smalti.engine.commit import CERTIFICATE_NAME
-from smalti.engine.explain import explain
+from smalti.engine.explain import explain, labelled
 from smalti.engine.plan import Plan, Role
 from smalti.engine.recheck import Recheck
 from smalti.engine.registry import Asset, StoredPolicy, TargetVersion
@@ -29,8 +31,8 @@ _WIDTH = 110
 
 def console() -> Console:
     """Standard output; plain, and of one width, when it is no terminal."""
-    out = Console(highlight=False)
-    return out if out.is_terminal else Console(highlight=False, width=_WIDTH)
+    out = Console(highlight=False, soft_wrap=True)
+    return out if out.is_terminal else Console(highlight=False, soft_wrap=True, width=_WIDTH)
 
 
 def as_json(document: Json | list[Json]) -> str:
@@ -62,7 +64,10 @@ def show_decision(out: Console, decision: Decision) -> None:
     out.print(Text(headline(decision), style=f"bold {style}"))
     for reason in decision.reasons:
         where = reason.rule or reason.policy
-        out.print(Text(f"  - {reason.text}" + (f" [{where}]" if where else "")))
+        text = reason.text + (f" [{where}]" if where else "")
+        out.print(Text(textwrap.fill(text, min(out.width, _WIDTH), initial_indent="  - ",
+                                     subsequent_indent="    ", break_long_words=False,
+                                     break_on_hyphens=False)))  # fmt: skip
 
 
 def decision_json(decision: Decision) -> Json:
@@ -93,10 +98,11 @@ def show_outcome(out: Console, outcome: Outcome, registry: str) -> None:
     told, folder = explain(made), version.path
     out.print(Text(headline(outcome.decision), style="bold green"))
     _fields(out, ("promise", told.promise), ("people", told.respondent))
-    out.print(_columns(made, version.report))
+    out.print(_columns(made, outcome.report))
+    if outcome.report is not None:
+        _fields(out, *(("owner's view", line) for line in owner_lines(outcome.report)))
     _fields(
         out,
-        ("owner's view", "\n".join(owner_lines(version.report))),
         ("not covered", "; ".join(told.not_protected)),
         ("output", str(folder / version.files[0].name)),
         ("certificate", f"{folder / CERTIFICATE_NAME} (unsigned)"),
@@ -105,30 +111,29 @@ def show_outcome(out: Console, outcome: Outcome, registry: str) -> None:
 
 
 def _fields(out: Console, *fields: tuple[str, str]) -> None:
-    """Labels with texts beside them, wrapped where they stand."""
-    grid = Table.grid(padding=(0, 1))
-    grid.add_column(style=LABEL, no_wrap=True, min_width=13)
-    grid.add_column(overflow="fold")
+    """Labels with texts beside them, wrapped between words."""
     for label, text in fields:
-        grid.add_row(label, Text(text))
-    out.print(grid)
+        lines = labelled(label, text, min(out.width, _WIDTH))
+        out.print(Text.assemble((lines[:13], LABEL), lines[13:]))
 
 
-def _columns(made: Plan, report: OwnerReport) -> Table:
-    losses = {loss.column: f"{loss.loss:.1%}" for loss in report.losses}
+def _columns(made: Plan, report: OwnerReport | None) -> Table:
+    losses = {loss.column: f"{loss.loss:.1%}" for loss in report.losses} if report else {}
     table = Table(box=None, pad_edge=False, header_style=LABEL)
-    for name in ("column", "what was done", "why", "lost (owner)"):
+    for name in ("column", "what was done", "why", *(["lost (owner)"] if report else [])):
         table.add_column(name, overflow="fold")
     for step in explain(made).columns:
         style = "yellow" if step.role is Role.UNLISTED else ""
-        table.add_row(step.name, step.what, step.why, losses.get(step.name, ""), style=style)
+        lost = [losses.get(step.name, "")] if report else []
+        table.add_row(step.name, step.what, step.why, *lost, style=style)
     return table
 
 
 def owner_lines(report: OwnerReport) -> Iterable[str]:
     """The owner's figures as sentences."""
     yield (
-        f"achieved k = {report.k}: {report.respondents} respondents in {report.classes} classes;"
+        f"achieved k = {report.k}: {report.respondents} respondents in"
+        f" {report.classes} {'class' if report.classes == 1 else 'classes'};"
         f" {report.rows_in} rows in, {report.rows_out} out"
     )
     if report.diversity:
@@ -142,11 +147,25 @@ def outcome_json(outcome: Outcome) -> Json:
     version, made = outcome.version, outcome.plan
     document: Json = {"decision": decision_json(outcome.decision)}
     if version is not None and made is not None:
-        document |= version_json(version) | {
-            "plan": {"digest": version.plan_digest, "promise": explain(made).promise},
-            "ownerReport": asdict(version.report),
-        }
+        document |= version_json(version) | {"promise": explain(made).promise}
+    if outcome.report is not None:
+        document["ownerReport"] = report_json(outcome.report)
     return document
+
+
+def report_json(report: OwnerReport) -> Json:
+    """The owner's figures for programs."""
+    shown: Json = _camel(asdict(report))
+    return shown
+
+
+def _camel(value: Any) -> Any:
+    """Keys as JSON writes them: `media_type` becomes `mediaType`."""
+    if isinstance(value, dict):
+        return {
+            re.sub(r"_([a-z])", lambda m: m[1].upper(), key): _camel(item) for key, item in value.items()
+        }
+    return [_camel(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 # --- Registry
@@ -159,7 +178,7 @@ def version_json(version: TargetVersion) -> Json:
         "version": version.number,
         "versionIri": version.iri,
         "folder": str(version.path),
-        "files": [asdict(file) for file in version.files],
+        "files": [_camel(asdict(file)) for file in version.files],
         "planDigest": version.plan_digest,
         "policy": version.policy_uid,
         "rule": version.rule_uid,
@@ -170,20 +189,26 @@ def version_json(version: TargetVersion) -> Json:
     }
 
 
-def show_versions(out: Console, versions: Iterable[TargetVersion], with_report: bool) -> None:
-    """Versions, and with `with_report` the owner's figures."""
+def show_versions(
+    out: Console, versions: Iterable[TargetVersion], ended: frozenset[str], with_report: bool
+) -> None:
+    """Versions; `ended` names the runs whose policy is no longer in force, for review."""
     for version in versions:
         inputs = ", ".join(
             one.iri if one.version is None else f"{one.iri} version {one.version}" for one in version.inputs
         )
         out.print(Text(f"{version.target} version {version.number}", style=LABEL))
-        _fields(out, ("  made", f"{version.created_at:%Y-%m-%d %H:%M} from {inputs}"))
-        _fields(out, ("  for", f"{version.party}, {short(version.purpose)}"))
-        _fields(out, ("  policy", version.policy_uid))
-        _fields(out, ("  files", ", ".join(str(version.path / file.name) for file in version.files)))
+        _fields(
+            out,
+            ("  made", f"{version.created_at:%Y-%m-%d %H:%M} UTC from {inputs}"),
+            ("  for", f"{version.party}, {short(version.purpose)}"),
+            ("  policy", version.policy_uid),
+            *(("  file", str(version.path / file.name)) for file in version.files),
+        )
+        if version.run in ended:
+            _fields(out, ("  review", "the policy that it was made under has been revoked"))
         if with_report:
-            for line in owner_lines(version.report):
-                _fields(out, ("  owner", line))
+            _fields(out, *(("  owner", line) for line in owner_lines(version.report)))
 
 
 def show_policies(out: Console, policies: Iterable[StoredPolicy]) -> None:
@@ -221,28 +246,37 @@ def show_owners(out: Console, assets: Iterable[tuple[Asset, frozenset[str]]]) ->
 
 def show_recheck(out: Console, seen: Recheck) -> None:
     """What another look at an output showed."""
-    out.print(Text(f"verified: {seen.target}", style="bold green"))
-    where = f"version {seen.version.number} in this registry" if seen.version else "not in this registry"
-    _fields(out, ("recorded", where))
-    for prop in seen.check.recounted:
-        _fields(out, ("recounted", str(prop)))
-    rows = f"{seen.check.rows} in {seen.check.classes} classes of {seen.check.least_rows} or more"
-    _fields(out, ("rows", rows))
+    if seen.version is None:
+        out.print(Text(f"not recorded: {seen.target}", style="bold yellow"))
+        _fields(out, ("note", _UNRECORDED))
+    else:
+        out.print(Text(f"verified: {seen.target}", style="bold green"))
+        _fields(out, ("recorded", f"version {seen.version.number} in this registry"))
+    check = seen.check
+    _fields(
+        out,
+        *(("recounted", str(prop)) for prop in check.recounted),
+        ("rows", f"{check.rows} in {check.classes} classes of {check.least_rows} or more"),
+    )
     if seen.is_repeated:
         again = "the recorded plan gave the same content on this data, with every check of a run"
         _fields(out, ("repeated", again))
-        return
-    for prop in seen.check.attested:
-        _fields(out, ("attested", f"{prop} (counted at run time, not again)"))
-    if seen.version is None:
-        note = "the certificate is unsigned: only the registry that recorded it can vouch for it"
-        _fields(out, ("note", note))
+    else:
+        counted = "counted at run time, not again" if seen.version else "only its certificate says so"
+        _fields(out, *(("attested", f"{prop} ({counted})") for prop in check.attested))
+
+
+_UNRECORDED = (
+    "this registry does not know it. It agrees with its own certificate, which is unsigned: whoever made"
+    " the one can have made the other. Name the registry that recorded it with --registry"
+)
 
 
 def recheck_json(seen: Recheck) -> Json:
     """The same for programs."""
     return {
         "target": seen.target,
+        "recorded": seen.version is not None,
         "version": seen.version.number if seen.version else None,
         "recounted": [str(prop) for prop in seen.check.recounted],
         "attested": [] if seen.is_repeated else [str(prop) for prop in seen.check.attested],

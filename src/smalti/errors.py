@@ -5,6 +5,10 @@ or attribute holds a data value: data can only be pointed at (file, record numbe
 Every error pickles, so that it survives a worker process.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 
 class SmaltiError(Exception):
     """Base of all errors that a user can cause or mend.
@@ -75,6 +79,33 @@ class InternalError(AssertionError):
 
     def __str__(self) -> str:
         return f"internal error: {self.args[0]}. This is a fault of smalti: please report it"
+
+
+def unforeseen(error: BaseException) -> InternalError:
+    """An exception that nobody expected, by its kind and place: its message may hold a data value."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else "?"
+    return InternalError(f"{type(error).__name__} at {where}")
+
+
+@contextmanager
+def only_ours() -> Iterator[None]:
+    """Let no exception out but those of this module; also a decorator."""
+    try:
+        yield
+    except (SmaltiError, InternalError):
+        raise
+    except MemoryError:
+        raise BackendError(
+            "this machine",
+            "there is not enough memory",
+            "more memory, or less data",
+            "close other programs",
+        ) from None
+    except Exception as error:
+        raise unforeseen(error) from None
 
 
 class ProblemsError(SmaltiError):
