@@ -54,6 +54,9 @@ def check_csv(path: Path) -> CsvFile:
     checker = _Checker(path.name, len(header))
     digest = hashlib.sha256()
     with path.open("rb") as file:
+        start = file.read(len(_BOM))
+        digest.update(start)
+        checker.feed(start.removeprefix(_BOM))
         while chunk := file.read(_CHUNK):
             digest.update(chunk)
             checker.feed(chunk)
@@ -120,13 +123,9 @@ class _Checker:
         self._commas = 0
         self._length = 0
         self._last = _LF
-        self._is_first = True
         self._held = b""
 
     def feed(self, chunk: bytes) -> None:
-        if self._is_first:
-            self._is_first = False
-            chunk = chunk.removeprefix(_BOM)
         # One byte is held back, so that each byte is seen together with the one after it.
         data = self._held + chunk
         self._decode(chunk, self._held)

@@ -26,7 +26,7 @@ def main() -> None:
     from smalti.errors import InternalError, SmaltiError, unforeseen
 
     try:
-        sys.exit(cli.main(standalone_mode=False) or 0)
+        sys.exit(cli.main(standalone_mode=False, prog_name="smalti") or 0)
     except click.exceptions.Abort:
         _fail("interrupted; nothing was registered", MACHINE)
     except click.ClickException as error:
