@@ -6,7 +6,8 @@ asserted by the caller and trusted; authentication belongs to whatever embeds th
 
 from dataclasses import dataclass, replace
 
-from smalti.engine.registry import Registry, StoredPolicy, TargetVersion
+from smalti.engine.entries import StoredPolicy, TargetVersion
+from smalti.engine.registry import Registry
 from smalti.policy.authorize import Decision, Effect, Reason, Request, authorize
 from smalti.policy.model import ConflictStrategy, Permission, Policy, Where
 from smalti.vocab import terms

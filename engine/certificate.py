@@ -89,7 +89,7 @@ class Certificate:
     """
 
     version: IRI
-    """Of this version; see `registry.version_iri`."""
+    """Of this version; see `entries.version_iri`."""
     output: IRI
     issued: datetime
     """With a time zone."""

@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Final
 
 from smalti.engine._database import sync_folder
-from smalti.engine.registry import Intent, NewVersion, Registry, TargetVersion, new_run, version_iri
+from smalti.engine.entries import Intent, NewVersion, TargetVersion, new_run, version_iri
+from smalti.engine.registry import Registry
 from smalti.errors import BackendError, GuaranteeError, InternalError, SmaltiError, UsageError
 from smalti.vocab.terms import IRI
 

@@ -12,10 +12,11 @@ from smalti.engine.backends.base import Backend
 from smalti.engine.certificate import PublishedFile
 from smalti.engine.commit import CERTIFICATE_NAME, scratch
 from smalti.engine.description import bind
+from smalti.engine.entries import TargetVersion
 from smalti.engine.execute import execute
 from smalti.engine.plan import OutputFormat, Plan
 from smalti.engine.reading import read_names
-from smalti.engine.registry import Registry, TargetVersion
+from smalti.engine.registry import Registry
 from smalti.engine.serialize import plan_from_json
 from smalti.engine.verify import Original, Output, Promise, PublishedCheck, verify_published, verify_run
 from smalti.engine.writing import content_digest

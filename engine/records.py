@@ -12,7 +12,8 @@ from rdflib import BNode, Graph, Literal, Namespace, URIRef
 from rdflib.term import Node
 
 from smalti.engine.certificate import SPDX as SPDX_TERMS
-from smalti.engine.registry import Asset, AssetKind, Registry, StoredPolicy, TargetVersion
+from smalti.engine.entries import Asset, AssetKind, StoredPolicy, TargetVersion
+from smalti.engine.registry import Registry
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 

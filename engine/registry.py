@@ -5,11 +5,9 @@ policies is kept in memory. All claims hold within one registry that its users t
 asserted by the caller, and authentication belongs to whatever embeds this.
 """
 
-import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from enum import StrEnum
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -19,143 +17,24 @@ from sqlalchemy import Connection, Insert, Row, Select, delete, func, insert, se
 
 from smalti.engine import _database as db
 from smalti.engine.certificate import OwnerReport, PublishedFile
+from smalti.engine.entries import (
+    VERSION_PREFIX,
+    Asset,
+    AssetKind,
+    Input,
+    Intent,
+    NewVersion,
+    OutputColumn,
+    StoredPolicy,
+    TargetVersion,
+)
 from smalti.engine.plan import OutputFormat, Respondent
 from smalti.errors import PolicyError, RegistryError, UsageError
 from smalti.policy.model import Policy
-from smalti.transforms.base import Datatype
 from smalti.vocab.terms import IRI
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
-
-_VERSION_PREFIX: Final = "urn:uuid:"
-
-
-class AssetKind(StrEnum):
-    SOURCE = "source"
-    """Known through its owner: a policy about it was added, or it was bound to data."""
-    OUTPUT = "output"
-    """Made by runs; owned by those who own what it was made from."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asset:
-    """Something that policies can be about."""
-
-    iri: IRI
-    kind: AssetKind
-    registered_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class StoredPolicy:
-    """A policy that somebody put in force."""
-
-    uid: IRI
-    digest: str
-    """Of its document."""
-    document: bytes
-    name: str
-    """Of its document, as the issuer gave it."""
-    issuer: IRI
-    targets: frozenset[IRI]
-    policy: Policy | None
-    """None: this version of smalti does not understand the document, which denies what it is about."""
-    added_at: datetime
-    revoked_at: datetime | None = None
-
-    @property
-    def is_in_force(self) -> bool:
-        return self.revoked_at is None
-
-
-@dataclass(frozen=True, slots=True)
-class Input:
-    """What a version was made from."""
-
-    iri: IRI
-    version: int | None = None
-    """Where the input is itself an output, which version of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class OutputColumn:
-    """A published column, as a later description of the output needs it."""
-
-    name: str
-    iri: IRI
-    datatype: Datatype
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VersionFacts:
-    """What is recorded about one version of an output."""
-
-    target: IRI
-    """The output."""
-    format: OutputFormat
-    output_digest: str
-    """Of the published content, the same whatever its format and parts."""
-    files: tuple[PublishedFile, ...]
-    """As they were checked; the certificate's file is not among them."""
-    plan: str
-    """Canonical JSON, as `serialize.plan_to_json` writes it: what to run to get the output again."""
-    plan_digest: str
-    policy_digest: str
-    policy_uid: IRI
-    rule_uid: IRI
-    rule_purposes: frozenset[IRI] | None
-    """The purposes of the rule that permitted the run; None: no limit."""
-    party: IRI
-    """On whose behalf the run was made, as the caller asserted."""
-    purpose: IRI | None
-    inputs: tuple[Input, ...]
-    columns: tuple[OutputColumn, ...]
-    respondent: Respondent
-    """How respondents were counted; what is made from this output inherits it."""
-    created_at: datetime
-    certificate: str
-    """Public, JSON-LD, as `Certificate.to_json` writes it."""
-    report: OwnerReport
-    """For the owners of the inputs only."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewVersion(VersionFacts):
-    """What a run asks to be recorded, with the policy that permitted it."""
-
-    document: bytes
-    """The policy document."""
-    document_name: str
-    issuer: IRI
-    """Who submitted the document, or added it to the registry."""
-    bound_by: IRI
-    """Who bound the inputs to data: becomes the owner of those that the registry does not know."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TargetVersion(VersionFacts):
-    """One version of an output; never changed once recorded."""
-
-    number: int
-    """From 1 under each output."""
-    run: str
-    path: Path
-    """The published folder, absolute."""
-
-    @property
-    def iri(self) -> IRI:
-        return version_iri(self.run)
-
-
-@dataclass(frozen=True, slots=True)
-class Intent:
-    """A run that is about to publish; whatever is needed to end it after a crash."""
-
-    run: str
-    stage: Path
-    out: Path
-    record: NewVersion
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,16 +43,6 @@ class _Details:
     columns: tuple[OutputColumn, ...]
     respondent: Respondent
     rule_purposes: frozenset[IRI] | None
-
-
-def new_run() -> str:
-    """A name for a run that nobody else has."""
-    return str(uuid.uuid4())
-
-
-def version_iri(run: str) -> IRI:
-    """The IRI of the version that a run makes; its number is known only when it is recorded."""
-    return IRI(_VERSION_PREFIX + run)
 
 
 @dataclass(slots=True)
@@ -424,8 +293,8 @@ class Registry:
     def versions(self, target: IRI) -> tuple[TargetVersion, ...]:
         """The versions of an output, or the one version that the IRI names; oldest first."""
         of_target = db.versions.c.target == target
-        if target.startswith(_VERSION_PREFIX):
-            of_target |= db.versions.c.run == target.removeprefix(_VERSION_PREFIX)
+        if target.startswith(VERSION_PREFIX):
+            of_target |= db.versions.c.run == target.removeprefix(VERSION_PREFIX)
         return self._versions(select(db.versions).where(of_target))
 
     def all_versions(self) -> tuple[TargetVersion, ...]:
@@ -622,7 +491,7 @@ def _check_new_policies(connection: Connection, policies: tuple[Policy, ...], is
 
 
 def _check_is_no_version(connection: Connection, policy: Policy, target: IRI) -> None:
-    run = target.removeprefix(_VERSION_PREFIX)
+    run = target.removeprefix(VERSION_PREFIX)
     version = connection.execute(select(db.versions.c.target).where(db.versions.c.run == run)).first()
     if version is not None and run != target:
         raise UsageError(

@@ -23,9 +23,10 @@ from smalti.engine.certificate import (
 from smalti.engine.commit import Stage, publish, recover, scratch, staging
 from smalti.engine.compile import Inherited, Options, column_iri, compile_plan
 from smalti.engine.description import Source, bind
+from smalti.engine.entries import Input, NewVersion, OutputColumn, TargetVersion
 from smalti.engine.execute import InformationLoss, execute
 from smalti.engine.plan import OutputFormat, Plan, RespondentColumn
-from smalti.engine.registry import Input, NewVersion, OutputColumn, Registry, TargetVersion
+from smalti.engine.registry import Registry
 from smalti.engine.secret import hmac_digest, load_secret
 from smalti.engine.serialize import plan_digest, plan_to_json
 from smalti.engine.verify import Original, Output, Verification, verify_run

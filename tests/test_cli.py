@@ -33,8 +33,9 @@ from shell import (
 from smalti import api, doctor
 from smalti.engine import execute
 from smalti.engine import run as engine_run
+from smalti.engine.entries import Input
 from smalti.engine.plan import OutputFormat
-from smalti.engine.registry import Input, Registry
+from smalti.engine.registry import Registry
 from smalti.engine.writing import content_digest
 from smalti.vocab.terms import IRI
 

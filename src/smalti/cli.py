@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from smalti.engine.registry import Registry, TargetVersion
+    from smalti.engine.entries import TargetVersion
+    from smalti.engine.registry import Registry
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -14,10 +14,10 @@ from rich.text import Text
 from smalti.doctor import Check
 from smalti.engine.certificate import OwnerReport
 from smalti.engine.commit import CERTIFICATE_NAME
+from smalti.engine.entries import Asset, StoredPolicy, TargetVersion
 from smalti.engine.explain import explain, labelled
 from smalti.engine.plan import Plan, Role
 from smalti.engine.recheck import Recheck
-from smalti.engine.registry import Asset, StoredPolicy, TargetVersion
 from smalti.engine.run import Outcome
 from smalti.policy.authorize import Decision
 

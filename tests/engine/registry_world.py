@@ -19,8 +19,9 @@ from smalti.engine.certificate import (
     PublishedFile,
     Timing,
 )
+from smalti.engine.entries import Input, NewVersion, OutputColumn
 from smalti.engine.plan import OneRowEach, OutputFormat
-from smalti.engine.registry import Input, NewVersion, OutputColumn, Registry
+from smalti.engine.registry import Registry
 from smalti.transforms.base import Datatype, Guarantee
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from smalti.engine.authority import IMPLICIT_RULE, decide
-from smalti.engine.registry import Input, Registry, TargetVersion
+from smalti.engine.entries import Input, TargetVersion
+from smalti.engine.registry import Registry
 from smalti.policy.authorize import Decision, Effect, Request
 from smalti.policy.model import Policy
 from smalti.policy.parse import parse

@@ -19,8 +19,8 @@ from smalti.engine.certificate import (
     describe_respondents,
     limits,
 )
+from smalti.engine.entries import version_iri
 from smalti.engine.plan import OneRowEach, RespondentColumn
-from smalti.engine.registry import version_iri
 from smalti.errors import RegistryError
 from smalti.transforms.base import Guarantee
 from smalti.vocab import terms

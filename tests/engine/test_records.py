@@ -5,8 +5,9 @@ from pathlib import Path
 
 from rdflib import Graph, Literal, URIRef
 
+from smalti.engine.entries import Input
 from smalti.engine.records import export
-from smalti.engine.registry import Input, Registry
+from smalti.engine.registry import Registry
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 

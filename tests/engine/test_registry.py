@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from smalti.engine import secret
-from smalti.engine.registry import AssetKind, Input, Registry, version_iri
+from smalti.engine.entries import AssetKind, Input, version_iri
+from smalti.engine.registry import Registry
 from smalti.errors import PolicyError, RegistryError, SmaltiError, UsageError
 from smalti.vocab.terms import IRI
 

@@ -8,7 +8,7 @@ import pytest
 
 import smalti
 from smalti.engine.backends.spark import SparkBackend
-from smalti.engine.registry import TargetVersion
+from smalti.engine.entries import TargetVersion
 from smalti.errors import BackendError
 
 if TYPE_CHECKING:
