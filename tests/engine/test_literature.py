@@ -3,6 +3,8 @@
 from contextlib import closing
 from pathlib import Path
 
+from tables import read_csv, write_csv
+
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.description import bind
 from smalti.engine.execute import execute
@@ -11,7 +13,6 @@ from smalti.engine.verify import Original, Output, verify_run
 from smalti.transforms.base import Datatype
 from smalti.transforms.mondrian import MondrianKAnonymity
 from smalti.vocab.terms import IRI
-from tables import read_csv, write_csv
 
 HEADER = ["BirthYear", "Sex", "ZIP Code", "Disease"]
 TARGET = IRI("http://example.com/patients")
