@@ -2,8 +2,8 @@
 
     python benchmarks/run.py --rows 30000 300000 --engine local
 
-Each size runs once more after a first run that is reported, too: the first one pays for cold files. The floor
-is the same reader and writer copying the same file.
+Each size runs once more after a first run that is reported, too: the first one pays for cold files. The
+floor is the same reader and writer copying the same file.
 """
 
 import argparse
