@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -250,7 +251,7 @@ def missing(rows: list[Row]) -> list[list[str | None]]:
     return [[field or None for field in row] for row in rows]
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     tables().filter(without_marks),
     st.sampled_from(["\n", "\r\n"]),
@@ -275,7 +276,7 @@ def test_what_pythons_writer_writes_is_read_exactly(
     assert rows == missing(safe[1:])
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(tables().filter(without_marks), st.sampled_from([1, 2, 7, 1 << 24]))
 def test_what_we_write_is_accepted_and_reads_back_equal(table: list[Row], size: int) -> None:
     names, *rows = table
@@ -291,7 +292,7 @@ def test_what_we_write_is_accepted_and_reads_back_equal(table: list[Row], size: 
             assert list(csv.reader(file, strict=True)) == table
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(tables().filter(without_marks), st.integers(0, 8))
 def test_parts_written_one_after_the_other_are_the_whole(table: list[Row], at: int) -> None:
     _, *rows = table
@@ -300,7 +301,7 @@ def test_parts_written_one_after_the_other_are_the_whole(table: list[Row], at: i
     assert b"".join(map(csv_records, parts)) == csv_records(columns)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.binary(max_size=40).map(lambda tail: b"a,b\n" + tail), st.sampled_from([1, 2, 3, 1 << 24]))
 def test_chunks_make_no_difference(content: bytes, size: int) -> None:
     """Whatever the bytes: accepted or refused for the same reason, wherever a chunk ends."""
@@ -318,7 +319,7 @@ def test_chunks_make_no_difference(content: bytes, size: int) -> None:
         assert outcome(size) == outcome(1 << 25)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.text(st.sampled_from('",\n\r1x'), max_size=14))
 def test_what_is_accepted_is_read_as_pythons_strict_reader_does(tail: str) -> None:
     content = "a,b\n" + tail

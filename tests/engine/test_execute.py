@@ -6,6 +6,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tables import HEADER, Made, People, covers, make, people
@@ -48,7 +49,7 @@ def is_diverse(table: People, rows: list[int]) -> bool:
     )
 
 
-@settings(max_examples=60, suppress_health_check=SLOW)
+@settings(max_examples=examples(60), suppress_health_check=SLOW)
 @given(people())
 def test_k_and_l_hold_by_respondent_and_no_row_is_lost(table: People) -> None:
     found = made(table)
@@ -62,7 +63,7 @@ def test_k_and_l_hold_by_respondent_and_no_row_is_lost(table: People) -> None:
         assert is_diverse(table, rows)
 
 
-@settings(max_examples=60, suppress_health_check=SLOW)
+@settings(max_examples=examples(60), suppress_health_check=SLOW)
 @given(people())
 def test_each_published_value_covers_its_original(table: People) -> None:
     found = made(table)
@@ -76,7 +77,7 @@ def test_each_published_value_covers_its_original(table: People) -> None:
             assert covers(published, value) if name in QUASI_IDENTIFIERS else published == value
 
 
-@settings(max_examples=40, suppress_health_check=SLOW)
+@settings(max_examples=examples(40), suppress_health_check=SLOW)
 @given(people(), st.randoms())
 def test_dropped_columns_names_of_people_and_order_leave_no_trace(table: People, random: object) -> None:
     rows = [[f"person {row[0]}!", "rewritten", *row[2:]] for row in table.rows]
@@ -86,7 +87,7 @@ def test_dropped_columns_names_of_people_and_order_leave_no_trace(table: People,
     assert (first and first.bytes) == (second and second.bytes)
 
 
-@settings(max_examples=40, suppress_health_check=SLOW)
+@settings(max_examples=examples(40), suppress_health_check=SLOW)
 @given(people())
 def test_rows_are_ordered_by_published_columns_missing_first(table: People) -> None:
     found = made(table)
@@ -94,7 +95,7 @@ def test_rows_are_ordered_by_published_columns_missing_first(table: People) -> N
         assert found.rows == sorted(found.rows, key=lambda row: [field.encode() for field in row])
 
 
-@settings(max_examples=20, suppress_health_check=SLOW)
+@settings(max_examples=examples(20), suppress_health_check=SLOW)
 @given(people())
 def test_parquet_holds_the_same_content(table: People) -> None:
     with tempfile.TemporaryDirectory() as folder:

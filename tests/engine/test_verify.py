@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -570,7 +571,7 @@ def honest(folder: Path, rows: list[tuple[int | None, str | None, str]], size: i
 
 
 TABLES = st.lists(st.tuples(AGES, CITIES, st.just("")), min_size=4, max_size=30)
-FEW = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @FEW

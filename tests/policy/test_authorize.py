@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -181,7 +182,7 @@ requests = st.builds(
 
 
 @given(requests, st.lists(policies, min_size=1, max_size=3), prohibitions, st.integers(0, 2))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 def test_adding_a_prohibition_never_permits_more(
     request_: Request, stored: list[Policy], added: Prohibition, index: int
 ) -> None:
@@ -195,7 +196,7 @@ def test_adding_a_prohibition_never_permits_more(
 
 
 @given(requests, st.lists(policies, max_size=3))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 def test_decisions_are_explained_and_consistent(request_: Request, stored: list[Policy]) -> None:
     decision = authorize(request_, stored)
     assert decision.is_permitted == bool(decision.permissions)

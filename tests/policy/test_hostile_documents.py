@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -85,7 +86,7 @@ json_values = st.recursive(
 
 
 @given(json_values, st.sampled_from([None, 1]), st.booleans())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50))
 def test_reader_agrees_with_json(value: object, indent: int | None, ascii_only: bool) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
     found, faults = read(text)
@@ -95,7 +96,7 @@ def test_reader_agrees_with_json(value: object, indent: int | None, ascii_only: 
 
 
 @given(st.text(alphabet='{}[]",:\\ \n019.eE-+atrufnl', max_size=30))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 def test_reader_accepts_nothing_that_json_refuses(text: str) -> None:
     found, faults = read(text)
     if found is None or faults:
@@ -125,7 +126,7 @@ PLACES = places(json.loads(REFERENCE))
 
 
 @given(st.lists(st.tuples(st.sampled_from(PLACES), st.sampled_from(WORDS)), min_size=1, max_size=3))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 def test_changed_documents_give_findings_or_a_policy(
     changes: list[tuple[tuple[str | int, ...], object]],
 ) -> None:
@@ -144,7 +145,7 @@ def test_changed_documents_give_findings_or_a_policy(
 
 
 @given(st.sampled_from(DOCUMENTS), st.integers(0, 2000), st.binary(max_size=3), st.integers(0, 9))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 def test_changed_bytes_give_findings_or_a_policy(document: bytes, at: int, new: bytes, cut: int) -> None:
     parsed = parse(document[:at] + new + document[at + cut :], "changed")
     assert parsed.is_valid == bool(parsed.policies)

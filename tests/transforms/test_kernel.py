@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -159,14 +160,14 @@ def tables(draw: st.DrawFn) -> tuple[list[Row], bool, Problem]:
     return rows, one_row_each, make_problem(rows, one_row_each, k=k, l=l, cut_threshold=threshold)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400))
 @given(tables())
 def test_kernel_is_the_papers_algorithm(table: tuple[list[Row], bool, Problem]) -> None:
     rows, one_row_each, problem = table
     assert classes_of(problem) == Oracle(rows, problem, one_row_each).answer()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(tables(), st.randoms())
 def test_order_of_tuples_and_names_of_respondents_do_not_matter(
     table: tuple[list[Row], bool, Problem], random: "st.DataObject"
