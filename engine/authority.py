@@ -93,7 +93,8 @@ def _decide(
     elif _may_be_implied(question, decision):
         decision = _imply(registry, question, decision, policies, asked | {request.target})
     reasons = (*decision.reasons, *added.reasons, *stored.reasons, *_about_target(question, submitted))
-    return replace(decision, request=request, reasons=reasons)
+    # Versions of one output tend to be refused for the same reasons.
+    return replace(decision, request=request, reasons=tuple(dict.fromkeys(reasons)))
 
 
 def _question(registry: Registry, request: Request) -> _Question:
@@ -172,7 +173,11 @@ def _submission_refused(
     if registry.is_revoked(policy.document_digest, policy.uid):
         return Reason("it was revoked; an owner must add it again before it counts", policy.uid)
     if (uid := registry.uid_conflict(policy)) is not None:
-        return Reason(f"another document in force uses the uid `{uid}`", policy.uid)
+        text = (
+            f"another document in force uses the uid `{uid}`: give this one uids of its own, or let an"
+            " owner revoke the other first"
+        )
+        return Reason(text, policy.uid)
     return _foreign_assigner(policy, target, owners)
 
 

@@ -44,6 +44,7 @@ _CONTEXT: Final[Json] = {
     "l": "s:promisedL",
     "quasiIdentifiers": {"@id": "s:quasiIdentifierName", "@container": "@set"},
     "sensitive": {"@id": "s:sensitiveName", "@container": "@set"},
+    "released": {"@id": "s:releasedName", "@container": "@set"},
     "statement": "dct:description",
     "respondents": "s:respondents",
     "doesNotProtectAgainst": {"@id": "s:doesNotProtectAgainst", "@container": "@set"},
@@ -98,6 +99,8 @@ class Certificate:
     """The generalised columns, by name."""
     sensitive: tuple[str, ...]
     """The columns kept under the guarantee, by name."""
+    released: tuple[str, ...]
+    """The columns kept outside of it, on the word of the policy's author, by name."""
     respondent: Respondent
     inputs: tuple[IRI, ...]
     policy_uid: IRI
@@ -119,7 +122,7 @@ class Certificate:
             "issued": self.issued.astimezone(UTC).isoformat(timespec="seconds"),
             "guarantee": self._guarantee(),
             "respondents": describe_respondents(self.respondent),
-            "doesNotProtectAgainst": limits(self.guarantee, self.sensitive),
+            "doesNotProtectAgainst": limits(self.guarantee, self.sensitive, self.released),
             "wasDerivedFrom": self.inputs,
             "wasGeneratedBy": self._activity(),
             "distribution": [_distribution(file) for file in self.files],
@@ -133,6 +136,7 @@ class Certificate:
         return promised | {
             "quasiIdentifiers": self.quasi_identifiers,
             "sensitive": self.sensitive,
+            "released": self.released,
             "statement": describe_guarantee(self.guarantee, self.sensitive),
         }
 
@@ -254,7 +258,7 @@ def describe_guarantee(guarantee: Guarantee, sensitive: tuple[str, ...]) -> str:
     return promise
 
 
-def limits(guarantee: Guarantee, sensitive: tuple[str, ...]) -> tuple[str, ...]:
+def limits(guarantee: Guarantee, sensitive: tuple[str, ...], released: tuple[str, ...]) -> tuple[str, ...]:
     """What a guarantee does not protect against, as sentences for people."""
     found = [
         "somebody who knows more about a person than the quasi-identifiers",
@@ -267,6 +271,9 @@ def limits(guarantee: Guarantee, sensitive: tuple[str, ...]) -> tuple[str, ...]:
     else:
         found.append("sensitive values that differ but mean nearly the same, or are very unevenly frequent")
         found.append("somebody who can rule out some of a person's sensitive values")
+    if released:
+        listed = ", ".join(released)
+        found.append(f"whatever the released columns tell or help to find out, by themselves: {listed}")
     if len(sensitive) > 1:
         found.append("somebody who knows one sensitive column, which weakens the promise for the others")
     return tuple(found)

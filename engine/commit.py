@@ -214,7 +214,7 @@ def _check_place(place: Path, name: str) -> None:
             name,
             "the folder that it would be in does not exist",
             "a new folder inside one that exists",
-            f"make `{place.parent.name or place.parent}` first",
+            f"make `{Path(name).parent}` first",
         )
 
 

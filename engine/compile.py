@@ -29,6 +29,8 @@ from smalti.transforms.mondrian import DEFAULT_CUT_THRESHOLD
 from smalti.transforms.values import LEXICAL_FORMS, ValueFormError, infer_datatype, make_codebook
 from smalti.vocab.terms import IRI
 
+_SHOWN = 20
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -38,26 +40,24 @@ class Options:
     output_format: OutputFormat = OutputFormat.CSV
 
 
-@dataclass(frozen=True, slots=True)
-class Inherited:
-    """What the registry knows of the respondents of a target that was itself an output."""
-
-    respondent: Respondent
-    is_dropped: bool
-    """True where the respondent column is not in the output: nobody can be counted there."""
-
-
 def compile_plan(
     permission: Permission,
     source: Source,
     table: BoundTable,
     options: Options,
-    inherited: Inherited | None = None,
+    inherited: Respondent | None = None,
 ) -> Plan:
     """Bind what a permission asks to the columns of a table.
 
     The plan depends on the policy's words, the description, the header and, where the description
     is silent, on datatypes inferred from the values; never on the policy's spelling or uid.
+
+    Args:
+        permission: to anonymize.
+        source: the target's file and description.
+        table: the same, bound.
+        options: of the run.
+        inherited: where the target is itself an output, how respondents were counted for it.
 
     Raises:
         PlanError: the data cannot be treated as asked; all problems at once (`ProblemsError`).
@@ -109,7 +109,7 @@ class _Compiler:
     """Binds columns, and gathers what stands against it."""
 
     def __init__(
-        self, wanted: Anonymization, source: Source, table: BoundTable, inherited: Inherited | None
+        self, wanted: Anonymization, source: Source, table: BoundTable, inherited: Respondent | None
     ) -> None:
         self.wanted, self.source, self.table, self.inherited = wanted, source, table, inherited
         self.problems: list[SmaltiError] = []
@@ -197,9 +197,12 @@ class _Compiler:
         declared = self._declared(columns)
         if declared is None:
             declared = OneRowEach(is_declared=False)
-            self._refuse_repeated_identifiers(columns)
+            if self.wanted.respondent is None:
+                self._refuse_repeated_identifiers(columns)
         if self.inherited is not None:
             declared = self._inherit(self.inherited, declared)
+        if isinstance(declared, RespondentColumn):
+            self._refuse_published_respondent(columns, declared.column)
         if isinstance(declared, RespondentColumn) and self.table.misses(declared.column):
             self._problem(
                 f"{self.source.path.name}, column `{declared.column}`",
@@ -208,6 +211,17 @@ class _Compiler:
                 "complete the column, or remove those rows",
             )
         return declared
+
+    def _refuse_published_respondent(self, columns: Iterable[Column], name: str) -> None:
+        """Rows of one person could be put together across classes: k would say nothing."""
+        roles = {column.name: column.role for column in columns}
+        if roles.get(name) in (Role.RELEASED, Role.SENSITIVE):
+            self._problem(
+                str(self.wanted.where),
+                f"the respondent `{name}` would be published, which links each person's rows",
+                "a respondent that is an identifier, a quasi-identifier, or not named",
+                f"list it as `mosaicrown:identifier`, not as {roles[name]}",
+            )
 
     def _declared(self, columns: tuple[Column, ...]) -> Respondent | None:
         in_policy, said = self._in_policy(), self.source.description
@@ -235,24 +249,26 @@ class _Compiler:
         name = self._name(self.wanted.respondent)
         return RespondentColumn(name) if name else None
 
-    def _inherit(self, inherited: Inherited, declared: Respondent) -> Respondent:
-        if inherited.is_dropped:
+    def _inherit(self, inherited: Respondent, declared: Respondent) -> Respondent:
+        """What an output's respondents are: as they were for its input, if they can still be told apart."""
+        if isinstance(inherited, RespondentColumn):
+            # INVARIANT: a respondent column is never published as it was, so an output cannot have it.
             self._problem(
                 str(self.source.target),
                 "its respondents cannot be counted any more: the column that tells them apart was dropped"
-                " when it was made",
+                " or generalised when it was made",
                 "a target with a respondent column, or with one row for each respondent",
                 "make the output from the original data",
             )
             return declared
-        if declared != inherited.respondent and _is_declared(declared):
+        if declared != inherited and _is_declared(declared):
             self._problem(
                 str(self.source.target),
                 "its respondents were declared otherwise when it was made",
                 "the same declaration",
                 "remove the declaration: an output inherits that of its input",
             )
-        return inherited.respondent
+        return inherited
 
     def _refuse_repeated_identifiers(self, columns: Iterable[Column]) -> None:
         repeated = [c.name for c in columns if c.role is Role.IDENTIFIER and self.table.repeats(c.name)]
@@ -263,8 +279,9 @@ class _Compiler:
             self.source.path.name,
             f"values repeat in the identifier {listed}, and no respondent is declared",
             "to know which rows are about the same person, for k counts people",
-            f"declare it: a refinement s:respondent eq <{column_iri(self.source, repeated[0])}> (or"
-            " s:oneRowEach) in the policy, or the same in the data's description",
+            f"declare `{repeated[0]}`, or what tells people apart: in the data's description, or in the"
+            " policy as a refinement `smalti:respondent` `eq` a column (or `smalti:oneRowEach`), with the"
+            " context https://w3id.org/smalti/context.jsonld listed last",
         )
 
     def _problem(self, where: str, problem: str, expected: str = "", way_out: str = "") -> None:
@@ -276,11 +293,18 @@ class _Compiler:
         known = {iri.removeprefix(stem): iri for iri in self._names}
         return self._suggestion(column.removeprefix(stem), known)
 
+    def _listed(self) -> str:
+        header = self.table.contents.header
+        more = f" and {len(header) - _SHOWN} more" if len(header) > _SHOWN else ""
+        return ", ".join(f"`{name}`" for name in header[:_SHOWN]) + more
+
     def _suggestion(self, word: str, known: Mapping[str, str]) -> str:
         """What was meant perhaps: the text of the closest word."""
         close = difflib.get_close_matches(word, list(known), n=1)
         return (
-            f"did you mean `{known[close[0]]}`?" if close else "`smalti plan` lists the columns of the data"
+            f"did you mean `{known[close[0]]}`?"
+            if close
+            else f"the columns of the data are {self._listed()}"
         )
 
 

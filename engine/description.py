@@ -6,6 +6,7 @@ respondent, and a column's time zone. Notes for people (titles, Dublin Core, ...
 name; anything else is refused, for a description that is half understood changes what is published.
 """
 
+import difflib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,10 @@ from smalti.vocab.terms import CSVW_EO, IRI, ONE_ROW_EACH, SMALTI
 
 METADATA_SUFFIX = "-metadata.json"
 _LARGEST = 1 << 20
+_PROPERTIES = (
+    "@context", "url", "tableSchema", "columns", "name", "datatype", "propertyUrl", "required",
+    "smalti:respondent", "smalti:timeZone", "csvw-eo:public.privacyId",
+)  # fmt: skip
 _FOR_PEOPLE = ("dc:", "dct:", "dcterms:", "schema:", "rdfs:", "skos:", "dcat:", "prov:")
 _NOTES = {"titles", "notes", "@type", "@id", "description", "comment"}
 _DATATYPES = {
@@ -208,16 +213,32 @@ def _not_understood(name: str, error: Exception) -> SmaltiError:
         )
     if isinstance(error, ValidationError):
         faults = error.errors(include_input=False, include_url=False, include_context=False)
-        places = "; ".join(f"{'/'.join(map(str, fault['loc']))}: {fault['type']}" for fault in faults)
+        told = "; ".join(dict.fromkeys(_fault(fault["loc"], fault["type"]) for fault in faults))
         return DataError(
             name,
-            f"the description is not understood ({places})",
+            f"the description is not understood: {told}",
             "CSVW with `url` and `tableSchema.columns`, each with `name`, `datatype`, `propertyUrl`",
-            "correct it, or leave out what is named; see docs/descriptions.md",
+            "correct it; docs/descriptions.md lists all that is understood",
         )
     return DataError(
         name, "the description cannot be read", "CSVW metadata as JSON in UTF-8", "export it again"
     )
+
+
+def _fault(place: tuple[int | str, ...], kind: str) -> str:
+    """One fault in words; the property is the author's, its value is not repeated."""
+    # Pydantic names the alternatives of a union on the way: they are ours, not the author's.
+    parts = [str(part) for part in place if part not in ("str", "_Datatype", "_Reference")]
+    *folders, last = parts or ["document"]
+    where = f" in {'/'.join(folders)}" if folders else ""
+    match kind:
+        case "extra_forbidden":
+            close = difflib.get_close_matches(last, _PROPERTIES, n=1)
+            meant = f", did you mean `{close[0]}`?" if close else ""
+            return f"`{last}`{where} is not understood{meant}"
+        case "missing":
+            return f"`{last}`{where} is missing"
+    return f"`{last}`{where} has a value of another kind"
 
 
 def _description(name: str, document: _Metadata) -> Description:
@@ -248,9 +269,9 @@ def _column(name: str, column: _Column) -> ColumnDescription:
     where = f"{name}, column `{column.name}`"
     if base is not None and base not in _DATATYPES:
         known = ", ".join(sorted(_DATATYPES))
-        raise DataError(
-            where, f"the datatype `{base}` is not implemented", f"one of {known}", "use `string`"
-        )
+        close = difflib.get_close_matches(base, _DATATYPES, n=1)
+        way_out = f"did you mean `{close[0]}`?" if close else "declare one of these"
+        raise DataError(where, f"the datatype `{base}` is not implemented", f"one of {known}", way_out)
     if column.property_url is not None and ("{" in column.property_url or ":" not in column.property_url):
         raise DataError(
             where, "`propertyUrl` is no absolute IRI", "an IRI without templates", "write it out"

@@ -52,7 +52,7 @@ def explain(plan: Plan) -> Explanation:
         f"{transform.algorithm}, strict, multidimensional: the cut with the least loss in partitions of at"
         f" most {_threshold(plan)} distinct combinations, the median in larger ones",
         _warnings(plan),
-        limits(transform.guarantee, transform.sensitive),
+        limits(transform.guarantee, transform.sensitive, plan.released),
     )
 
 
@@ -96,11 +96,36 @@ def _warnings(plan: Plan) -> tuple[str, ...]:
     if ranges:
         listed = ", ".join(ranges)
         warnings.append(f"ends of ranges are real people's values, the extremes too: {listed}")
+    warnings += _set_warnings(plan)
+    if plan.released:
+        listed = ", ".join(plan.released)
+        warnings.append(
+            f"released columns are published as they are, and nothing is promised of them: {listed}"
+        )
     if plan.read.respondent == OneRowEach(is_declared=False):
         warnings.append(
             "no respondent is declared: k counts rows, which is right only if each is another person"
         )
     return tuple(warnings)
+
+
+def _set_warnings(plan: Plan) -> list[str]:
+    sets = [
+        column
+        for column in plan.read.columns
+        if column.role is Role.QUASI_IDENTIFIER and not column.datatype.is_ordered
+    ]
+    guessed = ", ".join(column.name for column in sets if column.is_inferred)
+    warnings = []
+    if sets:
+        listed = ", ".join(column.name for column in sets)
+        warnings.append(f"sets list every value of a class, exactly: {listed}")
+    if guessed:
+        warnings.append(
+            "taken for text, since not every value is a number, an ISO date or an ISO date-time; if they"
+            f" should be, correct the data, or declare the datatype to see what is wrong: {guessed}"
+        )
+    return warnings
 
 
 def to_text(plan: Plan) -> str:

@@ -3,5 +3,5 @@
 from typing import Final
 
 OLDEST_JAVA: Final = 17
-INSTALL_JAVA: Final = "apt-get install default-jre-headless (Debian, Ubuntu; as root)"
-INSTALL_SPARK: Final = "pip install 'smalti[spark]'"
+INSTALL_JAVA: Final = "install it: apt-get install default-jre-headless (Debian, Ubuntu; as root)"
+INSTALL_SPARK: Final = "install it: pip install 'smalti[spark]'"

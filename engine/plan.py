@@ -115,6 +115,11 @@ class Plan:
     def nodes(self) -> tuple[Node, ...]:
         return (self.read, self.select, self.apply, self.write)
 
+    @property
+    def released(self) -> tuple[str, ...]:
+        """The columns that are published unchanged on the policy author's word, by name."""
+        return tuple(column.name for column in self.read.columns if column.role is Role.RELEASED)
+
     def column(self, name: str) -> Column:
         """The input column of that name; KeyError if there is none."""
         for column in self.read.columns:

@@ -82,8 +82,20 @@ def recheck(registry: Registry, folder: Path) -> Recheck:
     promise = Promise(
         columns, certificate.quasi_identifiers, certificate.sensitive, (), certificate.guarantee
     )
-    check = verify_published(promise, output, file.digest.removeprefix("sha256:"))
+    check = _checked(promise, output, file.digest.removeprefix("sha256:"))
     return Recheck(folder, IRI(certificate.output), certificate.guarantee, version, check, False)
+
+
+def _checked(promise: Promise, output: Output, digest: str) -> PublishedCheck:
+    try:
+        return verify_published(promise, output, digest)
+    except GuaranteeError as error:
+        raise GuaranteeError(
+            error.where,
+            error.problem,
+            error.expected,
+            "the file was changed after the run, or damaged: take it from its registered place again",
+        ) from None
 
 
 @only_ours()

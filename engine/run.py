@@ -21,11 +21,11 @@ from smalti.engine.certificate import (
     Timing,
 )
 from smalti.engine.commit import Stage, publish, recover, scratch, staging
-from smalti.engine.compile import Inherited, Options, column_iri, compile_plan
+from smalti.engine.compile import Options, column_iri, compile_plan
 from smalti.engine.description import Source, bind
 from smalti.engine.entries import Input, NewVersion, OutputColumn, TargetVersion
 from smalti.engine.execute import InformationLoss, execute
-from smalti.engine.plan import OutputFormat, Plan, RespondentColumn
+from smalti.engine.plan import OutputFormat, Plan
 from smalti.engine.registry import Registry
 from smalti.engine.secret import hmac_digest, load_secret
 from smalti.engine.serialize import plan_digest, plan_to_json
@@ -261,10 +261,7 @@ def _compile(
     if not versions:
         return compile_plan(permission, source, table, request.options), (Input(source.target),)
     version = _version_of(source, table, versions)
-    names = {column.name for column in version.columns}
-    dropped = isinstance(version.respondent, RespondentColumn) and version.respondent.column not in names
-    inherited = Inherited(version.respondent, dropped)
-    made = compile_plan(permission, source, table, request.options, inherited)
+    made = compile_plan(permission, source, table, request.options, version.respondent)
     return made, (Input(source.target, version.number),)
 
 
@@ -339,6 +336,7 @@ def _record(  # noqa: PLR0913, PLR0917 (everything that is known at the end of a
         guarantee=made.apply.transform.guarantee,
         quasi_identifiers=made.apply.transform.quasi_identifiers,
         sensitive=made.apply.transform.sensitive,
+        released=made.released,
         respondent=made.read.respondent,
         inputs=tuple(one.iri for one in inputs),
         policy_uid=document.policy.uid,

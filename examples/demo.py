@@ -48,7 +48,7 @@ def main() -> None:
         "--as", "http://org/user", "--owner", OWNER, "--purpose", "marketing",
         "--out", WORK / "customers-out",
     )  # fmt: skip
-    show("The same rows' output", WORK / "customers-out" / "anonCustomer.csv", 2)
+    show("The first rows of its output", WORK / "customers-out" / "anonCustomer.csv", 2)
 
     print(
         "\n2. Who may read the output? Whoever may read its input, for a purpose of the policy that made it"

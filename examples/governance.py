@@ -6,8 +6,6 @@ from pathlib import Path
 from data import transactions
 
 import smalti
-from smalti.engine import recheck, run
-from smalti.vocab.terms import IRI
 
 
 class Market:
@@ -18,15 +16,15 @@ class Market:
         self.offers: dict[str, tuple[Path, dict[str, Path]]] = {}
 
     def publish(self, owner: str, dataset: str, policy: Path, data: Path) -> None:
-        self.registry.add_policy(policy.read_bytes(), policy.name, IRI(owner))
+        self.registry.add_policy(policy.read_bytes(), policy.name, smalti.IRI(owner))
         self.offers[dataset] = policy, {dataset: data}
 
-    def ask(self, party: str, dataset: str, purpose: str, out: str) -> run.Outcome:
+    def ask(self, party: str, dataset: str, purpose: str, out: str) -> smalti.Outcome:
         (policy, data), place, known = self.offers[dataset], self.home / out, self.registry
         return smalti.run(policy, data=data, party=party, purpose=purpose, out=place, registry=known)
 
-    def audit(self, output: str) -> recheck.Recheck:
-        return recheck.recheck(self.registry, recheck.find_output(self.registry, output))
+    def audit(self, output: str) -> smalti.Recheck:
+        return smalti.verify(output, registry=self.registry)
 
 
 with tempfile.TemporaryDirectory() as folder:

@@ -1,5 +1,6 @@
 """What a rule's purpose is limited to: MOSAICrOWN's property, or a constraint."""
 
+import difflib
 from typing import Final
 
 from smalti.policy.comparisons import Comparison, read_comparison
@@ -78,8 +79,12 @@ def _read_purpose(value: Value, scope: Scope) -> IRI | None:
     if iri.startswith(UNIMPLEMENTED_PURPOSES):
         scope.findings.not_implemented(name.place, f"the purpose {quoted(name.written)} (of DPV)")
         return None
-    names = [BY_IRI[known].name for known in _PURPOSES]
-    unknown_word("P415", name, "purpose", [*names, *spellings(_PURPOSES, scope)], scope)
+    names = sorted(BY_IRI[known].name for known in _PURPOSES)
+    # The nearest purpose may be quite another one: only a misspelling is taken for what was meant.
+    local = name.written.rpartition(":")[2]
+    near = difflib.get_close_matches(local, names, n=1, cutoff=0.8)
+    listed = ", ".join(f"`{known}`" for known in spellings(sorted(_PURPOSES), scope))
+    unknown_word("P415", name, "purpose", near, scope, f"the purposes are {listed}")
     return None
 
 

@@ -109,12 +109,14 @@ def known_word(name: Name, scope: Scope) -> str:
     return scope.findings.word(name.iri, name.place)
 
 
-def unknown_word(code: str, name: Name, what: str, known: Iterable[str], scope: Scope) -> None:
-    """Report a word that no vocabulary defines, with the nearest one that is defined."""
+def unknown_word(
+    code: str, name: Name, what: str, known: Iterable[str], scope: Scope, otherwise: str = ""
+) -> None:
+    """Report a word that no vocabulary defines, with the nearest one that is, or what to do otherwise."""
     if not name.iri.startswith(UNRESOLVED) and "scheme that" in iri_problem(name.iri):
         iri_is_good(name, f"the {what}", scope)
         return
-    help_ = scope.findings.did_you_mean(name.written, known)
+    help_ = scope.findings.did_you_mean(name.written, known) or otherwise
     scope.findings.error(code, name.place, f"unknown {what} {quoted(name.written)}", help_)
 
 

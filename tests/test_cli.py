@@ -336,18 +336,30 @@ def test_an_output_of_which_nobody_can_be_counted_is_refused(tmp_path: Path, pol
     assert listing(tmp_path).keys() - {"again.jsonld"} == before.keys()
 
 
-def test_an_output_with_its_respondents_can_be_chained(tmp_path: Path) -> None:
-    """The respondent column is published (as a sensitive one), and so inherited."""
+def test_a_respondent_is_never_published(tmp_path: Path) -> None:
+    """Whoever sees it could put each person's rows together, across classes."""
     columns = [{"@id": f"{CUSTOMER}/who"}, {"@id": f"{CUSTOMER}/illness"}]
     policy = small_policy(tmp_path, identifier=None, sensitive=("isAllOf", columns))
     rows = [[f"p{n // 2}", *row[1:]] for n, row in enumerate(small_rows(24))]
     data = small_table(tmp_path, rows, respondent="who")
+    before = listing(tmp_path)
+    ran = smalti("run", policy, *request(data), "--out", "out", cwd=tmp_path)
+    assert ran.code == 1
+    assert "the respondent `who` would be published" in ran.err
+    assert listing(tmp_path) == before
+
+
+def test_a_generalised_respondent_counts_nobody_later(tmp_path: Path) -> None:
+    columns = [{"@id": f"{CUSTOMER}/{name}"} for name in ("who", "age")]
+    policy = small_policy(tmp_path, **{"identifier": None, "quasi-identifier": ("isAllOf", columns)})
+    rows = [[f"p{n // 2}", *row[1:]] for n, row in enumerate(small_rows(24))]
+    data = small_table(tmp_path, rows, respondent="who")
     ok("run", policy, *request(data), "--out", "out", cwd=tmp_path)
     published = tmp_path / "out" / "anonCustomer.csv"
-    ok("run", chained_policy(tmp_path), *request(published, target=OUTPUT), "--out", "again", cwd=tmp_path)
-    first, second = Registry.open(tmp_path / "smalti.sqlite").all_versions()
-    assert first.respondent == second.respondent
-    assert second.report.respondents == 12
+    chained = chained_policy(tmp_path)
+    ran = smalti("run", chained, *request(published, target=OUTPUT), "--out", "again", cwd=tmp_path)
+    assert ran.code == 1
+    assert "its respondents cannot be counted any more" in ran.err
 
 
 @pytest.mark.parametrize(

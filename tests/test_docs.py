@@ -165,14 +165,17 @@ def run_python(block: Block, names: dict[str, Any]) -> None:
     assert re.fullmatch(expected, without_ends(printed.getvalue())), f"{name(block.document)}:{block.line}"
 
 
-LEFT_OUT = shutil.ignore_patterns("__pycache__", "*-output", "*.sqlite*")
+def left_out(folder: str, names: list[str]) -> set[str]:
+    """Only what belongs to the examples: not what somebody who follows the README leaves there."""
+    kept = {"policies", "data"} | {name for name in names if name.endswith(".py")}
+    return set(names) - kept if Path(folder).name == "examples" else {"__pycache__"}
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of `examples/`, where every command of the documentation runs."""
     place = tmp_path / "examples"
-    shutil.copytree(ROOT / "examples", place, ignore=LEFT_OUT)
+    shutil.copytree(ROOT / "examples", place, ignore=left_out)
     monkeypatch.chdir(place)
     monkeypatch.syspath_prepend(str(place))
     return place
@@ -228,7 +231,7 @@ class Demo:
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
     place = tmp_path_factory.mktemp("demo")
-    shutil.copytree(ROOT / "examples", place / "examples", ignore=LEFT_OUT)
+    shutil.copytree(ROOT / "examples", place / "examples", ignore=left_out)
     code, printed = in_a_shell("python examples/demo.py", place)
     assert code == 0, printed
     return Demo(place, printed)

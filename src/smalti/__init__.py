@@ -56,6 +56,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> Any:
     # Loaded when asked for: `import smalti` alone stays cheap for whoever needs one room only.
     if name == "SmaltiError":

@@ -213,6 +213,10 @@ def explain(plan: Plan, *, as_json: bool = False) -> str:
 def _request(
     policy: PolicyDocument | AnyPath, data: Mapping[str, AnyPath], party: str | None, choices: Choices
 ) -> RunRequest:
+    if isinstance(data, str) or not isinstance(data, Mapping):
+        raise UsageError(
+            "data", "it binds no target", "a mapping from a target's IRI to a path", "write {IRI: path}"
+        )
     if len(data) != 1:
         raise UsageError(
             "data", f"{len(data)} targets are bound", "exactly one", "bind one IRI to one path"

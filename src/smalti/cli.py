@@ -241,11 +241,12 @@ def decide(shown_as: str, **asked: Any) -> int:
 
 def _open(place: str) -> "Registry":
     """The registry, after what a killed run left has been ended."""
-    from smalti.engine.commit import recover
+    from smalti.engine.commit import recover, sweep
     from smalti.engine.registry import Registry
 
     registry = Registry.open(place)
     recover(registry)
+    sweep(Path.cwd())
     return registry
 
 

@@ -31,8 +31,14 @@ _WIDTH = 110
 
 def console() -> Console:
     """Standard output; plain, and of one width, when it is no terminal."""
-    out = Console(highlight=False, soft_wrap=True)
-    return out if out.is_terminal else Console(highlight=False, soft_wrap=True, width=_WIDTH)
+    out = _Output(highlight=False, soft_wrap=True)
+    return out if out.is_terminal else _Output(highlight=False, soft_wrap=True, width=_WIDTH)
+
+
+class _Output(Console):
+    def on_broken_pipe(self) -> None:
+        """Let the command line say how it ends; rich would end it as if there were findings."""
+        raise BrokenPipeError
 
 
 def as_json(document: Json | list[Json]) -> str:

@@ -42,7 +42,7 @@ def _python() -> Check:
 
 
 def _package(name: str, part: str) -> Check:
-    mend = INSTALL_SPARK if part == "extra spark" else "pip install smalti"
+    mend = INSTALL_SPARK if part == "extra spark" else "install it: pip install smalti"
     try:
         return Check(name, True, importlib.metadata.version(name), part, mend)
     except importlib.metadata.PackageNotFoundError:

@@ -131,6 +131,7 @@ def certificate(version: IRI, record: dict[str, Any]) -> Certificate:
         guarantee=Guarantee("l-diversity", 10, 3),
         quasi_identifiers=("ZIP",),
         sensitive=("Amount",),
+        released=(),
         respondent=record["respondent"],
         inputs=tuple(given.iri for given in record["inputs"]),
         policy_uid=record["policy_uid"],

@@ -143,7 +143,7 @@ def test_a_column_that_the_data_lacks(tmp_path: Path) -> None:
     first, second = ran.message.strip().splitlines()
     assert first.startswith(f"{policy}:45:17: `people.csv` has no column `{CUSTOMER}/aeg`; expected ")
     assert first.endswith(f". Did you mean `{CUSTOMER}/age`?")
-    assert second.endswith(". `smalti plan` lists the columns of the data")
+    assert ". The columns of the data are `who`, " in second
 
 
 def test_a_described_column_that_the_data_lacks(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_identifiers_that_repeat_without_a_respondent(tmp_path: Path) -> None:
     ran = attempt(tmp_path, policy, data, code=1)
     paragraph(
         ran, "people.csv", "values repeat in the identifier `who`", "k counts people",
-        "s:respondent", f"{CUSTOMER}/who", "s:oneRowEach",
+        "Declare `who`", "smalti:respondent", "smalti:oneRowEach",
     )  # fmt: skip
     describe(data, HEADER, respondent="who")
     assert smalti("run", policy, *request(data), "--out", "out", cwd=tmp_path).code == 0

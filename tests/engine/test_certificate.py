@@ -104,7 +104,7 @@ def test_the_certificate_holds_nothing_that_was_measured() -> None:
 def test_no_word_promises_too_much(guarantee: Guarantee) -> None:
     sentences = [
         describe_guarantee(guarantee, ("a", "b")),
-        *limits(guarantee, ("a", "b")),
+        *limits(guarantee, ("a", "b"), ("c",)),
         *map(describe_respondents, (RespondentColumn("c"), OneRowEach(True), OneRowEach(False))),
     ]
     assert len(set(sentences)) == len(sentences)

@@ -1,0 +1,86 @@
+"""From a permission to a plan: bounds, roles, and what stands against it."""
+
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tables import HEADER, HERE, TARGET, People, permission, write_csv
+
+from smalti.engine.backends.local import LocalBackend
+from smalti.engine.compile import Options, compile_plan
+from smalti.engine.description import Description, Source
+from smalti.engine.explain import explain
+from smalti.engine.plan import OutputFormat, Plan, RespondentColumn, Role
+from smalti.errors import PlanError
+from smalti.policy.model import Anonymization, Bound, Operator
+
+ROWS = [[f"p{n % 6}", "x", str(20 + n), "1990-01-31", "Rome", f"i{n % 3}", "1.5"] for n in range(12)]
+
+
+def compiled(folder: Path, rows: list[list[str]] = ROWS, **changes: object) -> Plan:
+    table = People(rows, k=2, l=2, cut_threshold=256, one_row_each=False)
+    asked = permission(table)
+    assert isinstance(asked.anonymization, Anonymization)
+    asked = replace(asked, anonymization=replace(asked.anonymization, **changes))  # type: ignore[arg-type]
+    data, workspace = folder / "people.csv", folder / "work"
+    workspace.mkdir()
+    write_csv(data, HEADER, rows)
+    source = Source(TARGET, data, OutputFormat.CSV, Description())
+    with closing(LocalBackend().open(source, workspace)) as bound:
+        return compile_plan(asked, source, bound, Options())
+
+
+def bounds(k: tuple[Operator, int], least: tuple[Operator, int]) -> dict[str, Bound]:
+    return {"k": Bound(*k, HERE), "l": Bound(*least, HERE)}
+
+
+@pytest.mark.parametrize(
+    ("k", "least", "taken"),
+    [
+        ((Operator.GTEQ, 2), (Operator.GTEQ, 2), (2, 2)),
+        ((Operator.GTEQ, 2), (Operator.GTEQ, 5), (5, 5)),
+        ((Operator.EQ, 5), (Operator.GTEQ, 5), (5, 5)),
+        ((Operator.GTEQ, 10), (Operator.EQ, 3), (10, 3)),
+    ],
+)
+def test_the_bound_itself_is_taken_and_k_rises_to_l(
+    tmp_path: Path, k: tuple[Operator, int], least: tuple[Operator, int], taken: tuple[int, int]
+) -> None:
+    guarantee = compiled(tmp_path, **bounds(k, least)).apply.transform.guarantee
+    assert (guarantee.k, guarantee.l) == taken
+
+
+def test_each_column_has_its_role_and_what_is_not_named_is_dropped(tmp_path: Path) -> None:
+    plan = compiled(tmp_path)
+    assert {c.name: c.role for c in plan.read.columns} == {
+        "who": Role.IDENTIFIER, "note": Role.UNLISTED, "age": Role.QUASI_IDENTIFIER,
+        "born": Role.QUASI_IDENTIFIER, "city": Role.QUASI_IDENTIFIER, "illness": Role.SENSITIVE,
+        "spend": Role.RELEASED,
+    }  # fmt: skip
+    assert plan.select.dropped == ("who", "note")
+    assert plan.read.respondent == RespondentColumn("who")
+
+
+def test_released_columns_and_sets_are_pointed_out(tmp_path: Path) -> None:
+    told = explain(compiled(tmp_path))
+    assert (
+        "released columns are published as they are, and nothing is promised of them: spend"
+        in told.warnings
+    )
+    assert "sets list every value of a class, exactly: city" in told.warnings
+    assert any("taken for text" in warning and warning.endswith(": city") for warning in told.warnings)
+    assert any(line.endswith("by themselves: spend") for line in told.not_protected)
+
+
+def test_one_odd_date_makes_a_column_text_and_that_is_said(tmp_path: Path) -> None:
+    rows = [*ROWS[:-1], [*ROWS[-1][:3], "NA", *ROWS[-1][4:]]]
+    told = explain(compiled(tmp_path, rows))
+    assert any("taken for text" in warning and "born" in warning for warning in told.warnings)
+
+
+def test_a_released_respondent_is_refused(tmp_path: Path) -> None:
+    who = permission(People(ROWS, 2, 2, 256, False)).anonymization
+    assert who is not None
+    with pytest.raises(PlanError, match="the respondent `who` would be published"):
+        compiled(tmp_path, identifiers=(), released=who.identifiers)
