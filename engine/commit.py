@@ -219,7 +219,9 @@ def _check_place(place: Path, name: str) -> None:
 
 
 def _check_is_apart(registry: Registry, place: Path, name: str) -> None:
-    if registry.path is not None and place in (registry.path, *registry.path.parents):
+    sides = ("", "-wal", "-shm", "-journal", ".secret")
+    files = [registry.path.with_name(registry.path.name + side) for side in sides] if registry.path else []
+    if registry.path is not None and place in (*files, *registry.path.parents):
         raise UsageError(
             name,
             "the output would hold the registry, or be it",

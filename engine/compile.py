@@ -26,7 +26,7 @@ from smalti.policy.model import Anonymization, ColumnReference, Operator, Permis
 from smalti.transforms import ALL_TRANSFORMS
 from smalti.transforms.base import Datatype, Transform
 from smalti.transforms.mondrian import DEFAULT_CUT_THRESHOLD
-from smalti.transforms.values import LEXICAL_FORMS, ValueFormError, infer_datatype, make_codebook
+from smalti.transforms.values import LEXICAL_FORMS, Codebook, ValueFormError, infer_datatype, make_codebook
 from smalti.vocab.terms import IRI
 
 _SHOWN = 20
@@ -117,6 +117,7 @@ class _Compiler:
 
     def columns(self) -> tuple[Column, ...]:
         roles = self._roles()
+        self._refuse_shared_iris()
         described = {column.name for column in self.source.description.columns}
         for name in sorted(described - set(self.table.contents.header)):
             self._problem(
@@ -126,6 +127,18 @@ class _Compiler:
                 self._suggestion(name, {column: column for column in self.table.contents.header}),
             )
         return tuple(self._column(i, name, roles) for i, name in enumerate(self.table.contents.header))
+
+    def _refuse_shared_iris(self) -> None:
+        first: dict[str, str] = {}
+        for name in self.table.contents.header:
+            iri = _as_uri(column_iri(self.source, name))
+            if first.setdefault(iri, name) != name:
+                self._problem(
+                    self.source.description.source or self.source.path.name,
+                    f"the columns `{first[iri]}` and `{name}` have one IRI, `{iri}`",
+                    "an IRI of its own for each column",
+                    "correct `propertyUrl`",
+                )
 
     def _roles(self) -> dict[str, Role]:
         roles: dict[str, Role] = {}
@@ -137,8 +150,15 @@ class _Compiler:
         ):
             for reference in references:
                 name = self._name(reference)
-                if name is not None:
-                    roles[name] = role
+                if name is None:
+                    continue
+                if roles.setdefault(name, role) is not role:
+                    self._problem(
+                        str(reference.where),
+                        f"the column `{name}` is in two roles: {roles[name]} and {role}",
+                        "each column in one role",
+                        "keep it in one of them",
+                    )
         if not self.wanted.quasi_identifiers:
             self._problem(
                 str(self.wanted.where), "no quasi-identifier is named", "at least one column to generalise"
@@ -163,8 +183,8 @@ class _Compiler:
         datatype = declared or Datatype.STRING
         if role is Role.QUASI_IDENTIFIER:
             datatype = self._quasi_identifier_type(name, declared, said.time_zone)
-        elif declared and declared.is_ordered and not self.table.matches(name, LEXICAL_FORMS[declared]):
-            self._not_of_type(name, declared)
+        elif declared and declared.is_ordered:
+            self._check_values(name, declared, role, said.time_zone)
         if said.is_required and self.table.misses(name):
             self._problem(
                 f"{self.source.path.name}, column `{name}`",
@@ -175,14 +195,24 @@ class _Compiler:
         inferred = role is Role.QUASI_IDENTIFIER and declared is None
         return Column(name, column_iri(self.source, name), datatype, inferred, role, said.time_zone)
 
-    def _quasi_identifier_type(self, name: str, declared: Datatype | None, zone: str | None) -> Datatype:
-        texts = self.table.texts(name)
-        if declared is None:
-            return infer_datatype(texts, zone)
+    def _check_values(self, name: str, declared: Datatype, role: Role, zone: str | None) -> None:
+        if role in (Role.UNLISTED, Role.RELEASED):
+            if not self.table.matches(name, LEXICAL_FORMS[declared]):
+                self._not_of_type(name, declared)
+            return
+        self._codebook(name, declared, zone)
+
+    def _codebook(self, name: str, declared: Datatype, zone: str | None) -> Codebook | None:
         try:
-            make_codebook(texts, declared, zone, has_missing=False)
+            return make_codebook(self.table.texts(name), declared, zone, has_missing=False)
         except ValueFormError:
             self._not_of_type(name, declared)
+            return None
+
+    def _quasi_identifier_type(self, name: str, declared: Datatype | None, zone: str | None) -> Datatype:
+        if declared is None:
+            return infer_datatype(self.table.texts(name), zone)
+        self._codebook(name, declared, zone)
         return declared
 
     def _not_of_type(self, name: str, datatype: Datatype) -> None:
@@ -271,7 +301,7 @@ class _Compiler:
         return inherited
 
     def _refuse_repeated_identifiers(self, columns: Iterable[Column]) -> None:
-        repeated = [c.name for c in columns if c.role is Role.IDENTIFIER and self.table.repeats(c.name)]
+        repeated = [c.name for c in columns if c.role is Role.IDENTIFIER and self._repeats(c)]
         if not repeated or self.inherited is not None:
             return
         listed = ", ".join(f"`{name}`" for name in repeated)
@@ -283,6 +313,15 @@ class _Compiler:
             " policy as a refinement `smalti:respondent` `eq` a column (or `smalti:oneRowEach`), with the"
             " context https://w3id.org/smalti/context.jsonld listed last",
         )
+
+    def _repeats(self, column: Column) -> bool:
+        """Whether a value occurs twice, in whatever spellings."""
+        if self.table.repeats(column.name):
+            return True
+        if not column.datatype.is_ordered:
+            return False
+        book = self._codebook(column.name, column.datatype, column.time_zone)
+        return book is not None and len(set(book.codes.tolist())) < len(book.codes)
 
     def _problem(self, where: str, problem: str, expected: str = "", way_out: str = "") -> None:
         self.problems.append(PlanError(where, problem, expected, way_out))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any
 from zoneinfo import available_timezones
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from smalti.engine.plan import OutputFormat
 from smalti.errors import DataError, SmaltiError, UsageError
@@ -157,12 +157,28 @@ class _Schema(_Strict):
     columns: list[_Column]
 
 
+def _is_prefix(name: str, iri: object) -> bool:
+    if name in ("@base", "@language"):
+        return True
+    ours = {"s": SMALTI, "smalti": SMALTI, "csvw-eo": CSVW_EO}
+    return iri == ours[name] if name in ours else f"{name}:" in _FOR_PEOPLE
+
+
+def _csvw_context(value: Any) -> Any:
+    """CSVW's own, and prefixes: a context that defines words could redefine ours."""
+    first, *more = value if isinstance(value, list) else [value]
+    plain = all(isinstance(one, dict) and all(map(_is_prefix, one, one.values())) for one in more)
+    if first not in ("http://www.w3.org/ns/csvw", "https://www.w3.org/ns/csvw") or not plain:
+        raise ValueError("not CSVW's context")
+    return value
+
+
 class _Reference(_Strict):
     iri: Annotated[str, Field(alias="@id")]
 
 
 class _Metadata(_Strict):
-    context: Annotated[Any, Field(alias="@context")]
+    context: Annotated[Any, Field(alias="@context"), AfterValidator(_csvw_context)]
     url: str
     table_schema: Annotated[_Schema, Field(alias="tableSchema")]
     respondent: Annotated[
@@ -180,7 +196,9 @@ def read_description(path: Path) -> tuple[Description, str]:
     name = path.name
     try:
         raw = path.read_bytes()
-        document = _Metadata.model_validate(_without_notes(json.loads(raw[: _LARGEST + 1])))
+        document = _Metadata.model_validate(
+            _without_notes(json.loads(raw[: _LARGEST + 1], object_pairs_hook=_once))
+        )
     except OSError:
         raise UsageError(
             str(path), "the file cannot be read", "a readable CSVW metadata file", "check the path"
@@ -192,6 +210,13 @@ def read_description(path: Path) -> tuple[Description, str]:
             name, "`url` leaves the folder", "the name of a file beside this one", "correct `url`"
         )
     return _description(name, document), document.url
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is there twice")
+    return found
 
 
 def _without_notes(value: Any) -> Any:
@@ -221,7 +246,10 @@ def _not_understood(name: str, error: Exception) -> SmaltiError:
             "correct it; docs/descriptions.md lists all that is understood",
         )
     return DataError(
-        name, "the description cannot be read", "CSVW metadata as JSON in UTF-8", "export it again"
+        name,
+        "the description cannot be read, or says something twice",
+        "CSVW metadata as JSON in UTF-8, each property once",
+        "correct it",
     )
 
 
@@ -276,7 +304,10 @@ def _column(name: str, column: _Column) -> ColumnDescription:
         raise DataError(
             where, "`propertyUrl` is no absolute IRI", "an IRI without templates", "write it out"
         )
-    if column.time_zone is not None and column.time_zone not in available_timezones():
+    if column.time_zone is not None and column.time_zone not in available_timezones() - {
+        "localtime",
+        "Factory",
+    }:
         raise DataError(
             where, "the time zone is not known", "an IANA name such as `Europe/Rome`", "correct the name"
         )

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from smalti.engine.backends.base import BoundTable, Frequencies, Recoding
-from smalti.engine.plan import Plan
+from smalti.engine.plan import Plan, RespondentColumn
 from smalti.errors import DataError, GuaranteeError, InternalError
 from smalti.transforms.kernel import partition
 from smalti.transforms.labels import class_labels
@@ -82,13 +82,17 @@ def _problem(plan: Plan, frequencies: Frequencies) -> tuple[Problem, list[Codebo
     transform = plan.apply.transform
     if not isinstance(transform, MondrianKAnonymity | MondrianLDiversity):
         raise InternalError("a transform that the kernel does not run reached it")
-    encoded = [_encoded(plan, name, frequencies.tuples) for name in transform.quasi_identifiers]
+    tuples = frequencies.tuples
+    encoded = [_encoded(plan, name, tuples.column(name)) for name in transform.quasi_identifiers]
     problem = Problem(
         np.column_stack([codes for _, codes in encoded]).astype(np.int64),
         frequencies.rows,
         tuple(book.attribute for book, _ in encoded),
-        frequencies.respondents and _incidence(frequencies.respondents),
-        tuple(_sensitive(table) for table in frequencies.sensitive),
+        frequencies.respondents and _incidence(plan, frequencies.respondents),
+        tuple(
+            _sensitive(plan, name, table)
+            for name, table in zip(transform.sensitive, frequencies.sensitive, strict=True)
+        ),
         transform.k,
         transform.l,
         transform.cut_threshold,
@@ -96,23 +100,39 @@ def _problem(plan: Plan, frequencies: Frequencies) -> tuple[Problem, list[Codebo
     return problem, [book for book, _ in encoded]
 
 
-def _encoded(plan: Plan, name: str, tuples: pa.Table) -> tuple[Codebook, NDArray[np.int64]]:
+def _encoded(plan: Plan, name: str, texts: pa.ChunkedArray) -> tuple[Codebook, NDArray[np.int64]]:
     column = plan.column(name)
     try:
-        return encode(tuples.column(name), column.datatype, column.time_zone)
+        return encode(texts, column.datatype, column.time_zone)
     except ValueFormError:
         raise DataError(
             f"column `{name}`", f"a value is no {column.datatype}", "the plan's datatype"
         ) from None
 
 
-def _incidence(pairs: pa.Table) -> Incidence:
-    return Incidence(_integers(pairs.column("tuple")), _numbers(pairs.column("respondent")))
+def _incidence(plan: Plan, pairs: pa.Table) -> Incidence:
+    return Incidence(_integers(pairs.column("tuple")), _respondents(plan, pairs))
 
 
-def _sensitive(table: pa.Table) -> SensitiveIncidence:
-    who = _numbers(table.column("respondent")) if "respondent" in table.column_names else None
-    return SensitiveIncidence(_integers(table.column("tuple")), _numbers(table.column("value")), who)
+def _sensitive(plan: Plan, name: str, table: pa.Table) -> SensitiveIncidence:
+    who = _respondents(plan, table) if "respondent" in table.column_names else None
+    return SensitiveIncidence(
+        _integers(table.column("tuple")), _by_value(plan, name, table.column("value")), who
+    )
+
+
+def _respondents(plan: Plan, table: pa.Table) -> NDArray[np.int64]:
+    respondent = plan.read.respondent
+    if not isinstance(respondent, RespondentColumn):
+        raise InternalError("respondents were counted where each row is another")
+    return _by_value(plan, respondent.column, table.column("respondent"))
+
+
+def _by_value(plan: Plan, name: str, texts: pa.ChunkedArray) -> NDArray[np.int64]:
+    """A number for each distinct value: `1` and `1.0` are one, where the datatype says so."""
+    if plan.column(name).datatype.is_ordered:
+        return _encoded(plan, name, texts)[1]
+    return _numbers(texts)
 
 
 def _integers(column: pa.ChunkedArray) -> NDArray[np.int64]:

@@ -69,6 +69,7 @@ def recheck(registry: Registry, folder: Path) -> Recheck:
     text, certificate = _certificate(folder)
     versions = registry.versions(IRI(certificate.version))
     version = versions[-1] if versions else None
+    _check_place(registry, folder, certificate)
     if version is not None and version.certificate != text:
         raise GuaranteeError(
             str(folder / CERTIFICATE_NAME),
@@ -84,6 +85,27 @@ def recheck(registry: Registry, folder: Path) -> Recheck:
     )
     check = _checked(promise, output, file.digest.removeprefix("sha256:"))
     return Recheck(folder, IRI(certificate.output), certificate.guarantee, version, check, False)
+
+
+def _check_place(registry: Registry, folder: Path, certificate: "_Stated") -> None:
+    """A folder holds the output that was registered there, and nothing else."""
+    place = folder.absolute()
+    here = {version.iri for version in registry.all_versions() if version.path == place}
+    if here and certificate.version not in here:
+        raise GuaranteeError(
+            str(folder),
+            "it holds another output than the one that was registered there",
+            "the registered output",
+            "put it back, or name the folder where this one was registered",
+        )
+    extra = {path.name for path in folder.iterdir()} - {CERTIFICATE_NAME, certificate.file.name}
+    if extra:
+        raise GuaranteeError(
+            str(folder),
+            f"it holds {len(extra)} more than what was published",
+            f"`{certificate.file.name}` and `{CERTIFICATE_NAME}` only",
+            "remove what does not belong there",
+        )
 
 
 def _checked(promise: Promise, output: Output, digest: str) -> PublishedCheck:

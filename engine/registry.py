@@ -238,7 +238,7 @@ class Registry:
         if not found:
             raise UsageError(str(uid), "no such policy is in force", "the uid of a stored policy")
         for stored in found:
-            owns_all = all(party in _owners(connection, target) for target in stored.targets)
+            owns_all = all(party in _full_owners(connection, target) for target in stored.targets)
             if party != stored.issuer and not owns_all:
                 raise UsageError(
                     str(uid),

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from smalti.engine.authority import decide
 from smalti.engine.backends.base import Backend, BoundTable
+from smalti.engine.binding import check_binding, input_hmac
 from smalti.engine.certificate import (
     Certificate,
     ColumnLoss,
@@ -25,9 +26,8 @@ from smalti.engine.compile import Options, column_iri, compile_plan
 from smalti.engine.description import Source, bind
 from smalti.engine.entries import Input, NewVersion, OutputColumn, TargetVersion
 from smalti.engine.execute import InformationLoss, execute
-from smalti.engine.plan import OutputFormat, Plan
+from smalti.engine.plan import OutputFormat, Plan, RespondentColumn
 from smalti.engine.registry import Registry
-from smalti.engine.secret import hmac_digest, load_secret
 from smalti.engine.serialize import plan_digest, plan_to_json
 from smalti.engine.verify import Original, Output, Verification, verify_run
 from smalti.engine.writing import content_digest
@@ -179,7 +179,10 @@ def _check_target(request: RunRequest) -> None:
 
 def _plan(request: RunRequest, registry: Registry, backend: Backend, permission: Permission) -> Plan:
     with scratch() as place, _bound(request, backend, place / "spill") as (source, table):
-        return _compile(request, registry, permission, source, table)[0]
+        made, _ = _compile(request, registry, permission, source, table)
+        if request.party is not None:
+            check_binding(registry, source, table.contents.digest, made, request.submitter)
+        return made
 
 
 @only_ours()
@@ -215,6 +218,7 @@ def run(
         watch.phase("read")
         with _bound(request, backend, stage.spill) as (source, table):
             made, inputs = _compile(request, registry, permission, source, table)
+            check_binding(registry, source, table.contents.digest, made, request.submitter)
             output = stage.output / _file_name(made)
             loss = execute(made, table, output, stage.link, watch.phase)
         watch.phase("verify")
@@ -266,15 +270,16 @@ def _compile(
 
 
 def _version_of(source: Source, table: BoundTable, versions: tuple[TargetVersion, ...]) -> TargetVersion:
-    for version in versions:
-        if table.contents.digest in {file.digest for file in version.files}:
-            return version
-    raise UsageError(
-        source.path.name,
-        f"the file is no registered version of `{source.target}`",
-        "the bytes that were registered",
-        "`smalti targets` lists the versions and where they are",
-    )
+    same = [v for v in versions if table.contents.digest in {file.digest for file in v.files}]
+    if not same:
+        raise UsageError(
+            source.path.name,
+            f"the file is no registered version of `{source.target}`",
+            "the bytes that were registered",
+            "`smalti targets` lists the versions and where they are",
+        )
+    # Equal bytes may have been made with respondents counted in two ways: the stricter one holds.
+    return next((v for v in same if isinstance(v.respondent, RespondentColumn)), same[-1])
 
 
 def _file_name(made: Plan) -> str:
@@ -382,11 +387,10 @@ def _output_columns(made: Plan, source: Source) -> tuple[OutputColumn, ...]:
 def _report(
     made_under: _Run, source: Source, verification: Verification, loss: InformationLoss, watch: Watch
 ) -> OwnerReport:
-    secret = load_secret(made_under.registry.path)
-    digest = bytes.fromhex(_named(verification.input_digest).removeprefix("sha256:"))
+    hmac = input_hmac(made_under.registry, verification.input_digest)
     return OwnerReport(
         engine=made_under.backend.name,
-        inputs=(InputDigest(source.path.name, hmac_digest(secret, "input", digest)),),
+        inputs=(InputDigest(source.path.name, hmac),),
         rows_in=verification.rows,
         rows_out=verification.rows,
         respondents=verification.respondents,

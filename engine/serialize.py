@@ -25,8 +25,16 @@ def plan_to_json(plan: Plan) -> str:
 
 
 def plan_digest(plan: Plan) -> str:
-    """`sha256:` and hexadecimal digits, of the canonical JSON; equal for equal steps and parameters."""
-    return f"sha256:{hashlib.sha256(plan_to_json(plan).encode()).hexdigest()}"
+    """`sha256:` and hexadecimal digits, of the public plan; equal for equal steps and parameters.
+
+    Inferred datatypes are left out: they come from the data, dropped rows' spellings included, and a
+    public digest would let a reader test guesses about them.
+    """
+    public = _as_object(plan)
+    for column in public["steps"][0]["columns"]:
+        if column["is_inferred"]:
+            column["datatype"] = None
+    return f"sha256:{hashlib.sha256(rfc8785.dumps(public)).hexdigest()}"
 
 
 def plan_from_json(text: str) -> Plan:

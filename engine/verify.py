@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from smalti.engine.plan import OneRowEach, Plan, RespondentColumn, Role
 from smalti.engine.verify_classes import Groups, diversity, group, least_respondents
-from smalti.engine.verify_labels import Coverage, coverage
+from smalti.engine.verify_labels import Coverage, by_value, coverage
 from smalti.engine.verify_read import (
     MISSING,
     Coded,
@@ -291,7 +291,7 @@ def _classes(promise: Promise, published: Table) -> Groups:
 def _respondents(plan: Plan, owned: Table) -> Codes:
     match plan.read.respondent:
         case RespondentColumn(column):
-            codes = owned.columns[column].codes
+            codes = by_value(plan.column(column), owned.columns[column])
             if (codes == MISSING).any():
                 raise broken(
                     f"column `{column}`", "a row states no respondent", "a respondent for each row"
@@ -309,7 +309,7 @@ def _recounted(
     `owned` and `classes` have one entry for each original row, in the same order.
     """
     respondents = _respondents(plan, owned)
-    values = [owned.columns[name] for name in promise.sensitive]
+    values = [by_value(plan.column(name), owned.columns[name]) for name in promise.sensitive]
     k, found = _counted(promise, classes, respondents, values)
     return Verification(
         published.rows,
@@ -323,15 +323,15 @@ def _recounted(
 
 
 def _counted(
-    promise: Promise, classes: Groups, respondents: Codes, sensitive: Sequence[Coded]
+    promise: Promise, classes: Groups, respondents: Codes, sensitive: Sequence[Codes]
 ) -> tuple[int, tuple[tuple[str, int], ...]]:
     guarantee = promise.guarantee
     k = least_respondents(classes, respondents)
     if classes.count and k < guarantee.k:
         raise _unmet(f"{guarantee.model}: an equivalence class has too few respondents")
     found = []
-    for name, column in zip(promise.sensitive, sensitive, strict=True):
-        result = diversity(classes, respondents, column.codes)
+    for name, codes in zip(promise.sensitive, sensitive, strict=True):
+        result = diversity(classes, respondents, codes)
         if result.is_homogeneous:
             raise _unmet(f"{guarantee.model}: one value of `{name}` is certain for all of a class")
         if classes.count and guarantee.l is not None and result.least_values < guarantee.l:
@@ -348,7 +348,7 @@ def _shown(
     promise: Promise, published: Table, unseen: tuple[Property, ...], *, is_digest_known: bool
 ) -> PublishedCheck:
     classes = _classes(promise, published)
-    values = [published.columns[name] for name in promise.sensitive]
+    values = [published.columns[name].codes for name in promise.sensitive]
     least, distinct = _counted(promise, classes, np.arange(published.rows), values)
     attested = unseen if is_digest_known else (*unseen, Property.DIGEST)
     recounted = tuple(each for each in Property if each not in attested)

@@ -226,6 +226,24 @@ def _check_form(texts: ArrowArray, datatype: Datatype) -> None:
         raise UnreadableError
 
 
+def by_value(column: Column, coded: Coded) -> Codes:
+    """The column's codes with equal values made one: `1` and `1.0` are one number, where that is declared.
+
+    Raises:
+        DataError: a text is no value of the declared type.
+    """
+    if not column.datatype.is_ordered or not len(coded.values):
+        return coded.codes
+    try:
+        _check_form(coded.values, column.datatype)
+        places, _ = _places(column, coded.values, coded.values.slice(0, 0))
+    except UnreadableError:
+        raise _unreadable_original(column) from None
+    _, number = np.unique(places, return_inverse=True)
+    found: Codes = np.append(number.astype(np.int64), MISSING)[coded.codes]
+    return found
+
+
 def _places(column: Column, originals: ArrowArray, bounds: ArrowArray) -> tuple[Codes, Codes]:
     """Integers in the order of the values: those of the originals, those of the bounds."""
     count = len(originals)

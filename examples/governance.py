@@ -13,15 +13,16 @@ class Market:
 
     def __init__(self, home: Path) -> None:
         self.home, self.registry = home, smalti.Registry.open(home / "registry.sqlite")
-        self.offers: dict[str, tuple[Path, dict[str, Path]]] = {}
+        self.offers: dict[str, tuple[Path, dict[str, Path], str]] = {}
 
     def publish(self, owner: str, dataset: str, policy: Path, data: Path) -> None:
         self.registry.add_policy(policy.read_bytes(), policy.name, smalti.IRI(owner))
-        self.offers[dataset] = policy, {dataset: data}
+        self.offers[dataset] = policy, {dataset: data}, owner
 
     def ask(self, party: str, dataset: str, purpose: str, out: str) -> smalti.Outcome:
-        (policy, data), place, known = self.offers[dataset], self.home / out, self.registry
-        return smalti.run(policy, data=data, party=party, purpose=purpose, out=place, registry=known)
+        (policy, data, owner), place = self.offers[dataset], self.home / out
+        asked = {"data": data, "party": party, "owner": owner, "purpose": purpose}
+        return smalti.run(policy, **asked, out=place, registry=self.registry)
 
     def audit(self, output: str) -> smalti.Recheck:
         return smalti.verify(output, registry=self.registry)

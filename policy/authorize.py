@@ -7,8 +7,10 @@ from typing import Final
 
 from smalti.policy.model import ConflictStrategy, Permission, Policy, Prohibition, Rule
 from smalti.vocab.terms import ANONYMIZE, IRI, READ, USE
+from smalti.vocab.words import Kind, words
 
 _GRANTABLE: Final = frozenset({ANONYMIZE, READ})
+_KNOWN_PURPOSES: Final = frozenset(word.iri for word in words(Kind.PURPOSE) if word.implemented)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,8 @@ def authorize(request: Request, policies: Sequence[Policy]) -> Decision:
                      nobody in particular, and its purposes, if it has any, hold the request's purpose.
                      A request without purpose satisfies no limit on the purpose.
         Prohibition  applies likewise; `odrl:use` forbids every action, and one that is limited to purposes
-                     applies to a request without purpose, too.
+                     applies to a request without purpose, or with one that no vocabulary
+                     defines, too.
         Conflict     inside of a policy: as its strategy says. `invalid` makes the whole policy void: its
                      permissions grant nothing, and its prohibitions still deny (deliberately stricter than
                      ODRL IM 2.9). Between policies: any prohibition denies.
@@ -165,6 +168,9 @@ def _party(request: Request, rule: Rule) -> str:
 
 def _purpose(request: Request, rule: Rule) -> str:
     if rule.purposes is None or request.purpose in rule.purposes:
+        return ""
+    if isinstance(rule, Prohibition) and request.purpose not in _KNOWN_PURPOSES:
+        # A purpose that no vocabulary defines may be any, also the forbidden one.
         return ""
     purposes = " or ".join(f"`{_local(purpose)}`" for purpose in sorted(rule.purposes))
     if request.purpose is None:

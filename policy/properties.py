@@ -91,12 +91,22 @@ _COMPACT_FORM: Final = frozenset({ACTION, TARGET, ASSIGNER, ASSIGNEE, OUTPUT, CO
 def check_properties(node: Node, place: Place, scope: Scope) -> None:
     """Report each property that is not understood at this place."""
     for iri, prop in node.properties.items():
+        if iri in _ANNOTATIONS:
+            _check_annotation(prop, scope)
         if iri in place.later:
             scope.findings.not_implemented(prop.key, f"{quoted(prop.word)} on {place.title}")
         elif (
             iri not in place.understood and iri.partition(":")[0] in SCHEMES
         ):  # others are reported already
             _out_of_place(iri, prop, place, scope)
+
+
+def _check_annotation(prop: Property, scope: Scope) -> None:
+    """A remark is a text or a name: a rule inside one would be passed over."""
+    for value in prop.values:
+        if isinstance(value, Node) and not value.is_reference:
+            message = f"{quoted(prop.word)} is a remark, and holds more than a text or a name"
+            scope.findings.error("P309", value.place, message, "write it where it has a meaning")
 
 
 def _out_of_place(iri: str, prop: Property, place: Place, scope: Scope) -> None:

@@ -92,6 +92,21 @@ class SparkBackend(Backend):
         return session, False
 
 
+@contextmanager
+def _this_python() -> Iterator[None]:
+    """Let a session that begins use this interpreter for its workers; PySpark asks the environment then."""
+    name = "PYSPARK_PYTHON"
+    before = os.environ.get(name)
+    os.environ[name] = sys.executable
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
+
+
 def _is_local(session: "SparkSession") -> bool:
     try:
         master = str(session.sparkContext.master)
@@ -109,8 +124,6 @@ def _local_session(workspace: Path) -> "SparkSession":
     settings = {
         "spark.master": "local[*]",
         "spark.app.name": "smalti",
-        "spark.pyspark.python": sys.executable,
-        "spark.pyspark.driver.python": sys.executable,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet.as_uri()}",
@@ -128,7 +141,8 @@ def _local_session(workspace: Path) -> "SparkSession":
     for key, value in settings.items():
         builder = builder.config(key, value)
     try:
-        return builder.getOrCreate()
+        with _this_python():
+            return builder.getOrCreate()
     except (PySparkException, RuntimeError, OSError):
         raise BackendError(
             "spark engine",

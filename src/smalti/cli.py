@@ -16,6 +16,7 @@ import click
 if TYPE_CHECKING:
     from smalti.engine.entries import TargetVersion
     from smalti.engine.registry import Registry
+    from smalti.vocab.terms import IRI
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -265,7 +266,7 @@ def targets(target: str | None, party: str | None, registry: str, shown_as: str)
     versions = known.versions(IRI(target)) if target else known.all_versions()
     if target and not versions:
         raise UsageError(target, "the registry knows no such output", "a recorded target", "leave it out")
-    if party is not None and any(IRI(party) not in known.owners(one.target) for one in versions):
+    if party is not None and not all(_owns_inputs(known, IRI(party), one) for one in versions):
         raise UsageError(
             "--as", f"{party} does not own all of these", "an owner", "name one target it owns"
         )
@@ -284,6 +285,10 @@ def targets(target: str | None, party: str | None, registry: str, shown_as: str)
     else:
         click.echo(f"nothing is recorded in {registry}")
     return 0
+
+
+def _owns_inputs(known: "Registry", party: "IRI", version: "TargetVersion") -> bool:
+    return all(party in known.full_owners(given.iri) for given in version.inputs)
 
 
 def _is_in_force(known: "Registry", version: "TargetVersion") -> bool:

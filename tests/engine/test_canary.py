@@ -6,6 +6,7 @@ its child process fails on Spark, so that what the Java side prints is seen, too
 """
 
 import logging
+import os
 import pickle
 import subprocess
 import sys
@@ -39,6 +40,7 @@ from shell import (
 )
 
 from smalti import api
+from smalti.engine import binding as engine_binding
 from smalti.engine import execute, verify
 from smalti.engine import run as engine_run
 from smalti.engine.backends import local
@@ -271,7 +273,7 @@ LOCAL_FAULTS: dict[str, tuple[Any, str, Any, int]] = {
     "verifier": (engine_run, "verify_run", raising(pa.ArrowInvalid("wombat")), 3),
     "verifier's reader": (verify, "read_output", raising(UnicodeError("wombat")), 3),
     "digest": (engine_run, "content_digest", raising(OSError("wombat")), 3),
-    "secret": (engine_run, "load_secret", raising(ValueError("wombat")), 3),
+    "secret": (engine_binding, "load_secret", raising(ValueError("wombat")), 3),
     "memory": (execute, "partition", raising(MemoryError("wombat")), 3),
 }
 
@@ -437,7 +439,15 @@ def test_messages_of_spark_are_replaced(
 def test_spark_itself_prints_nothing(tmp_path: Path) -> None:
     """The whole process, with a session of its own: Java's output, and that of Python workers."""
     done = subprocess.run(
-        [sys.executable, __file__, str(tmp_path)], capture_output=True, timeout=120, check=False
+        [sys.executable, __file__, str(tmp_path)],
+        capture_output=True,
+        timeout=120,
+        check=False,
+        # Another interpreter comes first on the path: workers have to use this one all the same.
+        env={
+            "PATH": "/usr/bin:/bin",
+            **{k: v for k, v in os.environ.items() if k in ("HOME", "JAVA_HOME")},
+        },
     )
     is_clean(done.stdout, done.stderr)
     assert done.stdout.decode().split() == ["3", "0"], done.stderr.decode()

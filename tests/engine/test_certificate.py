@@ -96,7 +96,7 @@ def leaves(value: Any) -> list[str]:
 
 def test_the_certificate_holds_nothing_that_was_measured() -> None:
     text = RECORD.certificate
-    for secret in ("4321", "1234", "77", "0.123456", "hmac", "customers.csv", str(world.USER)):
+    for secret in ("432100987", "123400987", "77", "0.123456", "hmac", "customers.csv", str(world.USER)):
         assert not re.search(rf"(?<![0-9a-f]){re.escape(secret)}(?![0-9a-f])", text), secret
 
 

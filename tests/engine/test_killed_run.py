@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from shell import OUTPUT, listing, request, small_policy, small_table, smalti
 
 from smalti import cli
+from smalti.engine import binding as engine_binding
 from smalti.engine import commit, execute
 from smalti.engine import run as engine_run
 from smalti.engine._database import Database
@@ -36,7 +37,7 @@ POINTS: dict[str, tuple[Any, str]] = {
     "rows": (CsvWriter, "write"),
     "written": (LocalTable, "write"),
     "verify": (engine_run, "verify_run"),
-    "secret": (engine_run, "load_secret"),
+    "secret": (engine_binding, "load_secret"),
     "link": (commit, "forget_link"),
     "sync": (commit, "_sync_tree"),
     "registry": (Database, "_create"),

@@ -1,0 +1,102 @@
+"""Whether data may stand for a target: what is known under one IRI is not relabelled by others.
+
+Who binds data decides what its columns are called and who its respondents are, so binding is the owners'
+right (semantics of authority). Parties are asserted by the caller and trusted, here as everywhere.
+"""
+
+from smalti.engine.description import Description, Source
+from smalti.engine.entries import TargetVersion
+from smalti.engine.plan import Plan
+from smalti.engine.registry import Registry
+from smalti.engine.secret import hmac_digest, load_secret
+from smalti.engine.serialize import plan_from_json
+from smalti.errors import UsageError
+from smalti.vocab.terms import IRI
+
+INPUT_DIGEST = "input"
+"""The purpose of the keyed digests of inputs (`secret.hmac_digest`)."""
+
+
+def input_hmac(registry: Registry, digest: str) -> str:
+    """The keyed digest under which a registry knows a file.
+
+    Args:
+        registry: whose secret is used; it is made when there is none.
+        digest: of the file's bytes, with or without `sha256:` before it.
+    """
+    secret = load_secret(registry.path)
+    return hmac_digest(secret, INPUT_DIGEST, bytes.fromhex(digest.removeprefix("sha256:")))
+
+
+def check_binding(registry: Registry, source: Source, digest: str, made: Plan, submitter: IRI) -> None:
+    """Refuse data that is known under another IRI, and a stranger's binding of a known target.
+
+    Args:
+        registry: what is known.
+        source: the target, as it is bound.
+        digest: of the file's bytes.
+        made: the plan on it; says what its columns and respondents are taken for.
+        submitter: who binds it.
+
+    Raises:
+        UsageError: the file is an output, or somebody else's input, under another IRI; or the target is
+            known, and somebody who does not own it binds other data, or describes it otherwise.
+    """
+    if not registry.exists:
+        return
+    versions = registry.all_versions()
+    _refuse_relabelled_output(source, digest, versions)
+    hmac = input_hmac(registry, digest)
+    known = [version for version in versions if hmac in {one.hmac for one in version.report.inputs}]
+    _refuse_relabelled_input(registry, source, known, submitter)
+    if registry.asset(source.target) is None or submitter in registry.full_owners(source.target):
+        return
+    if not _is_bound_as_before(registry, source, known, made):
+        raise UsageError(
+            source.path.name,
+            f"{submitter} does not own `{source.target}`, and may not say what data it is",
+            "the data and the description that an owner bound to it before",
+            "let an owner bind it (--owner), or run it on what an owner ran it on",
+        )
+
+
+def _refuse_relabelled_output(source: Source, digest: str, versions: tuple[TargetVersion, ...]) -> None:
+    for version in versions:
+        if digest in {file.digest for file in version.files} and version.target != source.target:
+            raise UsageError(
+                source.path.name,
+                f"it is version {version.number} of `{version.target}`",
+                "that IRI, under which its respondents and its owners are known",
+                f"bind it with --data {version.target}=...",
+            )
+
+
+def _refuse_relabelled_input(
+    registry: Registry, source: Source, known: list[TargetVersion], submitter: IRI
+) -> None:
+    for version in known:
+        for given in version.inputs:
+            if given.iri != source.target and submitter not in registry.full_owners(given.iri):
+                raise UsageError(
+                    source.path.name,
+                    "this data is known under another IRI, which somebody else owns",
+                    "the IRI under which its owner's policies speak of it",
+                    "ask its owner",
+                )
+
+
+def _is_bound_as_before(registry: Registry, source: Source, known: list[TargetVersion], made: Plan) -> bool:
+    if registry.versions(source.target):
+        # An output's columns and respondents are on record: nobody but an owner describes them again.
+        return source.description == Description()
+    return any(
+        _reading(plan_from_json(version.plan)) == _reading(made)
+        for version in known
+        if source.target in {given.iri for given in version.inputs}
+    )
+
+
+def _reading(plan: Plan) -> tuple[object, ...]:
+    """What a plan takes its input for, the policy's roles apart."""
+    columns = [(c.name, c.iri, c.datatype, c.is_inferred, c.time_zone) for c in plan.read.columns]
+    return (*columns, plan.read.respondent)

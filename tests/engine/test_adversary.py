@@ -1,0 +1,321 @@
+"""Attacks that once worked: on what a value, a column, a target or a purpose is."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from shell import (
+    CUSTOMER,
+    HEADER,
+    OUTPUT,
+    OWNER,
+    POLICIES,
+    USER,
+    describe,
+    listing,
+    small_document,
+    small_policy,
+    small_rows,
+    small_table,
+)
+
+import smalti
+from smalti.engine import run as engine_run
+from smalti.engine.registry import Registry
+from smalti.engine.secret import hmac_digest
+from smalti.errors import DataError, GuaranteeError, PlanError, UsageError
+from smalti.policy.parse import parse
+from smalti.vocab.terms import IRI
+
+STRANGER = "http://example.com/party/stranger"
+
+
+def run(policy: Path, data: Path, out: str, target: str = CUSTOMER, **changes: Any) -> smalti.Outcome:
+    folder = policy.parent
+    asked: dict[str, Any] = {
+        "data": {target: data}, "party": USER, "owner": OWNER, "purpose": "marketing",
+        "registry": folder / "smalti.sqlite",
+    }  # fmt: skip
+    return smalti.run(policy, out=folder / out, **(asked | changes))
+
+
+# --- Equal values are one person, and one sensitive value
+
+
+@pytest.mark.parametrize(
+    ("datatype", "spellings"),
+    [
+        ("decimal", ["1", "1.0", "1.00"]),
+        ("dateTime", ["2024-01-01T12:00Z", "2024-01-01T12:00:00Z", "2024-01-01T13:00+01:00"]),
+    ],
+)
+def test_spellings_of_one_respondent_are_one_person(
+    tmp_path: Path, datatype: str, spellings: list[str]
+) -> None:
+    rows = [[spelling, "30", "Rome", illness] for spelling, illness in zip(spellings, "abc", strict=True)]
+    data = small_table(tmp_path, rows, respondent="who", datatypes={"who": datatype})
+    before = listing(tmp_path)
+    policy = small_policy(tmp_path)
+    with pytest.raises(GuaranteeError, match="cannot meet k-anonymity"):
+        run(policy, data, "out")
+    policy.unlink()
+    assert listing(tmp_path) == before
+
+
+def test_spellings_of_one_sensitive_value_are_one_value(tmp_path: Path) -> None:
+    rows = [[f"p{n}", "30", "Rome", ("10", "10.0", "10.00")[n % 3]] for n in range(6)]
+    data = small_table(tmp_path, rows, respondent="who", datatypes={"illness": "decimal"})
+    policy = small_policy(tmp_path, method=("eq", "l-diversity"), k=("gteq", 3), l=("gteq", 3))
+    with pytest.raises(GuaranteeError, match="cannot meet l-diversity"):
+        run(policy, data, "out")
+
+
+def test_the_verifier_counts_values_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same table, with a kernel that compares texts: its output is not published."""
+    rows = [[f"p{n}", "30", "Rome", ("10", "10.0", "10.00")[n % 3]] for n in range(6)]
+    data = small_table(tmp_path, rows, respondent="who", datatypes={"illness": "decimal"})
+    policy = small_policy(tmp_path, method=("eq", "l-diversity"), k=("gteq", 3), l=("gteq", 3))
+    from smalti.engine import execute  # noqa: PLC0415
+
+    monkeypatch.setattr(execute, "_by_value", lambda plan, name, texts: execute._numbers(texts))
+    with pytest.raises(GuaranteeError, match="one value of `illness` is certain"):
+        run(policy, data, "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_spellings_of_one_identifier_repeat(tmp_path: Path) -> None:
+    rows = [[spelling, "30", "Rome", spelling] for spelling in ("1", "1.0", "1.00")]
+    data = small_table(tmp_path, rows, datatypes={"who": "decimal"})
+    with pytest.raises(PlanError, match="values repeat in the identifier `who`"):
+        run(small_policy(tmp_path), data, "out")
+
+
+# --- A column is one column
+
+
+def test_one_column_under_two_spellings_of_its_iri_has_one_role(tmp_path: Path) -> None:
+    names = ("naïve", "age", "city", "illness")
+    data = small_table(tmp_path, header=names)
+    listed = [{"@id": f"{CUSTOMER}/illness"}, {"@id": f"{CUSTOMER}/na%C3%AFve"}]
+    policy = small_policy(
+        tmp_path, identifier=("isAllOf", [{"@id": f"{CUSTOMER}/naïve"}]), sensitive=("isAllOf", listed)
+    )
+    with pytest.raises(PlanError, match="is in two roles: identifier and sensitive"):
+        run(policy, data, "out")
+
+
+def test_two_columns_with_one_iri_are_refused(tmp_path: Path) -> None:
+    data = small_table(tmp_path)
+    place = describe(data, HEADER, "who")
+    document = json.loads(place.read_text())
+    document["tableSchema"]["columns"][0]["propertyUrl"] = f"{CUSTOMER}/illness"
+    place.write_text(json.dumps(document))
+    with pytest.raises(smalti.SmaltiError, match="have one IRI"):
+        run(small_policy(tmp_path), data, "out")
+
+
+# --- A target's data is its owner's
+
+
+@pytest.fixture
+def owned(tmp_path: Path) -> tuple[Path, Path]:
+    """A policy in force, and the data that its owner ran it on."""
+    rows = [[f"p{n // 2}", *row[1:]] for n, row in enumerate(small_rows(24))]
+    data, policy = small_table(tmp_path, rows, respondent="who"), small_policy(tmp_path)
+    assert run(policy, data, "first").version is not None
+    return policy, data
+
+
+def test_a_stranger_runs_the_owners_policy_on_the_owners_data_as_it_is(owned: tuple[Path, Path]) -> None:
+    policy, data = owned
+    again = run(policy, data, "again", owner=None)
+    assert again.version is not None
+    assert again.report is None, "the owner's figures are not the stranger's"
+
+
+def test_a_stranger_cannot_describe_the_owners_data_otherwise(owned: tuple[Path, Path]) -> None:
+    policy, data = owned
+    describe(data, HEADER, "https://w3id.org/smalti#oneRowEach")
+    with pytest.raises(UsageError, match="may not say what data it is"):
+        run(policy, data, "again", owner=None)
+    assert not (policy.parent / "again").exists()
+
+
+def test_a_stranger_cannot_bind_other_data_to_the_owners_target(owned: tuple[Path, Path]) -> None:
+    policy, data = owned
+    (policy.parent / "other").mkdir()
+    other = small_table(policy.parent / "other", small_rows(30), respondent="who")
+    with pytest.raises(UsageError, match="may not say what data it is"):
+        run(policy, other, "again", owner=None)
+    assert data.exists()
+
+
+def test_an_output_cannot_be_relabelled(owned: tuple[Path, Path]) -> None:
+    """Under another IRI its respondents, who cannot be counted any more, would be forgotten."""
+    policy, _ = owned
+    published = policy.parent / "first" / "anonCustomer.csv"
+    document = small_document(identifier=None, uid="http://example.com/policy/new", rule={"uid": "urn:x:r"})
+    relabelled = policy.parent / "relabelled.jsonld"
+    text = (
+        json.dumps(document).replace(CUSTOMER, "http://example.com/New").replace(OUTPUT, "http://example/n")
+    )
+    relabelled.write_text(text)
+    with pytest.raises(UsageError, match="it is version 1 of"):
+        run(relabelled, published, "again", "http://example.com/New", owner=STRANGER)
+
+
+def test_somebody_elses_input_cannot_be_relabelled(owned: tuple[Path, Path]) -> None:
+    policy, data = owned
+    document = small_document(uid="http://example.com/policy/new", rule={"uid": "urn:x:r"})
+    relabelled = policy.parent / "relabelled.jsonld"
+    text = (
+        json.dumps(document).replace(CUSTOMER, "http://example.com/New").replace(OUTPUT, "http://example/n")
+    )
+    relabelled.write_text(text)
+    with pytest.raises(UsageError, match="known under another IRI"):
+        run(relabelled, data, "again", "http://example.com/New", owner=STRANGER)
+
+
+# --- An output is the one that was registered
+
+
+def test_one_output_does_not_stand_for_another(owned: tuple[Path, Path]) -> None:
+    policy, data = owned
+    second = run(policy, data, "second").version
+    assert second is not None
+    folder, registry = policy.parent, policy.parent / "smalti.sqlite"
+    (folder / "second" / "certificate.jsonld").write_bytes(
+        (folder / "first" / "certificate.jsonld").read_bytes()
+    )
+    with pytest.raises(GuaranteeError, match="another output than the one that was registered there"):
+        smalti.verify(second.iri, registry=registry)
+
+
+def test_nothing_else_lies_beside_an_output(owned: tuple[Path, Path]) -> None:
+    folder = owned[0].parent
+    (folder / "first" / "raw.csv").write_text("who\np1\n")
+    with pytest.raises(GuaranteeError, match="more than what was published"):
+        smalti.verify(folder / "first", registry=folder / "smalti.sqlite")
+
+
+# --- What is not understood denies
+
+
+@pytest.mark.parametrize("purpose", [None, "marketing", "https://w3id.org/dpv#Marketing", "urn:x:anything"])
+def test_a_forbidden_purpose_is_not_evaded_by_an_unknown_one(tmp_path: Path, purpose: str | None) -> None:
+    document = {
+        "@context": ["http://www.w3.org/ns/odrl.jsonld", "https://www.mosaicrown.eu/ns/mosaicrown.jsonld"],
+        "@type": "Set", "uid": "http://x.org/p", "profile": "https://www.mosaicrown.eu/ns/mosaicrown/1/",
+        "conflict": "prohibit",
+        "permission": [{"uid": "http://x.org/p/1", "target": "http://x.org/t", "action": "odrl:read"}],
+        "prohibition": [
+            {
+                "uid": "http://x.org/p/2", "target": "http://x.org/t", "action": "odrl:read",
+                "purpose": "mosaicrown:marketing",
+            }
+        ],
+    }  # fmt: skip
+    registry = Registry.open(tmp_path / "r.sqlite")
+    registry.add_policy(json.dumps(document).encode(), "p.jsonld", IRI(OWNER))
+    asked: dict[str, Any] = {
+        "party": USER,
+        "action": "read",
+        "target": "http://x.org/t",
+        "registry": registry,
+    }
+    assert not smalti.decide(purpose=purpose, **asked).is_permitted
+    assert smalti.decide(purpose="statistical", **asked).is_permitted
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        {"dct:description": {"prohibition": [{"target": CUSTOMER, "action": "use"}]}},
+        {"dct:title": {"@type": "Prohibition", "target": CUSTOMER, "action": "use"}},
+    ],
+)
+def test_no_rule_hides_in_a_remark(hidden: dict[str, Any]) -> None:
+    parsed = parse(json.dumps(small_document() | hidden).encode(), "p.jsonld")
+    assert not parsed.is_valid
+
+
+def test_a_description_says_a_thing_once(tmp_path: Path) -> None:
+    data = small_table(tmp_path, respondent="who")
+    place = data.with_name(data.name + "-metadata.json")
+    place.write_text(place.read_text()[:-1] + ', "https://w3id.org/smalti#respondent": "city"}')
+    with pytest.raises(DataError, match="says something twice"):
+        run(small_policy(tmp_path), data, "out")
+
+
+# --- What the public learns
+
+
+def test_the_public_digest_of_a_plan_says_nothing_of_inferred_types(tmp_path: Path) -> None:
+    digests = set()
+    for name, middle in (("a", "21"), ("b", "21.5")):
+        (tmp_path / name).mkdir()
+        rows = small_rows(9)
+        rows[4][1] = middle
+        policy = small_policy(tmp_path / name)
+        outcome = run(policy, small_table(tmp_path / name, rows), "out")
+        assert outcome.version is not None
+        digests.add(outcome.version.plan_digest)
+    assert len(digests) == 1
+
+
+def test_the_owner_knows_the_input_by_a_keyed_digest_only(tmp_path: Path) -> None:
+    import hashlib  # noqa: PLC0415
+
+    outcome = run(small_policy(tmp_path), small_table(tmp_path), "out")
+    assert outcome.report is not None
+    bare = hashlib.sha256((tmp_path / "people.csv").read_bytes()).digest()
+    (known,) = outcome.report.inputs
+    secret = (tmp_path / "smalti.sqlite.secret").read_bytes()
+    assert bare.hex() not in known.hmac
+    assert hmac_digest(b"another secret of thirty-two bytes", "input", bare) != known.hmac
+    assert len(secret) >= 32
+    for path in (tmp_path / "smalti.sqlite", tmp_path / "out" / "certificate.jsonld"):
+        assert bare.hex().encode() not in path.read_bytes()
+
+
+def test_a_file_that_changes_during_the_run_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, policy = small_table(tmp_path), small_policy(tmp_path)
+    execute = engine_run.execute
+
+    def meddling(*arguments: Any) -> Any:
+        loss = execute(*arguments)
+        data.write_text(data.read_text().replace("p11", "p99"))
+        return loss
+
+    monkeypatch.setattr(engine_run, "execute", meddling)
+    with pytest.raises(DataError, match="changed during the run"):
+        run(policy, data, "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_link_is_gone_before_anything_is_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from smalti.engine import commit  # noqa: PLC0415
+
+    seen = []
+    move = commit._move
+
+    def watching(stage: commit.Stage) -> None:
+        seen.append(stage.link.exists())
+        move(stage)
+
+    monkeypatch.setattr(commit, "_move", watching)
+    assert run(small_policy(tmp_path), small_table(tmp_path), "out").version is not None
+    assert seen == [False]
+
+
+def test_a_stranger_sees_no_figures_of_inputs_that_are_not_theirs(owned: tuple[Path, Path]) -> None:
+    from shell import smalti as command  # noqa: PLC0415
+
+    ran = command("targets", OUTPUT, "--as", STRANGER, cwd=owned[0].parent)
+    assert ran.code == 2
+    assert POLICIES.exists()
