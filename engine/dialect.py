@@ -78,7 +78,7 @@ def read_header(path: Path) -> tuple[str, ...]:
     except (UnicodeDecodeError, csv.Error):
         # The whole-file check below says more precisely what is wrong.
         names = _readable_names(path.name, start.decode("utf-8", errors="replace"))
-    return _checked_names(path.name, names)
+    return checked_names(path.name, names)
 
 
 def _readable_names(name: str, text: str) -> list[str]:
@@ -93,7 +93,12 @@ def _readable_names(name: str, text: str) -> list[str]:
         ) from None
 
 
-def _checked_names(name: str, names: list[str]) -> tuple[str, ...]:
+def checked_names(name: str, names: list[str]) -> tuple[str, ...]:
+    """The column names of a file, each there and each once.
+
+    Raises:
+        DataError: they are not.
+    """
     if not names:
         raise DataError(name, "the file has no header", "a first record with the column names", _WAY_OUT)
     if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):

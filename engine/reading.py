@@ -12,7 +12,7 @@ import pyarrow.csv as pv
 import pyarrow.parquet as pq
 
 from smalti.engine.description import Source
-from smalti.engine.dialect import LONGEST_RECORD, check_csv, read_header
+from smalti.engine.dialect import LONGEST_RECORD, check_csv, checked_names, read_header
 from smalti.engine.plan import OutputFormat
 from smalti.errors import DataError
 from smalti.transforms.base import Datatype
@@ -57,8 +57,9 @@ def _inspect(source: Source) -> Contents:
         return Contents(file.header, file.records, file.digest, (None,) * len(file.header))
     parquet = _open_parquet(source.path)
     schema = parquet.schema_arrow
+    names = checked_names(source.path.name, schema.names)
     datatypes = tuple(_stated(source.path.name, field) for field in schema)
-    return Contents(tuple(schema.names), parquet.metadata.num_rows, _digest(source.path), datatypes)
+    return Contents(names, parquet.metadata.num_rows, _digest(source.path), datatypes)
 
 
 def text_batches(source: Source, contents: Contents) -> pa.RecordBatchReader:
@@ -75,7 +76,7 @@ def _numbered(source: Source, contents: Contents, schema: pa.Schema) -> Iterator
     try:
         for batch in batches(source.path, contents.header):
             numbers = pa.array(np.arange(first, first + batch.num_rows))
-            columns = [_missing_if_empty(column) for column in batch.columns]
+            columns = [_missing_if_empty(_without_nul(source.path.name, c)) for c in batch.columns]
             yield pa.RecordBatch.from_arrays([numbers, *columns], schema=schema)
             first += batch.num_rows
     except (pa.ArrowException, UnicodeError, OSError):
@@ -123,6 +124,12 @@ def _as_text(column: pa.Array) -> pa.Array:
         # Arrow writes other zones without a colon; the instant is the same in UTC.
         column = column.cast(pa.timestamp(column.type.unit, "UTC"))
     return pc.cast(column, pa.string())
+
+
+def _without_nul(name: str, column: pa.Array) -> pa.Array:
+    if pc.any(pc.match_substring(column, "\0")).as_py():
+        raise DataError(name, "a value holds a NUL character", "text", "remove it")
+    return column
 
 
 def _missing_if_empty(column: pa.Array) -> pa.Array:

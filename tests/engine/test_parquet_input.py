@@ -58,3 +58,12 @@ def test_nested_columns_are_refused(tmp_path: Path) -> None:
     source = source_of(pa.table({"a": pa.array([[1]])}), tmp_path)
     with pytest.raises(DataError, match="is not implemented"):
         reading.inspect(source)
+
+
+def test_a_name_twice_and_a_nul_are_refused(tmp_path: Path) -> None:
+    twice = source_of(pa.Table.from_arrays([pa.array(["x"]), pa.array(["y"])], names=["a", "a"]), tmp_path)
+    with pytest.raises(DataError, match="distinct column names"):
+        reading.inspect(twice)
+    nul = source_of(pa.table({"a": ["x\0y"]}), tmp_path)
+    with pytest.raises(DataError, match="NUL"):
+        texts(nul)
