@@ -334,6 +334,8 @@ class _Compiler:
 
     def _listed(self) -> str:
         header = self.table.contents.header
+        if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):
+            return "one, with semicolons, tabs or bars in its name: fields are separated by commas"
         more = f" and {len(header) - _SHOWN} more" if len(header) > _SHOWN else ""
         return ", ".join(f"`{name}`" for name in header[:_SHOWN]) + more
 

@@ -101,13 +101,6 @@ def checked_names(name: str, names: list[str]) -> tuple[str, ...]:
     """
     if not names:
         raise DataError(name, "the file has no header", "a first record with the column names", _WAY_OUT)
-    if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
-        raise DataError(
-            name,
-            "the header has no comma, but semicolons, tabs or bars",
-            "commas between fields",
-            "export the file again as comma-separated values",
-        )
     if any(not column for column in names):
         raise DataError(name, "the header has a column without a name", "a name for each column", _WAY_OUT)
     repeated = [i for i, column in enumerate(names) if column in names[:i]]

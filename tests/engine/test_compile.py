@@ -12,7 +12,7 @@ from smalti.engine.compile import Options, compile_plan
 from smalti.engine.description import Description, Source
 from smalti.engine.explain import explain
 from smalti.engine.plan import OutputFormat, Plan, RespondentColumn, Role
-from smalti.errors import PlanError
+from smalti.errors import PlanError, SmaltiError
 from smalti.policy.model import Anonymization, Bound, Operator
 
 ROWS = [[f"p{n % 6}", "x", str(20 + n), "1990-01-31", "Rome", f"i{n % 3}", "1.5"] for n in range(12)]
@@ -84,3 +84,16 @@ def test_a_released_respondent_is_refused(tmp_path: Path) -> None:
     assert who is not None
     with pytest.raises(PlanError, match="the respondent `who` would be published"):
         compiled(tmp_path, identifiers=(), released=who.identifiers)
+
+
+def test_semicolons_between_fields_are_named_where_columns_are_missing(tmp_path: Path) -> None:
+    data, workspace = tmp_path / "people.csv", tmp_path / "work"
+    workspace.mkdir()
+    data.write_text("who;age\np1;30\n")
+    asked = permission(People(ROWS, 2, 2, 256, False))
+    source = Source(TARGET, data, OutputFormat.CSV, Description())
+    with (
+        closing(LocalBackend().open(source, workspace)) as bound,
+        pytest.raises(SmaltiError, match="fields are separated by commas"),
+    ):
+        compile_plan(asked, source, bound, Options())
