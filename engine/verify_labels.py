@@ -12,6 +12,7 @@ days, date-times as nanoseconds since 1970 in UTC.
 """
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -54,12 +55,14 @@ class UnreadableError(ValueError):
     """A text that is not of its column's form; carries no text."""
 
 
-class Coverage:
+class Coverage(ABC):
     """Which labels of a column cover which of its originals."""
 
+    __slots__ = ()
+
+    @abstractmethod
     def claims(self, labels: Codes, originals: Codes) -> Claims:
         """Whether each label covers the original beside it, by code; broadcasts."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
