@@ -10,7 +10,6 @@ from shell import (
     HEADER,
     OUTPUT,
     OWNER,
-    POLICIES,
     USER,
     describe,
     listing,
@@ -318,4 +317,23 @@ def test_a_stranger_sees_no_figures_of_inputs_that_are_not_theirs(owned: tuple[P
 
     ran = command("targets", OUTPUT, "--as", STRANGER, cwd=owned[0].parent)
     assert ran.code == 2
-    assert POLICIES.exists()
+    assert "achieved k" not in ran.out + ran.err
+
+
+@pytest.mark.parametrize("side", ["", "-wal", "-shm", "-journal", ".secret"])
+def test_an_output_never_takes_the_place_of_the_registrys_files(tmp_path: Path, side: str) -> None:
+    data, policy = small_table(tmp_path), small_policy(tmp_path)
+    before = listing(tmp_path)
+    with pytest.raises(UsageError, match="the output would hold the registry"):
+        run(policy, data, f"smalti.sqlite{side}")
+    assert listing(tmp_path) == before
+
+
+def test_a_description_does_not_redefine_our_words(tmp_path: Path) -> None:
+    data = small_table(tmp_path, respondent="who")
+    place = data.with_name(data.name + "-metadata.json")
+    document = json.loads(place.read_text())
+    document["@context"] = ["http://www.w3.org/ns/csvw", {"s": "http://example.com/other#"}]
+    place.write_text(json.dumps(document))
+    with pytest.raises(DataError, match="not understood"):
+        run(small_policy(tmp_path), data, "out")
