@@ -337,3 +337,21 @@ def test_a_description_does_not_redefine_our_words(tmp_path: Path) -> None:
     place.write_text(json.dumps(document))
     with pytest.raises(DataError, match="not understood"):
         run(small_policy(tmp_path), data, "out")
+
+
+def test_equal_bytes_of_two_versions_are_taken_for_the_stricter_one(tmp_path: Path) -> None:
+    """Version 1 was declared one row each, version 2 has a respondent: its people cannot be counted."""
+    data, policy = small_table(tmp_path), small_policy(tmp_path)
+    describe(data, HEADER, "https://w3id.org/smalti#oneRowEach")
+    first = run(policy, data, "first").version
+    describe(data, HEADER, "who")
+    second = run(policy, data, "second").version
+    assert first is not None
+    assert second is not None
+    assert first.output_digest == second.output_digest
+    document = small_document(identifier=None, uid="http://example.com/policy/new", rule={"uid": "urn:x:r"})
+    chained = tmp_path / "chained.jsonld"
+    text = json.dumps(document).replace(OUTPUT, "http://example/n").replace(CUSTOMER, OUTPUT)
+    chained.write_text(text)
+    with pytest.raises(PlanError, match="cannot be counted any more"):
+        run(chained, second.path / second.files[0].name, "again", OUTPUT)
