@@ -11,6 +11,7 @@ import pytest
 from smalti.engine.authority import IMPLICIT_RULE, decide
 from smalti.engine.entries import Input, TargetVersion
 from smalti.engine.registry import Registry
+from smalti.errors import UsageError
 from smalti.policy.authorize import Decision, Effect, Request
 from smalti.policy.model import Policy
 from smalti.policy.parse import parse
@@ -308,3 +309,15 @@ def test_an_owner_of_a_part_may_prohibit_but_not_permit(registry: Registry, made
     assert not decision.is_permitted
     assert "owns a part of what" in texts(decision)
     assert made.target == OUTPUT
+
+
+@pytest.mark.usefixtures("made")
+def test_an_owner_of_some_inputs_does_not_end_a_full_owners_prohibition(registry: Registry) -> None:
+    """B owns one input of two: B may prohibit, and not lift what the owner of both has prohibited."""
+    part_owner = IRI("http://org/part-owner")
+    registry.add_owner(SECOND, part_owner, by=OWNER)
+    rule = {"uid": "http://example.com/rule/no", "target": OUTPUT, "assignee": USER, "action": "odrl:read"}
+    registry.add_policy(world.document("no", prohibitions=(rule,)), "no", OWNER)
+    with pytest.raises(UsageError, match="may not revoke it"):
+        registry.revoke_policy(world.uid("no"), part_owner)
+    assert not decide(registry, read()).is_permitted
