@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 from smalti.engine.entries import StoredPolicy, TargetVersion
 from smalti.engine.registry import Registry
-from smalti.policy.authorize import Decision, Effect, Reason, Request, authorize
-from smalti.policy.model import ConflictStrategy, Permission, Policy, Where
+from smalti.policy.authorize import authorize
+from smalti.policy.decision import Decision, Effect, Reason, Request
+from smalti.policy.model import Asset, ConflictStrategy, Party, Permission, Policy, Where
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 
@@ -85,7 +86,8 @@ def _decide(
     stored = _stored(registry, question)
     added = _submitted(registry, question, submitted, submitted_by)
     if refusal := stored.refusal or added.refusal:
-        return Decision(request, Effect.DENY, (refusal, *stored.reasons, *added.reasons))
+        reasons = (refusal, *stored.reasons, *added.reasons)
+        return Decision(request=request, effect=Effect.DENY, reasons=reasons)
     policies = _without_duplicates((*added.policies, *stored.policies))
     decision = authorize(question.request, policies)
     if submitted is not None:
@@ -101,7 +103,7 @@ def _question(registry: Registry, request: Request) -> _Question:
     versions = registry.versions(request.target)
     target = versions[0].target if versions else request.target
     return _Question(
-        replace(request, target=target),
+        replace(request, targets=(target,)),
         versions,
         registry.asset(target) is not None,
         registry.owners(target),
@@ -183,8 +185,9 @@ def _submission_refused(
 
 def _foreign_assigner(policy: Policy, target: IRI, owners: frozenset[IRI]) -> Reason | None:
     for rule in (*policy.permissions, *policy.prohibitions):
-        if rule.target == target and rule.assigner is not None and rule.assigner not in owners:
-            text = f"its assigner {rule.assigner} does not own `{target}`: it does not count"
+        stranger = next((party.iri for party in rule.assigners if party.iri not in owners), None)
+        if target in {one.iri for one in rule.targets} and stranger is not None:
+            text = f"its assigner {stranger} does not own `{target}`: it does not count"
             return Reason(text, policy.uid, rule.uid)
     return None
 
@@ -210,19 +213,18 @@ def _without_duplicates(policies: tuple[Policy, ...]) -> tuple[Policy, ...]:
 
 def _only_granted_by(decision: Decision, submitted: Policy) -> Decision:
     """Keep the permissions of the submitted policy: a run of a document is never a run of another one."""
-    pairs = [
-        (permission, policy)
-        for permission, policy in zip(decision.permissions, decision.policies, strict=True)
-        if (policy.document_digest, policy.uid) == (submitted.document_digest, submitted.uid)
-    ]
+    granted = tuple(
+        grant
+        for grant in decision.grants
+        if (grant.policy.document_digest, grant.policy.uid) == (submitted.document_digest, submitted.uid)
+    )
     if not decision.is_permitted:
         return decision
-    if not pairs:
+    if not granted:
         text = "the submitted policy does not grant the request; a stored one does"
         reasons = (Reason(text, submitted.uid), *decision.reasons)
-        return replace(decision, effect=Effect.DENY, reasons=reasons, permissions=(), policies=())
-    permissions, policies = zip(*pairs, strict=True)
-    return replace(decision, permissions=permissions, policies=policies)
+        return replace(decision, effect=Effect.DENY, reasons=reasons, grants=())
+    return replace(decision, grants=granted)
 
 
 # --- The implicit rule: who may view all inputs may view the output
@@ -271,7 +273,7 @@ def _version_is_readable(
         if target in asked:
             failures.append(Reason(f"{name} was made from `{target}`, which is asked about already"))
             continue
-        reading = _decide(registry, replace(request, target=target), None, None, asked)
+        reading = _decide(registry, replace(request, targets=(target,)), None, None, asked)
         if reading.is_permitted:
             rules = ", ".join(f"`{permission.uid}`" for permission in reading.permissions)
             grounds.append(Reason(f"reading `{target}`, an input of {name}, is permitted by {rules}"))
@@ -309,13 +311,9 @@ def _implicit_policy(request: Request) -> Policy:
     permission = Permission(
         uid=IMPLICIT_RULE,
         action=terms.READ,
-        target=request.target,
-        assignee=request.party,
-        assigner=None,
-        purposes=None if request.purpose is None else frozenset({request.purpose}),
+        targets=(Asset(request.target),),
+        assignees=(Party(request.party),),
         where=where,
-        output=None,
-        anonymization=None,
     )
     return Policy(
         uid=IMPLICIT_RULE,

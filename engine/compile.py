@@ -27,7 +27,7 @@ from smalti.transforms import ALL_TRANSFORMS
 from smalti.transforms.base import Datatype, Transform
 from smalti.transforms.mondrian import DEFAULT_CUT_THRESHOLD
 from smalti.transforms.values import LEXICAL_FORMS, Codebook, ValueFormError, infer_datatype, make_codebook
-from smalti.vocab.terms import IRI
+from smalti.vocab.terms import IRI, MONDRIAN
 
 _SHOWN = 20
 
@@ -92,9 +92,11 @@ def _as_uri(iri: str) -> str:
 def _transform(wanted: Anonymization, columns: tuple[Column, ...], options: Options) -> Transform:
     names = {role: tuple(c.name for c in columns if c.role is role) for role in Role}
     least = wanted.l.value if wanted.l else 1
+    if wanted.k is None:
+        raise InternalError("a method without k reached the compiler")
     k = max(wanted.k.value, least) if wanted.k.operator is Operator.GTEQ else wanted.k.value
     for kind in ALL_TRANSFORMS:
-        if (kind.method, kind.algorithm) == (wanted.method, wanted.algorithm):
+        if (kind.method, kind.algorithm) == (wanted.method, wanted.algorithm or MONDRIAN):
             return kind(  # type: ignore[call-arg]
                 k,
                 least,

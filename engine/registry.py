@@ -504,10 +504,11 @@ def _check_is_no_version(connection: Connection, policy: Policy, target: IRI) ->
 
 def _check_assigners(policy: Policy, target: IRI, owners: frozenset[IRI]) -> None:
     for rule in (*policy.permissions, *policy.prohibitions):
-        if rule.target == target and rule.assigner is not None and rule.assigner not in owners:
+        stranger = next((party.iri for party in rule.assigners if party.iri not in owners), None)
+        if target in {one.iri for one in rule.targets} and stranger is not None:
             raise PolicyError(
                 str(rule.where),
-                f"the assigner `{rule.assigner}` does not own `{target}`",
+                f"the assigner `{stranger}` does not own `{target}`",
                 "an owner of the target, or no assigner",
                 "mend the assigner, or ask an owner to make them one",
             )

@@ -32,7 +32,7 @@ from smalti.engine.serialize import plan_digest, plan_to_json
 from smalti.engine.verify import Original, Output, Verification, verify_run
 from smalti.engine.writing import content_digest
 from smalti.errors import DataError, InternalError, UsageError, only_ours
-from smalti.policy.authorize import Decision, Request
+from smalti.policy.decision import Decision, Request
 from smalti.policy.model import Permission, Policy
 from smalti.vocab.terms import ANONYMIZE, IRI
 
@@ -152,7 +152,7 @@ def plan_undecided(request: RunRequest, registry: Registry, backend: Backend) ->
         permission
         for permission in request.document.policy.permissions
         if permission.action == ANONYMIZE
-        and permission.target == request.target
+        and request.target in {target.iri for target in permission.targets}
         and request.rule in (None, permission.uid)
     )
     if not offered:
@@ -235,7 +235,13 @@ def run(
 
 def _decide(request: RunRequest, registry: Registry) -> Decision:
     _check_target(request)
-    asked = Request(request.asker, ANONYMIZE, request.target, request.purpose, request.rule)
+    asked = Request(
+        party=request.asker,
+        action=ANONYMIZE,
+        targets=(request.target,),
+        purpose=request.purpose,
+        rule=request.rule,
+    )
     return decide(registry, asked, submitted=request.document.policy, submitted_by=request.submitter)
 
 

@@ -2,62 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Final
 
+from smalti.policy.decision import Decision, Effect, Grant, Reason, Request
 from smalti.policy.model import ConflictStrategy, Permission, Policy, Prohibition, Rule
 from smalti.vocab.terms import ANONYMIZE, IRI, READ, USE
 from smalti.vocab.words import Kind, words
 
 _GRANTABLE: Final = frozenset({ANONYMIZE, READ})
 _KNOWN_PURPOSES: Final = frozenset(word.iri for word in words(Kind.PURPOSE) if word.implemented)
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """Who wants to do what, to what, and for which purpose. The party is asserted by the caller."""
-
-    party: IRI
-    action: IRI
-    target: IRI
-    purpose: IRI | None
-    rule: IRI | None = None
-    """The uid of the permission that the requester relies on, when several match."""
-
-
-class Effect(StrEnum):
-    PERMIT = "permit"
-    DENY = "deny"
-    VOID = "void"
-    """A conflict that the policy's own strategy makes void; grants nothing."""
-    NOT_APPLICABLE = "not applicable"
-    """No rule is about this target and action; grants nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """One sentence of why, with the rule that it is about."""
-
-    text: str
-    """Names the rule's part that matched or failed; lower case, no full stop."""
-    policy: IRI | None = None
-    rule: IRI | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    request: Request
-    effect: Effect
-    reasons: tuple[Reason, ...]
-    """The determining rules first."""
-    permissions: tuple[Permission, ...] = ()
-    """The permissions that grant the request; more than one only where several match."""
-    policies: tuple[Policy, ...] = ()
-    """The policy of each of `permissions`."""
-
-    @property
-    def is_permitted(self) -> bool:
-        return self.effect is Effect.PERMIT
 
 
 @dataclass(slots=True)
@@ -108,11 +61,10 @@ def authorize(request: Request, policies: Sequence[Policy]) -> Decision:
     effect = Effect.PERMIT if permitted else _refusal(tally)
     granted = chosen if permitted else []
     return Decision(
-        request,
-        effect,
-        tuple(_reasons(request, effect, tally)),
-        tuple(permission for _, permission in granted),
-        tuple(policy for policy, _ in granted),
+        request=request,
+        effect=effect,
+        reasons=tuple(_reasons(request, effect, tally)),
+        grants=tuple(Grant(policy, permission) for policy, permission in granted),
     )
 
 
@@ -147,7 +99,9 @@ def _failures(request: Request, rule: Rule) -> list[str]:
 
 
 def _target(request: Request, rule: Rule) -> str:
-    return "" if rule.target == request.target else f"it is about the target `{rule.target}`"
+    if request.target in {target.iri for target in rule.targets}:
+        return ""
+    return f"it is about the target `{rule.targets[0].iri}`"
 
 
 def _action(request: Request, rule: Rule) -> str:
@@ -161,9 +115,9 @@ def _action(request: Request, rule: Rule) -> str:
 
 
 def _party(request: Request, rule: Rule) -> str:
-    if rule.assignee in {None, request.party}:
+    if not rule.assignees or request.party in {party.iri for party in rule.assignees}:
         return ""
-    return f"it is about the party `{rule.assignee}`, and the request is by `{request.party}`"
+    return f"it is about the party `{rule.assignees[0].iri}`, and the request is by `{request.party}`"
 
 
 def _purpose(request: Request, rule: Rule) -> str:
@@ -188,8 +142,8 @@ def _contradiction(policy: Policy) -> tuple[Permission, Prohibition] | None:
     """A permission and a prohibition of one policy that some request would meet together."""
     about: dict[IRI, list[Prohibition]] = {}
     for prohibition in policy.prohibitions:
-        about.setdefault(prohibition.target, []).append(prohibition)
-    pairs = ((rule, other) for rule in policy.permissions for other in about.get(rule.target, ()))
+        about.setdefault(prohibition.targets[0].iri, []).append(prohibition)
+    pairs = ((rule, other) for rule in policy.permissions for other in about.get(rule.targets[0].iri, ()))
     return next((pair for pair in pairs if _overlap(*pair)), None)
 
 
@@ -198,8 +152,8 @@ def _overlap(permission: Permission, prohibition: Prohibition) -> bool:
     return (
         prohibition.action in {permission.action, USE}
         and (
-            None in {permission.assignee, prohibition.assignee}
-            or permission.assignee == prohibition.assignee
+            () in {permission.assignees, prohibition.assignees}
+            or permission.assignees == prohibition.assignees
         )
         and (
             permission.purposes is None
@@ -220,7 +174,7 @@ def _void(policy: Policy, conflict: tuple[Permission, Prohibition]) -> Reason:
 
 def _explain(request: Request, policy: Policy, effective: Sequence[Rule], tally: _Tally) -> None:
     for rule in (*policy.permissions, *policy.prohibitions):
-        if rule.target != request.target:
+        if request.target not in {target.iri for target in rule.targets}:
             tally.elsewhere += 1
             continue
         failures = _failures(request, rule)
@@ -251,13 +205,13 @@ def _reasons(request: Request, effect: Effect, tally: _Tally) -> Iterator[Reason
 
 
 def _matched(request: Request, rule: Rule) -> str:
-    party = "any party" if rule.assignee is None else f"party `{request.party}`"
+    party = "any party" if not rule.assignees else f"party `{request.party}`"
     purpose = "any purpose" if rule.purposes is None else "no stated purpose"
     if rule.purposes is not None and request.purpose is not None:
         purpose = f"purpose `{_local(request.purpose)}`"
     verb = "permits" if isinstance(rule, Permission) else "forbids"
     return (
-        f"this {_kind(rule)} {verb} it: it matches target `{rule.target}`, "
+        f"this {_kind(rule)} {verb} it: it matches target `{request.target}`, "
         f"action `{_local(rule.action)}`, {party} and {purpose}"
     )
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from smalti.policy.findings import quoted
-from smalti.policy.model import ConflictStrategy, Policy, Rule
+from smalti.policy.model import ConflictStrategy, Policy, PolicyType, Rule
 from smalti.policy.nodes import Node, nodes_below
 from smalti.policy.properties import Place, check_properties
 from smalti.policy.rules import read_permission, read_prohibition, read_uid
@@ -58,7 +58,10 @@ def read_policy(node: Node, scope: Scope) -> Policy | None:
     if findings.has_errors:
         return None
     digest = f"sha256:{scope.digest}"
-    return Policy(uid, digest, conflict, granted, forbidden, findings.where(node.place))
+    return Policy(
+        uid=uid, document_digest=digest, conflict=conflict, permissions=granted, prohibitions=forbidden,
+        type=PolicyType.AGREEMENT if is_agreement else PolicyType.SET, where=findings.where(node.place),
+    )  # fmt: skip
 
 
 def check_described_once(policies: list[Node], scope: Scope) -> None:
@@ -151,7 +154,7 @@ def _read_conflict(node: Node, scope: Scope) -> ConflictStrategy:
 def _check_parties(rules: tuple[Rule, ...], node: Node, scope: Scope) -> None:
     places = {scope.findings.where(below.place): below.place for below in nodes_below(node)}
     for rule in rules:
-        missing = [name for name in ("assigner", "assignee") if getattr(rule, name) is None]
+        missing = [name for name in ("assigner", "assignee") if not getattr(rule, f"{name}s")]
         if missing:
             message = f"a rule of an Agreement has no {' and no '.join(quoted(name) for name in missing)}"
             scope.findings.error("P316", places[rule.where], message)

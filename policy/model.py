@@ -1,13 +1,15 @@
 """What a policy says, as frozen values.
 
 A `Policy` exists only when its document had no error (see `smalti.policy.parse`): nothing in here is
-unchecked text, and what this version does not implement never reaches these types.
+unchecked text. Two values are equal when they say the same; where it is said (`where`) does not count.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
 from enum import StrEnum
 
-from smalti.vocab.terms import IRI
+from smalti.vocab.terms import IRI, ODRL_PURPOSE
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,22 +19,48 @@ class Where:
     document: str
     """Name of the document, as the user gave it."""
     line: int
-    """From 1."""
+    """From 1; 0 where the document is no JSON text, and `node` names the place."""
     column: int
-    """From 1, in characters."""
+    """From 1, in characters; 0 likewise."""
     pointer: str = ""
     """JSON pointer (RFC 6901) into the document."""
+    node: str = ""
+    """The node that is meant, in a document that is read as RDF (Turtle)."""
 
     def __str__(self) -> str:
-        return f"{self.document}:{self.line}:{self.column}"
+        return (
+            f"{self.document}: {self.node}" if self.node else f"{self.document}:{self.line}:{self.column}"
+        )
+
+
+NOWHERE = Where("", 0, 0)
+"""The place of what no document says."""
 
 
 class Operator(StrEnum):
-    """The operators that a bound may use."""
+    """The operators of constraints and refinements (ODRL IM 2.5); what each means: `policy.conditions`."""
 
     EQ = "eq"
+    NEQ = "neq"
+    GT = "gt"
     GTEQ = "gteq"
+    LT = "lt"
     LTEQ = "lteq"
+    IS_A = "isA"
+    HAS_PART = "hasPart"
+    IS_PART_OF = "isPartOf"
+    IS_ALL_OF = "isAllOf"
+    IS_ANY_OF = "isAnyOf"
+    IS_NONE_OF = "isNoneOf"
+
+
+class LogicalOperator(StrEnum):
+    """How the operands of a logical constraint are taken together (ODRL IM 2.5.2)."""
+
+    AND = "and"
+    OR = "or"
+    XONE = "xone"
+    AND_SEQUENCE = "andSequence"
 
 
 class ConflictStrategy(StrEnum):
@@ -43,13 +71,60 @@ class ConflictStrategy(StrEnum):
     INVALID = "invalid"
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """A whole number that a guarantee must have (`eq`), or must reach (`gteq`)."""
+class PolicyType(StrEnum):
+    """The normative types of policies (ODRL IM 2.1); `odrl:Policy` and no type at all are a Set."""
 
-    operator: Operator
-    value: int
-    where: Where
+    SET = "Set"
+    OFFER = "Offer"
+    """Grants nothing: it proposes what an Agreement may say later."""
+    AGREEMENT = "Agreement"
+
+
+# --- Values on the right of an operator
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Named:
+    """An IRI as a value: a concept, a party, an asset, a column."""
+
+    iri: IRI
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Number:
+    """Exact, from the document's text."""
+
+    value: Decimal
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Text:
+    text: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Truth:
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """A date with a time of day; without a time zone it may be any (see `policy.conditions`)."""
+
+    time: datetime
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Day:
+    """A calendar day, in whatever time zone."""
+
+    day: date
+
+
+Value = Named | Number | Text | Truth | Instant | Day
+
+
+# --- Conditions
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +132,55 @@ class ColumnReference:
     """A column, by its IRI; a bare name in the document is resolved under the rule's target."""
 
     iri: IRI
-    where: Where
+    where: Where = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A constraint or refinement on a fact about the world, the request or the requested action."""
+
+    operand: IRI
+    """Canonical: MOSAICrOWN's and DPV's purpose are `odrl:purpose` here."""
+    operator: Operator
+    values: tuple[Value, ...]
+    """At least one. A set: sorted, without repetitions."""
+    unit: IRI | None = None
+    where: Where = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnComparison:
+    """A limit to those rows of the target whose value in a column compares so.
+
+    A row without a value in the column satisfies nothing.
+    """
+
+    column: ColumnReference
+    operator: Operator
+    values: tuple[Value, ...]
+    """At least one. A set: sorted, without repetitions."""
+    where: Where = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Logical:
+    """A logical constraint; its operands are at least one, in the document's order for `andSequence`."""
+
+    operator: LogicalOperator
+    operands: "tuple[Condition, ...]"
+    where: Where = field(default=NOWHERE, compare=False, repr=False)
+
+
+Condition = Comparison | ColumnComparison | Logical
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A whole number that a guarantee must have (`eq`), or must reach (`gteq`)."""
+
+    operator: Operator
+    value: int
+    where: Where = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +191,11 @@ class Anonymization:
     """
 
     method: str
-    """`k-anonymity` or `l-diversity` (vocab.terms)."""
-    algorithm: str
-    """`mondrian`."""
-    k: Bound
+    """The privacy model (vocab.words.METHODS)."""
+    algorithm: str | None
+    """The technique (vocab.words.ALGORITHMS); None where the document names none."""
+    k: Bound | None
+    """Present for every method that needs it."""
     l: Bound | None  # noqa: E741 (the literature's name)
     """Present exactly when the method is l-diversity."""
     identifiers: tuple[ColumnReference, ...]
@@ -82,52 +206,168 @@ class Anonymization:
     """The column that names the person a row is about, when the policy declares one."""
     one_row_each: bool
     """True when the policy declares that each row is about another person."""
-    where: Where
+    parameters: tuple[Condition, ...] = ()
+    """Every other refinement, checked against the profile; a parameter of one column is a `Logical` with
+    `and` of `smalti:column` and the parameter."""
+    where: Where = field(default=NOWHERE, compare=False, repr=False)
+
+
+def _operands(condition: Condition) -> frozenset[IRI]:
+    match condition:
+        case Comparison(operand=operand):
+            return frozenset({operand})
+        case Logical(operands=operands):
+            return frozenset[IRI]().union(*map(_operands, operands))
+        case ColumnComparison():
+            return frozenset()
+
+
+def _listed_purposes(condition: Condition) -> frozenset[IRI]:
+    if isinstance(condition, Comparison) and condition.operator in _POSITIVE:
+        return frozenset(value.iri for value in condition.values if isinstance(value, Named))
+    return frozenset()
+
+
+_POSITIVE = frozenset({Operator.EQ, Operator.IS_A, Operator.IS_ANY_OF})
+
+
+# --- Rules
 
 
 @dataclass(frozen=True, slots=True)
+class Asset:
+    """A target of a rule: an asset, a collection with its members, or a part of one."""
+
+    iri: IRI
+    """Of the asset; of a collection that is refined, its `source`."""
+    refinements: tuple[Condition, ...] = ()
+    """Of an asset collection: only what satisfies them is meant; limits to rows among them."""
+    where: Where = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Party:
+    """A party of a rule: one, a group with its members, or those of a group whom something is true of."""
+
+    iri: IRI
+    """Of the party; of a collection that is refined, its `source`."""
+    refinements: tuple[Condition, ...] = ()
+    where: Where = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A permission or a prohibition, atomic: one action, one target."""
+    """A permission, prohibition or duty with one action.
+
+    A rule that a document writes with several actions becomes one `Rule` for each, all with its uid.
+    Several targets stay together: who may see them jointly is told by one rule (joint visibility).
+    """
 
     uid: IRI
     """The document's, or one made from the document's digest and the rule's place."""
     action: IRI
-    target: IRI
-    assignee: IRI | None
-    """None: anybody."""
-    assigner: IRI | None
-    purposes: frozenset[IRI] | None
-    """The request's purpose must be one of these; None: no limit."""
-    where: Where
+    targets: tuple[Asset, ...]
+    """At least one, except for duties that need none; sorted by IRI."""
+    assignees: tuple[Party, ...] = ()
+    """Empty: anybody. Otherwise any of these."""
+    assigners: tuple[Party, ...] = ()
+    constraints: tuple[Condition, ...] = ()
+    """All must hold."""
+    refinements: tuple[Condition, ...] = ()
+    """Of the action; all must hold of the requested action. Empty where `anonymization` is present."""
+    where: Where = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def purposes(self) -> frozenset[IRI] | None:
+        """The purposes that the rule is limited to, each with the narrower ones.
+
+        None: no constraint is about the purpose. Empty: some are, and they are no plain list of purposes.
+        """
+        found: frozenset[IRI] | None = None
+        for constraint in self.constraints:
+            if ODRL_PURPOSE in _operands(constraint):
+                listed = _listed_purposes(constraint)
+                found = listed if found is None else found & listed
+        return found
 
 
-@dataclass(frozen=True, slots=True)
-class Permission(Rule):
-    output: IRI | None
-    """The asset that the action makes (`odrl:output`); present exactly for `anonymize`."""
-    anonymization: Anonymization | None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Duty(Rule):
+    """What must be done: for a permission (duty), by itself (obligation), after a violation (remedy)."""
+
+    output: IRI | None = None
+    anonymization: Anonymization | None = None
     """Present exactly for `anonymize`."""
+    consequences: "tuple[Duty, ...]" = ()
+    """What must be done when the duty was not; none of them has any."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permission(Rule):
+    output: IRI | None = None
+    """The asset that the action makes (`odrl:output`); present exactly for `anonymize`."""
+    anonymization: Anonymization | None = None
+    """Present exactly for `anonymize`."""
+    duties: tuple[Duty, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Prohibition(Rule):
     """Forbids the action, and every action included in it."""
 
+    remedies: tuple[Duty, ...] = ()
+
+
+# --- Policies
+
 
 @dataclass(frozen=True, slots=True)
+class Membership:
+    """A document's word that an asset or a party belongs to a collection; counts in its own policy only."""
+
+    member: IRI
+    collection: IRI
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """From the first instant (included) up to the last one (not included); None: open. In UTC."""
+
+    start: datetime | None
+    end: datetime | None
+
+    def contains(self, time: datetime) -> bool:
+        """Whether an instant (with its time zone) lies inside."""
+        return (self.start is None or self.start <= time) and (self.end is None or time < self.end)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """One policy of a document."""
+    """One policy of a document, with what it inherits."""
 
     uid: IRI
     """The document's, or `urn:smalti:policy:sha256:...` made from its bytes."""
     document_digest: str
     """`sha256:` and hexadecimal digits, of the document's bytes."""
-    conflict: ConflictStrategy
-    permissions: tuple[Permission, ...]
-    prohibitions: tuple[Prohibition, ...]
-    where: Where
+    type: PolicyType = PolicyType.SET
+    profiles: tuple[IRI, ...] = ()
+    inherits: tuple[IRI, ...] = ()
+    """The uids of its parents; their rules are among its own already."""
+    conflict: ConflictStrategy = ConflictStrategy.INVALID
+    valid: Interval | None = None
+    """When the policy is in force (`dct:valid`); None: always."""
+    permissions: tuple[Permission, ...] = ()
+    prohibitions: tuple[Prohibition, ...] = ()
+    obligations: tuple[Duty, ...] = ()
+    memberships: tuple[Membership, ...] = ()
+    where: Where = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """Permissions, prohibitions and obligations."""
+        return (*self.permissions, *self.prohibitions, *self.obligations)
 
     @property
     def targets(self) -> frozenset[IRI]:
         """The assets that the policy's rules are about."""
-        return frozenset(rule.target for rule in (*self.permissions, *self.prohibitions))
+        return frozenset(target.iri for rule in self.rules for target in rule.targets)

@@ -7,15 +7,12 @@ from pathlib import Path
 from typing import Final
 
 from smalti.errors import PolicyError
-from smalti.policy.context import Terms, read_context
 from smalti.policy.diagnostics import Diagnostic, Severity
 from smalti.policy.documents import check_described_once, read_policy
-from smalti.policy.expansion import expand
 from smalti.policy.findings import Findings
-from smalti.policy.json_text import JsonArray, JsonObject, JsonValue, Place, read
-from smalti.policy.keys import check_keys
+from smalti.policy.forms import read_nodes
+from smalti.policy.json_text import Place
 from smalti.policy.model import Policy
-from smalti.policy.nodes import Node
 from smalti.policy.render import render_human
 from smalti.policy.values import Scope
 
@@ -113,32 +110,8 @@ def _decode(document: bytes) -> tuple[str, tuple[str, Place, str, str] | None]:
 
 
 def _read_all(text: str, digest: str, findings: Findings) -> tuple[Policy, ...]:
-    value, faults = read(text)
-    for fault in faults:
-        findings.error(fault.code, fault.place, fault.message, fault.help)
-    if value is None or findings.has_errors:
-        return ()
-    expanded = [_expand(policy, digest, findings) for policy in _policy_objects(value, findings)]
-    pairs = [pair for pair in expanded if pair is not None]
+    pairs = [(node, Scope(terms, findings, digest)) for node, terms in read_nodes(text, findings)]
     if pairs:
         check_described_once([node for node, _ in pairs], pairs[0][1])
     policies = [read_policy(node, scope) for node, scope in pairs]
     return tuple(policy for policy in policies if policy is not None)
-
-
-def _policy_objects(value: JsonValue, findings: Findings) -> list[JsonObject]:
-    items = value.items if isinstance(value, JsonArray) else (value,)
-    if not items:
-        findings.error("P201", value.place, "the document is an empty list")
-    for item in items:
-        if not isinstance(item, JsonObject):
-            findings.error("P201", item.place, "a policy is an object, and this is not one")
-    return [item for item in items if isinstance(item, JsonObject)]
-
-
-def _expand(policy: JsonObject, digest: str, findings: Findings) -> tuple[Node, Scope] | None:
-    terms: Terms | None = read_context(policy, findings)
-    if terms is None or not check_keys(policy, terms, findings):
-        return None
-    node = expand(policy, terms, findings)
-    return (node, Scope(terms, findings, digest)) if node is not None else None

@@ -6,7 +6,16 @@ from typing import Final
 from smalti.policy.anonymization import read_anonymization
 from smalti.policy.findings import quoted
 from smalti.policy.json_text import Place as TextPlace
-from smalti.policy.model import Anonymization, Permission, Prohibition
+from smalti.policy.model import (
+    Anonymization,
+    Asset,
+    Comparison,
+    Named,
+    Operator,
+    Party,
+    Permission,
+    Prohibition,
+)
 from smalti.policy.nodes import Literal, Name, Node, Property, Value
 from smalti.policy.properties import Place, check_properties
 from smalti.policy.purposes import read_purposes
@@ -30,6 +39,7 @@ from smalti.vocab.terms import (
     IRI,
     MOSAICROWN,
     ODRL,
+    ODRL_PURPOSE,
     OUTPUT,
     RDF_VALUE,
     READ,
@@ -73,10 +83,11 @@ def read_permission(value: Value, scope: Scope) -> Permission | None:
     purposes = read_purposes(node, scope)
     if action is None or target is None or scope.findings.has_errors:
         return None
+    where = scope.findings.where(node.place)
     return Permission(
-        uid=read_uid(node, "rule", scope), action=IRI(action.iri), target=target,
-        assignee=parties[0], assigner=parties[1], purposes=purposes,
-        where=scope.findings.where(node.place), output=output, anonymization=anonymization,
+        uid=read_uid(node, "rule", scope), action=IRI(action.iri), targets=(Asset(target),),
+        assignees=_parties(parties[0]), assigners=_parties(parties[1]), constraints=_limit(purposes),
+        where=where, output=output, anonymization=anonymization,
     )  # fmt: skip
 
 
@@ -91,11 +102,22 @@ def read_prohibition(value: Value, scope: Scope) -> Prohibition | None:
     purposes = read_purposes(node, scope)
     if action is None or target is None or scope.findings.has_errors:
         return None
+    where = scope.findings.where(node.place)
     return Prohibition(
-        uid=read_uid(node, "rule", scope), action=IRI(action.iri), target=target,
-        assignee=parties[0], assigner=parties[1], purposes=purposes,
-        where=scope.findings.where(node.place),
+        uid=read_uid(node, "rule", scope), action=IRI(action.iri), targets=(Asset(target),),
+        assignees=_parties(parties[0]), assigners=_parties(parties[1]), constraints=_limit(purposes),
+        where=where,
     )  # fmt: skip
+
+
+def _parties(iri: IRI | None) -> tuple[Party, ...]:
+    return () if iri is None else (Party(iri),)
+
+
+def _limit(purposes: frozenset[IRI] | None) -> tuple[Comparison, ...]:
+    if purposes is None:
+        return ()
+    return (Comparison(ODRL_PURPOSE, Operator.IS_ANY_OF, tuple(Named(iri) for iri in sorted(purposes))),)
 
 
 def read_uid(node: Node, kind: str, scope: Scope) -> IRI:

@@ -18,7 +18,7 @@ from smalti.engine.description import ColumnDescription, Description, Source
 from smalti.engine.execute import execute
 from smalti.engine.plan import OutputFormat, Plan
 from smalti.errors import GuaranteeError
-from smalti.policy.model import Anonymization, Bound, ColumnReference, Operator, Permission, Where
+from smalti.policy.model import Anonymization, Asset, Bound, ColumnReference, Operator, Permission, Where
 from smalti.vocab.terms import ANONYMIZE, IRI
 
 TARGET = IRI("http://example.com/people")
@@ -90,8 +90,9 @@ def permission(table: People) -> Permission:
         where=HERE,
     )
     return Permission(
-        IRI("urn:rule:1"), ANONYMIZE, TARGET, None, None, None, HERE, IRI("http://example.com/out"), wanted
-    )
+        uid=IRI("urn:rule:1"), action=ANONYMIZE, targets=(Asset(TARGET),), where=HERE,
+        output=IRI("http://example.com/out"), anonymization=wanted,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

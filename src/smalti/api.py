@@ -17,7 +17,7 @@ from smalti.engine.registry import Registry
 from smalti.engine.run import EngineName, Outcome, Planned, PolicyDocument, RunRequest, Watch
 from smalti.errors import UsageError
 from smalti.policy import parse as parsing
-from smalti.policy.authorize import Decision, Request
+from smalti.policy.decision import Decision, Request
 from smalti.policy.diagnostics import Diagnostic
 from smalti.policy.names import iri, word
 from smalti.transforms.mondrian import DEFAULT_CUT_THRESHOLD
@@ -170,10 +170,10 @@ def decide(
         RegistryError: the registry cannot be read.
     """
     asked = Request(
-        iri(party, "party (--as)"),
-        word(Kind.ACTION, action, "action (--action)"),
-        iri(target, "target (--target)"),
-        None if purpose is None else word(Kind.PURPOSE, purpose, "purpose (--purpose)"),
+        party=iri(party, "party (--as)"),
+        action=word(Kind.ACTION, action, "action (--action)"),
+        targets=(iri(target, "target (--target)"),),
+        purpose=None if purpose is None else word(Kind.PURPOSE, purpose, "purpose (--purpose)"),
     )
     return decide_request(_opened(registry), asked)
 

@@ -19,7 +19,7 @@ from smalti.engine.explain import explain, labelled
 from smalti.engine.plan import Plan, Role
 from smalti.engine.recheck import Recheck
 from smalti.engine.run import Outcome
-from smalti.policy.authorize import Decision
+from smalti.policy.decision import Decision
 
 Json = dict[str, Any]
 

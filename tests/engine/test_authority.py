@@ -12,7 +12,7 @@ from smalti.engine.authority import IMPLICIT_RULE, decide
 from smalti.engine.entries import Input, TargetVersion
 from smalti.engine.registry import Registry
 from smalti.errors import UsageError
-from smalti.policy.authorize import Decision, Effect, Request
+from smalti.policy.decision import Decision, Effect, Request
 from smalti.policy.model import Policy
 from smalti.policy.parse import parse
 from smalti.vocab import terms
@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import registry_world as world
 from registry_world import OTHER, OUTPUT, OWNER, SECOND, SOURCE, USER
 
-ANONYMIZE = Request(USER, terms.ANONYMIZE, SOURCE, terms.MARKETING)
+ANONYMIZE = Request(party=USER, action=terms.ANONYMIZE, targets=(SOURCE,), purpose=terms.MARKETING)
 READ_SOURCE = world.document("read", world.read_rule("read", assignee=USER))
 READ_SECOND = world.document("second", world.read_rule("second", SECOND, assignee=USER))
 
@@ -38,7 +38,7 @@ def policy(document: bytes) -> Policy:
 
 
 def read(target: IRI = OUTPUT, party: IRI = USER, purpose: IRI | None = terms.MARKETING) -> Request:
-    return Request(party, terms.READ, target, purpose)
+    return Request(party=party, action=terms.READ, targets=(target,), purpose=purpose)
 
 
 def texts(decision: Decision) -> str:
@@ -209,8 +209,12 @@ def test_others_may_not(registry: Registry) -> None:
 
 @pytest.mark.usefixtures("made")
 def test_it_is_about_reading_only(registry: Registry) -> None:
-    assert not decide(registry, Request(USER, terms.ANONYMIZE, OUTPUT, terms.MARKETING)).is_permitted
-    assert not decide(registry, Request(USER, terms.USE, OUTPUT, terms.MARKETING)).is_permitted
+    assert not decide(
+        registry, Request(party=USER, action=terms.ANONYMIZE, targets=(OUTPUT,), purpose=terms.MARKETING)
+    ).is_permitted
+    assert not decide(
+        registry, Request(party=USER, action=terms.USE, targets=(OUTPUT,), purpose=terms.MARKETING)
+    ).is_permitted
 
 
 @pytest.mark.usefixtures("made")

@@ -120,7 +120,7 @@ def test_an_unknown_target_becomes_the_issuers(registry: Registry) -> None:
     assert (stored.uid, stored.issuer, stored.document) == (world.uid("read"), OWNER, READ)
     assert stored.digest == world.digest(READ)
     assert stored.policy is not None
-    assert stored.policy.permissions[0].assignee == USER
+    assert [party.iri for party in stored.policy.permissions[0].assignees] == [USER]
     assert registry.owners(SOURCE) == {OWNER}
     assert [asset.kind for asset in registry.assets()] == [AssetKind.SOURCE]
     assert registry.policies_about(SOURCE) == registry.list_policies() == (stored,)

@@ -7,27 +7,60 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smalti.policy.authorize import Decision, Effect, Request, authorize
-from smalti.policy.model import ConflictStrategy, Permission, Policy, Prohibition, Where
+from smalti.policy.authorize import authorize
+from smalti.policy.decision import Decision, Effect, Request
+from smalti.policy.model import (
+    Asset,
+    Comparison,
+    ConflictStrategy,
+    Named,
+    Operator,
+    Party,
+    Permission,
+    Policy,
+    Prohibition,
+    Where,
+)
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 
 HERE = Where("p.jsonld", 1, 1)
 ACME, ZOO = IRI("http://example.com/acme"), IRI("http://example.com/zoo")
 SHOP, BANK = IRI("http://example.com/shop"), IRI("http://example.com/bank")
-REQUEST = Request(ACME, terms.READ, SHOP, terms.MARKETING)
+REQUEST = Request(party=ACME, action=terms.READ, targets=(SHOP,), purpose=terms.MARKETING)
+
+
+def _said(changes: dict[str, object]) -> dict[str, object]:
+    """Shorthands: one target, one assignee, a set of purposes; None means without."""
+    said = dict(changes)
+    if "target" in said:
+        said["targets"] = (Asset(said.pop("target")),)  # type: ignore[arg-type]
+    if "assignee" in said:
+        party = said.pop("assignee")
+        said["assignees"] = () if party is None else (Party(party),)  # type: ignore[arg-type]
+    if "purposes" in said:
+        said["constraints"] = limit(said.pop("purposes"))  # type: ignore[arg-type]
+    return said
+
+
+def limit(purposes: frozenset[IRI] | None) -> tuple[Comparison, ...]:
+    if purposes is None:
+        return ()
+    listed = tuple(Named(iri) for iri in sorted(purposes))
+    return (Comparison(terms.ODRL_PURPOSE, Operator.IS_ANY_OF, listed),)
 
 
 def permission(uid: str = "urn:x:p", **changes: object) -> Permission:
     base = Permission(
-        IRI(uid), terms.READ, SHOP, ACME, None, frozenset({terms.MARKETING}), HERE, None, None
-    )
-    return replace(base, **changes)  # type: ignore[arg-type]
+        uid=IRI(uid), action=terms.READ, targets=(Asset(SHOP),), assignees=(Party(ACME),),
+        constraints=limit(frozenset({terms.MARKETING})), where=HERE,
+    )  # fmt: skip
+    return replace(base, **_said(changes))  # type: ignore[arg-type]
 
 
 def prohibition(uid: str = "urn:x:n", **changes: object) -> Prohibition:
-    base = Prohibition(IRI(uid), terms.READ, SHOP, None, None, None, HERE)
-    return replace(base, **changes)  # type: ignore[arg-type]
+    base = Prohibition(uid=IRI(uid), action=terms.READ, targets=(Asset(SHOP),), where=HERE)
+    return replace(base, **_said(changes))  # type: ignore[arg-type]
 
 
 def policy(
@@ -37,7 +70,10 @@ def policy(
 ) -> Policy:
     granted = tuple(rule for rule in rules if isinstance(rule, Permission))
     forbidden = tuple(rule for rule in rules if isinstance(rule, Prohibition))
-    return Policy(IRI(uid), "sha256:0", conflict, granted, forbidden, HERE)
+    return Policy(
+        uid=IRI(uid), document_digest="sha256:0", conflict=conflict, permissions=granted,
+        prohibitions=forbidden, where=HERE,
+    )  # fmt: skip
 
 
 def decide(
@@ -101,7 +137,9 @@ def test_conflict_strategies(strategy: ConflictStrategy, effect: Effect) -> None
 
 def test_a_conflict_voids_the_whole_policy() -> None:
     elsewhere = permission("urn:x:bank", target=BANK)
-    decision = authorize(replace(REQUEST, target=BANK), [policy(permission(), elsewhere, prohibition())])
+    decision = authorize(
+        replace(REQUEST, targets=(BANK,)), [policy(permission(), elsewhere, prohibition())]
+    )
     assert decision.effect is Effect.VOID
     assert "contradict each other" in decision.reasons[0].text
 
@@ -175,7 +213,7 @@ requests = st.builds(
     Request,
     party=st.sampled_from([ACME, ZOO]),
     action=st.sampled_from([terms.READ, terms.ANONYMIZE, terms.USE]),
-    target=targets,
+    targets=st.tuples(targets),
     purpose=st.sampled_from([None, terms.MARKETING, terms.STATISTICAL]),
     rule=st.sampled_from([None, IRI("urn:x:a")]),
 )
@@ -204,6 +242,7 @@ def test_decisions_are_explained_and_consistent(request_: Request, stored: list[
     assert decision.reasons
     assert all(reason.text and not reason.text.endswith(".") for reason in decision.reasons)
     for rule in decision.permissions:
-        assert (rule.target, rule.action) == (request_.target, request_.action)
-        assert rule.assignee in {None, request_.party}
+        assert rule.action == request_.action
+        assert [one.iri for one in rule.targets] == [request_.target]
+        assert not rule.assignees or request_.party in {one.iri for one in rule.assignees}
         assert rule.purposes is None or request_.purpose in rule.purposes

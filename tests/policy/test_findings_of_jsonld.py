@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from smalti.policy.authorize import Effect, Request, authorize
+from smalti.policy.authorize import authorize
+from smalti.policy.decision import Effect, Request
 from smalti.policy.parse import load, parse
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
@@ -61,8 +62,9 @@ def test_several_targets_are_never_split() -> None:
 def test_refinements_of_the_figure_are_seen() -> None:
     parsed = load(HERE.parents[1] / "examples" / "policies" / "fig-2.6.jsonld")
     request = Request(
-        IRI("http://org/user"), terms.ANONYMIZE, IRI("http://example.com/Customer"), terms.MARKETING
-    )
+        party=IRI("http://org/user"), action=terms.ANONYMIZE,
+        targets=(IRI("http://example.com/Customer"),), purpose=terms.MARKETING,
+    )  # fmt: skip
     decision = authorize(request, parsed.policies)
     assert decision.effect is Effect.PERMIT
     assert decision.permissions[0].anonymization is not None

@@ -41,8 +41,8 @@ def meaning(read: Policy) -> object:
     permission = read.permissions[0]
     way = permission.anonymization
     assert way is not None
-    return (read.uid, read.conflict, permission.uid, permission.action, permission.target,
-            permission.assignee, permission.purposes, permission.output, ways(way))  # fmt: skip
+    return (read.uid, read.conflict, permission.uid, permission.action, permission.targets,
+            permission.assignees, permission.purposes, permission.output, ways(way))  # fmt: skip
 
 
 def ways(way: Anonymization) -> object:
@@ -123,7 +123,7 @@ def test_conflict_strategy() -> None:
 
 def test_prohibition_of_use() -> None:
     (forbidden,) = policy("prohibition").prohibitions
-    assert (forbidden.action, forbidden.assignee) == (terms.USE, "http://example.com/party/zoo")
+    assert (forbidden.action, forbidden.assignees[0].iri) == (terms.USE, "http://example.com/party/zoo")
 
 
 def test_smalti_words() -> None:

@@ -1,0 +1,150 @@
+"""A request and the decision about it, as frozen values; `policy.authorize` leads from one to the other."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from smalti.policy.model import NOWHERE, Condition, Duty, Permission, Policy, Value, Where
+from smalti.vocab.terms import IRI
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What is known under one left operand, about the world, the party or the requested action."""
+
+    operand: IRI
+    values: tuple[Value, ...]
+    """At least one; several mean that each of them is true."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Who wants to do what, to what, for which purpose. The party is asserted by the caller."""
+
+    party: IRI
+    action: IRI
+    targets: tuple[IRI, ...]
+    """At least one; several are asked for jointly."""
+    purpose: IRI | None = None
+    rule: IRI | None = None
+    """The uid of the permission that the requester relies on, when several match."""
+    parameters: tuple[Fact, ...] = ()
+    """Of the requested action, by the operands of refinements: `mosaicrown:k` is 20, for example."""
+    time: datetime | None = None
+    """With its time zone; None: not known, which satisfies no limit on time."""
+    facts: tuple[Fact, ...] = ()
+    """About the world and the party, by the operands of constraints; what is not in here is not known."""
+    fulfilled: frozenset[IRI] = frozenset()
+    """The uids of duties that have been fulfilled."""
+
+    @property
+    def target(self) -> IRI:
+        """The one target of a request about one; the first of several."""
+        return self.targets[0]
+
+
+class Effect(StrEnum):
+    PERMIT = "permit"
+    DENY = "deny"
+    VOID = "void"
+    """A conflict that the policy's own strategy makes void; grants nothing."""
+    NOT_APPLICABLE = "not applicable"
+    """No rule is about these targets and this action; grants nothing."""
+
+
+class Finding(StrEnum):
+    """What is known of a condition (Kleene's strong logic of three values)."""
+
+    SATISFIED = "satisfied"
+    UNSATISFIED = "unsatisfied"
+    UNKNOWN = "unknown"
+    """Satisfies no permission, and keeps no prohibition from applying."""
+
+
+class Part(StrEnum):
+    """The parts of a rule that are held against a request."""
+
+    TARGET = "target"
+    ACTION = "action"
+    PARTY = "party"
+    CONSTRAINT = "constraint"
+    REFINEMENT = "refinement"
+    DUTY = "duty"
+    POLICY = "policy"
+    """The policy as a whole: in force now, not void, not overridden by a rule of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartReport:
+    """Whether one part of a rule matched, and why."""
+
+    part: Part
+    finding: Finding
+    text: str
+    """Lower case, no full stop."""
+    where: Where = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class RuleReport:
+    """What was found out about one rule that was considered."""
+
+    policy: IRI
+    rule: IRI
+    kind: str
+    """`permission`, `prohibition` or `obligation`."""
+    applies: bool
+    parts: tuple[PartReport, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One sentence of why, with the rule that it is about."""
+
+    text: str
+    """Names the rule's part that matched or failed; lower case, no full stop."""
+    policy: IRI | None = None
+    rule: IRI | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A permission that grants a request, with what it asks in return."""
+
+    policy: Policy
+    permission: Permission
+    """For a run under a duty to anonymize: the duty, as the permission that it amounts to."""
+    rows: tuple[Condition, ...] = ()
+    """Only rows that satisfy all of these are granted; made of `ColumnComparison` and `Logical` alone."""
+    obligations: tuple[Duty, ...] = ()
+    """What whoever uses the grant must do; a plan under it must contain them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What the policies that count say about a request."""
+
+    request: Request
+    effect: Effect
+    reasons: tuple[Reason, ...]
+    """The determining rules first."""
+    grants: tuple[Grant, ...] = ()
+    """More than one only where several permissions match."""
+    remedies: tuple[Duty, ...] = ()
+    """Of the prohibitions that deny: what must be done when one of them was violated all the same."""
+    considered: tuple[RuleReport, ...] = ()
+    """Every rule about a target of the request, where an explanation was asked for."""
+
+    @property
+    def is_permitted(self) -> bool:
+        return self.effect is Effect.PERMIT
+
+    @property
+    def permissions(self) -> tuple[Permission, ...]:
+        """The permissions that grant the request."""
+        return tuple(grant.permission for grant in self.grants)
+
+    @property
+    def policies(self) -> tuple[Policy, ...]:
+        """The policy of each of `permissions`."""
+        return tuple(grant.policy for grant in self.grants)
