@@ -6,6 +6,7 @@ PYTHON ?= python3
 VENV ?= .venv
 PYTEST_ARGS ?=
 JOBS ?= 2
+FUZZ_SECONDS ?= 60
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -21,9 +22,10 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(JOBS)
 # Stamps stand in the environment, so that they vanish with it and a warm call installs nothing.
 CORE := $(VENV)/.smalti-core
 DEV := $(VENV)/.smalti-dev
+FUZZ := $(VENV)/.smalti-fuzz
 INSTALLED := $(VENV)/.smalti-installed
 
-.PHONY: help demo test test-full lint lock bench clean
+.PHONY: help demo test test-full fuzz lint lock generate bench clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -39,6 +41,9 @@ test-full: $(INSTALLED) $(DEV) ## the tests with the slow ones: soaks, large dat
 	@$(BIN)/python .ci/jre.py
 	$(PYTEST) -m "" --hypothesis-profile full $(PYTEST_ARGS)
 
+fuzz: $(INSTALLED) $(FUZZ) ## look for documents that break the parser, guided by coverage (FUZZ_SECONDS=60)
+	$(BIN)/python tests/fuzz/fuzz_parse.py -max_total_time=$(FUZZ_SECONDS)
+
 # mypy sees the packages as they are shipped: it does not follow the mapping of an editable install.
 lint: $(INSTALLED) $(DEV) ## ruff, and mypy strict on what is shipped
 	$(BIN)/ruff check .
@@ -50,8 +55,13 @@ lint: $(INSTALLED) $(DEV) ## ruff, and mypy strict on what is shipped
 
 lock: $(DEV) ## compile the locks anew (LOCK_ARGS=--upgrade takes newer versions)
 	$(UV_COMPILE) pyproject.toml requirements/build.in -o requirements/core.txt
-	$(UV_COMPILE) --constraint requirements/core.txt pyproject.toml --extra spark \
+	$(UV_COMPILE) --constraint requirements/core.txt pyproject.toml \
+		--extra spark --extra postgresql --extra signatures \
 		requirements/build.in requirements/dev.in -o requirements/dev.txt
+	$(UV_COMPILE) requirements/fuzz.in -o requirements/fuzz.txt
+
+generate: $(INSTALLED) $(DEV) ## write what is made from tables of the code: reference pages, JSON Schema, SHACL shapes
+	$(BIN)/python docs/generate.py
 
 bench: $(INSTALLED) $(DEV) ## measure speed and memory
 	$(BIN)/python benchmarks/run.py
@@ -69,6 +79,11 @@ $(CORE): requirements/core.txt
 $(DEV): requirements/dev.txt $(CORE)
 	@echo "installing what the tests need (Spark: 450 MB)"
 	@$(PIP) install --require-hashes --no-build-isolation --requirement $<
+	@touch $@
+
+# Wheels only: building the fuzzer takes clang, and nothing but `make fuzz` needs it.
+$(FUZZ): requirements/fuzz.txt $(CORE)
+	@$(PIP) install --require-hashes --only-binary :all: --requirement $<
 	@touch $@
 
 $(INSTALLED): pyproject.toml $(CORE)

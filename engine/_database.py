@@ -1,11 +1,13 @@
-"""The registry's tables, and how its database is opened: SQLite now, anything SQLAlchemy speaks later."""
+"""The registry's tables, and how its database is opened: a file of SQLite's, or PostgreSQL by address."""
 
 import os
 import secrets
-from collections.abc import Iterator
+import sqlite3
+import weakref
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import (
     URL,
@@ -22,19 +24,25 @@ from sqlalchemy import (
     UniqueConstraint,
     create_engine,
     event,
+    func,
     insert,
     inspect,
     make_url,
     select,
+    text,
+    update,
 )
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from smalti.errors import RegistryError
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
+_MENDABLE_VERSIONS: Final = frozenset({"1"})
 _BUSY_MILLISECONDS: Final = 30_000
+_WRITERS: Final = 7_645_213_902
+"""The advisory lock that each writing transaction on PostgreSQL holds, so that writers come one by one."""
 
 metadata = MetaData()
 
@@ -80,6 +88,27 @@ policy_targets = Table(
     Column("policy", Integer, ForeignKey("policies.id"), primary_key=True),
     Column("target", Text, primary_key=True, index=True),
 )
+policy_iris = Table(
+    "policy_iris",
+    metadata,
+    Column("policy", Integer, ForeignKey("policies.id"), primary_key=True),
+    Column("iri", Text, primary_key=True, index=True),
+)
+"""Every asset that a policy speaks of: its targets, and the members and collections that it names."""
+policy_parents = Table(
+    "policy_parents",
+    metadata,
+    Column("policy", Integer, ForeignKey("policies.id"), primary_key=True),
+    Column("uid", Text, primary_key=True),
+    Column("parent", Integer, ForeignKey("policies.id"), nullable=False, index=True),
+)
+policy_signatures = Table(
+    "policy_signatures",
+    metadata,
+    Column("policy", Integer, ForeignKey("policies.id"), primary_key=True),
+    Column("key", String(80), nullable=False, index=True),
+    Column("signature", Text, nullable=False),
+)
 policy_uids = Table(
     "policy_uids",
     metadata,
@@ -117,6 +146,53 @@ lineage = Table(
     Column("input", Text, ForeignKey("assets.iri"), nullable=False, index=True),
     Column("input_version", Integer),
 )
+hierarchies = Table(
+    "hierarchies",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", Text, nullable=False, index=True),
+    Column("number", Integer, nullable=False),
+    Column("digest", String(80), ForeignKey("documents.digest"), nullable=False),
+    Column("party", Text, nullable=False),
+    Column("added_at", String(40), nullable=False),
+    Column("removed_at", String(40)),
+    UniqueConstraint("name", "number"),
+)
+keys = Table(
+    "keys",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("thumbprint", String(80), nullable=False, index=True),
+    Column("owner", Text, nullable=False, index=True),
+    Column("pem", Text, nullable=False),
+    Column("trusted_at", String(40), nullable=False),
+    Column("revoked_at", String(40)),
+)
+withdrawals = Table(
+    "withdrawals",
+    metadata,
+    Column("target", Text, ForeignKey("assets.iri"), primary_key=True),
+    Column("hmac", String(80), primary_key=True),
+    Column("is_first", Integer, nullable=False),
+    Column("withdrawn_at", String(40), nullable=False, index=True),
+)
+changes = Table(
+    "changes",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("kind", String(16), nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("token", String(32), nullable=False),
+    sqlite_autoincrement=True,
+)
+"""What was changed, in order; the last row is the registry's revision, which indexes in memory follow.
+
+Its random token tells a registry from another one that has as many changes: a restored backup, for one.
+"""
+
+Revision = tuple[int, str]
+"""The number and the token of the last change."""
+NO_REVISION: Final[Revision] = (0, "")
 intents = Table(
     "intents",
     metadata,
@@ -140,19 +216,39 @@ _SQLITE_PROBLEMS: Final = {
 }
 
 
+_SERVER_PROBLEMS: Final = {
+    "08": ("the database server does not answer", "check that it runs, and the address"),
+    "28": ("the database server refuses the user", "check the user and the password"),
+    "3D": ("the database does not exist", "make it, or mend the address"),
+    "53": ("the database server has no room left", "make room, then try again"),
+    "55": ("another program is writing to it", "try again when that program has ended"),
+    "57": ("the database server ended the connection", "try again"),
+    "40": ("another program is writing to it", "try again"),
+    "42501": ("the user may not do that", "let the database's owner grant it"),
+}
+_UNREACHABLE: Final = ("the database server does not answer", "check that it runs, and the address")
+
+
 class Database:
     """Transactions on the registry's database.
 
     A file is made by the first write, complete and at once: a missing file reads as an empty registry,
-    and no reader ever sees half a schema.
+    and no reader ever sees half a schema. A registry of an older version is mended when it is opened.
+
+    Writers come one by one: on SQLite by its write lock, on PostgreSQL by an advisory lock that is taken
+    before anything is read. A writer therefore sees what all earlier ones did, and never fails because of
+    another one. Readers wait for nobody, and see one state throughout.
     """
 
     def __init__(self, location: Path | str) -> None:
         file = location if isinstance(location, Path) else _sqlite_file(location)
         self.path = None if file is None else Path(os.path.abspath(file))
         self.name = str(location) if isinstance(location, Path) else _without_password(location)
-        self._engine = _url_engine(str(location)) if self.path is None else _file_engine(self.path)
+        self._engine = _server_engine(str(location)) if self.path is None else _file_engine(self.path)
         self._is_checked = False
+        self._watch = _Watch(self.path or Path())
+        # What is kept open is closed when nobody can use it any more.
+        self.close = weakref.finalize(self, _close, self._engine, self._watch)
 
     @property
     def exists(self) -> bool:
@@ -164,15 +260,25 @@ class Database:
                 return inspect(connection).has_table(meta.name)
         return True
 
+    def revision(self) -> Revision:
+        """The last change; `NO_REVISION` where there is none. One cheap query."""
+        if not self.exists:
+            return NO_REVISION
+        if not self._is_checked or self.path is None:
+            with self.reading() as connection:
+                return last_revision(connection)
+        with self._translated():
+            return self._watch.revision()
+
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """One consistent view of the registry; an empty one where there is no file."""
         exists = self.exists
+        if exists:
+            self._prepare()
         engine = self._engine if exists else _memory_engine()
-        with self._translated(), engine.connect() as connection, connection.begin():
-            if exists:
-                self._check(connection)
-            else:
+        with self._connected(engine, writes=False) as connection:
+            if not exists:
                 _create_schema(connection)
             yield connection
 
@@ -185,13 +291,37 @@ class Database:
         """
         if self.path is not None and not self.path.exists():
             self._create(self.path)
-        with self._translated(), self._engine.connect() as connection:
-            writer = connection.execution_options(smalti_writes=True)
-            with writer.begin():
-                if self.path is None:
-                    _create_schema(writer)
-                self._check(writer)
-                yield writer
+        elif self.path is None and not self.exists:
+            with self._transaction() as connection:
+                _create_schema(connection)
+        self._prepare()
+        with self._transaction() as connection:
+            yield connection
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Connection]:
+        with self._connected(self._engine, writes=True) as connection:
+            if self.path is None:
+                connection.execute(text(f"SET LOCAL lock_timeout = {_BUSY_MILLISECONDS}"))
+                connection.execute(select(func.pg_advisory_xact_lock(_WRITERS)))
+            yield connection
+
+    @contextmanager
+    def _connected(self, engine: Engine, *, writes: bool) -> Iterator[Connection]:
+        options = self._options(writes=writes)
+        with (
+            self._translated(),
+            engine.connect() as connection,
+            connection.execution_options(**options).begin(),
+        ):
+            yield connection
+
+    def _options(self, *, writes: bool) -> dict[str, Any]:
+        if self.path is not None or not self.exists:
+            return {"smalti_writes": writes}
+        # Each statement of a writer sees what was committed before the lock was its own; the one snapshot
+        # of a stricter level would be taken before the lock, and be outdated once it is.
+        return {"isolation_level": "READ COMMITTED" if writes else "REPEATABLE READ"}
 
     def _create(self, path: Path) -> None:
         """Make the file complete under another name, then link it to its own: exclusive and atomic."""
@@ -214,12 +344,15 @@ class Database:
         finally:
             draft.unlink(missing_ok=True)
 
-    def _check(self, connection: Connection) -> None:
+    def _prepare(self) -> None:
+        """See that this is a registry of the present version; mend an older one."""
         if self._is_checked:
             return
-        if not inspect(connection).has_table(meta.name):
-            raise self._error("it is not a registry", "name another file with --registry")
-        version = connection.execute(select(meta.c.value).where(meta.c.key == "schema")).scalar()
+        version = self._version()
+        if version in _MENDABLE_VERSIONS:
+            with self._transaction() as connection:
+                _mend(connection)
+            version = self._version()
         if version != str(SCHEMA_VERSION):
             raise RegistryError(
                 self.name,
@@ -229,21 +362,87 @@ class Database:
             )
         self._is_checked = True
 
+    def _version(self) -> str:
+        with self._translated(), self._engine.connect() as connection, connection.begin():
+            if not inspect(connection).has_table(meta.name):
+                raise self._error("it is not a registry", "name another file with --registry")
+            return _schema_version(connection)
+
     @contextmanager
     def _translated(self) -> Iterator[None]:
         # The database's own messages quote statements and values: none of them leaves this module.
         try:
             yield
-        except DBAPIError as error:
-            name = str(getattr(error.orig, "sqlite_errorname", ""))
-            key = "_".join(name.split("_")[:2])
-            unknown = (f"the database failed {name}".rstrip(), "")
-            raise self._error(*_SQLITE_PROBLEMS.get(key, unknown)) from None
+        except (DBAPIError, sqlite3.Error) as error:
+            raise self._error(*_problem(error)) from None
         except SQLAlchemyError as error:
             raise self._error(f"the database failed ({type(error).__name__})", "") from None
 
     def _error(self, problem: str, way_out: str) -> RegistryError:
         return RegistryError(self.name, problem, "a registry of smalti", way_out)
+
+
+class _Watch:
+    """Asks a file of SQLite's for its revision; keeps it open, because opening it takes most of the time.
+
+    Not for several threads at once. An open connection holds no lock between questions.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._connection: sqlite3.Connection | None = None
+        self._opened: tuple[int, int, int] | None = None
+        """By which process, and which file: after a fork, or under another file, it is opened anew."""
+
+    def revision(self) -> Revision:
+        try:
+            status = self._path.stat()
+        except OSError:
+            self.close()
+            return NO_REVISION
+        found = (os.getpid(), status.st_dev, status.st_ino)
+        if self._connection is None or found != self._opened:
+            self.close()
+            address, seconds = f"{self._path.as_uri()}?mode=rw", _BUSY_MILLISECONDS / 1000
+            self._connection = sqlite3.connect(
+                address, timeout=seconds, uri=True, isolation_level=None, check_same_thread=False
+            )
+            self._opened = found
+        try:
+            query = "SELECT id, token FROM changes ORDER BY id DESC LIMIT 1"
+            last: Revision | None = self._connection.execute(query).fetchone()
+        except sqlite3.Error:
+            self.close()
+            raise
+        return last or NO_REVISION
+
+    def close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None and self._opened is not None:
+            if self._opened[0] == os.getpid():
+                connection.close()
+            else:  # the parent's: SQLite forbids a child to touch it
+                _PARENTS.append(connection)
+
+
+_PARENTS: Final[list[sqlite3.Connection]] = []
+
+
+def _close(engine: Engine, watch: _Watch) -> None:
+    engine.dispose()
+    watch.close()
+
+
+def _problem(error: DBAPIError | sqlite3.Error) -> tuple[str, str]:
+    original = error.orig if isinstance(error, DBAPIError) else error
+    name = str(getattr(original, "sqlite_errorname", ""))
+    if key := "_".join(name.split("_")[:2]):
+        return _SQLITE_PROBLEMS.get(key, (f"the database failed {name}", ""))
+    state = getattr(original, "sqlstate", None)
+    if state is None:
+        return _UNREACHABLE if isinstance(error, OperationalError) else ("the database failed", "")
+    known = _SERVER_PROBLEMS.get(state) or _SERVER_PROBLEMS.get(state[:2])
+    return known or (f"the database failed (SQLSTATE {state})", "")
 
 
 def _fill(draft: Path) -> None:
@@ -259,8 +458,43 @@ def _fill(draft: Path) -> None:
 
 def _create_schema(connection: Connection) -> None:
     metadata.create_all(connection)
-    if connection.execute(select(meta.c.value).where(meta.c.key == "schema")).first() is None:
+    if not _schema_version(connection):
         connection.execute(insert(meta).values(key="schema", value=str(SCHEMA_VERSION)))
+
+
+def _schema_version(connection: Connection) -> str:
+    return connection.execute(select(meta.c.value).where(meta.c.key == "schema")).scalar() or ""
+
+
+def _mend(connection: Connection) -> None:
+    """Make a registry of version 1 one of version 2: its tables stay as they are, and others join them."""
+    if _schema_version(connection) not in _MENDABLE_VERSIONS:
+        return  # another process was first
+    metadata.create_all(connection)
+    columns = [policy_iris.c.policy, policy_iris.c.iri]
+    connection.execute(
+        insert(policy_iris).from_select(columns, select(policy_targets.c.policy, policy_targets.c.target))
+    )
+    connection.execute(update(meta).where(meta.c.key == "schema").values(value=str(SCHEMA_VERSION)))
+
+
+def note(connection: Connection, kind: str, subject: str) -> None:
+    """Write down that something was changed, for the indexes that follow; part of the transaction."""
+    note_all(connection, kind, [subject])
+
+
+def note_all(connection: Connection, kind: str, subjects: Iterable[str]) -> None:
+    """Write down that several things of a kind were changed."""
+    rows = [{"kind": kind, "subject": one, "token": secrets.token_hex(8)} for one in subjects]
+    if rows:
+        connection.execute(insert(changes), rows)
+
+
+def last_revision(connection: Connection) -> Revision:
+    """The last change; `NO_REVISION` where there is none."""
+    query = select(changes.c.id, changes.c.token).order_by(changes.c.id.desc()).limit(1)
+    found = connection.execute(query).first()
+    return NO_REVISION if found is None else (found.id, found.token)
 
 
 def _file_engine(path: Path) -> Engine:
@@ -295,16 +529,37 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def _url_engine(url: str) -> Engine:
+def _server_engine(url: str) -> Engine:
     try:
-        return create_engine(url, hide_parameters=True, isolation_level="SERIALIZABLE")
+        address = make_url(url)
+        if address.get_backend_name() != "postgresql":
+            raise RegistryError(
+                _without_password(url),
+                f"registries are not kept in `{address.get_backend_name()}`",
+                "a path, or an address such as postgresql://host/database",
+                "name a file, or a database of PostgreSQL",
+            )
+        if address.drivername == "postgresql":
+            address = address.set(drivername="postgresql+psycopg")
+        engine = create_engine(address, hide_parameters=True, pool_pre_ping=True)
     except (SQLAlchemyError, ImportError) as error:
         raise RegistryError(
             _without_password(url),
             f"the registry's address cannot be used ({type(error).__name__})",
-            "a path, or an address such as postgresql+psycopg://host/database with its driver installed",
-            "install the driver, or mend the address",
+            "a path, or an address such as postgresql://host/database with its driver installed",
+            "install smalti with the extra `postgresql`, or mend the address",
         ) from None
+    _forget_after_fork(weakref.ref(engine))
+    return engine
+
+
+def _forget_after_fork(found: "weakref.ref[Engine]") -> None:
+    # A child shares the sockets of its parent: it leaves them alone and opens its own.
+    def forget() -> None:
+        if (engine := found()) is not None:
+            engine.dispose(close=False)
+
+    os.register_at_fork(after_in_child=forget)
 
 
 def _sqlite_file(url: str) -> Path | None:

@@ -4,191 +4,287 @@ Only the owners of a target speak for it. The party of a request and the person 
 asserted by the caller and trusted; authentication belongs to whatever embeds this.
 """
 
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Final
 
-from smalti.engine.entries import StoredPolicy, TargetVersion
+from smalti.engine._policies import digest_of
+from smalti.engine.entries import Input
 from smalti.engine.registry import Registry
+from smalti.engine.snapshot import Entry, Made, Snapshot
+from smalti.errors import UsageError
 from smalti.policy.authorize import authorize
-from smalti.policy.decision import Decision, Effect, Reason, Request
-from smalti.policy.model import Asset, ConflictStrategy, Party, Permission, Policy, Where
+from smalti.policy.decision import Decision, Effect, Grant, Reason, Request
+from smalti.policy.index import Standing
+from smalti.policy.model import (
+    Asset,
+    ColumnComparison,
+    Comparison,
+    Condition,
+    ConflictStrategy,
+    Logical,
+    Party,
+    Permission,
+    Policy,
+    Rule,
+    Where,
+)
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 
 IMPLICIT_RULE = IRI(terms.SMALTI + "implicitRule")
 """The uid under which the implicit rule appears in a decision."""
+_NAMED: Final = 5
+"""Policies of others that are named in the reasons."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A policy that accompanies a request."""
+
+    policy: Policy
+    by: IRI | None
+    """Who submits it; asserted by the caller."""
+    document: bytes = b""
+    """The policy's document; needed where its owner's policies must be signed."""
+    signature: bytes | None = None
+    """A detached JWS of the document (see `signatures`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A request with what the registry knows about its target."""
+    """A request with what the registry knows about its targets."""
 
     request: Request
-    """About the output where the target is one of its versions."""
-    versions: tuple[TargetVersion, ...]
-    """That the request is about; empty where the target is no output."""
-    is_known: bool
+    """About the output where a target is one of its versions."""
+    versions: tuple[Made, ...]
+    """That the request is about; empty where it is about several targets, or about no output."""
+    unknown: tuple[IRI, ...]
+    """The targets that the registry does not know."""
     owners: frozenset[IRI]
-    """May prohibit."""
+    """Of a part of a target; may prohibit."""
     full_owners: frozenset[IRI]
-    """May permit."""
+    """Of all of each target; may permit."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Counting:
-    """The policies that count, and why others do not."""
+class _Judge:
+    """What one decision is made with."""
 
-    policies: tuple[Policy, ...] = ()
-    reasons: tuple[Reason, ...] = ()
-    refusal: Reason | None = None
-    """Why nothing can be permitted, whatever the policies say."""
+    registry: Registry
+    snapshot: Snapshot
+    explain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Submitted:
+    """What became of a submission: it counts, or nothing can be permitted."""
+
+    reason: Reason
+    counts: bool
 
 
 def decide(
-    registry: Registry,
-    request: Request,
-    *,
-    submitted: Policy | None = None,
-    submitted_by: IRI | None = None,
+    registry: Registry, request: Request, *, submission: Submission | None = None, explain: bool = False
 ) -> Decision:
-    """Decide a request by the policies that count, and by the implicit rule.
+    """Decide a request by the policies that count, and by the implicit rule; write the decision down.
 
-    A stored policy counts when it is in force and its issuer owns the target: for an output, each source
-    that it was made from. An owner of some of them may prohibit only. A submitted policy counts when
-    `submitted_by` owns the target; or when the registry does not know the target, since who binds data
-    can read it anyway and is taken as its owner; or when an owner has put the same document in force.
-    Stored prohibitions apply in each case, and with a submitted policy only its own permissions grant.
+    A stored policy counts when it is in force and its issuer owns what is requested. An output is owned
+    through each source that it was made from, and a collection through its members. Whoever owns all of
+    each requested target may permit, by one rule that covers them jointly; whoever owns some part of one
+    may prohibit. A policy about a collection counts so for each of its members. A policy may prohibit only
+    once one of its parents has ended, its signing key is trusted no longer, or an assigner has lost what
+    it is about.
 
-    The target may be an output, which means all of its versions, or one version's IRI.
+    A submitted policy counts when `by` owns the targets; or when the registry does not know them,
+    since who binds data can read it anyway and is taken as its owner; or when an owner has put the same
+    document in force. Stored prohibitions apply in each case, and with a submitted policy only its own
+    permissions grant.
+
+    A target may be an output, which means all of its versions, or one version's IRI.
 
     Args:
         registry: what is known; it is only read.
-        request: its party is asserted by the caller.
-        submitted: a policy that accompanies the request.
-        submitted_by: who submits it; asserted by the caller.
+        request: its party is asserted by the caller; a request that states no time is about now.
+        submission: a policy that accompanies the request.
+        explain: whether the decision reports each part of each rule about the targets (`considered`).
 
     Returns:
-        The decision, with a reason for each part. A denial is a decision, never an exception.
+        The decision, with a reason for each part. A denial is a decision, never an exception. Its request
+        has the time that was judged.
 
     Raises:
-        RegistryError: the registry cannot be read.
+        RegistryError: the registry cannot be read, or its decision log not be written.
     """
-    return _decide(registry, request, submitted, submitted_by, frozenset())
+    start = time.perf_counter()
+    if not request.targets:
+        raise UsageError("the request", "it names no target", "at least one")
+    if request.time is None:
+        request = replace(request, time=datetime.now(UTC))
+    with registry.snapshot() as snapshot:
+        judge = _Judge(registry, snapshot, explain)
+        decision = replace(_decide(judge, request, submission, frozenset()), request=request)
+    if registry.decision_log is not None:
+        registry.decision_log.append(decision, time.perf_counter() - start)
+    return decision
 
 
 def _decide(
-    registry: Registry,
-    request: Request,
-    submitted: Policy | None,
-    submitted_by: IRI | None,
-    asked: frozenset[IRI],
+    judge: _Judge, request: Request, submission: Submission | None, asked: frozenset[IRI]
 ) -> Decision:
-    question = _question(registry, request)
-    stored = _stored(registry, question)
-    added = _submitted(registry, question, submitted, submitted_by)
-    if refusal := stored.refusal or added.refusal:
-        reasons = (refusal, *stored.reasons, *added.reasons)
+    question = _question(judge.snapshot, request)
+    entries = _entries(judge, question)
+    refusal = _not_understood(judge.snapshot, entries)
+    submitted = None if submission is None else _submitted(judge, question, submission)
+    if submitted is not None and not submitted.counts:
+        refusal = refusal or submitted.reason
+    notes = tuple(_notes(judge.snapshot, question, entries))
+    if refusal is not None:
+        reasons = tuple(dict.fromkeys((refusal, *notes)))
         return Decision(request=request, effect=Effect.DENY, reasons=reasons)
-    policies = _without_duplicates((*added.policies, *stored.policies))
-    decision = authorize(question.request, policies)
-    if submitted is not None:
-        decision = _only_granted_by(decision, submitted)
+    decision = _authorize(judge, question, None if submission is None else submission.policy)
+    if submission is not None and submitted is not None:
+        decision = _only_granted_by(decision, submission.policy)
+        notes = (submitted.reason, *notes)
     elif _may_be_implied(question, decision):
-        decision = _imply(registry, question, decision, policies, asked | {request.target})
-    reasons = (*decision.reasons, *added.reasons, *stored.reasons, *_about_target(question, submitted))
+        decision = _imply(judge, question, decision, asked | set(request.targets))
+    if submission is None:
+        notes += tuple(Reason(f"the registry does not know `{iri}`") for iri in question.unknown)
     # Versions of one output tend to be refused for the same reasons.
-    return replace(decision, request=request, reasons=tuple(dict.fromkeys(reasons)))
+    return replace(decision, request=request, reasons=tuple(dict.fromkeys((*decision.reasons, *notes))))
 
 
-def _question(registry: Registry, request: Request) -> _Question:
-    versions = registry.versions(request.target)
-    target = versions[0].target if versions else request.target
+def _question(snapshot: Snapshot, request: Request) -> _Question:
+    made = [snapshot.versions(target) for target in request.targets]
+    targets = tuple(
+        dict.fromkeys(
+            versions[0].target if versions else target
+            for target, versions in zip(request.targets, made, strict=True)
+        )
+    )
     return _Question(
-        replace(request, targets=(target,)),
-        versions,
-        registry.asset(target) is not None,
-        registry.owners(target),
-        registry.full_owners(target),
+        replace(request, targets=targets),
+        made[0] if len(made) == 1 else (),
+        tuple(target for target in targets if not _is_known(snapshot, target)),
+        frozenset[IRI]().union(*map(snapshot.owners, targets)),
+        frozenset.intersection(*map(snapshot.full_owners, targets)),
     )
 
 
-def _about_target(question: _Question, submitted: Policy | None) -> tuple[Reason, ...]:
-    if question.is_known or submitted is not None:
-        return ()
-    return (Reason(f"the registry does not know `{question.request.target}`"),)
+def _is_known(snapshot: Snapshot, target: IRI) -> bool:
+    return snapshot.is_known(target) or len(snapshot.reach(target)) > 1
 
 
 # --- Policies that count
 
 
-def _stored(registry: Registry, question: _Question) -> _Counting:
-    counting = _Counting()
-    for stored in registry.policies_about(question.request.target):
-        counting = _with_stored(counting, stored, question)
-    return counting
+def _entries(judge: _Judge, question: _Question) -> list[Entry]:
+    """Read what owners issued about what is requested; the entries that do not count in full."""
+    snapshot = judge.snapshot
+    reach = frozenset[IRI]().union(*map(snapshot.reach, question.request.targets))
+    found = [keys for issuer, keys in snapshot.about(reach) if issuer in question.owners]
+    for keys in found:
+        judge.registry.read_policies(snapshot, keys)
+    return snapshot.exceptional(found)
 
 
-def _with_stored(counting: _Counting, stored: StoredPolicy, question: _Question) -> _Counting:
-    policy, target = stored.policy, question.request.target
-    if stored.issuer not in question.owners:
-        text = f"its issuer {stored.issuer} does not own `{target}`: it does not count"
-        return replace(counting, reasons=(*counting.reasons, Reason(text, stored.uid)))
-    if policy is None:
-        reason = Reason("this version of smalti does not understand it, which denies", stored.uid)
-        return replace(counting, refusal=reason)
-    reasons = counting.reasons
-    stranger = _foreign_assigner(policy, target, question.full_owners)
-    if stored.issuer not in question.full_owners:
-        text = (
-            f"its issuer {stored.issuer} owns a part of what `{target}` was made from: it may prohibit only"
-        )
-        policy, reasons = replace(policy, permissions=()), (*reasons, Reason(text, stored.uid))
-    elif stranger is not None:
-        policy, reasons = replace(policy, permissions=()), (*reasons, stranger)
-    return replace(counting, policies=(*counting.policies, policy), reasons=reasons)
+def _not_understood(snapshot: Snapshot, entries: Iterable[Entry]) -> Reason | None:
+    for entry in entries:
+        if snapshot.policy(entry) is None:
+            return Reason("this version of smalti does not understand it, which denies", entry.uid)
+    return None
 
 
-def _submitted(
-    registry: Registry, question: _Question, policy: Policy | None, submitted_by: IRI | None
-) -> _Counting:
-    if policy is None:
-        return _Counting()
-    target = question.request.target
-    owners = question.full_owners if question.is_known else _just(submitted_by)
-    refusal = _submission_refused(registry, policy, target, owners)
-    if refusal is not None:
-        return _Counting(refusal=refusal)
-    if submitted_by is not None and submitted_by in owners:
-        text = f"{submitted_by} submitted it and owns `{target}`"
-        if not question.is_known:
-            text = f"{submitted_by} submitted it, and is taken as the owner of `{target}`, not known so far"
-        return _Counting((policy,), (Reason(text, policy.uid),))
-    if _is_stored_by_owner(registry, policy, question):
-        return _Counting((policy,), (Reason(f"an owner of `{target}` has put it in force", policy.uid),))
-    who = submitted_by or "nobody"
-    text = f"{who} submitted it and does not own `{target}`, and no owner has put it in force"
-    return _Counting(refusal=Reason(text, policy.uid))
+def _notes(snapshot: Snapshot, question: _Question, entries: Iterable[Entry]) -> Iterator[Reason]:
+    """Why policies about the targets do not count, or not in full."""
+    yield from filter(None, map(snapshot.why_it_ended, entries))
+    for target in question.request.targets:
+        for issuer, keys in snapshot.about((target,)):
+            if issuer in question.full_owners:
+                continue
+            text = f"its issuer {issuer} does not own `{target}`: it does not count"
+            if issuer in question.owners:
+                text = f"its issuer {issuer} owns a part of what is requested: it may prohibit only"
+            if issuer in snapshot.owners(target) - snapshot.full_owners(target):
+                made = f"its issuer {issuer} owns a part of what `{target}` was made from"
+                text = f"{made}: it may prohibit only"
+            for key in sorted(keys)[:_NAMED]:
+                yield Reason(text, snapshot.entry(key).uid)
+
+
+def _authorize(judge: _Judge, question: _Question, added: Policy | None) -> Decision:
+    """Decide by the index, and by one policy more."""
+    snapshot = judge.snapshot
+
+    def standing(policy: Policy) -> Standing:
+        if added is not None and policy == added:
+            return Standing.FULL
+        return snapshot.standing(policy, question.owners, question.full_owners)
+
+    with nullcontext() if added is None else snapshot.also(added):
+        return snapshot.index.authorize(question.request, explain=judge.explain, standing=standing)
+
+
+# --- Submitted policies
+
+
+def _submitted(judge: _Judge, question: _Question, submission: Submission) -> _Submitted:
+    policy, by, targets = submission.policy, submission.by, question.request.targets
+    unknown = len(question.unknown) == len(targets)
+    owners = _just(by) if unknown else question.full_owners
+    shown = " and ".join(f"`{target}`" for target in targets)
+    if (refusal := _submission_refused(judge, submission, targets, owners)) is not None:
+        return _Submitted(refusal, counts=False)
+    if by is not None and by in owners:
+        if (refusal := _badly_signed(judge.registry, submission, by)) is not None:
+            return _Submitted(refusal, counts=False)
+        text = f"{by} submitted it and owns {shown}"
+        if unknown:
+            text = f"{by} submitted it, and is taken as the owner of {shown}, not known so far"
+        return _Submitted(Reason(text, policy.uid), counts=True)
+    if _is_stored_by_owner(judge.snapshot, policy, question):
+        return _Submitted(Reason(f"an owner of {shown} has put it in force", policy.uid), counts=True)
+    text = f"{by or 'nobody'} submitted it and does not own {shown}, and no owner has put it in force"
+    return _Submitted(Reason(text, policy.uid), counts=False)
 
 
 def _submission_refused(
-    registry: Registry, policy: Policy, target: IRI, owners: frozenset[IRI]
+    judge: _Judge, submission: Submission, targets: tuple[IRI, ...], owners: frozenset[IRI]
 ) -> Reason | None:
+    policy, registry = submission.policy, judge.registry
     if registry.is_revoked(policy.document_digest, policy.uid):
         return Reason("it was revoked; an owner must add it again before it counts", policy.uid)
-    if (uid := registry.uid_conflict(policy)) is not None:
+    if submission.by is not None and (uid := registry.uid_conflict(policy, submission.by)) is not None:
         text = (
             f"another document in force uses the uid `{uid}`: give this one uids of its own, or let an"
             " owner revoke the other first"
         )
         return Reason(text, policy.uid)
-    return _foreign_assigner(policy, target, owners)
-
-
-def _foreign_assigner(policy: Policy, target: IRI, owners: frozenset[IRI]) -> Reason | None:
-    for rule in (*policy.permissions, *policy.prohibitions):
+    about = frozenset[IRI]().union(*map(judge.snapshot.reach, targets))
+    for rule in policy.rules:
         stranger = next((party.iri for party in rule.assigners if party.iri not in owners), None)
-        if target in {one.iri for one in rule.targets} and stranger is not None:
-            text = f"its assigner {stranger} does not own `{target}`: it does not count"
+        is_about = policy.memberships or not about.isdisjoint(target.iri for target in rule.targets)
+        if stranger is not None and is_about:
+            shown = " and ".join(f"`{target}`" for target in targets)
+            text = f"its assigner {stranger} does not own {shown}: it does not count"
             return Reason(text, policy.uid, rule.uid)
+    return None
+
+
+def _badly_signed(registry: Registry, submission: Submission, owner: IRI) -> Reason | None:
+    name = submission.policy.where.document or "the submitted policy"
+    is_its_own = digest_of(submission.document) == submission.policy.document_digest
+    if submission.signature is not None and not is_its_own:
+        return Reason(
+            "it does not count, because its signature is of another document", submission.policy.uid
+        )
+    try:
+        registry.check_signature(submission.document, submission.signature, owner, name)
+    except UsageError as error:
+        return Reason(f"it does not count, because {error.problem}", submission.policy.uid)
     return None
 
 
@@ -196,35 +292,27 @@ def _just(party: IRI | None) -> frozenset[IRI]:
     return frozenset() if party is None else frozenset({party})
 
 
-def _is_stored_by_owner(registry: Registry, policy: Policy, question: _Question) -> bool:
+def _is_stored_by_owner(snapshot: Snapshot, policy: Policy, question: _Question) -> bool:
     return any(
-        (stored.digest, stored.uid) == (policy.document_digest, policy.uid)
-        and stored.issuer in question.full_owners
-        for stored in registry.policies_about(question.request.target)
+        entry.issuer in question.full_owners and snapshot.why_it_ended(entry) is None
+        for entry in snapshot.entries(policy.document_digest, policy.uid)
     )
-
-
-def _without_duplicates(policies: tuple[Policy, ...]) -> tuple[Policy, ...]:
-    found: dict[tuple[str, IRI], Policy] = {}
-    for policy in policies:
-        found.setdefault((policy.document_digest, policy.uid), policy)
-    return tuple(found.values())
 
 
 def _only_granted_by(decision: Decision, submitted: Policy) -> Decision:
     """Keep the permissions of the submitted policy: a run of a document is never a run of another one."""
+    name = (submitted.uid, submitted.document_digest)
     granted = tuple(
-        grant
-        for grant in decision.grants
-        if (grant.policy.document_digest, grant.policy.uid) == (submitted.document_digest, submitted.uid)
+        grant for grant in decision.grants if (grant.policy.uid, grant.policy.document_digest) == name
     )
     if not decision.is_permitted:
         return decision
     if not granted:
         text = "the submitted policy does not grant the request; a stored one does"
         reasons = (Reason(text, submitted.uid), *decision.reasons)
-        return replace(decision, effect=Effect.DENY, reasons=reasons, grants=())
-    return replace(decision, grants=granted)
+        return replace(decision, effect=Effect.DENY, reasons=reasons, grants=(), determining=())
+    determining = tuple(one for one in decision.determining if (one.policy, one.digest) == name)
+    return replace(decision, grants=granted, determining=determining)
 
 
 # --- The implicit rule: who may view all inputs may view the output
@@ -239,23 +327,23 @@ def _may_be_implied(question: _Question, decision: Decision) -> bool:
     )
 
 
-def _imply(
-    registry: Registry,
-    question: _Question,
-    explicit: Decision,
-    policies: tuple[Policy, ...],
-    asked: frozenset[IRI],
-) -> Decision:
+def _imply(judge: _Judge, question: _Question, explicit: Decision, asked: frozenset[IRI]) -> Decision:
     """Grant what the implicit rule grants, unless a prohibition about the output forbids it."""
-    failures, grounds = [], []
+    failures: list[Reason] = []
+    grounds: list[Reason] = []
     for version in question.versions:
-        failed, held = _version_is_readable(registry, question.request, version, asked)
+        failed, held = _version_is_readable(judge, question.request, version, asked)
         failures += failed
         grounds += held
     if failures:
         return replace(explicit, effect=Effect.DENY, reasons=(*explicit.reasons, *failures))
     # The rule is evaluated as one more permission, so that prohibitions win over it by the same code.
-    decision = authorize(question.request, (*policies, _implicit_policy(question.request)))
+    limits = [
+        limit
+        for version in question.versions
+        for limit in _purposes(judge, question.request, version) or ()
+    ]
+    decision = _authorize(judge, question, _implicit_policy(question.request, limits))
     if not decision.is_permitted:
         return decision
     text = "by the implicit rule: who may view all inputs may view the output"
@@ -264,55 +352,115 @@ def _imply(
 
 
 def _version_is_readable(
-    registry: Registry, request: Request, version: TargetVersion, asked: frozenset[IRI]
+    judge: _Judge, request: Request, version: Made, asked: frozenset[IRI]
 ) -> tuple[list[Reason], list[Reason]]:
     name = f"version {version.number} of `{version.target}`"
-    failures = _source_rule_failures(registry, request, version, name)
+    failures = _source_rule_failures(judge, request, version, name)
     grounds = []
-    for target in _input_targets(registry, version):
+    for target in _input_targets(judge.snapshot, version):
         if target in asked:
             failures.append(Reason(f"{name} was made from `{target}`, which is asked about already"))
             continue
-        reading = _decide(registry, replace(request, targets=(target,)), None, None, asked)
-        if reading.is_permitted:
-            rules = ", ".join(f"`{permission.uid}`" for permission in reading.permissions)
+        reading = _decide(judge, replace(request, targets=(target,)), None, asked)
+        plain = [grant for grant in reading.grants if _is_plain(grant)]
+        if plain:
+            rules = ", ".join(f"`{grant.permission.uid}`" for grant in plain)
             grounds.append(Reason(f"reading `{target}`, an input of {name}, is permitted by {rules}"))
+        elif reading.is_permitted:
+            text = f"reading `{target}`, an input of {name}, is permitted under further conditions only"
+            failures.append(Reason(text))
         else:
             failures.append(Reason(f"reading `{target}`, an input of {name}, is not permitted"))
             failures += reading.reasons
     return failures, grounds
 
 
-def _source_rule_failures(
-    registry: Registry, request: Request, version: TargetVersion, name: str
-) -> list[Reason]:
-    failures = []
-    if not registry.is_in_force(version.policy_digest, version.policy_uid):
-        text = f"the policy that {name} was made under was revoked"
-        failures.append(Reason(text, version.policy_uid, version.rule_uid))
-    if version.rule_purposes is not None and request.purpose not in version.rule_purposes:
-        purpose = f"the purpose `{request.purpose}`" if request.purpose else "a request without a purpose"
-        text = f"{purpose} is outside the purposes of the rule that {name} was made under"
-        failures.append(Reason(text, version.policy_uid, version.rule_uid))
-    return failures
+def _source_rule_failures(judge: _Judge, request: Request, version: Made, name: str) -> list[Reason]:
+    about = (version.policy_uid, version.rule_uid)
+    if not judge.snapshot.is_in_force(version.policy_digest, version.policy_uid):
+        return [Reason(f"the policy that {name} was made under was revoked", *about)]
+    limits = _purposes(judge, request, version)
+    if limits is None:
+        return [Reason(f"the policy that {name} was made under has ended", *about)]
+    # Held against the request as an implicit permission with the rule's purposes, and nothing else.
+    alone = authorize(request, (_implicit_policy(request, limits),), judge.snapshot.hierarchies)
+    if alone.is_permitted:
+        return []
+    purpose = f"the purpose `{request.purpose}`" if request.purpose else "a request without a purpose"
+    text = f"{purpose} is outside the purposes of the rule that {name} was made under"
+    return [Reason(text, *about)]
 
 
-def _input_targets(registry: Registry, version: TargetVersion) -> list[IRI]:
+def _purposes(judge: _Judge, request: Request, version: Made) -> list[Condition] | None:
+    """The limits to purposes of the rule that a version was made under; None where it has ended.
+
+    Where several entries of the policy stand, they say the same of it.
+    """
+    snapshot = judge.snapshot
+    entries = snapshot.entries(version.policy_digest, version.policy_uid)
+    judge.registry.read_policies(snapshot, [entry.key for entry in entries])
+    for entry in entries:
+        policy = snapshot.policy(entry)
+        if policy is None or snapshot.why_it_ended(entry) is not None or not _is_valid(policy, request):
+            continue
+        if rules := [rule for rule in _granting(policy) if rule.uid == version.rule_uid]:
+            return [limit for rule in rules for limit in rule.constraints if _is_about_purpose(limit)]
+    return None
+
+
+def _is_valid(policy: Policy, request: Request) -> bool:
+    return policy.valid is None or (request.time is not None and policy.valid.contains(request.time))
+
+
+def _granting(policy: Policy) -> Iterator[Rule]:
+    """The rules that a run may be made under; a duty with what limits its permission."""
+    yield from policy.obligations
+    for permission in policy.permissions:
+        yield permission
+        for duty in permission.duties:
+            yield replace(duty, constraints=(*permission.constraints, *duty.constraints))
+
+
+def _is_about_purpose(condition: Condition) -> bool:
+    return any(leaf == terms.ODRL_PURPOSE for leaf in _operands(condition))
+
+
+def _operands(condition: Condition) -> Iterator[IRI]:
+    match condition:
+        case Comparison(operand=operand):
+            yield operand
+        case ColumnComparison(column=column):
+            yield column.iri
+        case Logical(operands=operands):
+            for one in operands:
+                yield from _operands(one)
+
+
+def _is_plain(grant: Grant) -> bool:
+    """Whether a grant to read is limited to purposes at most."""
+    rule = grant.permission
+    conditions: list[Condition] = [*rule.constraints, *rule.refinements]
+    conditions += [one for target in rule.targets for one in target.refinements]
+    conditions += [one for party in (*rule.assignees, *rule.assigners) for one in party.refinements]
+    return not (grant.rows or grant.obligations or rule.duties) and all(
+        leaf == terms.ODRL_PURPOSE for condition in conditions for leaf in _operands(condition)
+    )
+
+
+def _input_targets(snapshot: Snapshot, version: Made) -> list[IRI]:
     """The inputs as targets of requests: of an output, the version that was read."""
-    targets = []
-    for given in version.inputs:
-        found = [made.iri for made in registry.versions(given.iri) if made.number == given.version]
-        targets.append(found[0] if found else given.iri)
-    return targets
+    found: Callable[[Input], Made | None] = snapshot.version
+    return [made.iri if (made := found(given)) else given.iri for given in version.inputs]
 
 
-def _implicit_policy(request: Request) -> Policy:
+def _implicit_policy(request: Request, limits: Iterable[Condition]) -> Policy:
     where = Where("the implicit rule", 1, 1)
     permission = Permission(
         uid=IMPLICIT_RULE,
         action=terms.READ,
-        targets=(Asset(request.target),),
+        targets=tuple(Asset(target) for target in request.targets),
         assignees=(Party(request.party),),
+        constraints=tuple(dict.fromkeys(limits)),
         where=where,
     )
     return Policy(
@@ -320,6 +468,5 @@ def _implicit_policy(request: Request) -> Policy:
         document_digest="",
         conflict=ConflictStrategy.PROHIBIT,
         permissions=(permission,),
-        prohibitions=(),
         where=where,
     )

@@ -202,6 +202,7 @@ class OwnerReport:
     """`local` or `spark`."""
     inputs: tuple[InputDigest, ...]
     rows_in: int
+    """Of the file."""
     rows_out: int
     respondents: int
     classes: int
@@ -215,6 +216,12 @@ class OwnerReport:
     loss: float
     """Global certainty penalty of the output."""
     timings: tuple[Timing, ...]
+    rows_withdrawn: int = 0
+    """Left out, for they are about people who withdrew."""
+    rows_filtered: int = 0
+    """Left out of the others, for the policy does not grant them."""
+    withdrawn_at: datetime | None = None
+    """When the list of those who withdrew was read."""
 
     def to_json(self) -> str:
         return _report_adapter().dump_json(self, indent=2).decode()

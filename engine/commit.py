@@ -221,7 +221,9 @@ def _check_place(place: Path, name: str) -> None:
 def _check_is_apart(registry: Registry, place: Path, name: str) -> None:
     sides = ("", "-wal", "-shm", "-journal", ".secret")
     files = [registry.path.with_name(registry.path.name + side) for side in sides] if registry.path else []
-    if registry.path is not None and place in (*files, *registry.path.parents):
+    if registry.decision_log is not None:
+        files.append(registry.decision_log.path)
+    if place in {*files, *(parent for file in files for parent in file.parents)}:
         raise UsageError(
             name,
             "the output would hold the registry, or be it",

@@ -3,13 +3,16 @@
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 from urllib.parse import quote
 
 from smalti.engine.backends.base import BoundTable
+from smalti.engine.bounds import chosen_bounds
 from smalti.engine.description import Source
 from smalti.engine.plan import (
     Apply,
     Column,
+    Filter,
     OneRowEach,
     OutputFormat,
     Plan,
@@ -20,9 +23,13 @@ from smalti.engine.plan import (
     Select,
     Write,
 )
+from smalti.engine.rows import ColumnFacts, RowBinder, keep_satisfying, leave_out_withdrawn
+from smalti.engine.withdrawn import NOBODY, Withdrawn
 from smalti.errors import InternalError, PlanError, SmaltiError, raise_all
+from smalti.policy.anonymization import unimplemented_limits, unimplemented_words
+from smalti.policy.decision import Fact
 from smalti.policy.iris import column_iri as default_column_iri
-from smalti.policy.model import Anonymization, ColumnReference, Operator, Permission
+from smalti.policy.model import Anonymization, ColumnReference, Condition, Permission
 from smalti.transforms import ALL_TRANSFORMS
 from smalti.transforms.base import Datatype, Transform
 from smalti.transforms.mondrian import DEFAULT_CUT_THRESHOLD
@@ -40,24 +47,43 @@ class Options:
     output_format: OutputFormat = OutputFormat.CSV
 
 
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What one run must keep to, beside the words of its permission."""
+
+    rows: tuple[Condition, ...] = ()
+    """The rows that are granted (`Grant.rows`)."""
+    asks: tuple[Fact, ...] = ()
+    """A stronger guarantee than the policy's, by its words."""
+    inherited: Respondent | None = None
+    """Where the target is itself an output, how respondents were counted for it."""
+    withdrawn: Withdrawn = NOBODY
+
+
+NO_MORE: Final = Circumstances()
+"""The permission's words, and nothing beside."""
+
+
 def compile_plan(
     permission: Permission,
     source: Source,
     table: BoundTable,
     options: Options,
-    inherited: Respondent | None = None,
+    circumstances: Circumstances = NO_MORE,
 ) -> Plan:
-    """Bind what a permission asks to the columns of a table.
+    """Bind what a permission asks to the columns of a table, and leave out the rows that it does not grant.
 
     The plan depends on the policy's words, the description, the header and, where the description
-    is silent, on datatypes inferred from the values; never on the policy's spelling or uid.
+    is silent, on datatypes inferred from the values; never on the policy's spelling or uid. Rows that
+    are not granted, or whose respondents withdrew, are not in the table any more when it is made: no
+    datatype, no count and no problem comes from them.
 
     Args:
         permission: to anonymize.
         source: the target's file and description.
         table: the same, bound.
         options: of the run.
-        inherited: where the target is itself an output, how respondents were counted for it.
+        circumstances: what else the run must keep to.
 
     Raises:
         PlanError: the data cannot be treated as asked; all problems at once (`ProblemsError`).
@@ -65,18 +91,31 @@ def compile_plan(
     wanted = permission.anonymization
     if wanted is None or permission.output is None:
         raise InternalError("a permission without refinements reached the compiler")
-    compiler = _Compiler(wanted, source, table, inherited)
+    _refuse_unimplemented(wanted, permission)
+    compiler = _Compiler(wanted, source, table, circumstances.inherited)
+    granted = compiler.granted_rows(circumstances)
     columns = compiler.columns()
     respondent = compiler.respondent(columns)
+    bounds = chosen_bounds(wanted, circumstances.asks, compiler.problems)
     raise_all(compiler.problems)
     kept = tuple(column.name for column in columns if column.role.is_published)
     dropped = tuple(column.name for column in columns if not column.role.is_published)
     return Plan(
         Read(source.target, columns, respondent),
         Select(kept, dropped),
-        Apply(_transform(wanted, columns, options)),
+        Apply(_transform(wanted, bounds, columns, options)),
         Write(permission.output, kept, options.output_format),
+        granted,
     )
+
+
+def _refuse_unimplemented(wanted: Anonymization, permission: Permission) -> None:
+    """Refuse every word that no transform heeds yet, all at once: nothing that a policy asks is ignored."""
+    words = (*unimplemented_words(wanted), *unimplemented_limits(permission.constraints))
+    raise_all([
+        PlanError(str(where), f"{what} is not implemented yet", "words that this version can run")
+        for what, where in words
+    ])  # fmt: skip
 
 
 def column_iri(source: Source, name: str) -> IRI:
@@ -89,17 +128,14 @@ def _as_uri(iri: str) -> str:
     return "".join(c if c.isascii() else quote(c) for c in iri)
 
 
-def _transform(wanted: Anonymization, columns: tuple[Column, ...], options: Options) -> Transform:
+def _transform(
+    wanted: Anonymization, bounds: tuple[int, int], columns: tuple[Column, ...], options: Options
+) -> Transform:
     names = {role: tuple(c.name for c in columns if c.role is role) for role in Role}
-    least = wanted.l.value if wanted.l else 1
-    if wanted.k is None:
-        raise InternalError("a method without k reached the compiler")
-    k = max(wanted.k.value, least) if wanted.k.operator is Operator.GTEQ else wanted.k.value
     for kind in ALL_TRANSFORMS:
         if (kind.method, kind.algorithm) == (wanted.method, wanted.algorithm or MONDRIAN):
             return kind(  # type: ignore[call-arg]
-                k,
-                least,
+                *bounds,
                 names[Role.QUASI_IDENTIFIER],
                 names[Role.SENSITIVE],
                 options.cut_threshold,
@@ -116,6 +152,59 @@ class _Compiler:
         self.wanted, self.source, self.table, self.inherited = wanted, source, table, inherited
         self.problems: list[SmaltiError] = []
         self._names = {_as_uri(column_iri(source, name)): name for name in table.contents.header}
+        self._declared = self._declaration()
+
+    def granted_rows(self, circumstances: Circumstances) -> Filter | None:
+        """Leave out who withdrew, and then the rows that are not granted; what the latter are.
+
+        Raises:
+            PlanError: there is no telling which rows these are. Nothing that is said of values
+                could be trusted then, so only problems with the names of columns are told beside.
+        """
+        others = len(self.problems)
+        if circumstances.withdrawn:
+            self._leave_out_withdrawn(circumstances.withdrawn)
+        bound = RowBinder(self._facts, self.table, self.problems).filter(circumstances.rows)
+        if len(self.problems) > others:
+            self._roles()
+            raise_all(self.problems)
+        if bound is not None:
+            keep_satisfying(self.table, bound, self._time_zone)
+        return bound
+
+    def _leave_out_withdrawn(self, withdrawn: Withdrawn) -> None:
+        if not isinstance(self._declared, RespondentColumn) or self.inherited is not None:
+            self._problem(
+                str(self.source.target),
+                "people withdrew from it, and nothing tells which rows are about them",
+                "a column that names the respondent of each row, as they were listed by it",
+                "declare it (`smalti:respondent`) in the data's description or in the policy, and make"
+                " outputs from the original data",
+            )
+            return
+        name = self._declared.column
+        declared = self._facts_of(name).datatype
+        leave_out_withdrawn(self.table, name, declared or Datatype.STRING, self._time_zone(name), withdrawn)
+        if declared is None and name in self._quasi_identifiers():
+            # The kernel will tell respondents apart by the values of the datatype that is inferred.
+            zone = self._time_zone(name)
+            inferred = infer_datatype(self.table.texts(name), zone)
+            leave_out_withdrawn(self.table, name, inferred, zone, withdrawn)
+
+    def _quasi_identifiers(self) -> set[str | None]:
+        return {self._names.get(_as_uri(column.iri)) for column in self.wanted.quasi_identifiers}
+
+    def _facts(self, reference: ColumnReference) -> ColumnFacts | None:
+        name = self._name(reference)
+        return None if name is None else self._facts_of(name)
+
+    def _facts_of(self, name: str) -> ColumnFacts:
+        index = self.table.contents.header.index(name)
+        declared = self.source.description.column(name).datatype or self.table.contents.datatypes[index]
+        return ColumnFacts(name, declared, self._time_zone(name))
+
+    def _time_zone(self, name: str) -> str | None:
+        return self.source.description.column(name).time_zone
 
     def columns(self) -> tuple[Column, ...]:
         roles = self._roles()
@@ -128,7 +217,7 @@ class _Compiler:
                 "the columns of the file's header",
                 self._suggestion(name, {column: column for column in self.table.contents.header}),
             )
-        return tuple(self._column(i, name, roles) for i, name in enumerate(self.table.contents.header))
+        return tuple(self._column(name, roles) for name in self.table.contents.header)
 
     def _refuse_shared_iris(self) -> None:
         first: dict[str, str] = {}
@@ -178,10 +267,10 @@ class _Compiler:
             )
         return name
 
-    def _column(self, index: int, name: str, roles: dict[str, Role]) -> Column:
+    def _column(self, name: str, roles: dict[str, Role]) -> Column:
         role = roles.get(name, Role.UNLISTED)
         said = self.source.description.column(name)
-        declared = said.datatype or self.table.contents.datatypes[index]
+        declared = self._facts_of(name).datatype
         datatype = declared or Datatype.STRING
         if role is Role.QUASI_IDENTIFIER:
             datatype = self._quasi_identifier_type(name, declared, said.time_zone)
@@ -226,7 +315,7 @@ class _Compiler:
         )
 
     def respondent(self, columns: tuple[Column, ...]) -> Respondent:
-        declared = self._declared(columns)
+        declared = self._declared
         if declared is None:
             declared = OneRowEach(is_declared=False)
             if self.wanted.respondent is None:
@@ -255,7 +344,7 @@ class _Compiler:
                 f"list it as `mosaicrown:identifier`, not as {roles[name]}",
             )
 
-    def _declared(self, columns: tuple[Column, ...]) -> Respondent | None:
+    def _declaration(self) -> Respondent | None:
         in_policy, said = self._in_policy(), self.source.description
         in_description: Respondent | None = None
         if said.respondent is not None:
@@ -270,8 +359,8 @@ class _Compiler:
                 "correct one of the two",
             )
         found = in_policy or in_description
-        names = [column.name for column in columns]
-        return None if isinstance(found, RespondentColumn) and found.column not in names else found
+        header = self.table.contents.header
+        return None if isinstance(found, RespondentColumn) and found.column not in header else found
 
     def _in_policy(self) -> Respondent | None:
         if self.wanted.one_row_each:

@@ -8,7 +8,7 @@ name; anything else is refused, for a description that is half understood change
 
 import difflib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 from zoneinfo import available_timezones
@@ -24,7 +24,8 @@ METADATA_SUFFIX = "-metadata.json"
 _LARGEST = 1 << 20
 _PROPERTIES = (
     "@context", "url", "tableSchema", "columns", "name", "datatype", "propertyUrl", "required",
-    "smalti:respondent", "smalti:timeZone", "csvw-eo:public.privacyId",
+    "smalti:respondent", "smalti:timeZone", "csvw-eo:public.privacyId", "primaryKey",
+    "csvw-eo:bounds.maxLength", "csvw-eo:public.maxNumPartitions",
 )  # fmt: skip
 _FOR_PEOPLE = ("dc:", "dct:", "dcterms:", "schema:", "rdfs:", "skos:", "dcat:", "prov:")
 _NOTES = {"titles", "notes", "@type", "@id", "description", "comment"}
@@ -54,6 +55,8 @@ class ColumnDescription:
     time_zone: str | None
     is_required: bool = False
     """True where each row must have a value."""
+    most_values: int | None = None
+    """At most so many different values, where that is public."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,10 @@ class Description:
     """True where each row is declared to be about another person."""
     source: str = ""
     """The file that it came from, for messages."""
+    key: tuple[str, ...] = ()
+    """The columns that tell rows apart together; for checking policies, a run does not use it."""
+    most_rows: int | None = None
+    """At most so many rows, where that is public; likewise."""
 
     def column(self, name: str) -> ColumnDescription:
         """What is said of a column, which may be nothing."""
@@ -126,6 +133,11 @@ def _format_of(path: Path) -> OutputFormat:
     )
 
 
+def _csvw_eo(name: str) -> tuple[str, str, str]:
+    """The spellings of a word of CSVW-EO."""
+    return CSVW_EO + name, f"csvw-eo:{name}", name
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -143,18 +155,19 @@ class _Column(_Strict):
         str | None,
         Field(validation_alias=AliasChoices(SMALTI + "timeZone", "s:timeZone", "smalti:timeZone")),
     ] = None
+    most_values: Annotated[
+        int | None,
+        Field(validation_alias=AliasChoices(*_csvw_eo("public.maxNumPartitions")), ge=1),
+    ] = None
     is_privacy_id: Annotated[
         bool,
-        Field(
-            validation_alias=AliasChoices(
-                CSVW_EO + "public.privacyId", "csvw-eo:public.privacyId", "public.privacyId"
-            )
-        ),
+        Field(validation_alias=AliasChoices(*_csvw_eo("public.privacyId"))),
     ] = False
 
 
 class _Schema(_Strict):
     columns: list[_Column]
+    primary_key: Annotated[str | list[str] | None, Field(alias="primaryKey")] = None
 
 
 def _is_prefix(name: str, iri: object) -> bool:
@@ -181,6 +194,9 @@ class _Metadata(_Strict):
     context: Annotated[Any, Field(alias="@context"), AfterValidator(_csvw_context)]
     url: str
     table_schema: Annotated[_Schema, Field(alias="tableSchema")]
+    most_rows: Annotated[
+        int | None, Field(validation_alias=AliasChoices(*_csvw_eo("bounds.maxLength")), ge=1)
+    ] = None
     respondent: Annotated[
         str | _Reference | None,
         Field(validation_alias=AliasChoices(SMALTI + "respondent", "s:respondent", "smalti:respondent")),
@@ -209,7 +225,10 @@ def read_description(path: Path) -> tuple[Description, str]:
         raise DataError(
             name, "`url` leaves the folder", "the name of a file beside this one", "correct `url`"
         )
-    return _description(name, document), document.url
+    described = replace(
+        _description(name, document), key=_key(name, document), most_rows=document.most_rows
+    )
+    return described, document.url
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -292,6 +311,22 @@ def _description(name: str, document: _Metadata) -> Description:
     return Description(columns, choice, False, name)
 
 
+def _key(name: str, document: _Metadata) -> tuple[str, ...]:
+    """The columns of the table's primary key."""
+    key = document.table_schema.primary_key or []
+    names = (key,) if isinstance(key, str) else tuple(key)
+    unknown = set(names) - {column.name for column in document.table_schema.columns}
+    if unknown:
+        listed = ", ".join(f"`{one}`" for one in sorted(unknown))
+        raise DataError(
+            name,
+            f"the primary key names {listed}",
+            "names of described columns",
+            "describe or correct them",
+        )
+    return names
+
+
 def _column(name: str, column: _Column) -> ColumnDescription:
     base = column.datatype.base if isinstance(column.datatype, _Datatype) else column.datatype
     where = f"{name}, column `{column.name}`"
@@ -313,4 +348,6 @@ def _column(name: str, column: _Column) -> ColumnDescription:
         )
     iri = IRI(column.property_url) if column.property_url else None
     datatype = _DATATYPES[base] if base else None
-    return ColumnDescription(column.name, iri, datatype, column.time_zone, bool(column.required))
+    return ColumnDescription(
+        column.name, iri, datatype, column.time_zone, bool(column.required), column.most_values
+    )

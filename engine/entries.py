@@ -49,10 +49,46 @@ class StoredPolicy:
     """None: this version of smalti does not understand the document, which denies what it is about."""
     added_at: datetime
     revoked_at: datetime | None = None
+    signed_by: str | None = None
+    """The thumbprint of the key whose signature of the document came with it."""
 
     @property
     def is_in_force(self) -> bool:
         return self.revoked_at is None
+
+
+@dataclass(frozen=True, slots=True)
+class TrustedKey:
+    """A public key that signs for an owner."""
+
+    owner: IRI
+    thumbprint: str
+    trusted_at: datetime
+    revoked_at: datetime | None = None
+
+    @property
+    def is_trusted(self) -> bool:
+        return self.revoked_at is None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredHierarchy:
+    """One version of a data market's own hierarchy of parties, assets, actions or purposes."""
+
+    name: str
+    number: int
+    """From 1 under each name."""
+    digest: str
+    """Of its document."""
+    document: bytes
+    party: IRI
+    """Who added it; only memberships of assets that this party owns are in it."""
+    added_at: datetime
+    removed_at: datetime | None = None
+
+    @property
+    def is_in_force(self) -> bool:
+        return self.removed_at is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +153,10 @@ class NewVersion(VersionFacts):
     """Who submitted the document, or added it to the registry."""
     bound_by: IRI
     """Who bound the inputs to data: becomes the owner of those that the registry does not know."""
+    signature: bytes | None = None
+    """Of the policy document, where it came with one."""
+    started_at: datetime | None = None
+    """Before the run asked who withdrew: who withdraws from then on keeps it from being recorded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

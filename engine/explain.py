@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from smalti.engine.certificate import describe_guarantee, limits
 from smalti.engine.plan import Column, OneRowEach, Plan, RespondentColumn, Role
+from smalti.engine.rows import describe_rows
 from smalti.engine.serialize import plan_digest, plan_to_json
 from smalti.transforms.base import Datatype
 
@@ -35,6 +36,8 @@ class Explanation:
     digest: str
     columns: tuple[ColumnStep, ...]
     respondent: str
+    rows: str | None
+    """Which rows take part; None: all of them."""
     promise: str
     technique: str
     warnings: tuple[str, ...]
@@ -48,6 +51,7 @@ def explain(plan: Plan) -> Explanation:
         plan_digest(plan),
         tuple(ColumnStep(c.name, c.role, _what(plan, c), _WHY[c.role]) for c in plan.read.columns),
         _respondent(plan),
+        None if plan.filter is None else f"only those where {describe_rows(plan.filter)}",
         f"{transform.guarantee.model}: {describe_guarantee(transform.guarantee, transform.sensitive)}",
         f"{transform.algorithm}, strict, multidimensional: the cut with the least loss in partitions of at"
         f" most {_threshold(plan)} distinct combinations, the median in larger ones",
@@ -70,7 +74,9 @@ def _what(plan: Plan, column: Column) -> str:
 def _respondent(plan: Plan) -> str:
     match plan.read.respondent:
         case RespondentColumn(column):
-            return f"rows with the same {column} are about one person"
+            return (
+                f"rows with the same {column} are about one person; rows of those who withdrew are left out"
+            )
         case OneRowEach(is_declared=True):
             return "each row is about another person (declared)"
         case OneRowEach():
@@ -137,6 +143,7 @@ def to_text(plan: Plan) -> str:
         labelled("plan", told.digest),
         labelled("read", str(plan.read.target)),
         labelled("respondent", told.respondent),
+        *([labelled("rows", told.rows)] if told.rows else []),
         "columns",
         *(f"  {step.name:{width}}  {step.what:{middle}}  {step.why}" for step in told.columns),
         labelled("promise", told.promise),
@@ -172,6 +179,7 @@ def to_json(plan: Plan) -> str:
         "plan": json.loads(plan_to_json(plan)),
         "columns": [{"name": s.name, "role": s.role, "what": s.what, "why": s.why} for s in told.columns],
         "respondent": told.respondent,
+        "rows": told.rows,
         "promise": told.promise,
         "warnings": list(told.warnings),
         "notProtected": list(told.not_protected),

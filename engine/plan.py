@@ -1,12 +1,14 @@
 """A plan: what is done to each column, in which steps; everything that a result depends on but the data.
 
 Nodes are a closed set (dispatch with `match` and `assert_never`); transforms are an open one. A plan
-holds no data value, no path, no party and no purpose, so two spellings of one policy have one plan.
+holds no data value, no path, no party and no purpose, so two spellings of one policy have one plan. The
+values of a filter are the policy's words, not the data's.
 """
 
 from dataclasses import dataclass
 from enum import StrEnum
 
+from smalti.policy.model import LogicalOperator, Operator
 from smalti.transforms.base import Datatype, Transform
 from smalti.vocab.terms import IRI
 
@@ -76,6 +78,42 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
+class RowComparison:
+    """A row satisfies it when its value in a column compares so; a row without a value never does."""
+
+    column: str
+    operator: Operator
+    """`eq`, `neq`, `isAnyOf`, `isNoneOf`; for ordered datatypes `gt`, `gteq`, `lt`, `lteq` too."""
+    values: tuple[str, ...]
+    """The policy's, as texts of the column's datatype; one, but for `isAnyOf` and `isNoneOf`."""
+    datatype: Datatype
+    """What both sides are compared as: exact numbers, days, instants in UTC, or texts by code points.
+
+    Declared, or told by the policy's values; never inferred from the data's.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class RowLogical:
+    """Conditions taken together, each of them either satisfied by a row or not."""
+
+    operator: LogicalOperator
+    """`and`, `or` or `xone`: exactly one of them is satisfied."""
+    operands: "tuple[RowCondition, ...]"
+
+
+RowCondition = RowComparison | RowLogical
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Leave out each row that does not satisfy all conditions, before anything is counted."""
+
+    conditions: tuple[RowCondition, ...]
+    """At least one, in an order that two spellings of one policy share."""
+
+
+@dataclass(frozen=True, slots=True)
 class Select:
     """Keep these columns, drop all others."""
 
@@ -99,21 +137,24 @@ class Write:
     format: OutputFormat
 
 
-Node = Read | Select | Apply | Write
+Node = Read | Filter | Select | Apply | Write
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Read, select, apply, write: the steps of one run, in this order."""
+    """Read, filter, select, apply, write: the steps of one run, in this order."""
 
     read: Read
     select: Select
     apply: Apply
     write: Write
+    filter: Filter | None = None
+    """None where all rows are granted."""
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        return (self.read, self.select, self.apply, self.write)
+        filters = () if self.filter is None else (self.filter,)
+        return (self.read, *filters, self.select, self.apply, self.write)
 
     @property
     def released(self) -> tuple[str, ...]:

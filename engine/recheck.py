@@ -17,8 +17,10 @@ from smalti.engine.execute import execute
 from smalti.engine.plan import OutputFormat, Plan
 from smalti.engine.reading import read_names
 from smalti.engine.registry import Registry
+from smalti.engine.rows import leave_out_rows
 from smalti.engine.serialize import plan_from_json
 from smalti.engine.verify import Original, Output, Promise, PublishedCheck, verify_published, verify_run
+from smalti.engine.withdrawn import Withdrawn
 from smalti.engine.writing import content_digest
 from smalti.errors import GuaranteeError, UsageError, only_ours
 from smalti.transforms.base import Guarantee
@@ -136,7 +138,8 @@ def repeat(registry: Registry, folder: Path, data: Path, backend: Backend) -> Re
             "name it with --registry",
         )  # fmt: skip
     made = plan_from_json(seen.version.plan)
-    if _content(made, data, backend) != seen.version.output_digest:
+    withdrawn = _withdrawn_then(registry, made, seen.version)
+    if _content(made, data, backend, withdrawn) != seen.version.output_digest:
         raise GuaranteeError(
             str(folder),
             "the recorded plan gives other content on this data",
@@ -146,15 +149,24 @@ def repeat(registry: Registry, folder: Path, data: Path, backend: Backend) -> Re
     return Recheck(seen.folder, seen.target, seen.guarantee, seen.version, seen.check, True)
 
 
-def _content(made: Plan, data: Path, backend: Backend) -> str:
+def _withdrawn_then(registry: Registry, made: Plan, version: TargetVersion) -> Withdrawn:
+    """Who had withdrawn when the output was made: those who did later are in it."""
+    asked_at = version.report.withdrawn_at or version.created_at
+    numbers = {given.iri: given.version for given in version.inputs}
+    return registry.withdrawn(made.read.target, numbers.get(made.read.target), at=asked_at)
+
+
+def _content(made: Plan, data: Path, backend: Backend, withdrawn: Withdrawn) -> str:
     source = bind(made.read.target, data)
     with scratch() as place:
         output, link = place / "published", place / "link"
         with closing(backend.open(source, place / "spill")) as table:
             if table.contents.header != tuple(column.name for column in made.read.columns):
                 raise UsageError(data.name, "its columns are not those of the plan", "the same header")
+            leave_out_rows(made, table, withdrawn)
             execute(made, table, output, link, lambda _: None)
-        verify_run(made, Original(source.path, source.format), Output(output, made.write.format), link)
+        original = Original(source.path, source.format)
+        verify_run(made, original, Output(output, made.write.format), link, withdrawn.known_form)
         return content_digest(output, made.write.format)
 
 

@@ -1,48 +1,40 @@
 """The registry: whose data is what, which policies are in force, what was made from what.
 
-Facts go in and out as frozen values. Each policy document stays apart, as its bytes; an index of parsed
-policies is kept in memory. All claims hold within one registry that its users trust: parties are
-asserted by the caller, and authentication belongs to whatever embeds this.
+Facts go in and out as frozen values. Each policy document stays apart, as its bytes; decisions come from
+an index in memory that follows what is stored (`snapshot`). All claims hold within one registry that its
+users trust: parties are asserted by the caller, and authentication belongs to whatever embeds this.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from functools import cache
-from hashlib import sha256
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from threading import RLock
+from typing import Any, Self
 
-from sqlalchemy import Connection, Insert, Row, Select, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, Select, select
 
+from smalti.engine import _assets, _hierarchies, _keys, _policies, _versions, _withdrawals
 from smalti.engine import _database as db
-from smalti.engine.certificate import OwnerReport, PublishedFile
+from smalti.engine.decision_log import DecisionLog
 from smalti.engine.entries import (
     VERSION_PREFIX,
     Asset,
-    AssetKind,
-    Input,
     Intent,
     NewVersion,
-    OutputColumn,
+    StoredHierarchy,
     StoredPolicy,
     TargetVersion,
+    TrustedKey,
 )
-from smalti.engine.plan import OutputFormat, Respondent
-from smalti.errors import PolicyError, RegistryError, UsageError
+from smalti.engine.secret import load_secret
+from smalti.engine.signatures import read_public_key
+from smalti.engine.snapshot import Snapshot
+from smalti.engine.withdrawn import NOBODY, Withdrawn, keyed_with, stored_digests
+from smalti.errors import RegistryError, UsageError
 from smalti.policy.model import Policy
 from smalti.vocab.terms import IRI
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
-
-
-@dataclass(frozen=True, slots=True)
-class _Details:
-    files: tuple[PublishedFile, ...]
-    columns: tuple[OutputColumn, ...]
-    respondent: Respondent
-    rule_purposes: frozenset[IRI] | None
 
 
 @dataclass(slots=True)
@@ -50,17 +42,27 @@ class Registry:
     """The registry at one place. Safe to use from several processes, and from several threads."""
 
     _database: db.Database
-    _parsed: dict[tuple[str, str], tuple[Policy, ...]] = field(default_factory=dict, repr=False)
-    """By digest and name of the document; nothing where it is not understood."""
+    decision_log: DecisionLog | None = None
+    """Where each decision is written down; None: nowhere."""
+    _reader: _policies.Reader = field(default_factory=_policies.Reader, repr=False)
+    _vocabularies: _hierarchies.Vocabularies = field(default_factory=_hierarchies.Vocabularies, repr=False)
+    _snapshot: Snapshot | None = field(default=None, repr=False)
+    _lock: RLock = field(default_factory=RLock, repr=False)
 
     @classmethod
-    def open(cls, location: Path | str) -> Self:
-        """The registry at a path, or at an SQLAlchemy address when the text holds `://`.
+    def open(cls, location: Path | str, *, log_decisions: bool = True) -> Self:
+        """The registry at a path, or at the address of a PostgreSQL database when the text holds `://`.
 
-        Nothing is made: a missing file reads as an empty registry, and the first write makes it.
+        Nothing is made: a missing file reads as an empty registry, and the first write makes it. An older
+        registry is mended when it is first used.
+
+        Args:
+            location: a path, or an address such as `postgresql://host/database`.
+            log_decisions: whether each decision is written down (see `decision_log`).
         """
         is_address = isinstance(location, str) and "://" in location
-        return cls(db.Database(location if is_address else Path(location)))
+        database = db.Database(location if is_address else Path(location))
+        return cls(database, DecisionLog.of(database.path) if log_decisions else None)
 
     @property
     def path(self) -> Path | None:
@@ -77,31 +79,64 @@ class Registry:
         """False while nothing has been written."""
         return self._database.exists
 
+    def close(self) -> None:
+        """Close the connections to a database server; done anyway once the registry is used no more."""
+        self._database.close()
+
+    # --- What decisions are made from
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Snapshot]:
+        """What the registry says now, for one thread at a time.
+
+        Raises:
+            RegistryError: the registry cannot be read.
+        """
+        with self._lock:
+            revision = self._database.revision()
+            if self._snapshot is None or self._snapshot.revision != revision:
+                known, self._snapshot = self._snapshot, None  # what is followed in part is of no use
+                with self._database.reading() as connection:
+                    if known is None or not known.is_followed_by(connection):
+                        known = Snapshot(self._reader, self._vocabularies)
+                    known.follow(connection)
+                self._snapshot = known
+            yield self._snapshot
+
+    def read_policies(self, snapshot: Snapshot, keys: Iterable[int]) -> None:
+        """Let a snapshot read entries that it has not read yet."""
+        if missing := snapshot.missing(keys):
+            with self._database.reading() as connection:
+                snapshot.load(connection, missing)
+
     # --- Assets and owners
 
     def assets(self) -> tuple[Asset, ...]:
         """Everything that the registry knows, sorted by IRI."""
         with self._database.reading() as connection:
             rows = connection.execute(select(db.assets).order_by(db.assets.c.iri)).all()
-        return tuple(_asset(row) for row in rows)
+        return tuple(_assets.to_asset(row) for row in rows)
 
     def asset(self, iri: IRI) -> Asset | None:
         """The asset, or None if the registry does not know it."""
         with self._database.reading() as connection:
-            return _find_asset(connection, iri)
+            return _assets.find_asset(connection, iri)
 
     def owners(self, iri: IRI) -> frozenset[IRI]:
         """Who owns an asset, or any source that it was made from; they may prohibit.
 
-        Empty for what the registry does not know.
+        Empty for what the registry does not know. Of a collection: who owns any member, too.
         """
         with self._database.reading() as connection:
-            return _owners(connection, iri)
+            return self._facts(connection).owners(iri)
 
     def full_owners(self, iri: IRI) -> frozenset[IRI]:
-        """Who owns an asset and, for an output, each source that it was made from; they may permit."""
+        """Who owns an asset and, for an output, each source that it was made from; they may permit.
+
+        Of a collection: who owns each member, too.
+        """
         with self._database.reading() as connection:
-            return _full_owners(connection, iri)
+            return self._facts(connection).full_owners(iri)
 
     def add_owner(self, iri: IRI, new: IRI, *, by: IRI) -> None:
         """Make somebody an owner of a source, on the word of an owner.
@@ -109,11 +144,11 @@ class Registry:
         Raises:
             UsageError: unknown or not a source, or `by` is no owner; nothing was changed.
         """
-        self._require_owner_of_source(iri, by)
+        # Refused before a write would make the file, here and below; checked again inside it.
+        with self._database.reading() as connection:
+            _assets.check_owner_of_source(connection, iri, by)
         with self._database.writing() as connection:
-            self._check_owner_of_source(connection, iri, by)
-            if new not in _owners(connection, iri):
-                connection.execute(insert(db.owners).values(iri=iri, party=new))
+            _assets.add_owner(connection, iri, new, by)
 
     def remove_owner(self, iri: IRI, party: IRI, *, by: IRI) -> None:
         """Take ownership of a source away; their policies about it no longer count.
@@ -121,91 +156,91 @@ class Registry:
         Raises:
             UsageError: as `add_owner`, or `party` is no owner, or the last one; nothing was changed.
         """
-        self._require_owner_of_source(iri, by)
-        with self._database.writing() as connection:
-            self._check_owner_of_source(connection, iri, by)
-            present = _owners(connection, iri)
-            if party not in present:
-                raise UsageError(str(iri), f"{party} does not own it", "an owner", "")
-            if len(present) == 1:
-                raise UsageError(
-                    str(iri), "it would have no owner", "at least one owner", "add another owner first"
-                )
-            where = (db.owners.c.iri == iri) & (db.owners.c.party == party)
-            connection.execute(delete(db.owners).where(where))
-
-    def _require_owner_of_source(self, iri: IRI, party: IRI) -> None:
-        # Refused here, before a write would make the file; checked again inside the transaction.
         with self._database.reading() as connection:
-            self._check_owner_of_source(connection, iri, party)
+            _assets.check_owner_of_source(connection, iri, by)
+        with self._database.writing() as connection:
+            _assets.remove_owner(connection, iri, party, by)
 
-    def _check_owner_of_source(self, connection: Connection, iri: IRI, party: IRI) -> None:
-        asset = _find_asset(connection, iri)
-        if asset is None:
-            raise UsageError(
-                str(iri), "the registry does not know it", "a known source", "add a policy about it first"
-            )
-        if asset.kind is AssetKind.OUTPUT:
-            raise UsageError(
-                str(iri),
-                "it is an output: whoever owns its inputs owns it",
-                "a source",
-                "change the owners of its inputs",
-            )
-        if party not in _owners(connection, iri):
-            raise UsageError(str(iri), f"{party} does not own it", "an owner", "ask one of its owners")
+    def _facts(self, connection: Connection) -> _assets.Facts:
+        """About assets, with the memberships that count now."""
+        stored = _hierarchies.in_force(connection)
+        plain = _assets.Facts(connection)
+        if not stored:
+            return plain
+        return _assets.Facts(connection, _hierarchies.memberships(plain, stored, self._vocabularies))
 
     # --- Policies
 
-    def add_policy(self, document: bytes, name: str, issuer: IRI) -> tuple[StoredPolicy, ...]:
+    def add_policy(
+        self,
+        document: bytes,
+        name: str,
+        issuer: IRI,
+        *,
+        signature: bytes | None = None,
+        replaces: bool = False,
+    ) -> tuple[StoredPolicy, ...]:
         """Put each policy of a document in force, on the word of its issuer.
 
         The issuer must own each target that the registry knows. A target that it does not know becomes
-        known, with the issuer as its owner: within one trusted registry the first word counts. What is
-        in force already stays as it is; what was revoked is put in force again.
+        known, with the issuer as its owner: within one trusted registry the first word counts. (A
+        collection of a hierarchy in force stays as it is, and may be anybody's target: policies about it
+        count for those of its members that their issuer owns.) What is in force already stays as it is;
+        what was revoked is put in force again. Parents must be in force, and are recorded: when one of
+        them ends, the policy may prohibit only.
 
         Args:
             document: the bytes of the policy document.
             name: of the document, for messages.
             issuer: who adds it; asserted by the caller.
+            signature: a detached JWS of the document's bytes (see `signatures`); needed once a key is
+                trusted for the issuer.
+            replaces: end what is in force under the same policy uids at once, where the issuer may.
 
         Raises:
             PolicyError: the document has errors, or one of its rules names an assigner who is no owner.
-            UsageError: the issuer does not own a target, or a uid is used by another document.
+            UsageError: the issuer does not own a target, a uid is used by another document, a parent is
+                not in force, or the signature is missing or wrong. Nothing was changed.
         """
-        policies = self._parse_new(document, name)
         with self._database.reading() as connection:
-            _check_new_policies(connection, policies, issuer)
+            new = self._reader.new(connection, document, name, issuer)
+            if not self.exists:  # refused before a write would make the file
+                _keys.check_signature(connection, issuer, document, signature, name)
+                _policies.check_new(connection, self._facts(connection), new)
         with self._database.writing() as connection:
-            _check_new_policies(connection, policies, issuer)
-            for target in sorted({target for policy in policies for target in policy.targets}):
-                _claim_source(connection, target, issuer)
-            for policy in policies:
-                _store_policy(connection, policy, document, name, issuer)
-            found = self._stored(connection, _in_force().where(db.policies.c.digest == _digest(document)))
+            facts = self._facts(connection)
+            if replaces:
+                _policies.end_replaced(connection, facts, new)
+            _policies.check_new(connection, facts, new)
+            key = _keys.check_signature(connection, issuer, document, signature, name)
+            _policies.add(connection, facts, new, _signed(key, signature))
+            found = self._stored(connection, _policies.in_force().where(db.policies.c.digest == new.digest))
         return tuple(stored for stored in found if stored.issuer == issuer)
 
     def revoke_policy(self, uid: IRI, party: IRI) -> tuple[StoredPolicy, ...]:
-        """End a policy, whoever put it in force, and with it what was implied by it.
+        """End a policy, and with it what was implied by it.
+
+        Every entry under the uid that the party may end is ended: as its issuer, or as somebody who owns
+        all of its targets. Other people's policies that use the same uid stay.
 
         Args:
             uid: of the policy.
-            party: its issuer, or somebody who owns all of its targets; asserted by the caller.
+            party: who revokes it; asserted by the caller.
 
         Returns:
             The entries that were ended.
 
         Raises:
-            UsageError: no such policy is in force, or the party may not end it; nothing was changed.
+            UsageError: no such policy is in force, or the party may end none; nothing was changed.
         """
         with self._database.reading() as connection:
-            self._check_revocation(connection, uid, party)
+            self._revocable(connection, uid, party)
         with self._database.writing() as connection:
-            ended = self._check_revocation(connection, uid, party)
-            now = datetime.now(UTC)
-            where = (db.policies.c.uid == uid) & db.policies.c.revoked_at.is_(None)
-            connection.execute(update(db.policies).where(where).values(revoked_at=_text(now)))
-        return tuple(replace(stored, revoked_at=now) for stored in ended)
+            rows = self._revocable(connection, uid, party)
+            for row in rows:
+                _policies.end(connection, row.id)
+            ended = [row.id for row in rows]
+            return self._stored(connection, select(db.policies).where(db.policies.c.id.in_(ended)))
 
     def list_policies(self) -> tuple[StoredPolicy, ...]:
         """All policies that were ever put in force, in the order in which they were."""
@@ -216,77 +251,209 @@ class Registry:
         """The policies in force that have a rule about the target, whoever issued them."""
         about = select(db.policy_targets.c.policy).where(db.policy_targets.c.target == target)
         with self._database.reading() as connection:
-            return self._stored(connection, _in_force().where(db.policies.c.id.in_(about)))
+            return self._stored(connection, _policies.in_force().where(db.policies.c.id.in_(about)))
+
+    def policy_in_force(self, uid: IRI, issuer: IRI | None = None) -> Policy | None:
+        """The policy in force with that uid: the issuer's own, or else the only one; for `parse`."""
+        with self._database.reading() as connection:
+            return self._reader.in_force(connection, uid, issuer)
 
     def is_in_force(self, digest: str, uid: IRI) -> bool:
         """True if somebody put that policy of that document in force, and nobody ended it."""
         with self._database.reading() as connection:
-            return _is_in_force(connection, digest, uid)
+            return _policies.is_in_force(connection, digest, uid)
 
     def is_revoked(self, digest: str, uid: IRI) -> bool:
         """True if that policy of that document was ended and not put in force again."""
         with self._database.reading() as connection:
-            return _is_revoked(connection, digest, uid)
+            return _policies.is_revoked(connection, digest, uid)
 
-    def uid_conflict(self, policy: Policy) -> IRI | None:
-        """A uid of the policy or of its rules that another document in force uses, if there is one."""
+    def uid_conflict(self, policy: Policy, issuer: IRI) -> IRI | None:
+        """A uid of a policy of that issuer's that another document uses so that they could be confused."""
         with self._database.reading() as connection:
-            return _uid_conflict(connection, (policy,))
+            facts = _assets.Facts(connection)
+            return _policies.uid_conflict(connection, facts, _policies.Claims.of(policy, issuer))
 
-    def _check_revocation(self, connection: Connection, uid: IRI, party: IRI) -> tuple[StoredPolicy, ...]:
-        found = self._stored(connection, _in_force().where(db.policies.c.uid == uid))
-        if not found:
+    def check_signature(self, document: bytes, signature: bytes | None, issuer: IRI, name: str) -> None:
+        """Refuse a document that must be signed and is not, or whose signature is wrong.
+
+        Raises:
+            UsageError: as `add_policy`.
+        """
+        with self._database.reading() as connection:
+            _keys.check_signature(connection, issuer, document, signature, name)
+
+    def _revocable(self, connection: Connection, uid: IRI, party: IRI) -> list[Row[tuple[Any, ...]]]:
+        rows = connection.execute(_policies.in_force().where(db.policies.c.uid == uid)).all()
+        if not rows:
             raise UsageError(str(uid), "no such policy is in force", "the uid of a stored policy")
-        for stored in found:
-            owns_all = all(party in _full_owners(connection, target) for target in stored.targets)
-            if party != stored.issuer and not owns_all:
-                raise UsageError(
-                    str(uid),
-                    f"{party} may not revoke it",
-                    "its issuer, or an owner of all its targets",
-                    "ask its issuer",
-                )
+        facts = self._facts(connection)
+        found = [row for row in rows if _policies.may_end(facts, row, party)]
+        if not found:
+            raise UsageError(
+                str(uid),
+                f"{party} may not revoke it",
+                "its issuer, or an owner of all its targets",
+                "ask its issuer",
+            )
         return found
 
-    def _parse_new(self, document: bytes, name: str) -> tuple[Policy, ...]:
-        from smalti.policy.parse import parse, require  # noqa: PLC0415 (slow; not every command needs it)
-
-        parsed = parse(document, name)
-        if not parsed.policies:
-            require(parsed)  # raises, with every problem of the document
-        self._parsed[_digest(document), name] = parsed.policies
-        return parsed.policies
-
-    def _policy(self, digest: str, uid: IRI, document: bytes, name: str) -> Policy | None:
-        key = (digest, name)
-        if key not in self._parsed:
-            try:
-                self._parse_new(document, name)
-            except PolicyError:
-                # Written by another version of smalti: what is not understood denies.
-                self._parsed[key] = ()
-        return next((policy for policy in self._parsed.get(key, ()) if policy.uid == uid), None)
-
     def _stored(self, connection: Connection, query: Select[tuple[Any, ...]]) -> tuple[StoredPolicy, ...]:
-        query = query.add_columns(db.documents.c.content).join(
-            db.documents, db.documents.c.digest == db.policies.c.digest
-        )
-        rows = connection.execute(query.order_by(db.policies.c.id)).all()
-        return tuple(self._stored_policy(connection, row) for row in rows)
+        return _policies.stored(connection, self._reader, query)
 
-    def _stored_policy(self, connection: Connection, row: Row[tuple[Any, ...]]) -> StoredPolicy:
-        targets = select(db.policy_targets.c.target).where(db.policy_targets.c.policy == row.id)
-        return StoredPolicy(
-            uid=IRI(row.uid),
-            digest=row.digest,
-            document=row.content,
-            name=row.name,
-            issuer=IRI(row.issuer),
-            targets=frozenset(IRI(target) for target in connection.execute(targets).scalars()),
-            policy=self._policy(row.digest, IRI(row.uid), row.content, row.name),
-            added_at=_time(row.added_at),
-            revoked_at=_time(row.revoked_at) if row.revoked_at else None,
-        )
+    # --- Keys that sign policies
+
+    def trust_key(self, owner: IRI, public_key_pem: bytes, *, by: IRI) -> TrustedKey:
+        """Trust a key to sign for an owner; from then on that owner's policies must be signed.
+
+        The first key is taken on trust: nothing proves that it is the owner's. What was in force before
+        stays in force.
+
+        Args:
+            owner: whose policies it signs.
+            public_key_pem: an Ed25519 public key.
+            by: who says so: the owner; asserted by the caller.
+
+        Raises:
+            UsageError: `by` is somebody else, or it is no such key; nothing was changed.
+        """
+        _check_speaks_for_themselves(owner, by)
+        key = read_public_key(public_key_pem, f"the key of {owner}")
+        with self._database.writing() as connection:
+            _keys.trust(connection, owner, key)
+            found = [known for known in _keys.listed(connection) if known.is_trusted]
+        return next(known for known in found if (known.owner, known.thumbprint) == (owner, key.thumbprint))
+
+    def revoke_key(self, owner: IRI, thumbprint: str, *, by: IRI) -> None:
+        """Trust a key no longer: what it signed may prohibit only, until it is signed anew.
+
+        Raises:
+            UsageError: `by` is somebody else, or no such key is trusted; nothing was changed.
+        """
+        _check_speaks_for_themselves(owner, by)
+        with self._database.reading() as connection:
+            _keys.check_is_trusted(connection, owner, thumbprint)
+        with self._database.writing() as connection:
+            _keys.revoke(connection, owner, thumbprint)
+
+    def list_keys(self) -> tuple[TrustedKey, ...]:
+        """All keys that were ever trusted, in the order in which they were."""
+        with self._database.reading() as connection:
+            return _keys.listed(connection)
+
+    # --- The data market's own hierarchies
+
+    def add_hierarchy(self, document: bytes, name: str, party: IRI) -> StoredHierarchy:
+        """Put a hierarchy in force, in place of the party's former one of that name.
+
+        That an asset belongs to a collection is its owner's word. Groups of parties, actions and purposes
+        are the operator's: whoever may write the registry may say who belongs to a group, so whatever
+        embeds this must restrict who may call it.
+
+        Args:
+            document: Turtle (see `policy.hierarchies.read`).
+            name: under which it is stored and replaced.
+            party: who adds it; asserted by the caller.
+
+        Raises:
+            PolicyError: something in it is not understood, or it redefines a standard term.
+            UsageError: it speaks of assets that the party does not own wholly, or somebody else has a
+                hierarchy of that name. Nothing was changed.
+        """
+        vocabulary = _hierarchies.read_new(document, name)
+        with self._database.reading() as connection:
+            _hierarchies.check_name(_hierarchies.in_force(connection), name, party)
+            _hierarchies.check_assets(_assets.Facts(connection), name, vocabulary, party)
+        with self._database.writing() as connection:
+            _hierarchies.check_name(_hierarchies.in_force(connection), name, party)
+            _hierarchies.check_assets(_assets.Facts(connection), name, vocabulary, party)
+            _hierarchies.store(connection, document, _policies.digest_of(document), name, party)
+            stored = _hierarchies.in_force(connection)
+            # Raises where they redefine a standard term taken together; nothing is stored then.
+            _hierarchies.combined(stored, self._facts(connection).memberships, self._vocabularies)
+        return next(found for found in stored if found.name == name)
+
+    def remove_hierarchy(self, name: str, party: IRI) -> None:
+        """Take a hierarchy out of force.
+
+        Raises:
+            UsageError: there is none of that name, or somebody else added it; nothing was changed.
+        """
+        with self._database.reading() as connection:
+            stored = _hierarchies.in_force(connection)
+        if name not in {found.name for found in stored}:
+            raise UsageError(name, "no such hierarchy is in force", "the name of a stored hierarchy")
+        with self._database.writing() as connection:
+            _hierarchies.check_name(_hierarchies.in_force(connection), name, party)
+            _hierarchies.end(connection, name)
+
+    def list_hierarchies(self) -> tuple[StoredHierarchy, ...]:
+        """All versions of all hierarchies, in the order in which they were added."""
+        with self._database.reading() as connection:
+            return _hierarchies.listed(connection)
+
+    # --- Respondents who withdrew
+
+    def withdraw(self, target: IRI, respondents: Iterable[str], *, by: IRI) -> int:
+        """Leave respondents out of every later run on a target, and on what is made from it.
+
+        Kept as keyed digests under the registry's secret, never in clear; who is on the list stays on it.
+
+        Args:
+            target: a source, or an output that still tells whom its rows are about.
+            respondents: their values in the respondent column, as the data writes them.
+            by: an owner; asserted by the caller.
+
+        Returns:
+            How many are on the target's list now; for its owner.
+
+        Raises:
+            UsageError: `by` is no owner, or the target does not tell respondents; nothing was changed.
+        """
+        with self._database.reading() as connection:
+            _withdrawals.check(connection, self._facts(connection), target, by)
+        keyed = keyed_with(load_secret(self.path))
+        digests = [stored_digests([respondent], keyed) for respondent in respondents]
+        with self._database.writing() as connection:
+            _withdrawals.check(connection, self._facts(connection), target, by)
+            _withdrawals.add(connection, target, digests)
+            return _withdrawals.count(connection, target)
+
+    def withdrawn(
+        self,
+        target: IRI,
+        version: int | None = None,
+        *,
+        at: datetime | None = None,
+        since: datetime | None = None,
+    ) -> Withdrawn:
+        """Who withdrew from the data behind a target, and could still be in it (see `withdrawn`).
+
+        Args:
+            target: whose owner, or the owner of something that it was made from, listed them.
+            version: where the target is an output, the one that is read; who had withdrawn before it was
+                made is not in it.
+            at: as the list was then; None: as it is now.
+            since: who withdrew then or later; None: ever.
+        """
+        until, first = (None if time is None else _assets.to_text(time) for time in (at, since))
+        window = _withdrawals.Window(since=first, until=until)
+        with self._database.reading() as connection:
+            digests = _withdrawals.digests(connection, target, version, window)
+        return Withdrawn(digests, keyed_with(load_secret(self.path))) if digests else NOBODY
+
+    def count_withdrawn(self, target: IRI, *, by: IRI) -> int:
+        """How many respondents are on a target's own list; for its owners alone.
+
+        Raises:
+            UsageError: `by` is no owner.
+        """
+        with self._database.reading() as connection:
+            if by not in self._facts(connection).owners(target):
+                raise UsageError(
+                    str(target), f"{by} does not own it", "an owner of the target", "ask one of its owners"
+                )
+            return _withdrawals.count(connection, target)
 
     # --- Versions
 
@@ -301,20 +468,45 @@ class Registry:
         """The versions of all outputs, sorted by output and number."""
         return self._versions(select(db.versions))
 
+    def affected_by(self, policy: IRI) -> tuple[TargetVersion, ...]:
+        """The versions that were made under a policy, and all that was made from them in turn.
+
+        Args:
+            policy: its uid, whatever its document; whether it is in force or not.
+        """
+        versions = self.all_versions()
+        found = {version.iri: version for version in versions if version.policy_uid == policy}
+        while True:
+            read = {(version.target, version.number) for version in found.values()}
+            new = [
+                version
+                for version in versions
+                if version.iri not in found
+                and any((given.iri, given.version) in read for given in version.inputs)
+            ]
+            if not new:
+                return tuple(version for version in versions if version.iri in found)
+            found |= {version.iri: version for version in new}
+
+    def review_reason(self, version: TargetVersion) -> str | None:
+        """Why somebody should look at a version again; None where nothing says so (see `review`)."""
+        from smalti.engine.review import reviews  # noqa: PLC0415 (it is made from registries)
+
+        found = (review for review in reviews(self) if review.version.iri == version.iri)
+        return next(("; ".join(review.reasons) for review in found), None)
+
     def _versions(self, query: Select[tuple[Any, ...]]) -> tuple[TargetVersion, ...]:
-        ordered = query.order_by(db.versions.c.target, db.versions.c.number)
         with self._database.reading() as connection:
-            return tuple(_version(connection, row) for row in connection.execute(ordered).all())
+            return _versions.versions(connection, query)
 
     def check_record(self, record: NewVersion) -> None:
         """Ask before a run is published whether it can be recorded; `finish` checks it again.
 
         Raises:
-            UsageError: the output's IRI is taken, or the policy no longer counts.
+            UsageError: the output's IRI is taken, the policy no longer counts, or somebody withdrew.
         """
-        policy = self._record_policy(record)
         with self._database.reading() as connection:
-            _check_record(connection, record, policy)
+            self._check_record(connection, record)
 
     def check_output(self, output: IRI, inputs: Sequence[IRI], bound_by: IRI) -> None:
         """Ask, before any work, whether an output may have this IRI.
@@ -323,42 +515,45 @@ class Registry:
             UsageError: it stands for its input, for a source in use, or for other people's data.
         """
         with self._database.reading() as connection:
-            _check_output_iri(connection, output, inputs, bound_by)
+            _versions.check_output_iri(connection, self._facts(connection), output, inputs, bound_by)
 
-    def _record_policy(self, record: NewVersion) -> Policy:
-        if _digest(record.document) != record.policy_digest:
+    def _check_record(
+        self, connection: Connection, record: NewVersion
+    ) -> tuple[_policies.NewPolicies, tuple[str, bytes] | None]:
+        """What the policy brings, with its signature, where it is not in force yet."""
+        if _policies.digest_of(record.document) != record.policy_digest:
             raise RegistryError(record.document_name, "the document is not the one that permitted the run")
-        found = self._policy(record.policy_digest, record.policy_uid, record.document, record.document_name)
-        if found is None:
+        new = self._reader.new(connection, record.document, record.document_name, record.issuer)
+        policy = next((found for found in new.policies if found.uid == record.policy_uid), None)
+        if policy is None:
             raise RegistryError(
                 record.document_name,
                 "the policy that permitted the run cannot be read",
                 "a document that this smalti understands",
                 "use the smalti that made the run",
             )
-        return found
+        new = replace(new, policies=(policy,))
+        _versions.check_record(connection, self._facts(connection), record, new)
+        _check_nobody_withdrew(connection, record)
+        if _policies.is_in_force(connection, record.policy_digest, record.policy_uid):
+            return new, None
+        key = _keys.check_signature(
+            connection, record.issuer, record.document, record.signature, record.document_name
+        )
+        return new, _signed(key, record.signature)
 
     # --- Intents: used by `commit`
 
     def begin(self, intent: Intent) -> None:
         """Write down that a run is about to publish; durable when this returns."""
         with self._database.writing() as connection:
-            connection.execute(
-                insert(db.intents).values(
-                    run=intent.run,
-                    stage=str(intent.stage),
-                    out=str(intent.out),
-                    record=_new_version_adapter().dump_json(replace(intent.record, document=b"")).decode(),
-                    document=intent.record.document,
-                    created_at=_text(datetime.now(UTC)),
-                )
-            )
+            _versions.begin(connection, intent)
 
     def intents(self) -> tuple[Intent, ...]:
         """The runs that began to publish and have not been ended, oldest first."""
         query = select(db.intents).order_by(db.intents.c.created_at, db.intents.c.run)
         with self._database.reading() as connection:
-            return tuple(_intent(row) for row in connection.execute(query).all())
+            return tuple(_versions.to_intent(row) for row in connection.execute(query).all())
 
     def is_pending(self, run: str) -> bool:
         """True if a run began to publish and has not been ended, by itself or by somebody else."""
@@ -376,7 +571,7 @@ class Registry:
     def abandon(self, run: str) -> None:
         """Forget an intent; whatever it left on disk is gone already."""
         with self._database.writing() as connection:
-            connection.execute(delete(db.intents).where(db.intents.c.run == run))
+            _versions.end_intent(connection, run)
 
     def finish(self, intent: Intent) -> TargetVersion | None:
         """Turn an intent into a version, in one transaction: owners, policy, certificate, lineage.
@@ -388,350 +583,38 @@ class Registry:
             UsageError: it may not be recorded (see `check_record`); nothing was changed.
         """
         record = intent.record
-        policy = self._record_policy(record)
         with self._database.writing() as connection:
-            ended = connection.execute(delete(db.intents).where(db.intents.c.run == intent.run))
-            if ended.rowcount == 0:
+            if not _versions.end_intent(connection, intent.run):
                 return None
-            _check_record(connection, record, policy)
-            for source in record.inputs:
-                _claim_source(connection, source.iri, record.bound_by)
-            _admit_output(connection, record.target)
-            if not _is_in_force(connection, record.policy_digest, record.policy_uid):
-                _store_policy(connection, policy, record.document, record.document_name, record.issuer)
-            row = _insert_version(connection, intent)
-            return _version(connection, row)
+            new, signed = self._check_record(connection, record)
+            _assets.claim_sources(connection, [one.iri for one in record.inputs], record.bound_by)
+            _assets.admit_output(connection, record.target)
+            if not _policies.is_in_force(connection, record.policy_digest, record.policy_uid):
+                _policies.store(connection, new, new.policies[0], dict(new.parents), signed)
+            return _versions.insert_version(connection, intent)
 
 
-# --- Assets, inside a transaction
+def _signed(key: str | None, signature: bytes | None) -> tuple[str, bytes] | None:
+    return None if key is None or signature is None else (key, signature)
 
 
-def _find_asset(connection: Connection, iri: IRI) -> Asset | None:
-    row = connection.execute(select(db.assets).where(db.assets.c.iri == iri)).first()
-    return None if row is None else _asset(row)
-
-
-def _asset(row: Row[tuple[Any, ...]]) -> Asset:
-    return Asset(IRI(row.iri), AssetKind(row.kind), _time(row.registered_at))
-
-
-def _claim_source(connection: Connection, iri: IRI, owner: IRI) -> None:
-    if _find_asset(connection, iri) is None:
-        values = {"iri": iri, "kind": AssetKind.SOURCE, "registered_at": _text(datetime.now(UTC))}
-        connection.execute(insert(db.assets).values(values))
-        connection.execute(insert(db.owners).values(iri=iri, party=owner))
-
-
-def _admit_output(connection: Connection, iri: IRI) -> None:
-    """Make the IRI an output; its owners follow from its inputs from now on."""
-    if _find_asset(connection, iri) is None:
-        values = {"iri": iri, "kind": AssetKind.OUTPUT, "registered_at": _text(datetime.now(UTC))}
-        connection.execute(insert(db.assets).values(values))
-    connection.execute(update(db.assets).where(db.assets.c.iri == iri).values(kind=AssetKind.OUTPUT))
-    connection.execute(delete(db.owners).where(db.owners.c.iri == iri))
-
-
-def _owners(connection: Connection, iri: IRI) -> frozenset[IRI]:
-    return frozenset[IRI]().union(*_owner_sets(connection, iri))
-
-
-def _full_owners(connection: Connection, iri: IRI) -> frozenset[IRI]:
-    sets = _owner_sets(connection, iri)
-    return frozenset.intersection(*sets) if sets else frozenset()
-
-
-def _owner_sets(connection: Connection, iri: IRI) -> list[frozenset[IRI]]:
-    """The owners of each source that the asset comes from, itself where it is a source."""
-    waiting, seen, found = [iri], {iri}, []
-    while waiting:
-        current = waiting.pop()
-        asset = _find_asset(connection, current)
-        if asset is None:
-            found.append(frozenset[IRI]())
-        elif asset.kind is AssetKind.SOURCE:
-            query = select(db.owners.c.party).where(db.owners.c.iri == current)
-            found.append(frozenset(IRI(party) for party in connection.execute(query).scalars()))
-        else:
-            inputs = _inputs_of_all_versions(connection, current) - seen
-            waiting.extend(inputs)
-            seen |= inputs
-    return found
-
-
-def _inputs_of_all_versions(connection: Connection, target: IRI) -> set[IRI]:
-    made = db.versions.c.id == db.lineage.c.version
-    query = select(db.lineage.c.input).distinct().join(db.versions, made)
-    found = connection.execute(query.where(db.versions.c.target == target)).scalars()
-    return {IRI(iri) for iri in found}
-
-
-# --- Policies, inside a transaction
-
-
-def _check_new_policies(connection: Connection, policies: tuple[Policy, ...], issuer: IRI) -> None:
-    for policy in policies:
-        for target in sorted(policy.targets):
-            _check_is_no_version(connection, policy, target)
-            owners = _full_owners_or(connection, target, issuer)
-            if issuer not in owners:
-                raise UsageError(
-                    str(policy.where),
-                    f"{issuer} does not own `{target}`",
-                    "a policy about targets that its issuer owns",
-                    "ask an owner of the target to add it",
-                )
-            _check_assigners(policy, target, owners)
-    if (uid := _uid_conflict(connection, policies)) is not None:
+def _check_speaks_for_themselves(owner: IRI, by: IRI) -> None:
+    if owner != by:
         raise UsageError(
-            str(policies[0].where),
-            f"the uid `{uid}` is used by another document",
-            "uids that no other document in force uses",
-            "give it another uid, or revoke the other document first",
+            str(owner), f"{by} may not say which keys sign for them", "the owner", "let them do it"
         )
 
 
-def _check_is_no_version(connection: Connection, policy: Policy, target: IRI) -> None:
-    run = target.removeprefix(VERSION_PREFIX)
-    version = connection.execute(select(db.versions.c.target).where(db.versions.c.run == run)).first()
-    if version is not None and run != target:
-        raise UsageError(
-            str(policy.where),
-            f"`{target}` is one version of `{version.target}`",
-            "policies about an output, which hold for all of its versions",
-            "write the output's IRI",
-        )
-
-
-def _check_assigners(policy: Policy, target: IRI, owners: frozenset[IRI]) -> None:
-    for rule in (*policy.permissions, *policy.prohibitions):
-        stranger = next((party.iri for party in rule.assigners if party.iri not in owners), None)
-        if target in {one.iri for one in rule.targets} and stranger is not None:
-            raise PolicyError(
-                str(rule.where),
-                f"the assigner `{stranger}` does not own `{target}`",
-                "an owner of the target, or no assigner",
-                "mend the assigner, or ask an owner to make them one",
-            )
-
-
-def _uid_conflict(connection: Connection, policies: tuple[Policy, ...]) -> IRI | None:
-    # Policies are never merged, but two documents that share a uid would speak for each other wherever
-    # a uid is all that is named: in a request, in a revocation, in a certificate.
-    uids = {uid for policy in policies for uid in _uids(policy)}
-    query = (
-        select(db.policy_uids.c.uid)
-        .join(db.policies, db.policies.c.id == db.policy_uids.c.policy)
-        .where(db.policies.c.revoked_at.is_(None))
-        .where(db.policies.c.digest != policies[0].document_digest)
-        .where(db.policy_uids.c.uid.in_(sorted(uids)))
-    )
-    found = connection.execute(query.order_by(db.policy_uids.c.uid)).scalar()
-    return None if found is None else IRI(found)
-
-
-def _uids(policy: Policy) -> set[IRI]:
-    return {policy.uid, *(rule.uid for rule in (*policy.permissions, *policy.prohibitions))}
-
-
-def _store_policy(connection: Connection, policy: Policy, document: bytes, name: str, issuer: IRI) -> None:
-    digest = _digest(document)
-    same = _in_force().where(db.policies.c.digest == digest, db.policies.c.uid == policy.uid)
-    if connection.execute(same.where(db.policies.c.issuer == issuer)).first() is not None:
+def _check_nobody_withdrew(connection: Connection, record: NewVersion) -> None:
+    """Refuse a run during which somebody withdrew: it would publish them, and nobody would notice later."""
+    if record.started_at is None:
         return
-    known = select(db.documents.c.digest).where(db.documents.c.digest == digest)
-    if connection.execute(known).first() is None:
-        connection.execute(insert(db.documents).values(digest=digest, content=document))
-    values = {"uid": policy.uid, "digest": digest, "name": name, "issuer": issuer}
-    added = insert(db.policies).values(**values, added_at=_text(datetime.now(UTC)))
-    (key,) = connection.execute(added).inserted_primary_key or (None,)
-    targets = ({"policy": key, "target": target} for target in policy.targets)
-    uids = ({"policy": key, "uid": uid} for uid in _uids(policy))
-    _insert_all(connection, insert(db.policy_targets), targets)
-    _insert_all(connection, insert(db.policy_uids), uids)
-
-
-def _insert_all(connection: Connection, statement: Insert, rows: Iterable[dict[str, Any]]) -> None:
-    if values := list(rows):
-        connection.execute(statement, values)
-
-
-def _in_force() -> Select[tuple[Any, ...]]:
-    return select(db.policies).where(db.policies.c.revoked_at.is_(None))
-
-
-def _is_in_force(connection: Connection, digest: str, uid: IRI) -> bool:
-    query = _in_force().where(db.policies.c.digest == digest, db.policies.c.uid == uid)
-    return connection.execute(query).first() is not None
-
-
-def _is_revoked(connection: Connection, digest: str, uid: IRI) -> bool:
-    query = select(db.policies.c.id).where(db.policies.c.digest == digest, db.policies.c.uid == uid)
-    return connection.execute(query).first() is not None and not _is_in_force(connection, digest, uid)
-
-
-# --- Versions and intents, inside a transaction
-
-
-def _check_record(connection: Connection, record: NewVersion, policy: Policy) -> None:
-    _check_output_iri(connection, record.target, [i.iri for i in record.inputs], record.bound_by)
-    _check_input_versions(connection, record)
-    if _is_in_force(connection, record.policy_digest, record.policy_uid):
-        return
-    if _is_revoked(connection, record.policy_digest, record.policy_uid):
-        raise UsageError(
-            str(record.policy_uid),
-            "the policy was revoked",
-            "a policy in force",
-            "add it again, as an owner",
-        )
-    if any(record.issuer not in _full_owners_or(connection, i.iri, record.bound_by) for i in record.inputs):
-        raise UsageError(
-            str(record.policy_uid),
-            f"{record.issuer} does not own what it is about",
-            "a policy of an owner",
-            "ask an owner of the inputs to add it",
-        )
-    if (uid := _uid_conflict(connection, (policy,))) is not None:
-        raise UsageError(
-            str(policy.where),
-            f"the uid `{uid}` is used by another document",
-            "uids that no other document in force uses",
-            "give it another uid",
-        )
-
-
-def _check_output_iri(connection: Connection, output: IRI, inputs: Sequence[IRI], bound_by: IRI) -> None:
-    """An output never takes over an IRI that stands for other people's data, or for a source in use."""
-    asset = _find_asset(connection, output)
-    if output in inputs and (asset is None or asset.kind is AssetKind.SOURCE):
-        raise _taken(output, "it is the IRI of its input")
-    if asset is None:
-        return
-    used = select(db.lineage.c.version).where(db.lineage.c.input == output)
-    if asset.kind is AssetKind.SOURCE and connection.execute(used).first() is not None:
-        raise _taken(output, "it is the IRI of a source")
-    owners = [_full_owners_or(connection, iri, bound_by) for iri in inputs]
-    if not _owners(connection, output) <= frozenset.intersection(*owners):
-        raise _taken(output, "it belongs to somebody else")
-
-
-def _full_owners_or(connection: Connection, iri: IRI, owner: IRI) -> frozenset[IRI]:
-    is_known = _find_asset(connection, iri) is not None
-    return _full_owners(connection, iri) if is_known else frozenset({owner})
-
-
-def _taken(output: IRI, problem: str) -> UsageError:
-    return UsageError(
-        str(output),
-        f"the output cannot be registered: {problem}",
-        "an IRI that is free, or that is an output of the same owners",
-        "name another `output` in the policy",
-    )
-
-
-def _check_input_versions(connection: Connection, record: NewVersion) -> None:
+    window = _withdrawals.Window(since=_assets.to_text(record.started_at))
     for given in record.inputs:
-        if given.version is None:
-            continue
-        query = select(db.versions.c.id).where(db.versions.c.target == given.iri)
-        if connection.execute(query.where(db.versions.c.number == given.version)).first() is None:
+        if _withdrawals.digests(connection, given.iri, given.version, window):
             raise UsageError(
                 str(given.iri),
-                f"it has no version {given.version}",
-                "a registered version of the input",
-                "",
+                "respondents withdrew during the run",
+                "the list as it is now",
+                "run it again",
             )
-
-
-def _insert_version(connection: Connection, intent: Intent) -> Row[tuple[Any, ...]]:
-    record = intent.record
-    last = select(func.max(db.versions.c.number)).where(db.versions.c.target == record.target)
-    number = (connection.execute(last).scalar() or 0) + 1
-    details = _Details(record.files, record.columns, record.respondent, record.rule_purposes)
-    values = {name: getattr(record, name) for name in _PLAIN}
-    added = insert(db.versions).values(
-        **values,
-        format=record.format.value,
-        number=number,
-        run=intent.run,
-        path=str(intent.out),
-        created_at=_text(record.created_at),
-        report=record.report.to_json(),
-        details=_details_adapter().dump_json(details).decode(),
-    )
-    (key,) = connection.execute(added).inserted_primary_key or (None,)
-    _insert_all(
-        connection,
-        insert(db.lineage),
-        (
-            {"version": key, "position": position, "input": source.iri, "input_version": source.version}
-            for position, source in enumerate(record.inputs)
-        ),
-    )
-    return connection.execute(select(db.versions).where(db.versions.c.id == key)).one()
-
-
-_PLAIN: Final = (
-    "target",
-    "output_digest",
-    "plan",
-    "plan_digest",
-    "policy_digest",
-    "policy_uid",
-    "rule_uid",
-    "party",
-    "purpose",
-    "certificate",
-)
-
-
-def _version(connection: Connection, row: Row[tuple[Any, ...]]) -> TargetVersion:
-    query = select(db.lineage).where(db.lineage.c.version == row.id).order_by(db.lineage.c.position)
-    inputs = connection.execute(query).all()
-    details = _details_adapter().validate_json(row.details)
-    return TargetVersion(
-        **{name: getattr(row, name) for name in _PLAIN},
-        format=OutputFormat(row.format),
-        files=details.files,
-        rule_purposes=details.rule_purposes,
-        inputs=tuple(Input(IRI(found.input), found.input_version) for found in inputs),
-        columns=details.columns,
-        respondent=details.respondent,
-        created_at=_time(row.created_at),
-        report=OwnerReport.from_json(row.report),
-        number=row.number,
-        run=row.run,
-        path=Path(row.path),
-    )
-
-
-def _intent(row: Row[tuple[Any, ...]]) -> Intent:
-    record = _new_version_adapter().validate_json(row.record)
-    record = replace(record, document=row.document)
-    return Intent(row.run, Path(row.stage), Path(row.out), record)
-
-
-@cache
-def _new_version_adapter() -> "TypeAdapter[NewVersion]":
-    from pydantic import TypeAdapter  # noqa: PLC0415 (only for what waits as JSON)
-
-    return TypeAdapter(NewVersion)
-
-
-@cache
-def _details_adapter() -> "TypeAdapter[_Details]":
-    from pydantic import TypeAdapter  # noqa: PLC0415 (only for what waits as JSON)
-
-    return TypeAdapter(_Details)
-
-
-def _digest(document: bytes) -> str:
-    return "sha256:" + sha256(document).hexdigest()
-
-
-def _text(time: datetime) -> str:
-    return time.astimezone(UTC).isoformat(timespec="microseconds")
-
-
-def _time(text: str) -> datetime:
-    return datetime.fromisoformat(text)

@@ -2,14 +2,14 @@
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 
-from smalti.engine.authority import decide
+from smalti.engine.authority import Submission, decide
 from smalti.engine.backends.base import Backend, BoundTable
 from smalti.engine.binding import check_binding, input_hmac
 from smalti.engine.certificate import (
@@ -22,18 +22,20 @@ from smalti.engine.certificate import (
     Timing,
 )
 from smalti.engine.commit import Stage, publish, recover, scratch, staging
-from smalti.engine.compile import Options, column_iri, compile_plan
+from smalti.engine.compile import Circumstances, Options, column_iri, compile_plan
 from smalti.engine.description import Source, bind
 from smalti.engine.entries import Input, NewVersion, OutputColumn, TargetVersion
 from smalti.engine.execute import InformationLoss, execute
+from smalti.engine.offers import offers
 from smalti.engine.plan import OutputFormat, Plan, RespondentColumn
 from smalti.engine.registry import Registry
 from smalti.engine.serialize import plan_digest, plan_to_json
 from smalti.engine.verify import Original, Output, Verification, verify_run
+from smalti.engine.withdrawn import Withdrawn
 from smalti.engine.writing import content_digest
-from smalti.errors import DataError, InternalError, UsageError, only_ours
-from smalti.policy.decision import Decision, Request
-from smalti.policy.model import Permission, Policy
+from smalti.errors import DataError, InternalError, PlanError, SmaltiError, UsageError, only_ours, raise_all
+from smalti.policy.decision import Decision, Fact, Grant, Request
+from smalti.policy.model import Condition, Duty, Permission, Policy
 from smalti.vocab.terms import ANONYMIZE, IRI
 
 _MEDIA_TYPES = {OutputFormat.CSV: "text/csv", OutputFormat.PARQUET: "application/vnd.apache.parquet"}
@@ -52,6 +54,8 @@ class PolicyDocument:
     document: bytes
     name: str
     """As the user gave it, for messages."""
+    signature: bytes | None = None
+    """A detached JWS of the document (see `signatures`), where there is one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +73,8 @@ class RunRequest:
     """Who submits the policy and binds the data; None: the party itself."""
     rule: IRI | None = None
     """The uid of the permission to use, where several match."""
+    asks: tuple[Fact, ...] = ()
+    """A stronger guarantee than the policy's, by the operands of refinements: `mosaicrown:k` is 20."""
     options: Options = field(default_factory=Options)
 
     @property
@@ -135,8 +141,7 @@ def plan(request: RunRequest, registry: Registry, backend: Backend) -> Planned:
     decision = _decide(request, registry)
     if not decision.is_permitted:
         return Planned(decision, None)
-    permission = _only_one(request.target, decision.permissions)
-    return Planned(decision, _plan(request, registry, backend, permission))
+    return Planned(decision, _plan(request, registry, backend, _granted(request, decision)))
 
 
 @only_ours()
@@ -149,11 +154,9 @@ def plan_undecided(request: RunRequest, registry: Registry, backend: Backend) ->
     """
     _check_target(request)
     offered = tuple(
-        permission
-        for permission in request.document.policy.permissions
-        if permission.action == ANONYMIZE
-        and request.target in {target.iri for target in permission.targets}
-        and request.rule in (None, permission.uid)
+        offer
+        for offer in offers(request.document.policy, request.target)
+        if request.rule is None or request.rule in offer.names
     )
     if not offered:
         raise UsageError(
@@ -163,7 +166,11 @@ def plan_undecided(request: RunRequest, registry: Registry, backend: Backend) ->
             "a policy with a permission to anonymize",
             "`smalti check` shows what a policy says",
         )
-    return Planned(None, _plan(request, registry, backend, _only_one(request.target, offered)))
+    _check_one(request.target, [offer.permission for offer in offered])
+    return Planned(
+        None,
+        _plan(request, registry, backend, _Granted(offered[0].permission, offered[0].rows(request.target))),
+    )
 
 
 def _check_target(request: RunRequest) -> None:
@@ -177,12 +184,12 @@ def _check_target(request: RunRequest) -> None:
         )
 
 
-def _plan(request: RunRequest, registry: Registry, backend: Backend, permission: Permission) -> Plan:
+def _plan(request: RunRequest, registry: Registry, backend: Backend, granted: "_Granted") -> Plan:
     with scratch() as place, _bound(request, backend, place / "spill") as (source, table):
-        made, _ = _compile(request, registry, permission, source, table)
+        compiled = _compile(request, registry, granted, source, table)
         if request.party is not None:
-            check_binding(registry, source, table.contents.digest, made, request.submitter)
-        return made
+            check_binding(registry, source, table.contents.digest, compiled.plan, request.submitter)
+        return compiled.plan
 
 
 @only_ours()
@@ -211,22 +218,22 @@ def run(
     decision = _decide(request, registry)
     if not decision.is_permitted:
         return Outcome(decision, None, None, None)
-    permission = _only_one(request.target, decision.permissions)
-    if permission.output is not None:
-        registry.check_output(permission.output, (request.target,), request.submitter)
+    granted = _granted(request, decision)
+    registry.check_output(granted.output, (request.target,), request.submitter)
     with staging(registry, out) as stage:
         watch.phase("read")
         with _bound(request, backend, stage.spill) as (source, table):
-            made, inputs = _compile(request, registry, permission, source, table)
+            compiled = _compile(request, registry, granted, source, table)
+            made = compiled.plan
             check_binding(registry, source, table.contents.digest, made, request.submitter)
             output = stage.output / _file_name(made)
             loss = execute(made, table, output, stage.link, watch.phase)
         watch.phase("verify")
-        verification = _verified(made, source, table, output, stage)
+        verification = _verified(compiled, source, table, output, stage)
         watch.phase("register")
         record = _record(
-            _Run(request, registry, backend, decision, permission, stage),
-            made, source, inputs, output, verification, loss, watch,
+            _Run(request, registry, backend, granted.permission, stage),
+            compiled, source, output, verification, loss, watch,
         )  # fmt: skip
         version = publish(registry, stage, record)
         is_owner = request.submitter in registry.full_owners(version.target)
@@ -241,13 +248,76 @@ def _decide(request: RunRequest, registry: Registry) -> Decision:
         targets=(request.target,),
         purpose=request.purpose,
         rule=request.rule,
+        parameters=request.asks,
     )
-    return decide(registry, asked, submitted=request.document.policy, submitted_by=request.submitter)
+    given = request.document
+    submission = Submission(given.policy, request.submitter, given.document, given.signature)
+    return decide(registry, asked, submission=submission)
 
 
-def _only_one(target: IRI, permissions: tuple[Permission, ...]) -> Permission:
+@dataclass(frozen=True, slots=True)
+class _Granted:
+    """What a run may do."""
+
+    permission: Permission
+    rows: tuple[Condition, ...]
+
+    @property
+    def output(self) -> IRI:
+        if self.permission.output is None:
+            raise InternalError("a permission without an output was granted")
+        return self.permission.output
+
+
+def _granted(request: RunRequest, decision: Decision) -> _Granted:
+    """The one grant of a decision, if a run can do all that it asks.
+
+    Raises:
+        UsageError: several permissions match.
+        PlanError: it does not say what to do, or asks for what a run does not do; all at once.
+    """
+    grants = [one for one in decision.grants if one.permission.anonymization] or decision.grants
+    _check_one(request.target, [one.permission for one in grants])
+    grant = grants[0]
+    permission = grant.permission
+    problems: list[SmaltiError] = []
+    if permission.anonymization is None or permission.output is None:
+        problems.append(
+            PlanError(
+                str(permission.where),
+                f"`{permission.uid}` permits the run, and does not say how to anonymize `{request.target}`",
+                "an action `odrl:anonymize` with refinements, and an output",
+                "name a rule that has them with --rule, or ask the data's owner for one",
+            )
+        )
+    problems += [
+        PlanError(
+            str(duty.where),
+            f"`{permission.uid}` obliges to do `{duty.action}` (`{duty.uid}`), which this run does not",
+            "duties that the run's plan contains: to anonymize the target in the same way",
+            "fulfil the duty another way and say so, or ask the data's owner",
+        )
+        for duty in grant.obligations
+        if not _is_contained(duty, grant, request.target)
+    ]
+    raise_all(problems)
+    return _Granted(permission, grant.rows)
+
+
+def _is_contained(duty: Duty, grant: Grant, target: IRI) -> bool:
+    """Whether a run under a grant does what one of its obligations asks."""
+    return (
+        duty.action == ANONYMIZE
+        and duty.anonymization == grant.permission.anonymization
+        and duty.output in (None, grant.permission.output)
+        and (not duty.targets or target in {asset.iri for asset in duty.targets})
+        and not duty.constraints
+    )
+
+
+def _check_one(target: IRI, permissions: Sequence[Permission]) -> None:
     if len(permissions) == 1:
-        return permissions[0]
+        return
     listed = ", ".join(str(permission.uid) for permission in permissions)
     raise UsageError(
         str(target),
@@ -264,15 +334,29 @@ def _bound(request: RunRequest, backend: Backend, workspace: Path) -> Iterator[t
         yield source, table
 
 
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    """A plan, and what it was made from."""
+
+    plan: Plan
+    inputs: tuple[Input, ...]
+    withdrawn: Withdrawn
+    withdrawn_at: datetime
+    """When it was asked who withdrew."""
+
+
 def _compile(
-    request: RunRequest, registry: Registry, permission: Permission, source: Source, table: BoundTable
-) -> tuple[Plan, tuple[Input, ...]]:
+    request: RunRequest, registry: Registry, granted: _Granted, source: Source, table: BoundTable
+) -> _Compiled:
     versions = registry.versions(source.target)
-    if not versions:
-        return compile_plan(permission, source, table, request.options), (Input(source.target),)
-    version = _version_of(source, table, versions)
-    made = compile_plan(permission, source, table, request.options, version.respondent)
-    return made, (Input(source.target, version.number),)
+    version = _version_of(source, table, versions) if versions else None
+    number = None if version is None else version.number
+    now = datetime.now(UTC)
+    withdrawn = registry.withdrawn(source.target, number, at=now)
+    inherited = None if version is None else version.respondent
+    circumstances = Circumstances(granted.rows, request.asks, inherited, withdrawn)
+    made = compile_plan(granted.permission, source, table, request.options, circumstances)
+    return _Compiled(made, (Input(source.target, number),), withdrawn, now)
 
 
 def _version_of(source: Source, table: BoundTable, versions: tuple[TargetVersion, ...]) -> TargetVersion:
@@ -294,9 +378,15 @@ def _file_name(made: Plan) -> str:
     return f"{stem}.{made.write.format}"
 
 
-def _verified(made: Plan, source: Source, table: BoundTable, output: Path, stage: Stage) -> Verification:
+def _verified(
+    compiled: _Compiled, source: Source, table: BoundTable, output: Path, stage: Stage
+) -> Verification:
     verification = verify_run(
-        made, Original(source.path, source.format), Output(output, made.write.format), stage.link
+        compiled.plan,
+        Original(source.path, source.format),
+        Output(output, compiled.plan.write.format),
+        stage.link,
+        compiled.withdrawn.known_form,
     )
     if _named(verification.input_digest) != table.contents.digest:
         raise DataError(
@@ -316,22 +406,21 @@ class _Run:
     request: RunRequest
     registry: Registry
     backend: Backend
-    decision: Decision
     permission: Permission
     stage: Stage
 
 
 def _record(  # noqa: PLR0913, PLR0917 (everything that is known at the end of a run)
     made_under: _Run,
-    made: Plan,
+    compiled: _Compiled,
     source: Source,
-    inputs: tuple[Input, ...],
     output: Path,
     verification: Verification,
     loss: InformationLoss,
     watch: Watch,
 ) -> NewVersion:
     request, permission = made_under.request, made_under.permission
+    made, inputs = compiled.plan, compiled.inputs
     now = datetime.now(UTC)
     file = PublishedFile(
         output.name,
@@ -374,11 +463,13 @@ def _record(  # noqa: PLR0913, PLR0917 (everything that is known at the end of a
         respondent=made.read.respondent,
         created_at=now,
         certificate=certificate.to_json(),
-        report=_report(made_under, source, verification, loss, watch),
+        report=_report(made_under, compiled, source, verification, loss, watch),
         document=document.document,
         document_name=document.name,
         issuer=request.submitter,
         bound_by=request.submitter,
+        signature=document.signature,
+        started_at=compiled.withdrawn_at,
     )
 
 
@@ -391,13 +482,18 @@ def _output_columns(made: Plan, source: Source) -> tuple[OutputColumn, ...]:
 
 
 def _report(
-    made_under: _Run, source: Source, verification: Verification, loss: InformationLoss, watch: Watch
+    made_under: _Run,
+    compiled: _Compiled,
+    source: Source,
+    verification: Verification,
+    loss: InformationLoss,
+    watch: Watch,
 ) -> OwnerReport:
     hmac = input_hmac(made_under.registry, verification.input_digest)
     return OwnerReport(
         engine=made_under.backend.name,
         inputs=(InputDigest(source.path.name, hmac),),
-        rows_in=verification.rows,
+        rows_in=verification.rows + verification.rows_withdrawn + verification.rows_filtered,
         rows_out=verification.rows,
         respondents=verification.respondents,
         classes=verification.classes,
@@ -406,6 +502,9 @@ def _report(
         losses=tuple(ColumnLoss(name, float(value)) for name, value in loss.by_column),
         loss=float(loss.global_certainty_penalty),
         timings=watch.timings,
+        rows_withdrawn=verification.rows_withdrawn,
+        rows_filtered=verification.rows_filtered,
+        withdrawn_at=compiled.withdrawn_at,
     )
 
 

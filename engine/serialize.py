@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 import rfc8785
 from pydantic import TypeAdapter, ValidationError
 
-from smalti.engine.plan import Apply, Plan, Read, Select, Write
+from smalti.engine.plan import Apply, Filter, Plan, Read, Select, Write
 from smalti.errors import InternalError, PlanError
 from smalti.transforms import ALL_TRANSFORMS
 from smalti.transforms.base import Transform
@@ -53,6 +53,7 @@ def plan_from_json(text: str) -> Plan:
             _read(Select, steps["select"]),
             Apply(_transform(steps["apply"])),
             _read(Write, steps["write"]),
+            _read(Filter, steps["filter"]) if "filter" in steps else None,
         )
     except (ValueError, KeyError, TypeError, AttributeError, ValidationError):
         raise PlanError(
@@ -63,10 +64,12 @@ def plan_from_json(text: str) -> Plan:
 def _as_object(plan: Plan) -> dict[str, Any]:
     transform = plan.apply.transform
     applied = {"method": transform.method, "algorithm": transform.algorithm, **_fields(transform)}
+    filtered = [] if plan.filter is None else [{"step": "filter", **_fields(plan.filter)}]
     return {
         "format": FORMAT,
         "steps": [
             {"step": "read", **_fields(plan.read)},
+            *filtered,
             {"step": "select", **_fields(plan.select)},
             {"step": "apply", **applied},
             {"step": "write", **_fields(plan.write)},
@@ -74,7 +77,7 @@ def _as_object(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _fields(node: Read | Select | Write | Transform) -> dict[str, Any]:
+def _fields(node: Read | Filter | Select | Write | Transform) -> dict[str, Any]:
     if not is_dataclass(node):
         raise InternalError("a transform is no dataclass")
     fields: dict[str, Any] = json.loads(json.dumps(asdict(node)))

@@ -11,7 +11,7 @@ permutation. Messages name columns and promises, never a value or a count.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -33,6 +33,13 @@ from smalti.engine.verify_read import (
     read_link,
     read_original,
     read_output,
+)
+from smalti.engine.verify_rows import (
+    IsWithdrawn,
+    columns_of_filter,
+    restricted,
+    satisfying,
+    still_participating,
 )
 from smalti.errors import GuaranteeError
 from smalti.transforms.base import Guarantee
@@ -59,7 +66,7 @@ class Property(StrEnum):
     FORM = "the header is the promised one, no dropped column is present"
     ORDER = "rows are ordered by published values only"
     DIGEST = "the bytes are those that were recorded"
-    ROWS = "each input row is published exactly once"
+    ROWS = "each input row that the plan keeps is published exactly once, and no other"
     KEPT = "sensitive and released values are unchanged"
     COVERAGE = "each published quasi-identifier covers its original"
     CLASS_ROWS = "each equivalence class has enough rows, with enough sensitive values"
@@ -109,6 +116,7 @@ class Verification:
     """Every promise was counted again and holds. For the owner: k and values can exceed the promise."""
 
     rows: int
+    """Published."""
     classes: int
     respondents: int
     k: int
@@ -120,6 +128,10 @@ class Verification:
     """SHA-256 of the published bytes that were checked: commit these, or none."""
     input_digest: str
     """SHA-256 of the owner's file. Private: it lets a reader test guesses of a small table."""
+    rows_withdrawn: int = 0
+    """Left out, for they are about people who withdrew."""
+    rows_filtered: int = 0
+    """Left out of the others, for they do not satisfy the plan's filter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +150,14 @@ class PublishedCheck:
     """Shown when the run was verified, and taken on trust here."""
 
 
-def verify_run(plan: Plan, original: Original, output: Output, link: Path) -> Verification:
+def verify_run(
+    plan: Plan, original: Original, output: Output, link: Path, is_withdrawn: IsWithdrawn | None = None
+) -> Verification:
     """Check every promise of a run on the bytes that it wrote.
 
     Contract:
-        Checked   header and form; each input row published exactly once; kept columns unchanged; each
+        Checked   header and form; each input row that satisfies the filter, and is about nobody who
+                  withdrew, published exactly once, and no other; kept columns unchanged; each
                   label covers its original; k by respondents; for each sensitive column by itself,
                   no value held by all respondents of a class and, for l-diversity, l values matched
                   to l respondents; rows ordered by published values.
@@ -154,6 +169,7 @@ def verify_run(plan: Plan, original: Original, output: Output, link: Path) -> Ve
         original: the owner's file.
         output: the staged file.
         link: a `.npy` file of int64; entry i is the 0-based record of the original of published row i.
+        is_withdrawn: tells whose rows must not be published; None: nobody withdrew.
 
     Raises:
         GuaranteeError: a promise is broken.
@@ -162,8 +178,9 @@ def verify_run(plan: Plan, original: Original, output: Output, link: Path) -> Ve
     """
     promise = Promise.of(plan)
     published = read_output(output, promise.columns, promise.dropped)
-    owned = _read_owned(plan, promise, original)
-    rows = read_link(link)
+    granted = _Granted.of(plan, _read_owned(plan, promise, original), is_withdrawn)
+    owned = granted.table
+    rows = granted.numbers_within(read_link(link))
     _check_permutation(rows, owned.rows, published.rows)
     linked = Table(
         {name: column.rows(rows) for name, column in owned.columns.items()}, owned.rows, owned.digest
@@ -176,7 +193,7 @@ def verify_run(plan: Plan, original: Original, output: Output, link: Path) -> Ve
             raise broken(f"column `{name}`", "published values differ from the original ones", "no change")
     for name in promise.quasi_identifiers:
         _check_coverage(plan, name, linked.columns[name], published.columns[name])
-    return _recounted(plan, promise, linked, published, _classes(promise, published))
+    return granted.told(_recounted(plan, promise, linked, published, _classes(promise, published)))
 
 
 def verify_published(promise: Promise, output: Output, digest: str | None = None) -> PublishedCheck:
@@ -202,7 +219,9 @@ def verify_published(promise: Promise, output: Output, digest: str | None = None
     return _shown(promise, published, unseen, is_digest_known=digest is not None)
 
 
-def verify_against(plan: Plan, original: Original, output: Output) -> Verification | PublishedCheck:
+def verify_against(
+    plan: Plan, original: Original, output: Output, is_withdrawn: IsWithdrawn | None = None
+) -> Verification | PublishedCheck:
     """Repeat the checks of a run with the owner's data, without the link.
 
     Where the labels of a published row cover an original row, the row can belong to its class. If each
@@ -219,9 +238,12 @@ def verify_against(plan: Plan, original: Original, output: Output) -> Verificati
     """
     promise = Promise.of(plan)
     published = read_output(output, promise.columns, promise.dropped)
-    owned = _read_owned(plan, promise, original)
+    granted = _Granted.of(plan, _read_owned(plan, promise, original), is_withdrawn)
+    owned = granted.table
     if published.rows != owned.rows:
-        raise broken(output.path.name, "rows were lost or added", "as many rows as the original has")
+        raise broken(
+            output.path.name, "rows were lost or added", "as many rows as the plan keeps of the original"
+        )
     _check_order(promise, published)
     classes = _classes(promise, published)
     belongs = _only_classes(plan, promise, owned, published, classes)
@@ -229,7 +251,49 @@ def verify_against(plan: Plan, original: Original, output: Output) -> Verificati
     if belongs is None:
         unseen = (Property.ROWS, Property.COVERAGE, Property.RESPONDENTS)
         return _shown(promise, published, unseen, is_digest_known=False)
-    return _recounted(plan, promise, owned, published, Groups(belongs, classes.count))
+    return granted.told(_recounted(plan, promise, owned, published, Groups(belongs, classes.count)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Granted:
+    """The rows of the original that may be published."""
+
+    table: Table
+    """With these rows alone, in the order of the file."""
+    numbers: Codes | None
+    """Their places in the file; None where they are all rows."""
+    rows_withdrawn: int
+    rows_filtered: int
+
+    @classmethod
+    def of(cls, plan: Plan, owned: Table, is_withdrawn: IsWithdrawn | None) -> "_Granted":
+        if plan.filter is None and is_withdrawn is None:
+            return cls(owned, None, 0, 0)
+        here = still_participating(plan, owned, is_withdrawn)
+        there = restricted(owned, here)
+        kept = satisfying(plan, there)
+        return cls(restricted(there, kept), here[kept], owned.rows - there.rows, there.rows - len(kept))
+
+    def numbers_within(self, link: Codes) -> Codes:
+        """A link to rows of the file as one to rows of `table`.
+
+        Raises:
+            GuaranteeError: it leads to a row that must not be published.
+        """
+        if self.numbers is None:
+            return link
+        places = np.searchsorted(self.numbers, link)
+        found = np.append(self.numbers, -1)[np.minimum(places, len(self.numbers))]
+        if (found != link).any():
+            raise broken(
+                "published output",
+                "it holds a row that the policy leaves out, or whose respondent withdrew",
+                "rows that satisfy the plan's filter, of respondents who did not withdraw",
+            )
+        return places.astype(np.int64)
+
+    def told(self, verification: Verification) -> Verification:
+        return replace(verification, rows_withdrawn=self.rows_withdrawn, rows_filtered=self.rows_filtered)
 
 
 def _read_owned(plan: Plan, promise: Promise, original: Original) -> Table:
@@ -237,6 +301,7 @@ def _read_owned(plan: Plan, promise: Promise, original: Original) -> Table:
     match plan.read.respondent:
         case RespondentColumn(column) if column not in wanted:
             wanted.append(column)
+    wanted += sorted(columns_of_filter(plan) - set(wanted))
     if not set(wanted) <= {column.name for column in plan.read.columns}:
         raise broken("plan", "it publishes a column that it does not read", "columns of the input")
     return read_original(original, [column.name for column in plan.read.columns], wanted)

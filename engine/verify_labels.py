@@ -247,6 +247,16 @@ def by_value(column: Column, coded: Coded) -> Codes:
     return found
 
 
+def places_beside(column: Column, originals: ArrowArray, given: ArrowArray) -> tuple[Codes, Codes]:
+    """Integers in the order of the values: those of the column's texts, and of texts from elsewhere.
+
+    Raises:
+        UnreadableError: a text of the column is not of its datatype.
+    """
+    _check_form(originals, column.datatype)
+    return _places(column, originals, given)
+
+
 def _places(column: Column, originals: ArrowArray, bounds: ArrowArray) -> tuple[Codes, Codes]:
     """Integers in the order of the values: those of the originals, those of the bounds."""
     count = len(originals)

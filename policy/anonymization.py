@@ -1,229 +1,263 @@
 """The refinements of an `odrl:anonymize` action: what is promised, and of which columns."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
-from smalti.policy.columns import Column, read_columns, read_respondent
-from smalti.policy.comparisons import Comparison, read_comparison
+from smalti.policy.columns import read_column
+from smalti.policy.combinations import Found, Stated, check_combinations
+from smalti.policy.comparisons import described, logical_parts, read_comparison
 from smalti.policy.findings import quoted
 from smalti.policy.json_text import Place
-from smalti.policy.model import Anonymization, Bound, ColumnReference, Operator
-from smalti.policy.nodes import Property, Value
-from smalti.policy.values import Scope, chosen_name, values_of, whole_number
+from smalti.policy.model import (
+    Anonymization,
+    Bound,
+    ColumnReference,
+    Comparison,
+    Condition,
+    Logical,
+    LogicalOperator,
+    Where,
+)
+from smalti.policy.nodes import Node, Property, Value
+from smalti.policy.profile_words import read_profile_word
+from smalti.policy.purposes import OPERANDS as PURPOSE_OPERANDS
+from smalti.policy.reading_conditions import read_logical, read_odrl_comparison
+from smalti.policy.values import Scope, values_of
 from smalti.vocab.terms import (
     ALGORITHM,
+    ANONYMIZE,
+    COLUMN,
     IDENTIFIER,
     IRI,
-    K_ANONYMITY,
-    L_DIVERSITY,
     METHOD,
-    MONDRIAN,
+    ODRL,
     ONE_ROW_EACH,
     QUASI_IDENTIFIER,
     RELEASED,
     RESPONDENT,
     SENSITIVE,
+    SMALTI,
     K,
     L,
 )
-from smalti.vocab.words import Kind, Range
+from smalti.vocab.words import BY_IRI, Kind, words
+from smalti.vocab.words import Scope as WordScope
 
-_ROLES: Final = (IDENTIFIER, QUASI_IDENTIFIER, SENSITIVE, RELEASED)
-_UPPER: Final = frozenset({"lteq", "lt"})
-_STRICT: Final = {"gt": "gteq", "lt": "lteq"}
-
-
-@dataclass(slots=True)
-class _Found:
-    """What the refinements say, as far as they could be read."""
-
-    place: Place
-    names: dict[str, str] = field(default_factory=dict)
-    bounds: dict[str, tuple[Bound, Place]] = field(default_factory=dict)
-    columns: dict[str, tuple[Column, ...]] = field(default_factory=dict)
-    respondent: Column | None = None
-    seen: dict[str, Comparison] = field(default_factory=dict)
-    is_whole: bool = True
-    """False when a refinement could not be read: what seems to be missing may be there."""
+_FIELDS: Final = frozenset(
+    {METHOD, ALGORITHM, K, L, IDENTIFIER, QUASI_IDENTIFIER, SENSITIVE, RELEASED, RESPONDENT}
+)
+"""The words that have fields of their own in `Anonymization`."""
 
 
 def read_anonymization(
-    refinements: Property, target: IRI | None, place: Place, scope: Scope
+    refinements: Property, targets: tuple[IRI, ...], place: Place, scope: Scope
 ) -> Anonymization | None:
-    """Read and check all refinements of an anonymize action; None after an error."""
-    found = _Found(place)
+    """Read and check all refinements of an anonymize action; None after an error.
+
+    Args:
+        refinements: the property that holds them.
+        targets: of the rule; bare names of columns stand for columns of its one target.
+        place: of the action.
+        scope: where findings go.
+    """
+    found = Found(place, targets)
     found.is_whole = bool(values_of(refinements, scope))
     for value in refinements.values:
-        found.is_whole &= _read_refinement(value, target, found, scope)
-    _check_roles(found, scope)
-    _check_method(found, scope)
+        stated = _read_refinement(value, targets, scope)
+        found.is_whole &= stated is not None and found.add(stated, scope)
+    check_combinations(found, scope)
     return _assemble(found, scope) if found.is_whole and not scope.findings.has_errors else None
 
 
-def _read_refinement(value: Value, target: IRI | None, found: _Found, scope: Scope) -> bool:
-    comparison = read_comparison(value, "refinement", scope)
-    if comparison is None or not _is_usable(comparison, scope):
-        return False
-    if comparison.operand in found.seen:
-        word = quoted(comparison.operand_name.written)
-        first = scope.findings.where(found.seen[comparison.operand].place)
-        message = f"{word} is said again; the first time was at line {first.line}"
-        scope.findings.error("P412", comparison.operand_name.place, message, "keep one of them")
-        return False
-    found.seen[comparison.operand] = comparison
-    return _check_operator(comparison, scope) and _read_value(comparison, target, found, scope)
+def unimplemented_words(anonymization: Anonymization) -> tuple[tuple[str, Where], ...]:
+    """The words that `run` refuses by their names until they are implemented, with their places.
+
+    Each name is as a message would show it: `mosaicrown:method` with its value, or the word alone.
+    """
+    found: list[tuple[str, Where]] = []
+    names = {(Kind.METHOD, anonymization.method), (Kind.ALGORITHM, anonymization.algorithm)}
+    for kind in (Kind.METHOD, Kind.ALGORITHM):
+        missing = {word.name for word in words(kind) if not word.implemented}
+        found += [
+            (f"the {kind} `{name}`", anonymization.where)
+            for of, name in names
+            if of is kind and name in missing
+        ]
+    for parameter in anonymization.parameters:
+        comparison = _comparison_of(parameter)
+        word = BY_IRI.get(comparison.operand)
+        if word is None or not word.implemented:
+            found.append((f"`{_shortened(comparison.operand)}`", comparison.where))
+    return tuple(dict.fromkeys(found))
 
 
-def _is_usable(comparison: Comparison, scope: Scope) -> bool:
-    word, name = comparison.word, comparison.operand_name
-    if word is None:
-        scope.findings.not_implemented(name.place, f"a refinement with {quoted(name.written)}")
-    elif word.kind is Kind.CONSTRAINT:
-        message = f"{quoted(name.written)} is no refinement of an action"
-        scope.findings.error("P419", name.place, message, "write it as a `constraint` of the rule")
-    elif not word.implemented:
-        scope.findings.not_implemented(name.place, f"{quoted(name.written)} ({word.meaning})")
+def unimplemented_limits(constraints: Iterable[Condition]) -> tuple[tuple[str, Where], ...]:
+    """The words among a rule's constraints that `run` refuses by their names, with their places."""
+    found: list[tuple[str, Where]] = []
+    for condition in constraints:
+        if isinstance(condition, Logical):
+            found += unimplemented_limits(condition.operands)
+        elif isinstance(condition, Comparison):
+            word = BY_IRI.get(condition.operand)
+            if word is not None and not word.implemented:
+                found.append((f"`{_shortened(condition.operand)}`", condition.where))
+    return tuple(dict.fromkeys(found))
+
+
+def _comparison_of(parameter: Condition) -> Comparison:
+    """The comparison of a parameter, without the column that it is for."""
+    if isinstance(parameter, Logical):
+        return next(
+            part for part in parameter.operands if isinstance(part, Comparison) and part.operand != COLUMN
+        )
+    assert isinstance(parameter, Comparison)  # noqa: S101 (no other condition is among parameters)
+    return parameter
+
+
+def _shortened(iri: IRI) -> str:
+    for prefix, namespace in (("smalti", SMALTI), ("odrl", ODRL)):
+        if iri.startswith(namespace):
+            return f"{prefix}:{iri.removeprefix(namespace)}"
+    return iri
+
+
+# --- Reading
+
+
+def _read_refinement(value: Value, targets: tuple[IRI, ...], scope: Scope) -> Stated | None:
+    node = described(value, "refinement", scope)
+    if node is None:
+        return None
+    if logical_parts(node):
+        return _read_column_parameter(node, targets, scope)
+    stated = _read_stated(node, targets, scope)
+    if stated is not None and stated.word is not None and stated.word.scope is WordScope.COLUMN:
+        _for_one_column(stated, scope)
+        return None
+    return stated
+
+
+def _for_one_column(stated: Stated, scope: Scope) -> None:
+    shown, place = quoted(stated.shown), stated.place
+    if stated.operand == COLUMN:
+        message = f"{shown} stands alone: it says which column another refinement is for"
+        help_ = f'write {{"and": [...]}} with {shown} and the parameter of that column'
     else:
-        return True
-    return False
+        message = f"{shown} is for one column, and no column is named"
+        help_ = f'write {{"and": [...]}} with `smalti:column` and {shown}'
+    scope.findings.error("P425", place, message, help_)
 
 
-def _check_operator(comparison: Comparison, scope: Scope) -> bool:
-    word, operator = comparison.word, comparison.operator
-    if word is None or operator in word.operators:
-        return True
-    shown, place = quoted(comparison.operand_name.written), comparison.operator_name.place
-    allowed = " or ".join(f"`{name}`" for name in sorted(word.operators))
-    if operator in _UPPER and "gteq" in word.operators:
-        message = f"`{operator}` makes {shown} an upper bound on privacy"
-        scope.findings.error("P406", place, message, "write `gteq` for the least that is promised")
-    elif operator in _STRICT and _STRICT[operator] in word.operators:
-        scope.findings.error("P405", place, f"`{operator}` is not used with {shown}", f"write {allowed}")
+def _read_stated(node: Node, targets: tuple[IRI, ...], scope: Scope) -> Stated | None:
+    written = read_comparison(node, "refinement", lambda _: False, scope)
+    if written is None:
+        return None
+    if written.operand in PURPOSE_OPERANDS or (written.word and written.word.kind is Kind.CONSTRAINT):
+        message = f"{quoted(written.shown)} is no refinement of an action"
+        help_ = "write it as a `constraint` of the rule"
+        scope.findings.error("P419", written.operand_name.place, message, help_)
+        return None
+    if written.word is None:
+        comparison = read_odrl_comparison(written, scope)
+    elif ANONYMIZE not in written.word.actions:
+        actions = " or ".join(f"`{scope.terms.shorten(iri)}`" for iri in sorted(written.word.actions))
+        message = f"{quoted(written.shown)} does not refine this action"
+        scope.findings.error("P419", written.operand_name.place, message, f"it refines {actions}")
+        return None
     else:
-        scope.findings.error("P405", place, f"`{operator}` makes no sense for {shown}", f"write {allowed}")
-    return False
+        comparison = read_profile_word(written, targets, scope)
+    return None if comparison is None else Stated(comparison, written, targets)
 
 
-def _read_value(comparison: Comparison, target: IRI | None, found: _Found, scope: Scope) -> bool:
-    word = comparison.word
-    if word is not None and word.range is Range.COLUMNS:
-        columns = read_columns(comparison, target, scope)
-        found.columns[comparison.operand] = columns or ()
-        return columns is not None
-    if len(comparison.values) > 1:
-        message = f"{quoted(comparison.operand_name.written)} has more than one value"
-        scope.findings.error("P304", comparison.values[1].place, message)
-        return False
-    if comparison.operand == RESPONDENT:
-        found.respondent = read_respondent(comparison.values[0], target, scope)
-        return found.respondent is not None
-    return _read_scalar(comparison, found, scope)
+def _read_column_parameter(node: Node, targets: tuple[IRI, ...], scope: Scope) -> Stated | None:
+    """A parameter of one column: `and` of `smalti:column` and the parameter."""
+    if logical_parts(node) != (ODRL + "and",):
+        word = quoted(node.properties[logical_parts(node)[0]].word)
+        message = f"the refinements of an action to anonymize all hold together, and {word} says otherwise"
+        help_ = "write them beside each other; only `and` with `smalti:column` has a meaning here"
+        scope.findings.error("P425", node.properties[logical_parts(node)[0]].key, message, help_)
+        return None
+    parts: list[Stated] = []
+
+    def read_operand(value: Value) -> Condition | None:
+        inner = described(value, "refinement", scope)
+        if inner is None or logical_parts(inner):
+            if inner is not None:
+                _not_one_parameter(inner.place, scope)
+            return None
+        stated = _read_stated(inner, targets, scope)
+        if stated is not None:
+            parts.append(stated)
+        return None if stated is None else stated.comparison
+
+    logical = read_logical(node, "refinement", read_operand, scope)
+    return None if logical is None else _column_parameter(logical, parts, node, scope)
 
 
-def _read_scalar(comparison: Comparison, found: _Found, scope: Scope) -> bool:
-    word, shown, value = comparison.word, comparison.operand_name.written, comparison.values[0]
-    if word is None:
-        return False
-    if word.range is Range.INTEGER:
-        number = whole_number(value, word.minimum or 0, shown, scope)
-        if number is not None:
-            bound = Bound(Operator(comparison.operator), number, scope.findings.where(value.place))
-            found.bounds[comparison.operand] = (bound, value.place)
-        return number is not None
-    name = chosen_name(value, shown, word, scope)
-    if name is None:
-        return False
-    found.names[comparison.operand] = name
-    return _is_implemented_name(comparison.operand, name, value.place, scope)
+def _column_parameter(logical: Logical, parts: list[Stated], node: Node, scope: Scope) -> Stated | None:
+    columns = [part for part in parts if part.operand == COLUMN]
+    others = [part for part in parts if part.operand != COLUMN]
+    if len(columns) != 1 or len(others) != 1:
+        _not_one_parameter(node.place, scope)
+        return None
+    column, parameter = columns[0], others[0]
+    if parameter.word is None or parameter.word.scope is WordScope.TABLE:
+        message = f"{quoted(parameter.shown)} is for the whole output, and not for one column"
+        scope.findings.error("P425", parameter.place, message, "write it beside the other refinements")
+        return None
+    ordered = Logical(LogicalOperator.AND, (column.comparison, parameter.comparison), logical.where)
+    of = read_column(column.written.values[0], parameter.targets, scope)
+    return None if of is None else replace(parameter, column=of, logical=ordered)
 
 
-def _is_implemented_name(operand: str, name: str, place: Place, scope: Scope) -> bool:
-    implemented = {METHOD: {K_ANONYMITY, L_DIVERSITY}, ALGORITHM: {MONDRIAN}}[IRI(operand)]
-    if name in implemented:
-        return True
-    what = "the method" if operand == METHOD else "the algorithm"
-    scope.findings.not_implemented(place, f"{what} `{name}`")
-    return False
+def _not_one_parameter(place: Place, scope: Scope) -> None:
+    message = (
+        "an `and` among the refinements is about one column: `smalti:column` and exactly one parameter"
+    )
+    scope.findings.error("P425", place, message, "write what holds for the whole output beside it")
 
 
-def _check_roles(found: _Found, scope: Scope) -> None:
-    role_of: dict[str, str] = {}
-    for role in _ROLES:
-        for column in found.columns.get(role, ()):
-            first = role_of.setdefault(column.iri, role)
-            if first != role:
-                message = (
-                    f"the column {quoted(column.written)} is in two roles: "
-                    f"{_local(first)} and {_local(role)}"
-                )
-                scope.findings.error("P407", column.place, message, "keep it in one of them")
+# --- The result
 
 
-def _local(role: str) -> str:
-    return quoted(role.rpartition("/")[2].rpartition("#")[2])
-
-
-def _check_method(found: _Found, scope: Scope) -> None:
-    method = found.names.get(METHOD)
-    _check_l_is_wanted(found, method, scope)
-    _check_l_fits_k(found, scope)
-    if not found.is_whole:
-        return
-    needs = {None: (METHOD, K), K_ANONYMITY: (K,), L_DIVERSITY: (K, L)}[method]
-    missing = [quoted(scope.terms.shorten(iri)) for iri in needs if iri not in found.seen]
-    if missing:
-        what = f"the method `{method}`" if method else "an anonymize action"
-        message = f"{what} needs a refinement with {' and '.join(missing)}"
-        scope.findings.error("P411", found.place, message)
-    if method == L_DIVERSITY and not found.columns.get(SENSITIVE):
-        message = "l-diversity is promised, and no column is `sensitive`"
-        scope.findings.error("P408", found.place, message, "list the columns with `mosaicrown:sensitive`")
-    if not found.columns.get(QUASI_IDENTIFIER):
-        message = "no column is a `quasi-identifier`, so that nothing is promised"
-        help_ = "list the columns with `mosaicrown:quasi-identifier`"
-        scope.findings.error("P417", found.place, message, help_)
-
-
-def _check_l_is_wanted(found: _Found, method: str | None, scope: Scope) -> None:
-    if method == K_ANONYMITY and L in found.seen:
-        name = found.seen[L].operand_name
-        message = f"the method `{K_ANONYMITY}` has no {quoted(name.written)}"
-        scope.findings.error("P409", name.place, message, f"did you mean the method `{L_DIVERSITY}`?")
-
-
-def _check_l_fits_k(found: _Found, scope: Scope) -> None:
-    if K not in found.bounds or L not in found.bounds or found.names.get(METHOD) == K_ANONYMITY:
-        return
-    (k, _), (l_bound, place) = found.bounds[K], found.bounds[L]
-    if k.operator is Operator.EQ and l_bound.value > k.value:
-        message = f"l is {l_bound.value} and k is exactly {k.value}: k respondents have at most k values"
-        scope.findings.error("P410", place, message, "lower l, or write `gteq` for k")
-
-
-def _assemble(found: _Found, scope: Scope) -> Anonymization:
-    one_row_each = found.respondent is not None and found.respondent.iri == ONE_ROW_EACH
-    respondent = _references([found.respondent] if found.respondent and not one_row_each else [], scope)
-    roles = {role: _references(found.columns.get(role, ()), scope) for role in _ROLES}
-    bound_of_l = found.bounds.get(L)
+def _assemble(found: Found, scope: Scope) -> Anonymization:
+    respondent = found.columns[RESPONDENT][0] if RESPONDENT in found.columns else None
+    one_row_each = respondent is not None and respondent.iri == ONE_ROW_EACH
+    references = {
+        role: found.references(role, scope) for role in (IDENTIFIER, QUASI_IDENTIFIER, SENSITIVE, RELEASED)
+    }
     return Anonymization(
-        method=found.names[METHOD],
-        algorithm=found.names.get(ALGORITHM, MONDRIAN),
-        k=found.bounds[K][0],
-        l=bound_of_l[0] if bound_of_l else None,
-        identifiers=roles[IDENTIFIER],
-        quasi_identifiers=roles[QUASI_IDENTIFIER],
-        sensitive=roles[SENSITIVE],
-        released=roles[RELEASED],
-        respondent=respondent[0] if respondent else None,
+        method=found.name(METHOD) or "",
+        algorithm=found.name(ALGORITHM),
+        k=_bound(found, K, scope),
+        l=_bound(found, L, scope),
+        identifiers=references[IDENTIFIER],
+        quasi_identifiers=references[QUASI_IDENTIFIER],
+        sensitive=references[SENSITIVE],
+        released=references[RELEASED],
+        respondent=(
+            ColumnReference(respondent.iri, scope.findings.where(respondent.place))
+            if respondent is not None and not one_row_each
+            else None
+        ),
         one_row_each=one_row_each,
+        parameters=tuple(
+            stated.logical or stated.comparison
+            for key, stated in sorted(found.stated.items())
+            if stated.operand not in _FIELDS
+        ),
         where=scope.findings.where(found.place),
     )
 
 
-def _references(columns: Sequence[Column], scope: Scope) -> tuple[ColumnReference, ...]:
-    """Sorted by IRI: a list is a set in ODRL."""
-    first = {column.iri: column for column in reversed(columns)}
-    return tuple(
-        ColumnReference(first[iri].iri, scope.findings.where(first[iri].place)) for iri in sorted(first)
+def _bound(found: Found, operand: IRI, scope: Scope) -> Bound | None:
+    stated = found.get(operand)
+    if stated is None:
+        return None
+    number = stated.number
+    if number is None:
+        return None
+    return Bound(
+        stated.comparison.operator, int(number), scope.findings.where(stated.written.values[0].place)
     )

@@ -1,222 +1,418 @@
 """From a request and policies to a decision; what is not understood denies."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
-from smalti.policy.decision import Decision, Effect, Grant, Reason, Request
-from smalti.policy.model import ConflictStrategy, Permission, Policy, Prohibition, Rule
-from smalti.vocab.terms import ANONYMIZE, IRI, READ, USE
-from smalti.vocab.words import Kind, words
+from smalti.policy import wording
+from smalti.policy.comparing import SATISFIED, UNSATISFIED
+from smalti.policy.conditions import Residual, rows_of
+from smalti.policy.conflicts import contradiction
+from smalti.policy.decision import (
+    Decision,
+    Effect,
+    Grant,
+    Part,
+    PartReport,
+    Reason,
+    Request,
+    RuleName,
+    RuleReport,
+)
+from smalti.policy.hierarchies import STANDARD, Hierarchies
+from smalti.policy.matching import (
+    Form,
+    Judged,
+    Kind,
+    PreparedPolicy,
+    PreparedRule,
+    Situation,
+    judged_as_grant,
+    judged_as_prohibition,
+    judged_refinements,
+    touches,
+)
+from smalti.policy.model import NOWHERE, Condition, ConflictStrategy, Duty, Policy, Rule
+from smalti.policy.transformations import requested
+from smalti.vocab.terms import IRI
 
-_GRANTABLE: Final = frozenset({ANONYMIZE, READ})
-_KNOWN_PURPOSES: Final = frozenset(word.iri for word in words(Kind.PURPOSE) if word.implemented)
+NEAR_MISSES: Final = 3
+"""Rules about the target that did not apply and are named in the reasons of a refusal..."""
+FEW_RULES: Final = 20
+"""... where there are at most so many about the target; of more, an explanation tells."""
+FAILURES: Final = 2
+"""Parts of each of them that are named."""
 
 
-@dataclass(slots=True)
-class _Tally:
-    """What the policies say about one request, while it is being counted."""
-
-    granting: list[tuple[Policy, Permission]] = field(default_factory=list)
-    denying: list[tuple[Policy, Prohibition]] = field(default_factory=list)
-    is_denied: bool = False
-    """A prohibition applies of a policy that is not void."""
-    is_void: bool = False
-    """A policy that would grant or deny is void."""
-    is_about: bool = False
-    """Some rule is about this target and action."""
-    elsewhere: int = 0
-    """Rules about other targets."""
-    determining: list[Reason] = field(default_factory=list)
-    others: list[Reason] = field(default_factory=list)
-
-
-def authorize(request: Request, policies: Sequence[Policy]) -> Decision:
+def authorize(
+    request: Request,
+    policies: Sequence[Policy],
+    hierarchies: Hierarchies = STANDARD,
+    *,
+    explain: bool = False,
+) -> Decision:
     """Decide a request by policies; pure, and denying by default.
 
     Contract:
-        Permission   applies when target and action are the request's, its assignee is the party or
-                     nobody in particular, and its purposes, if it has any, hold the request's purpose.
-                     A request without purpose satisfies no limit on the purpose.
-        Prohibition  applies likewise; `odrl:use` forbids every action, and one that is limited to purposes
-                     applies to a request without purpose, or with one that no vocabulary
-                     defines, too.
+        Logic        a condition is satisfied, unsatisfied or unknown (`policy.conditions`); what the
+                     request does not state is unknown.
+        Permission   applies when each part of it is satisfied: one and the same rule covers every requested
+                     target (joint visibility) and the action (or one that includes it); the party is an
+                     assignee or in a group that is; each constraint and refinement holds; each duty
+                     is fulfilled that no plan can contain. What it limits to rows comes back as `rows`.
+        Prohibition  applies unless some part is unsatisfied: when it touches any requested target, the
+                     action, or one included in it. Its refinements are judged by the transformation that
+                     each permission would lead to (`policy.transformations`).
+        To anonymize is also permitted by a permission to read what was anonymized so (a duty), and to the
+                     assignees of an obligation to anonymize.
+        Policies     that are Offers are not considered; outside of its `dct:valid` a policy is not in
+                     force, and at an unknown time its prohibitions apply and its permissions do not.
         Conflict     inside of a policy: as its strategy says. `invalid` makes the whole policy void: its
                      permissions grant nothing, and its prohibitions still deny (deliberately stricter than
                      ODRL IM 2.9). Between policies: any prohibition denies.
-        Several      permissions may grant one request; `request.rule` picks one by its uid.
+        Several      permissions may grant one request; `request.rule` picks by its uid (or its duty's).
         Promised     adding a prohibition never permits more.
 
     Args:
         request: who wants to do what. The party is asserted by the caller; nothing here authenticates it.
         policies: those of the target's owners that are in force; others must not be passed.
+        hierarchies: what includes what.
+        explain: whether the decision reports each part of each rule about the targets (`considered`).
     """
-    tally = _Tally()
-    for policy in dict.fromkeys(policies):
-        _count(request, policy, tally)
-    chosen = [pair for pair in tally.granting if request.rule in {None, pair[1].uid}]
-    if request.rule is not None and not chosen:
-        tally.determining.append(Reason(f"no permission with the uid `{request.rule}` grants this request"))
-    permitted = bool(chosen) and not tally.denying
-    effect = Effect.PERMIT if permitted else _refusal(tally)
-    granted = chosen if permitted else []
+    prepared = [prepare(policy, hierarchies) for policy in distinct(policies)]
+    return conclude(Situation(request, hierarchies), _Listed(prepared), explain=explain)
+
+
+def prepare(policy: Policy, hierarchies: Hierarchies) -> PreparedPolicy:
+    """A policy with what can be worked out before any request, its conflicts among it."""
+    prepared = PreparedPolicy(policy, hierarchies)
+    if policy.conflict is ConflictStrategy.INVALID and policy.prohibitions:
+        prepared.conflict = contradiction(prepared)
+    return prepared
+
+
+def distinct(policies: Iterable[Policy]) -> list[Policy]:
+    """The policies in order, each once."""
+    found: dict[tuple[IRI, str], list[Policy]] = {}
+    kept = []
+    for policy in policies:
+        same = found.setdefault((policy.uid, policy.document_digest), [])
+        if policy not in same:
+            same.append(policy)
+            kept.append(policy)
+    return kept
+
+
+# --- Where rules come from
+
+
+class Rules(ABC):
+    """The rules that a decision is made by, in their policies' order."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """How many there are."""
+
+    @abstractmethod
+    def candidates(self, situation: Situation) -> Iterable[PreparedRule]:
+        """In order, every rule that may apply, and perhaps others."""
+
+    @abstractmethod
+    def touching(self, situation: Situation, most: int | None = None) -> Sequence[PreparedRule]:
+        """In order, exactly the rules about a requested target, a part of it, or a whole with it.
+
+        Args:
+            situation: the request.
+            most: the number of the first ones that are wanted; None: all.
+        """
+
+    @abstractmethod
+    def number_touching(self, situation: Situation) -> int:
+        """How many of them there are."""
+
+    @abstractmethod
+    def is_about(self, situation: Situation) -> bool:
+        """Whether one of them is about the action, or one that has a part in it."""
+
+
+class _Listed(Rules):
+    """All rules of some policies."""
+
+    def __init__(self, policies: Sequence[PreparedPolicy]) -> None:
+        self._rules = [rule for policy in policies for rule in policy.rules]
+        for order, rule in enumerate(self._rules):
+            rule.order = order
+        self._touching: list[PreparedRule] | None = None
+
+    @property
+    def size(self) -> int:
+        return len(self._rules)
+
+    def candidates(self, situation: Situation) -> Iterable[PreparedRule]:
+        return self._rules
+
+    def touching(self, situation: Situation, most: int | None = None) -> Sequence[PreparedRule]:
+        if self._touching is None:
+            self._touching = [rule for rule in self._rules if touches(rule, situation)]
+        return self._touching[:most]
+
+    def number_touching(self, situation: Situation) -> int:
+        return len(self.touching(situation))
+
+    def is_about(self, situation: Situation) -> bool:
+        actions, asked = situation.hierarchies.actions, situation.request.action
+        return any(
+            actions.relation(asked, rule.rule.action) is not UNSATISFIED
+            for rule in self.touching(situation)
+        )
+
+
+# --- The decision
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Candidate:
+    """A permission that applies, but for prohibitions."""
+
+    prepared: PreparedRule
+    form: Form
+    rows: tuple[Condition, ...]
+
+    @property
+    def policy(self) -> PreparedPolicy:
+        return self.prepared.policy
+
+    def is_picked(self, rule: IRI | None) -> bool:
+        duty = self.form.duty
+        return rule is None or rule == self.prepared.rule.uid or (duty is not None and rule == duty.uid)
+
+    def grant(self, request: Request) -> Grant:
+        owed = tuple(duty for duty in self.form.obligations if duty.uid not in request.fulfilled)
+        return Grant(self.policy.policy, self.form.permission, self.rows, owed)
+
+
+class _Tally:
+    """What the rules say about one request."""
+
+    __slots__ = ("chosen", "denying", "granting", "situation", "surviving", "void")
+
+    def __init__(self, situation: Situation, rules: Iterable[PreparedRule]) -> None:
+        self.situation = situation
+        permitting: list[_Candidate] = []
+        forbidding: list[PreparedRule] = []
+        for prepared in rules:
+            if prepared.kind is not Kind.PROHIBITION:
+                permitting += _candidates(prepared, situation)
+            elif _forbids(prepared, situation):
+                forbidding.append(prepared)
+        self.void = _void(permitting, forbidding)
+        """Policies that contradict themselves and would grant or deny."""
+        self.granting = [one for one in permitting if one.policy not in self.void]
+        """Permissions of policies that are not void."""
+        picked = situation.request.rule
+        self.chosen = [one for one in self.granting if one.is_picked(picked)]
+        """Those that the request relies on."""
+        self.denying = self._denying(forbidding)
+        """Prohibitions that no permission of their own policy overrides, and that hit a chosen one."""
+        self.surviving = (
+            [one for one in self.chosen if not self._is_hit(one)] if self.denying else self.chosen
+        )
+        """The permissions that grant the request."""
+
+    def _denying(self, forbidding: list[PreparedRule]) -> list[PreparedRule]:
+        lenient = ConflictStrategy.PERMIT
+        if not forbidding:
+            return []
+        overriding = {one.policy for one in self.granting if one.policy.policy.conflict is lenient}
+        judged: Sequence[_Candidate | None] = self.chosen or [None]
+        return [
+            prepared
+            for prepared in forbidding
+            if prepared.policy not in overriding and any(self._hits(prepared, one) for one in judged)
+        ]
+
+    def _is_hit(self, candidate: _Candidate) -> bool:
+        return any(self._hits(prepared, candidate) for prepared in self.denying)
+
+    def _hits(self, prepared: PreparedRule, candidate: _Candidate | None) -> bool:
+        """Whether a prohibition applies to what a permission would lead to."""
+        if not prepared.rule.refinements:
+            return True
+        parameters = self.situation.known.parameters
+        if candidate is not None:
+            parameters = requested(candidate.form.transformation, parameters)
+        judged = judged_refinements(prepared.rule, parameters)
+        return all(outcome is not UNSATISFIED for _, outcome, _ in judged)
+
+    def effective(self) -> set[PreparedRule]:
+        """The rules that apply and have a say."""
+        return {*(one.prepared for one in self.granting), *self.denying}
+
+
+def _void(permitting: list[_Candidate], forbidding: list[PreparedRule]) -> list[PreparedPolicy]:
+    applying = [one.policy for one in permitting] + [one.policy for one in forbidding]
+    void = [policy for policy in applying if policy.conflict is not None]
+    return list(dict.fromkeys(void)) if void else void
+
+
+def conclude(situation: Situation, rules: Rules, *, explain: bool) -> Decision:
+    """The decision that some rules lead to."""
+    request, tally = situation.request, _Tally(situation, rules.candidates(situation))
+    effect = Effect.PERMIT if tally.surviving else _refusal(tally, rules)
+    remedies = () if tally.surviving else _remedies(tally)
     return Decision(
         request=request,
         effect=effect,
-        reasons=tuple(_reasons(request, effect, tally)),
-        grants=tuple(Grant(policy, permission) for policy, permission in granted),
+        reasons=tuple(_reasons(effect, tally, rules)),
+        grants=tuple(candidate.grant(request) for candidate in tally.surviving),
+        determining=tuple(dict.fromkeys(_rule_names(tally))),
+        remedies=remedies,
+        considered=tuple(_reports(tally, rules)) if explain else (),
     )
 
 
-def _count(request: Request, policy: Policy, tally: _Tally) -> None:
-    permissions = [rule for rule in policy.permissions if not _failures(request, rule)]
-    prohibitions = [rule for rule in policy.prohibitions if not _failures(request, rule)]
-    conflict = _contradiction(policy) if policy.conflict is ConflictStrategy.INVALID else None
-    if conflict is not None and (permissions or prohibitions):
-        tally.is_void = True
-        tally.determining.append(_void(policy, conflict))
-        permissions = []
-    elif policy.conflict is ConflictStrategy.PERMIT and permissions:
-        prohibitions = []
-    tally.granting += [(policy, rule) for rule in permissions]
-    tally.denying += [(policy, rule) for rule in prohibitions]
-    tally.is_denied |= bool(prohibitions) and conflict is None
-    _explain(request, policy, [*permissions, *prohibitions], tally)
+def _rule_names(tally: _Tally) -> Iterator[RuleName]:
+    if tally.surviving:
+        for candidate in tally.surviving:
+            yield _rule_name(candidate.policy.policy, candidate.form.permission)
+        return
+    for prepared in tally.denying:
+        yield _rule_name(prepared.policy.policy, prepared.rule)
+    for policy in tally.void:
+        for rule in policy.conflict or ():
+            yield _rule_name(policy.policy, rule)
 
 
-def _refusal(tally: _Tally) -> Effect:
-    if tally.is_denied:
+def _rule_name(policy: Policy, rule: Rule) -> RuleName:
+    return RuleName(policy.uid, policy.document_digest, rule.uid)
+
+
+def _forbids(prepared: PreparedRule, situation: Situation) -> bool:
+    situation = situation.under(prepared.policy.hierarchies)
+    judged = judged_as_prohibition(prepared, situation)
+    return all(outcome is not UNSATISFIED for _, outcome, _ in judged)
+
+
+def _candidates(prepared: PreparedRule, situation: Situation) -> list[_Candidate]:
+    found = []
+    situation = situation.under(prepared.policy.hierarchies)
+    for form in prepared.forms(situation.request.action):
+        rows: list[Condition] = []
+        for _, outcome, _ in judged_as_grant(prepared, form, situation):
+            if outcome is SATISFIED:
+                continue
+            if not isinstance(outcome, Residual):
+                break
+            rows += rows_of(outcome)
+        else:
+            found.append(_Candidate(prepared, form, tuple(dict.fromkeys(rows))))
+    return found
+
+
+def _refusal(tally: _Tally, rules: Rules) -> Effect:
+    if any(one.policy.conflict is None for one in tally.denying):
         return Effect.DENY
-    if tally.is_void:
+    if tally.void:
         return Effect.VOID
-    return Effect.DENY if tally.is_about or tally.granting else Effect.NOT_APPLICABLE
+    is_about = tally.granting or tally.denying or rules.is_about(tally.situation)
+    return Effect.DENY if is_about else Effect.NOT_APPLICABLE
 
 
-def _failures(request: Request, rule: Rule) -> list[str]:
-    """The parts of a rule that keep it from applying, in words; empty when it applies."""
-    parts = (_target(request, rule), _action(request, rule), _party(request, rule), _purpose(request, rule))
-    return [text for text in parts if text]
+def _remedies(tally: _Tally) -> tuple[Duty, ...]:
+    found = [remedy for prepared in tally.denying for remedy in getattr(prepared.rule, "remedies", ())]
+    return tuple(dict.fromkeys(found))
 
 
-def _target(request: Request, rule: Rule) -> str:
-    if request.target in {target.iri for target in rule.targets}:
-        return ""
-    return f"it is about the target `{rule.targets[0].iri}`"
+# --- Why
 
 
-def _action(request: Request, rule: Rule) -> str:
-    if isinstance(rule, Prohibition) and rule.action == USE:
-        return ""
-    if rule.action == request.action and (isinstance(rule, Prohibition) or rule.action in _GRANTABLE):
-        return ""
-    return (
-        f"it is about the action `{_local(rule.action)}`, and the request is to `{_local(request.action)}`"
-    )
+def _reasons(effect: Effect, tally: _Tally, rules: Rules) -> list[Reason]:
+    request = tally.situation.request
+    others = [one for one in tally.granting if one not in tally.chosen] if request.rule else []
+    grants = [_matched(candidate.prepared, request) for candidate in (*tally.chosen, *others)]
+    denials = [_matched(prepared, request) for prepared in tally.denying]
+    determining = list(_determining(tally)) if tally.void or request.rule else []
+    if effect is Effect.PERMIT:
+        return _each_once([*grants, *denials, *determining])
+    found = _each_once([*denials, *determining, *grants])
+    if not found:
+        found = [Reason(_nothing(effect, request))]
+    return [*found, *_near_misses(tally, rules)]
 
 
-def _party(request: Request, rule: Rule) -> str:
-    if not rule.assignees or request.party in {party.iri for party in rule.assignees}:
-        return ""
-    return f"it is about the party `{rule.assignees[0].iri}`, and the request is by `{request.party}`"
+def _each_once(reasons: list[Reason]) -> list[Reason]:
+    return reasons if len(reasons) < 2 else list(dict.fromkeys(reasons))
 
 
-def _purpose(request: Request, rule: Rule) -> str:
-    if rule.purposes is None or request.purpose in rule.purposes:
-        return ""
-    if isinstance(rule, Prohibition) and request.purpose not in _KNOWN_PURPOSES:
-        # A purpose that no vocabulary defines may be any, also the forbidden one.
-        return ""
-    purposes = " or ".join(f"`{_local(purpose)}`" for purpose in sorted(rule.purposes))
-    if request.purpose is None:
-        if isinstance(rule, Prohibition):
-            return ""
-        return f"it is limited to the purpose {purposes}, and the request states none"
-    return f"it is limited to the purpose {purposes}, and the request is for `{_local(request.purpose)}`"
+def _matched(prepared: PreparedRule, request: Request) -> Reason:
+    text = wording.matched(prepared, request)
+    return Reason(text, prepared.policy.policy.uid, prepared.rule.uid)
 
 
-def _local(iri: IRI) -> str:
-    return iri.rstrip("/#").rpartition("#")[2].rpartition("/")[2] or iri
+def _determining(tally: _Tally) -> Iterator[Reason]:
+    for one in tally.void:
+        if one.conflict is not None:
+            yield Reason(wording.void(one.policy, one.conflict), one.policy.uid, one.conflict[1].uid)
+    if tally.situation.request.rule is not None and not tally.chosen:
+        uid = tally.situation.request.rule
+        yield Reason(f"no permission with the uid `{uid}` grants this request")
 
 
-def _contradiction(policy: Policy) -> tuple[Permission, Prohibition] | None:
-    """A permission and a prohibition of one policy that some request would meet together."""
-    about: dict[IRI, list[Prohibition]] = {}
-    for prohibition in policy.prohibitions:
-        about.setdefault(prohibition.targets[0].iri, []).append(prohibition)
-    pairs = ((rule, other) for rule in policy.permissions for other in about.get(rule.targets[0].iri, ()))
-    return next((pair for pair in pairs if _overlap(*pair)), None)
+def _nothing(effect: Effect, request: Request) -> str:
+    return wording.not_about(request) if effect is Effect.NOT_APPLICABLE else wording.NOTHING_APPLIES
 
 
-def _overlap(permission: Permission, prohibition: Prohibition) -> bool:
-    """Whether two rules about one target share an action, a party and a purpose."""
-    return (
-        prohibition.action in {permission.action, USE}
-        and (
-            () in {permission.assignees, prohibition.assignees}
-            or permission.assignees == prohibition.assignees
-        )
-        and (
-            permission.purposes is None
-            or prohibition.purposes is None
-            or bool(permission.purposes & prohibition.purposes)
-        )
-    )
+def _near_misses(tally: _Tally, rules: Rules) -> Iterator[Reason]:
+    """Some rules about the targets that have no say, and how many others there are."""
+    situation, effective = tally.situation, tally.effective()
+    touching = rules.number_touching(situation)
+    misses: list[PreparedRule] = []
+    if touching <= FEW_RULES:
+        first = rules.touching(situation, NEAR_MISSES + len(effective))
+        misses = [rule for rule in first if rule not in effective][:NEAR_MISSES]
+    for prepared in misses:
+        failures = (one for one in _judged(prepared, situation) if _is_failure(prepared.kind, one))
+        text = wording.not_applying(prepared, list(islice(failures, FAILURES)), situation.request)
+        yield Reason(text, prepared.policy.policy.uid, prepared.rule.uid)
+    yield from wording.others(touching - len(effective) - len(misses), rules.size - touching)
 
 
-def _void(policy: Policy, conflict: tuple[Permission, Prohibition]) -> Reason:
-    permission, prohibition = conflict
-    text = (
-        f"the policy is void: its permission `{permission.uid}` and its prohibition `{prohibition.uid}` "
-        "contradict each other, and its conflict strategy is `invalid`"
-    )
-    return Reason(text, policy.uid, prohibition.uid)
+def _judged(prepared: PreparedRule, situation: Situation) -> Iterator[Judged]:
+    """Every part of a rule, however many fail."""
+    situation = situation.under(prepared.policy.hierarchies)
+    if prepared.kind is Kind.PROHIBITION:
+        yield from judged_as_prohibition(prepared, situation)
+        yield from judged_refinements(prepared.rule, situation.known.parameters)
+    elif forms := prepared.forms(situation.request.action):
+        yield from judged_as_grant(prepared, forms[0], situation)
+    else:
+        yield Part.ACTION, UNSATISFIED, None
 
 
-def _explain(request: Request, policy: Policy, effective: Sequence[Rule], tally: _Tally) -> None:
-    for rule in (*policy.permissions, *policy.prohibitions):
-        if request.target not in {target.iri for target in rule.targets}:
-            tally.elsewhere += 1
-            continue
-        failures = _failures(request, rule)
-        tally.is_about |= not _action(request, rule)
-        if not failures and rule not in effective:
-            failures = ["a rule of its own policy overrides it, or the policy is void"]
-        if failures:
-            text = f"this {_kind(rule)} does not apply: {'; '.join(failures)}"
-            tally.others.append(Reason(text, policy.uid, rule.uid))
+def _is_failure(kind: Kind, judged: Judged) -> bool:
+    outcome = judged[1]
+    if kind is Kind.PROHIBITION:
+        return outcome is UNSATISFIED
+    return outcome is not SATISFIED and not isinstance(outcome, Residual)
 
 
-def _kind(rule: Rule) -> str:
-    return "permission" if isinstance(rule, Permission) else "prohibition"
+def _reports(tally: _Tally, rules: Rules) -> Iterator[RuleReport]:
+    effective, request = tally.effective(), tally.situation.request
+    for prepared in rules.touching(tally.situation):
+        judged = list(_judged(prepared, tally.situation))
+        applies = prepared in effective
+        parts = [_report(prepared, one, request) for one in judged]
+        if not applies and not any(_is_failure(prepared.kind, one) for one in judged):
+            parts.append(PartReport(Part.POLICY, UNSATISFIED, wording.OVERRIDDEN))
+        policy, rule = prepared.policy.policy.uid, prepared.rule.uid
+        yield RuleReport(policy, rule, str(prepared.kind), applies, tuple(parts))
 
 
-def _reasons(request: Request, effect: Effect, tally: _Tally) -> Iterator[Reason]:
-    grants = [Reason(_matched(request, rule), policy.uid, rule.uid) for policy, rule in tally.granting]
-    denials = [Reason(_matched(request, rule), policy.uid, rule.uid) for policy, rule in tally.denying]
-    if effect is Effect.PERMIT and request.rule is not None:
-        grants.sort(key=lambda reason: reason.rule != request.rule)
-    yield from (*grants, *denials) if effect is Effect.PERMIT else (*denials, *tally.determining, *grants)
-    if not (grants or denials or tally.determining):
-        yield Reason(_nothing(request, tally))
-    yield from tally.others
-    if tally.elsewhere:
-        rules = "1 rule is" if tally.elsewhere == 1 else f"{tally.elsewhere} rules are"
-        yield Reason(f"{rules} about other targets")
-
-
-def _matched(request: Request, rule: Rule) -> str:
-    party = "any party" if not rule.assignees else f"party `{request.party}`"
-    purpose = "any purpose" if rule.purposes is None else "no stated purpose"
-    if rule.purposes is not None and request.purpose is not None:
-        purpose = f"purpose `{_local(request.purpose)}`"
-    verb = "permits" if isinstance(rule, Permission) else "forbids"
-    return (
-        f"this {_kind(rule)} {verb} it: it matches target `{request.target}`, "
-        f"action `{_local(rule.action)}`, {party} and {purpose}"
-    )
-
-
-def _nothing(request: Request, tally: _Tally) -> str:
-    if tally.is_about:
-        return "no permission applies, and what is not permitted is denied"
-    return f"no rule is about the action `{_local(request.action)}` on the target `{request.target}`"
+def _report(prepared: PreparedRule, judged: Judged, request: Request) -> PartReport:
+    part, outcome, subject = judged
+    text = wording.of_part(prepared, judged, request)
+    where = NOWHERE if subject is None or isinstance(subject, str) else subject.where
+    return PartReport(part, wording.finding_of(outcome), text, where)

@@ -1,9 +1,8 @@
-"""Columns, as a policy names them: by IRI, or by bare name under the rule's target."""
+"""Columns, as a policy names them: by IRI, or by bare name under the rule's one target."""
 
 from dataclasses import dataclass
 from typing import Final
 
-from smalti.policy.comparisons import Comparison
 from smalti.policy.findings import quoted
 from smalti.policy.iris import SCHEMES, column_iri
 from smalti.policy.json_text import Place
@@ -23,9 +22,11 @@ class Column:
     place: Place
 
 
-def read_columns(comparison: Comparison, target: IRI | None, scope: Scope) -> tuple[Column, ...] | None:
-    """All columns of a refinement; None after an error."""
-    found = [read_column(value, target, scope) for value in comparison.values]
+def read_columns(
+    values: tuple[Value, ...], targets: tuple[IRI, ...], scope: Scope
+) -> tuple[Column, ...] | None:
+    """All columns of a list; None after an error."""
+    found = [read_column(value, targets, scope) for value in values]
     seen: set[IRI] = set()
     for column in found:
         if column is not None and column.iri in seen:
@@ -37,25 +38,30 @@ def read_columns(comparison: Comparison, target: IRI | None, scope: Scope) -> tu
     return good if len(good) == len(found) else None
 
 
-def read_column(value: Value, target: IRI | None, scope: Scope) -> Column | None:
+def read_column(value: Value, targets: tuple[IRI, ...], scope: Scope) -> Column | None:
     """A column that is named by an IRI or a text; None after an error."""
     name = _name(value, scope)
     if name is None:
         return None
     if ":" not in name.iri:
+        if len(targets) > 1:
+            message = f"the rule has several targets, and {quoted(name.written)} names a column of one"
+            help_ = f"write the column's IRI, as in `{column_iri(targets[0], name.iri)}`"
+            scope.findings.error("P416", name.place, message, help_)
+            return None
         # After an error in the target there is nothing to resolve the name under.
-        base = target if target is not None else IRI("urn:smalti:unknown-target")
+        base = targets[0] if targets else IRI("urn:smalti:unknown-target")
         return Column(column_iri(base, name.iri), name.written, name.place)
     iri = iri_is_good(name, "the column", scope)
     return Column(iri, name.written, name.place) if iri is not None else None
 
 
-def read_respondent(value: Value, target: IRI | None, scope: Scope) -> Column | None:
+def read_respondent(value: Value, targets: tuple[IRI, ...], scope: Scope) -> Column | None:
     """The column of the respondent, or `s:oneRowEach`; None after an error."""
     if plain_text(value) == _ONE_ROW_EACH_NAME:
         iri = scope.findings.word(ONE_ROW_EACH, value.place)
         return Column(IRI(iri), _ONE_ROW_EACH_NAME, value.place)
-    return read_column(value, target, scope)
+    return read_column(value, targets, scope)
 
 
 def _name(value: Value, scope: Scope) -> Name | None:

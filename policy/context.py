@@ -45,7 +45,14 @@ class Terms:
             if namespace and iri.startswith(namespace):
                 name = iri.removeprefix(namespace)
                 return name if prefix == "odrl" and name in self.meanings else f"{prefix}:{name}"
+        for prefix, namespace in self.meanings.items():
+            if namespace.endswith(_PREFIX_ENDS) and iri.startswith(namespace) and iri != namespace:
+                return f"{prefix}:{iri.removeprefix(namespace)}"
         return iri
+
+
+NO_TERMS: Final = Terms({}, False)
+"""The words of an expanded document: none, since it writes all IRIs in full."""
 
 
 @cache

@@ -108,6 +108,16 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
+class RuleName:
+    """Names one rule among all documents."""
+
+    policy: IRI
+    digest: str
+    """Of its document."""
+    rule: IRI
+
+
+@dataclass(frozen=True, slots=True)
 class Grant:
     """A permission that grants a request, with what it asks in return."""
 
@@ -130,6 +140,9 @@ class Decision:
     """The determining rules first."""
     grants: tuple[Grant, ...] = ()
     """More than one only where several permissions match."""
+    determining: tuple[RuleName, ...] = ()
+    """The rules that it rests on: those that grant; or else the prohibitions that deny, and those that make
+    a policy void. None where nothing permits."""
     remedies: tuple[Duty, ...] = ()
     """Of the prohibitions that deny: what must be done when one of them was violated all the same."""
     considered: tuple[RuleReport, ...] = ()

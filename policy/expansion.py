@@ -1,7 +1,10 @@
-"""JSON-LD expansion of one policy by PyLD, offline, and the result as nodes that know their place."""
+"""JSON-LD expansion by PyLD, offline, and the result as nodes that know their place."""
 
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
-from typing import Final
+from typing import Final, Protocol
 
 from smalti.policy.context import Terms
 from smalti.policy.findings import Findings, quoted
@@ -22,28 +25,92 @@ from smalti.vocab.contexts import ADDRESSES
 BASE: Final = "smalti-unresolved://policy/document/"
 """The base of relative IRIs. No scheme of a real IRI, so that a relative one can never look absolute."""
 UNRESOLVED: Final = "smalti-unresolved:"
+_MOST_KEPT: Final = 64
 
 
-def expand(policy: JsonObject, terms: Terms, findings: Findings) -> Node | None:
-    """Expand one policy, whose context and keys were checked; None after an error that ends the reading."""
+def expand(
+    objects: Sequence[JsonObject], context: JsonValue | None, terms: Terms, findings: Findings
+) -> list[Node]:
+    """Expand node objects of one document that share a context; their keys were checked.
+
+    Returns:
+        One node for each object, in order; none after an error that ends the reading.
+    """
+    speaking = [found for found in objects if _speaks(found, terms, findings)]
+    if not speaking:
+        return []
     # Imported here: PyLD takes 80 ms, and a document with broken JSON never needs it.
-    from pyld import ContextResolver, FrozenDocumentLoader, jsonld  # noqa: PLC0415
+    from pyld import jsonld  # noqa: PLC0415
 
-    loader = FrozenDocumentLoader(documents=dict(ADDRESSES))
     dropped: list[str | None] = []
-    # PyLD's own resolver is shared by the process: other code may have filled it from the network.
-    options = {"base": BASE, "documentLoader": loader, "contextResolver": ContextResolver({}, loader)}
+    options = {"base": BASE, **_offline()}
     try:
-        expanded = jsonld.expand(to_plain(policy), options, on_property_dropped=dropped.append)
+        expanded = jsonld.expand(_document(speaking, context), options, on_property_dropped=dropped.append)
     except jsonld.JsonLdError as error:
-        findings.error("P210", policy.place, f"JSON-LD refuses the document: {error.code or error.type}")
-        return None
-    _report_dropped(dropped, policy, findings)
-    if len(expanded) != 1 or not isinstance(expanded[0], dict):
+        findings.error(
+            "P210", objects[0].place, f"JSON-LD refuses the document: {error.code or error.type}"
+        )
+        return []
+    _report_dropped(dropped, objects[0], findings)
+    if len(expanded) != len(speaking) or not all(isinstance(node, dict) for node in expanded):
         if not findings.has_errors:
-            findings.error("P302", policy.place, "the policy says nothing")
-        return None
-    return _Builder(terms, findings).node(expanded[0], policy)
+            findings.error("P210", objects[0].place, "JSON-LD reads other nodes than are written")
+        return []
+    builder = _Builder(terms, findings)
+    return [builder.node(node, found) for node, found in zip(expanded, speaking, strict=True)]
+
+
+def _offline() -> dict[str, object]:
+    """PyLD's options to load the shipped contexts and nothing else.
+
+    PyLD's own resolver is shared by the process: other code may have filled it from the network. Ours is
+    kept for the next document, since processing the contexts takes most of the time of an expansion; one
+    for each thread, because its caches know no locks, and a new one before inline contexts fill it.
+    """
+    from pyld import ContextResolver, FrozenDocumentLoader  # noqa: PLC0415
+
+    if _kept.options is None or len(_kept.resolver.per_op_cache) > _MOST_KEPT:
+        loader = FrozenDocumentLoader(documents=dict(ADDRESSES))
+        _kept.resolver = ContextResolver({}, loader)
+        _kept.options = {"documentLoader": loader, "contextResolver": _kept.resolver}
+    return _kept.options
+
+
+class _Resolver(Protocol):
+    per_op_cache: dict[str, object]
+
+
+class _Kept(threading.local):
+    options: dict[str, object] | None = None
+    resolver: _Resolver
+
+
+_kept: Final = _Kept()
+
+
+def _speaks(found: JsonObject, terms: Terms, findings: Findings) -> bool:
+    """Whether expansion keeps the object; reports it otherwise."""
+    meanings = {terms.expand(member.key.text) for member in found.members if not says_nothing(member.value)}
+    if meanings & {"@value", "@list", "@set"}:
+        findings.error("P201", found.place, "a policy is a node with properties, and this is not one")
+        return False
+    if any(meaning is not None and meaning not in {"@id", "@context"} for meaning in meanings):
+        return True
+    if not findings.has_errors:
+        findings.error("P302", found.place, "the policy says nothing")
+    return False
+
+
+def _document(objects: Sequence[JsonObject], context: JsonValue | None) -> object:
+    nodes = [
+        {
+            member.key.text: to_plain(member.value)
+            for member in found.members
+            if member.key.text != "@context"
+        }
+        for found in objects
+    ]
+    return nodes if context is None else {"@context": to_plain(context), "@graph": nodes}
 
 
 def _report_dropped(dropped: list[str | None], policy: JsonObject, findings: Findings) -> None:
@@ -83,12 +150,13 @@ class _Builder:
         if known in properties:
             first = quoted(properties[known].word)
             self.findings.error("P213", found.key, f"{quoted(found.word)} means the same as {first}")
-        properties[known] = Property(known, found.word, found.key, found.values)
+        properties[known] = Property(known, found.word, found.key, found.values, found.is_list)
 
     def property(self, iri: str, values: list[object], member: Member | None, node: JsonValue) -> Property:
+        is_list = len(values) == 1 and isinstance(values[0], dict) and "@list" in values[0]
         if member is None:
-            return Property(iri, iri, node.place, self.values(values, node))
-        return Property(iri, member.key.text, member.key.place, self.values(values, member.value))
+            return Property(iri, iri, node.place, self.values(values, node), is_list)
+        return Property(iri, member.key.text, member.key.place, self.values(values, member.value), is_list)
 
     def values(self, expanded: list[object], source: JsonValue) -> tuple[Value, ...]:
         leaves = _leaves(source, self.terms)
@@ -112,8 +180,9 @@ class _Builder:
         iri = expanded.get("@id")
         if not isinstance(iri, str):
             return None
-        written = members["@id"].value if "@id" in members else source
-        return _name(iri, written, source)
+        member = members.get("@id")
+        name = _name(iri, member.value if member is not None else source, source)
+        return replace(name, is_uid=member is not None and member.key.text != "@id")
 
     def types(
         self, expanded: dict[str, object], members: dict[str, Member], source: JsonValue

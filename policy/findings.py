@@ -14,13 +14,23 @@ from smalti.vocab.aliases import canonical
 MOST: Final = 200
 """Findings that are kept of one document."""
 _LONGEST_WORD: Final = 80
+_LONGEST_MESSAGE: Final = 2000
 
 
 def quoted(word: str) -> str:
     """A word of the document in backticks: one line, printable, at most 80 characters."""
     if len(word) > _LONGEST_WORD:
         word = word[: _LONGEST_WORD - 3] + "..."
-    return "`" + "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in word) + "`"
+    return f"`{printable(word)}`"
+
+
+def printable(text: str) -> str:
+    """One line without control characters, which a terminal would obey, and of bounded length."""
+    if len(text) > _LONGEST_MESSAGE:
+        text = text[: _LONGEST_MESSAGE - 3] + "..."
+    return (
+        text if text.isprintable() else "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
+    )
 
 
 class Findings:
@@ -31,25 +41,30 @@ class Findings:
         self.text = text
         self._line_starts = [0, *(i + 1 for i, c in enumerate(text) if c == "\n")]
         self._found: list[Diagnostic] = []
+        self._has_errors = False
         self._aliases: set[str] = set()
         self._suggestions = 0
 
     @property
     def has_errors(self) -> bool:
-        return any(found.severity is Severity.ERROR for found in self._found)
+        return self._has_errors
 
     def sorted(self) -> tuple[Diagnostic, ...]:
         """All findings, by place; the first `MOST`, and a remark if there were more."""
-        found = sorted(self._found, key=lambda d: (d.where.line, d.where.column, d.code, d.message))
+        found = sorted(
+            self._found, key=lambda d: (d.where.line, d.where.column, d.where.node, d.code, d.message)
+        )
         found = list(dict.fromkeys(found))
         if len(found) <= MOST:
             return tuple(found)
         kept = sorted(found, key=lambda d: d.severity is not Severity.ERROR)[:MOST]
         more = f"{len(found) - MOST} further findings are left out"
         last = Diagnostic("P599", Severity.NOTE, more, Where(self.document, 1, 1))
-        return (*sorted(kept, key=lambda d: (d.where.line, d.where.column)), last)
+        return (*sorted(kept, key=lambda d: (d.where.line, d.where.column, d.where.node)), last)
 
     def where(self, place: Place) -> Where:
+        if place.node:
+            return Where(self.document, 0, 0, node=place.node)
         line = bisect_right(self._line_starts, place.start)
         return Where(self.document, line, place.start - self._line_starts[line - 1] + 1, place.pointer)
 
@@ -58,6 +73,9 @@ class Findings:
 
     def warning(self, code: str, place: Place, message: str, help_: str = "") -> None:
         self._add(code, Severity.WARNING, place, message, help_)
+
+    def note(self, code: str, place: Place, message: str, help_: str = "") -> None:
+        self._add(code, Severity.NOTE, place, message, help_)
 
     def not_implemented(self, place: Place, feature: str, help_: str = "") -> None:
         """Refuse a feature by its name."""
@@ -79,8 +97,14 @@ class Findings:
 
     def _add(self, code: str, severity: Severity, place: Place, message: str, help_: str) -> None:
         assert code in BY_CODE, code  # noqa: S101 (a fault of ours)
+        self._has_errors |= severity is Severity.ERROR
         where = self.where(place)
+        length = 1 if place.node else self._length(place)
+        found = Diagnostic(code, severity, printable(message), where, length, printable(help_))
+        self._found.append(found)
+
+    def _length(self, place: Place) -> int:
+        """Characters of the place on its first line; at least one."""
         end_of_line = self.text.find("\n", place.start)
         end = min(place.end, end_of_line if end_of_line >= 0 else len(self.text))
-        length = max(1, end - place.start)
-        self._found.append(Diagnostic(code, severity, message, where, length, help_))
+        return max(1, end - place.start)

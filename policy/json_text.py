@@ -10,6 +10,7 @@ from typing import Final, NoReturn
 MAX_DEPTH: Final = 64
 MAX_VALUES: Final = 50_000
 _MAX_NUMBER: Final = 64
+_LONGEST_WORD: Final = 80
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _WORD: Final = re.compile(r"[^\s,:\[\]{}\"]+")
@@ -26,6 +27,8 @@ class Place:
     """Offset in characters, from 0."""
     end: int
     pointer: str
+    node: str = ""
+    """In a document that is read as RDF: the node, in place of an offset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +291,8 @@ class _Reader:
             self.stop("a comma with nothing after it", "remove the comma")
 
     def twice(self, key: JsonString) -> None:
-        message = f"key `{key.text}` is said twice in one object"
+        shown = key.text if len(key.text) <= _LONGEST_WORD else key.text[: _LONGEST_WORD - 3] + "..."
+        message = f"key `{shown}` is said twice in one object"
         help_ = "keep one of them; where several values are meant, write one list"
         self.faults.append(JsonFault("P105", message, key.place, help_))
 

@@ -22,14 +22,20 @@ _LATER: Final = frozenset({"@graph", "@included", "@reverse"})
 _VALUE_KEYWORDS: Final = frozenset({"@value", "@type", "@language"})
 
 
-def check_keys(policy: JsonObject, terms: Terms, findings: Findings) -> bool:
+def check_keys(policy: JsonObject, terms: Terms, findings: Findings, owns_context: bool = True) -> bool:
     """Report keys that JSON-LD would delete, misread or reject.
+
+    Args:
+        policy: the node object at the top.
+        terms: the meaning of its words.
+        findings: where problems go.
+        owns_context: whether `@context` may stand in it.
 
     Returns:
         Whether the document can be expanded; an unknown key alone does not stop that.
     """
     objects = [value for value in _outside_context(policy) if isinstance(value, JsonObject)]
-    good = [_check_object(found, found is policy, terms, findings) for found in objects]
+    good = [_check_object(found, owns_context and found is policy, terms, findings) for found in objects]
     _check_nulls(policy, findings)
     return all(good)
 
@@ -58,7 +64,7 @@ def _outside_context(value: JsonValue) -> Iterable[JsonValue]:
                     yield from _outside_context(member.value)
 
 
-def _check_object(found: JsonObject, is_policy: bool, terms: Terms, findings: Findings) -> bool:
+def _check_object(found: JsonObject, owns_context: bool, terms: Terms, findings: Findings) -> bool:
     good = True
     seen: dict[str, Member] = {}
     unused = _SUGGESTED - {member.key.text for member in found.members}
@@ -72,7 +78,7 @@ def _check_object(found: JsonObject, is_policy: bool, terms: Terms, findings: Fi
             good = False
         elif meaning is not None:
             seen[meaning] = member
-            good &= not meaning.startswith("@") or _check_keyword(meaning, member, is_policy, findings)
+            good &= not meaning.startswith("@") or _check_keyword(meaning, member, owns_context, findings)
     return good and _check_value_object(found, seen, findings)
 
 
@@ -87,8 +93,8 @@ def _unknown(member: Member, unused: frozenset[str], findings: Findings) -> None
     findings.error("P206", member.key.place, f"unknown property {quoted(key)}", help_)
 
 
-def _check_keyword(keyword: str, member: Member, is_policy: bool, findings: Findings) -> bool:
-    if keyword == "@context" and not is_policy:
+def _check_keyword(keyword: str, member: Member, owns_context: bool, findings: Findings) -> bool:
+    if keyword == "@context" and not owns_context:
         message = "a context inside of a policy would change the meaning of words halfway"
         findings.error("P205", member.key.place, message, "write one `@context`, at the top")
     elif keyword in _LATER:

@@ -321,7 +321,7 @@ class Prohibition(Rule):
 # --- Policies
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Membership:
     """A document's word that an asset or a party belongs to a collection; counts in its own policy only."""
 
@@ -342,6 +342,20 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """What a policy says once for all its rules (compact form, ODRL IM 2.7.1).
+
+    Its own rules have it already. The rules of policies that inherit from it take it where they lack it.
+    """
+
+    actions: tuple[IRI, ...] = ()
+    """Empty also where one of them is refined: a refinement is not passed on."""
+    targets: tuple[Asset, ...] = ()
+    assignees: tuple[Party, ...] = ()
+    assigners: tuple[Party, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """One policy of a document, with what it inherits."""
 
@@ -353,6 +367,8 @@ class Policy:
     profiles: tuple[IRI, ...] = ()
     inherits: tuple[IRI, ...] = ()
     """The uids of its parents; their rules are among its own already."""
+    inherited_digests: tuple[str, ...] = ()
+    """Of the parents' documents, in the order of `inherits`."""
     conflict: ConflictStrategy = ConflictStrategy.INVALID
     valid: Interval | None = None
     """When the policy is in force (`dct:valid`); None: always."""
@@ -360,6 +376,8 @@ class Policy:
     prohibitions: tuple[Prohibition, ...] = ()
     obligations: tuple[Duty, ...] = ()
     memberships: tuple[Membership, ...] = ()
+    shared: Shared | None = None
+    """What its children's rules may take from it; None: nothing."""
     where: Where = field(default=NOWHERE, compare=False, repr=False)
 
     @property

@@ -32,6 +32,8 @@ class Property:
     """The key, as the document writes it."""
     key: Place
     values: "tuple[Value, ...]"
+    is_list: bool | None = None
+    """Whether the values are one ordered list (`@list`, an RDF list); None where the form does not tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class Name:
     iri: str
     written: str
     place: Place
+    is_uid: bool = False
+    """Given as `uid`, and not as `@id` or a label: its author means it for a name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """From a policy document to policies and findings: the one way in (see the steps of `parse`)."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -11,8 +12,16 @@ from smalti.policy.diagnostics import Diagnostic, Severity
 from smalti.policy.documents import check_described_once, read_policy
 from smalti.policy.findings import Findings
 from smalti.policy.forms import read_nodes
+from smalti.policy.inheritance import (
+    Family,
+    Stored,
+    entry,
+    nothing_stored,
+    report_unusable_parents,
+)
 from smalti.policy.json_text import Place
 from smalti.policy.model import Policy
+from smalti.policy.nodes import Node
 from smalti.policy.render import render_human
 from smalti.policy.values import Scope
 
@@ -43,39 +52,87 @@ class ParsedDocument:
         return not self.errors
 
 
-def parse(document: bytes, name: str) -> ParsedDocument:
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """One document while it is read."""
+
+    name: str
+    text: str
+    digest: str
+    """Hexadecimal."""
+    findings: Findings
+
+
+def parse(document: bytes, name: str, stored: Stored = nothing_stored) -> ParsedDocument:
     """Read one policy document, without data and without network.
 
     Every problem becomes a diagnostic; nothing in a document can raise an exception. The steps: size,
-    UTF-8, JSON, `@context`, keys, JSON-LD expansion, ODRL's information model, the profile.
+    UTF-8, JSON, `@context`, keys, JSON-LD expansion, inheritance, ODRL's information model, the profile.
 
     Args:
         document: the bytes of the document, at most 1 MiB.
         name: what diagnostics call it, mostly its path.
+        stored: gives the policies in force elsewhere, from which this one may inherit.
     """
-    digest = hashlib.sha256(document).hexdigest()
-    text, problem = _decode(document)
-    findings = Findings(name, text)
-    if problem is not None:
-        findings.error(*problem)
-        return ParsedDocument(name, (), findings.sorted(), f"sha256:{digest}", text)
-    policies = _read_all(text, digest, findings)
-    kept = () if findings.has_errors else policies
-    return ParsedDocument(name, kept, findings.sorted(), f"sha256:{digest}", text)
+    return parse_all([(document, name)], stored)[0]
 
 
-def load(path: str | PathLike[str]) -> ParsedDocument:
+def parse_all(
+    documents: Sequence[tuple[bytes, str]], stored: Stored = nothing_stored
+) -> tuple[ParsedDocument, ...]:
+    """Read several documents, whose policies may inherit from each other (ODRL IM 2.9).
+
+    A parent is looked for among the documents first, in whatever order they are given, and then in
+    `stored`. A document whose policy inherits from one with errors has an error itself.
+
+    Args:
+        documents: the bytes and the name of each, as for `parse`.
+        stored: gives the policies in force elsewhere.
+
+    Returns:
+        What was read from each document, in the same order.
+    """
+    drafts = [_draft(document, name) for document, name in documents]
+    entries = [
+        entry(node, scope, number)
+        for number, draft in enumerate(drafts)
+        for node, scope in _scoped(draft)
+    ]  # fmt: skip
+    family = Family(entries, stored)
+    for one in family.in_order():
+        one.policy = read_policy(one.node, family.inherited(one), one.scope)
+    report_unusable_parents(entries)
+    read: list[list[Policy]] = [[] for _ in drafts]
+    for one in entries:
+        if one.policy is not None:
+            read[one.document].append(one.policy)
+    return tuple(map(_parsed, drafts, read))
+
+
+def load(path: str | PathLike[str], stored: Stored = nothing_stored) -> ParsedDocument:
     """Read the policy document at a path; a file that cannot be read is a diagnostic, too."""
+    return load_all([path], stored)[0]
+
+
+def load_all(
+    paths: Sequence[str | PathLike[str]], stored: Stored = nothing_stored
+) -> tuple[ParsedDocument, ...]:
+    """Read the policy documents at some paths, as `parse_all` does."""
+    files = [_file(path) for path in paths]
+    read = iter(parse_all([found for found in files if not isinstance(found, ParsedDocument)], stored))
+    return tuple(found if isinstance(found, ParsedDocument) else next(read) for found in files)
+
+
+def _file(path: str | PathLike[str]) -> tuple[bytes, str] | ParsedDocument:
     name = str(path)
     try:
         with Path(path).open("rb") as file:
-            document = file.read(MAX_BYTES + 1)
+            return file.read(MAX_BYTES + 1), name
     except (OSError, ValueError) as error:
         findings = Findings(name, "")
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "unusable path"
         findings.error("P109", Place(0, 0, ""), f"the document cannot be read: {reason.lower()}")
         return ParsedDocument(name, (), findings.sorted(), "", "")
-    return parse(document, name)
 
 
 def require(parsed: ParsedDocument) -> Policy:
@@ -109,9 +166,25 @@ def _decode(document: bytes) -> tuple[str, tuple[str, Place, str, str] | None]:
         return text, ("P102", Place(at, at + 1, ""), "the document is not UTF-8 text", "save it as UTF-8")
 
 
-def _read_all(text: str, digest: str, findings: Findings) -> tuple[Policy, ...]:
-    pairs = [(node, Scope(terms, findings, digest)) for node, terms in read_nodes(text, findings)]
+def _draft(document: bytes, name: str) -> _Draft:
+    text, problem = _decode(document)
+    findings = Findings(name, text)
+    if problem is not None:
+        findings.error(*problem)
+    return _Draft(name, text, hashlib.sha256(document).hexdigest(), findings)
+
+
+def _scoped(draft: _Draft) -> list[tuple[Node, Scope]]:
+    """The policies of a document, each with what reading it needs; none where nothing can be read."""
+    if draft.findings.has_errors:
+        return []
+    nodes = read_nodes(draft.text, draft.findings)
+    pairs = [(node, Scope(terms, draft.findings, draft.digest)) for node, terms in nodes]
     if pairs:
         check_described_once([node for node, _ in pairs], pairs[0][1])
-    policies = [read_policy(node, scope) for node, scope in pairs]
-    return tuple(policy for policy in policies if policy is not None)
+    return pairs
+
+
+def _parsed(draft: _Draft, policies: Sequence[Policy]) -> ParsedDocument:
+    kept = () if draft.findings.has_errors else tuple(policies)
+    return ParsedDocument(draft.name, kept, draft.findings.sorted(), f"sha256:{draft.digest}", draft.text)

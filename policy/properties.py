@@ -9,29 +9,21 @@ from smalti.policy.nodes import Node, Property
 from smalti.policy.values import Scope, odrl_name
 from smalti.vocab.odrl import LOGICAL_OPERANDS, PARTY_FUNCTIONS
 from smalti.vocab.terms import (
-    ACTION,
-    ASSIGNEE,
-    ASSIGNER,
-    CONFLICT,
+    BELONGS_TO,
+    CONSEQUENCE,
     CONSTRAINT,
     DCT,
-    LEFT_OPERAND,
-    MOSAICROWN,
+    DUTY,
+    OBLIGATION,
     ODRL,
     ODRL_PURPOSE,
-    OPERATOR,
     OUTPUT,
-    PERMISSION,
-    PROFILE,
-    PROHIBITION,
     PURPOSE,
     RDF_VALUE,
     RDFS,
     REFINEMENT,
-    RIGHT_OPERAND,
+    REMEDY,
     SMALTI,
-    TARGET,
-    UID,
 )
 
 _ANNOTATIONS: Final = frozenset(
@@ -45,19 +37,27 @@ def _odrl(names: str) -> frozenset[str]:
     return frozenset(ODRL + name for name in names.split())
 
 
+_FUNCTIONS: Final = " ".join(sorted(PARTY_FUNCTIONS))
+_RULE: Final = _ANNOTATIONS | _odrl("uid action target assignee assigner constraint") | {PURPOSE}
+_RULE_LATER: Final = _odrl(f"relation function failure {_FUNCTIONS}")
+
+
 class Place(Enum):
     """A kind of node, with the properties understood there and those that are refused by name."""
 
     POLICY = (
         "a policy",
-        _ANNOTATIONS | {UID, PROFILE, CONFLICT, PERMISSION, PROHIBITION, DCT + "isReplacedBy"},
-        _odrl("obligation inheritFrom") | {DCT + "valid", DCT + "replaces", DCT + "coverage"},
+        _ANNOTATIONS
+        | _odrl("uid profile inheritFrom conflict permission prohibition obligation")
+        | _odrl("action target assigner assignee")
+        | {DCT + "isReplacedBy", DCT + "valid"},
+        _odrl(f"relation function {_FUNCTIONS}") | {DCT + "replaces", DCT + "coverage"},
     )
-    RULE = (
-        "a rule",
-        _ANNOTATIONS | {UID, ACTION, TARGET, ASSIGNEE, ASSIGNER, OUTPUT, CONSTRAINT, PURPOSE},
-        _odrl("duty remedy consequence relation function failure") | _odrl(" ".join(PARTY_FUNCTIONS)),
-    )
+    PERMISSION = ("a permission", _RULE | _odrl("duty output"), _RULE_LATER)
+    PROHIBITION = ("a prohibition", _RULE | _odrl("remedy"), _RULE_LATER)
+    DUTY = ("a duty", _RULE | _odrl("consequence output"), _RULE_LATER)
+    REMEDY = ("a remedy", _RULE | _odrl("output"), _RULE_LATER)
+    CONSEQUENCE = ("a consequence", _RULE | _odrl("output"), _RULE_LATER)
     ACTION = (
         "an action",
         frozenset({RDF_VALUE, REFINEMENT}),
@@ -65,18 +65,18 @@ class Place(Enum):
     )
     CONSTRAINT = (
         "a constraint",
-        frozenset({UID, LEFT_OPERAND, OPERATOR, RIGHT_OPERAND}),
-        _odrl("unit dataType status") | _odrl(" ".join(LOGICAL_OPERANDS)),
+        _odrl("uid leftOperand operator rightOperand unit dataType") | _odrl(" ".join(LOGICAL_OPERANDS)),
+        _odrl("status"),
     )
     ASSET = (
         "an asset",
-        _ANNOTATIONS | {UID},
-        _odrl("partOf source refinement hasPolicy") | {MOSAICROWN + "belongsTo"},
+        _ANNOTATIONS | _odrl("uid partOf source refinement hasPolicy") | {BELONGS_TO},
+        frozenset[str](),
     )
     PARTY = (
         "a party",
-        _ANNOTATIONS | {UID},
-        _odrl("partOf source refinement assignerOf assigneeOf") | {MOSAICROWN + "belongsTo"},
+        _ANNOTATIONS | _odrl("uid partOf source refinement assignerOf assigneeOf") | {BELONGS_TO},
+        frozenset[str](),
     )
 
     def __init__(self, title: str, understood: frozenset[str], later: frozenset[str]) -> None:
@@ -85,7 +85,13 @@ class Place(Enum):
         self.later = later
 
 
-_COMPACT_FORM: Final = frozenset({ACTION, TARGET, ASSIGNER, ASSIGNEE, OUTPUT, CONSTRAINT, PURPOSE})
+_NESTED: Final[dict[str, str]] = {
+    DUTY: "a duty belongs to a permission; a prohibition has a `remedy`, and a policy an `obligation`",
+    REMEDY: "a remedy belongs to a prohibition; a permission has a `duty`",
+    OBLIGATION: "an obligation belongs to the policy; a permission has a `duty`",
+    CONSEQUENCE: "a consequence belongs to a duty of a permission or to an obligation, and has none itself",
+}
+_OUTPUTS: Final = "only what is anonymized has an output: a permission, duty, obligation or remedy"
 
 
 def check_properties(node: Node, place: Place, scope: Scope) -> None:
@@ -110,12 +116,13 @@ def _check_annotation(prop: Property, scope: Scope) -> None:
 
 
 def _out_of_place(iri: str, prop: Property, place: Place, scope: Scope) -> None:
-    if place is Place.POLICY and iri in _COMPACT_FORM:
-        feature = f"the compact form ({quoted(prop.word)} on the policy, for all its rules)"
-        scope.findings.not_implemented(prop.key, feature, f"write {quoted(prop.word)} in each rule")
-        return
     message = f"{quoted(prop.word)} has no meaning on {place.title}"
-    scope.findings.error("P309", prop.key, message, _way_out(iri, prop, place, scope))
+    if iri in _NESTED:
+        scope.findings.error("P322", prop.key, message, _NESTED[iri])
+    elif iri == OUTPUT and place in {Place.POLICY, Place.PROHIBITION}:
+        scope.findings.error("P418", prop.key, message, _OUTPUTS)
+    else:
+        scope.findings.error("P309", prop.key, message, _way_out(iri, prop, place, scope))
 
 
 def _way_out(iri: str, prop: Property, place: Place, scope: Scope) -> str:
@@ -123,5 +130,7 @@ def _way_out(iri: str, prop: Property, place: Place, scope: Scope) -> str:
         return "did you mean a constraint with the purpose, or is MOSAICrOWN's context missing?"
     if iri.startswith(SMALTI):
         return "smalti's words are operands: write them as `leftOperand` of a refinement"
+    if place is Place.POLICY and iri in {CONSTRAINT, PURPOSE}:
+        return f"write {quoted(prop.word)} in each rule that it limits"
     known = [odrl_name(name) or scope.terms.shorten(name) for name in place.understood]
     return scope.findings.did_you_mean(prop.word, known)

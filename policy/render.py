@@ -49,7 +49,7 @@ def _paragraph(found: Diagnostic, lines: list[str]) -> str:
 
 def _excerpt(found: Diagnostic, lines: list[str]) -> list[str]:
     line, column = found.where.line, found.where.column
-    if line > len(lines) or not lines[line - 1].strip():
+    if not 0 < line <= len(lines) or not lines[line - 1].strip():
         return []
     source = "".join(c if c.isprintable() else " " for c in lines[line - 1].rstrip("\r"))
     skipped = max(0, column - _WIDEST // 2) if len(source) > _WIDEST else 0

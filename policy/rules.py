@@ -1,128 +1,332 @@
-"""Permissions and prohibitions (ODRL IM 2.6), atomic: one action, one target, one party of each kind."""
+"""Permissions, prohibitions and duties (ODRL IM 2.6 and 2.7).
+
+A rule with several actions becomes one `Rule` for each; its targets stay together (joint visibility).
+"""
 
 from dataclasses import dataclass
 from typing import Final
 
+from smalti.policy.actions import Action, read_actions
 from smalti.policy.anonymization import read_anonymization
+from smalti.policy.assets import read_assets, read_output, read_parties
 from smalti.policy.findings import quoted
-from smalti.policy.json_text import Place as TextPlace
 from smalti.policy.model import (
     Anonymization,
     Asset,
-    Comparison,
-    Named,
-    Operator,
+    Condition,
+    Duty,
     Party,
     Permission,
+    PolicyType,
     Prohibition,
+    Where,
 )
-from smalti.policy.nodes import Literal, Name, Node, Property, Value
-from smalti.policy.properties import Place, check_properties
-from smalti.policy.purposes import read_purposes
-from smalti.policy.values import (
-    Scope,
-    bare_name,
-    iri_is_good,
-    known_word,
-    odrl_name,
-    one_value,
-    reference,
-    spellings,
-    unknown_word,
+from smalti.policy.nodes import Literal, Node, Property, Value
+from smalti.policy.properties import check_properties
+from smalti.policy.reading import Kind, Reading
+from smalti.policy.reading_conditions import (
+    ConditionContext,
+    ConditionPlace,
+    read_conditions,
+    read_purpose_property,
 )
-from smalti.vocab.odrl import ACTIONS
+from smalti.policy.values import Scope, bare_name, iri_is_good, one_value, values_of
 from smalti.vocab.terms import (
     ACTION,
     ANONYMIZE,
     ASSIGNEE,
     ASSIGNER,
+    CONSEQUENCE,
+    CONSTRAINT,
+    DUTY,
     IRI,
-    MOSAICROWN,
     ODRL,
-    ODRL_PURPOSE,
     OUTPUT,
-    RDF_VALUE,
-    READ,
-    REFINEMENT,
+    PURPOSE,
+    REMEDY,
     TARGET,
     UID,
-    USE,
 )
-from smalti.vocab.words import BY_IRI, Kind
 
-_MOSAICROWN_ACTIONS: Final = frozenset(MOSAICROWN + name for name in ("use", "write", "sell", "sellreport"))
-_PROFILE_ACTIONS: Final = frozenset(iri for iri, word in BY_IRI.items() if word.kind is Kind.ACTION)
-_KNOWN_ACTIONS: Final = _PROFILE_ACTIONS | _MOSAICROWN_ACTIONS | {ODRL + name for name in ACTIONS}
-_IMPLEMENTED: Final = {
-    "permission": frozenset({ANONYMIZE, READ}),
-    "prohibition": frozenset({ANONYMIZE, READ, USE}),
-}
-_COLLECTIONS: Final = frozenset({ODRL + "AssetCollection", ODRL + "PartyCollection"})
+NEEDED_PARTIES: Final = {PolicyType.AGREEMENT: ("assigner", "assignee"), PolicyType.OFFER: ("assigner",)}
 
 
 @dataclass(frozen=True, slots=True)
-class _Action:
-    iri: str
-    name: Name
-    refinements: Property | None
-    place: TextPlace
-    is_complete: bool
+class _Parts:
+    """What the rules that one node stands for have in common."""
+
+    uid: IRI
+    targets: tuple[Asset, ...]
+    assignees: tuple[Party, ...]
+    assigners: tuple[Party, ...]
+    constraints: tuple[Condition, ...]
+    output: IRI | None
+    where: Where
 
 
-def read_permission(value: Value, scope: Scope) -> Permission | None:
-    """Read one permission; None after an error."""
-    node = _described(value, "permission", scope)
-    if node is None:
-        return None
-    action, target = _action(node, "permission", scope), _asset(node, TARGET, scope)
-    output = _asset(node, OUTPUT, scope)
-    anonymization = _anonymization(action, target, scope)
-    if action is not None:
-        _check_output(node, action, target, output, scope)
-    parties = _asset(node, ASSIGNEE, scope), _asset(node, ASSIGNER, scope)
-    purposes = read_purposes(node, scope)
-    if action is None or target is None or scope.findings.has_errors:
-        return None
-    where = scope.findings.where(node.place)
-    return Permission(
-        uid=read_uid(node, "rule", scope), action=IRI(action.iri), targets=(Asset(target),),
-        assignees=_parties(parties[0]), assigners=_parties(parties[1]), constraints=_limit(purposes),
-        where=where, output=output, anonymization=anonymization,
-    )  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """One action of a rule, with what limits or describes it."""
+
+    action: IRI
+    refinements: tuple[Condition, ...]
+    anonymization: Anonymization | None
+
+    def output(self, parts: _Parts) -> IRI | None:
+        return parts.output if self.action == ANONYMIZE else None
 
 
-def read_prohibition(value: Value, scope: Scope) -> Prohibition | None:
-    """Read one prohibition; None after an error."""
-    node = _described(value, "prohibition", scope)
-    if node is None:
-        return None
-    action, target = _action(node, "prohibition", scope), _asset(node, TARGET, scope)
-    _check_bare_prohibition(node, action, scope)
-    parties = _asset(node, ASSIGNEE, scope), _asset(node, ASSIGNER, scope)
-    purposes = read_purposes(node, scope)
-    if action is None or target is None or scope.findings.has_errors:
-        return None
-    where = scope.findings.where(node.place)
-    return Prohibition(
-        uid=read_uid(node, "rule", scope), action=IRI(action.iri), targets=(Asset(target),),
-        assignees=_parties(parties[0]), assigners=_parties(parties[1]), constraints=_limit(purposes),
-        where=where,
-    )  # fmt: skip
-
-
-def _parties(iri: IRI | None) -> tuple[Party, ...]:
-    return () if iri is None else (Party(iri),)
-
-
-def _limit(purposes: frozenset[IRI] | None) -> tuple[Comparison, ...]:
-    if purposes is None:
+def read_permissions(node: Node, reading: Reading) -> tuple[Permission, ...]:
+    """The permissions that a node stands for, one for each action; none after an error."""
+    parts, ways = _read(node, Kind.PERMISSION, None, reading)
+    duties = _duties(node, DUTY, Kind.DUTY, parts, reading)
+    if reading.scope.findings.has_errors:
         return ()
-    return (Comparison(ODRL_PURPOSE, Operator.IS_ANY_OF, tuple(Named(iri) for iri in sorted(purposes))),)
+    return tuple(
+        Permission(
+            uid=parts.uid, action=way.action, targets=parts.targets, assignees=parts.assignees,
+            assigners=parts.assigners, constraints=parts.constraints, refinements=way.refinements,
+            where=parts.where, output=way.output(parts), anonymization=way.anonymization, duties=duties,
+        )
+        for way in ways
+    )  # fmt: skip
+
+
+def read_prohibitions(node: Node, reading: Reading) -> tuple[Prohibition, ...]:
+    """The prohibitions that a node stands for, one for each action; none after an error."""
+    parts, ways = _read(node, Kind.PROHIBITION, None, reading)
+    remedies = _duties(node, REMEDY, Kind.REMEDY, parts, reading)
+    if reading.scope.findings.has_errors:
+        return ()
+    return tuple(
+        Prohibition(
+            uid=parts.uid, action=way.action, targets=parts.targets, assignees=parts.assignees,
+            assigners=parts.assigners, constraints=parts.constraints, refinements=way.refinements,
+            where=parts.where, remedies=remedies,
+        )
+        for way in ways
+    )  # fmt: skip
+
+
+def read_obligations(node: Node, reading: Reading) -> tuple[Duty, ...]:
+    """The obligations that a node stands for, one for each action; none after an error."""
+    return _read_duty(node, Kind.OBLIGATION, None, reading)
+
+
+def _read_duty(node: Node, kind: Kind, of: _Parts | None, reading: Reading) -> tuple[Duty, ...]:
+    parts, ways = _read(node, kind, of, reading)
+    may_have = kind.place is Kind.DUTY.place
+    consequences = (
+        _duties(node, CONSEQUENCE, Kind.CONSEQUENCE, parts, reading) if may_have else ()
+    )  # elsewhere it is out of place, and reported so
+    if reading.scope.findings.has_errors:
+        return ()
+    return tuple(
+        Duty(
+            uid=parts.uid, action=way.action, targets=parts.targets, assignees=parts.assignees,
+            assigners=parts.assigners, constraints=parts.constraints, refinements=way.refinements,
+            where=parts.where, output=way.output(parts), anonymization=way.anonymization,
+            consequences=consequences,
+        )
+        for way in ways
+    )  # fmt: skip
+
+
+def _duties(node: Node, word: str, kind: Kind, of: _Parts, reading: Reading) -> tuple[Duty, ...]:
+    return tuple(
+        duty
+        for below in rule_nodes(node.get(word), kind, reading.scope)
+        for duty in _read_duty(below, kind, of, reading)
+    )
+
+
+def rule_nodes(prop: Property | None, kind: Kind, scope: Scope) -> tuple[Node, ...]:
+    """The nodes of rules that are written where a property leads to."""
+    values = values_of(prop, scope) if prop is not None else ()
+    return tuple(value for value in values if _is_written(value, kind, scope) and isinstance(value, Node))
+
+
+def _is_written(value: Value, kind: Kind, scope: Scope) -> bool:
+    if isinstance(value, Literal):
+        message = f"a {kind.word} is an object, and {quoted(value.text)} is not"
+        scope.findings.error("P314", value.place, message)
+        return False
+    if value.is_reference and value.name is not None:
+        message = f"the {kind.word} {quoted(value.name.written)} is only named"
+        scope.findings.error("P311", value.name.place, message, f"write the {kind.word} here")
+        return False
+    return True
+
+
+def _read(node: Node, kind: Kind, of: _Parts | None, reading: Reading) -> tuple[_Parts, tuple[_Way, ...]]:
+    """Read what all kinds of rules have.
+
+    Args:
+        node: the rule, with what its policy says for all rules.
+        kind: what it is.
+        of: the rule that a duty belongs to: a duty that names no target and no party has those.
+        reading: the policy, as far as it is read.
+    """
+    scope = reading.scope
+    _check_types(node, kind, scope)
+    check_properties(node, kind.place, scope)
+    actions = _actions(node, kind, of, reading)
+    parts = _parts(node, kind, of, reading)
+    _check_parties(node, kind, parts, reading)
+    ways = tuple(_way(action, kind, parts, scope) for action in actions)
+    if of is None and node.get(ACTION) is None:
+        ways = tuple(_Way(action, (), None) for action in reading.shared.actions)
+    if kind is not Kind.PROHIBITION:
+        _check_output(node, kind, ways, scope)
+        _check_anonymizing(node, kind, actions, parts, scope)
+    return parts, ways
+
+
+def _check_types(node: Node, kind: Kind, scope: Scope) -> None:
+    for name in node.types:
+        if name.iri not in {ODRL + kind.type, ODRL + "Rule"}:
+            message = f"the type {quoted(name.written)} is not that of a {kind.word}"
+            scope.findings.error("P320", name.place, message)
+
+
+def _actions(node: Node, kind: Kind, of: _Parts | None, reading: Reading) -> tuple[Action, ...]:
+    prop = node.get(ACTION)
+    if prop is not None:
+        return read_actions(prop, reading.scope)
+    if of is not None or not reading.shared.actions:
+        _missing("action", node, kind, reading)
+    elif kind is not Kind.PROHIBITION and ANONYMIZE in reading.shared.actions:
+        message = f"the {kind.word} takes the action `anonymize` from a parent, and says nothing of how"
+        reading.scope.findings.error("P411", node.place, message, "write the refined action in the rule")
+    return ()
+
+
+def _missing(part: str, node: Node, kind: Kind, reading: Reading) -> None:
+    if node.is_complete and reading.is_whole:
+        nested = kind in {Kind.DUTY, Kind.REMEDY, Kind.CONSEQUENCE}
+        help_ = f"write `{part}` in the {kind.word}" + (
+            "" if nested else ", or once on the policy for all its rules"
+        )
+        reading.scope.findings.error("P303", node.place, f"the {kind.word} has no `{part}`", help_)
+
+
+def _parts(node: Node, kind: Kind, of: _Parts | None, reading: Reading) -> _Parts:
+    scope, shared = reading.scope, reading.shared
+    uid = read_uid(node, "rule", scope)
+    targets = read_assets(node.get(TARGET), reading)
+    assignees, assigners = (read_parties(node.get(part), reading) for part in (ASSIGNEE, ASSIGNER))
+    if node.get(TARGET) is None:
+        targets = of.targets if of is not None else shared.targets
+    if node.get(ASSIGNEE) is None:
+        assignees = of.assignees if of is not None else shared.assignees
+    if node.get(ASSIGNER) is None:
+        assigners = of.assigners if of is not None else shared.assigners
+    if not targets and node.get(TARGET) is None and not kind.may_lack_target:
+        _missing("target", node, kind, reading)
+    constraints = _constraints(node, tuple(target.iri for target in targets), scope)
+    output = read_output(node, reading) if OUTPUT in kind.place.understood else None
+    where = scope.findings.where(node.place)
+    return _Parts(uid, targets, assignees, assigners, constraints, output, where)
+
+
+def _constraints(node: Node, targets: tuple[IRI, ...], scope: Scope) -> tuple[Condition, ...]:
+    prop, purpose = node.get(CONSTRAINT), node.get(PURPOSE)
+    found: tuple[Condition, ...] = ()
+    if prop is not None:
+        found = read_conditions(
+            prop, "constraint", ConditionContext(ConditionPlace.RULE, targets=targets), scope
+        )
+    limit = read_purpose_property(purpose, scope) if purpose is not None else None
+    return found if limit is None else (*found, limit)
+
+
+def _check_parties(node: Node, kind: Kind, parts: _Parts, reading: Reading) -> None:
+    if kind not in {Kind.PERMISSION, Kind.PROHIBITION, Kind.OBLIGATION} or not node.is_complete:
+        return
+    needed = NEEDED_PARTIES.get(reading.type, ())
+    has = {
+        "assigner": node.get(ASSIGNER) or parts.assigners,
+        "assignee": node.get(ASSIGNEE) or parts.assignees,
+    }
+    missing = [quoted(name) for name in needed if not has[name]]
+    if missing and reading.is_whole:
+        code = "P316" if reading.type is PolicyType.AGREEMENT else "P324"
+        message = f"a rule of an {reading.type} has no {' and no '.join(missing)}"
+        reading.scope.findings.error(
+            code, node.place, message, "write it in the rule, or once on the policy"
+        )
+
+
+def _way(action: Action, kind: Kind, parts: _Parts, scope: Scope) -> _Way:
+    targets = tuple(target.iri for target in parts.targets)
+    if action.iri == ANONYMIZE and kind is not Kind.PROHIBITION:
+        return _Way(action.iri, (), _anonymization(action, kind, targets, scope))
+    if action.refinements is None:
+        return _Way(action.iri, (), None)
+    context = ConditionContext(
+        ConditionPlace.ACTION, targets, action.iri, is_prohibition=kind is Kind.PROHIBITION
+    )
+    return _Way(action.iri, read_conditions(action.refinements, "refinement", context, scope), None)
+
+
+def _anonymization(
+    action: Action, kind: Kind, targets: tuple[IRI, ...], scope: Scope
+) -> Anonymization | None:
+    if action.refinements is None:
+        if action.is_complete:
+            message = f"the {kind.word} to anonymize says nothing of how: it has no `refinement`"
+            help_ = "refine the action with mosaicrown:method, mosaicrown:k and the columns"
+            scope.findings.error("P411", action.place, message, help_)
+        return None
+    return read_anonymization(action.refinements, targets, action.place, scope)
+
+
+def _check_output(node: Node, kind: Kind, ways: tuple[_Way, ...], scope: Scope) -> None:
+    prop = node.get(OUTPUT)
+    if prop is not None and ways and not any(way.action == ANONYMIZE for way in ways):
+        message = f"{quoted(prop.word)} belongs to what is anonymized, and this {kind.word} does not"
+        scope.findings.error("P418", prop.key, message, "remove it, or write the action `anonymize`")
+
+
+def _check_anonymizing(
+    node: Node, kind: Kind, actions: tuple[Action, ...], parts: _Parts, scope: Scope
+) -> None:
+    """One rule anonymizes in one way, from one target to one output."""
+    ways = [action for action in actions if action.iri == ANONYMIZE]
+    if not ways:
+        return
+    if len(ways) > 1:
+        message = f"the {kind.word} anonymizes in several ways, to one output"
+        scope.findings.error("P333", ways[1].place, message, "write one rule for each")
+    _check_source(node, kind, parts, scope)
+    if node.get(OUTPUT) is None and node.is_complete:
+        message = f"the {kind.word} to anonymize has no `output`"
+        scope.findings.error("P414", node.place, message, "name the asset that it makes")
+
+
+def _check_source(node: Node, kind: Kind, parts: _Parts, scope: Scope) -> None:
+    targets, prop = [target.iri for target in parts.targets], node.get(OUTPUT)
+    if len(targets) > 1:
+        place = node.get(TARGET) or node.get(OUTPUT) or node.get(ACTION)
+        message = f"the {kind.word} to anonymize has {len(targets)} targets, and one output"
+        scope.findings.error(
+            "P333",
+            place.key if place is not None else node.place,
+            message,
+            "write one rule for each target",
+        )
+    elif not targets and kind.may_lack_target and node.get(TARGET) is None and node.is_complete:
+        message = f"the {kind.word} to anonymize has no `target`"
+        scope.findings.error("P303", node.place, message, "name the asset that is anonymized")
+    if prop is not None and parts.output in targets:
+        message = f"the output {quoted(str(parts.output))} is the target itself"
+        help_ = "name a new asset: a run never overwrites its input"
+        scope.findings.error("P413", prop.values[0].place, message, help_)
 
 
 def read_uid(node: Node, kind: str, scope: Scope) -> IRI:
     """The node's own uid, or one made from the document's digest and the node's place."""
-    made = IRI(f"urn:smalti:{kind}:sha256:{scope.digest}{node.place.pointer}")
+    made = made_uid(node, kind, scope)
     name = node.name
     if node.get(UID) is not None:  # written as a property, as in Turtle
         value = one_value(node, UID, scope)
@@ -140,179 +344,6 @@ def read_uid(node: Node, kind: str, scope: Scope) -> IRI:
     return iri_is_good(name, f"the uid of the {kind}", scope) or made
 
 
-def _described(value: Value, kind: str, scope: Scope) -> Node | None:
-    """A rule that is written here, with its uid, type and properties checked."""
-    if isinstance(value, Literal):
-        scope.findings.error("P314", value.place, f"a {kind} is an object, and {quoted(value.text)} is not")
-        return None
-    if value.is_reference and value.name is not None:
-        message = f"the {kind} {quoted(value.name.written)} is only named"
-        scope.findings.error("P311", value.name.place, message, f"write the {kind} here")
-        return None
-    for name in value.types:
-        if name.iri not in {ODRL + kind.capitalize(), ODRL + "Rule"}:
-            message = f"the type {quoted(name.written)} is not that of a {kind}"
-            scope.findings.error("P320", name.place, message)
-    read_uid(value, "rule", scope)
-    check_properties(value, Place.RULE, scope)
-    for part in (ACTION, TARGET):
-        if value.get(part) is None and value.is_complete:
-            scope.findings.error("P303", value.place, f"the {kind} has no `{odrl_name(part)}`")
-    return value
-
-
-def _asset(node: Node, part: str, scope: Scope) -> IRI | None:
-    """The asset or party of a rule; None when there is none, or after an error."""
-    prop, what = node.get(part), f"the {odrl_name(part)}"
-    if prop is not None and len(prop.values) > 1:
-        joint = " (joint visibility)" if part == TARGET else ""
-        feature = f"a rule with several values of {quoted(prop.word)}{joint}"
-        scope.findings.not_implemented(prop.key, feature, "write one rule for each")
-        return None
-    value = one_value(node, part, scope)
-    if value is None:
-        return None
-    if isinstance(value, Node):
-        _check_described_asset(value, part, scope)
-    name = reference(value, what, scope) if _is_named(value) else None
-    return IRI(name.iri) if name is not None else None
-
-
-def _is_named(value: Value) -> bool:
-    return isinstance(value, Literal) or value.name is not None or value.is_reference
-
-
-def _check_described_asset(node: Node, part: str, scope: Scope) -> None:
-    for name in node.types:
-        if name.iri in _COLLECTIONS:
-            scope.findings.not_implemented(name.place, f"{quoted(name.written)}")
-        else:
-            iri_is_good(name, "the type", scope)
-    check_properties(node, Place.ASSET if part in {TARGET, OUTPUT} else Place.PARTY, scope)
-    collection = (
-        any(name.iri in _COLLECTIONS for name in node.types) or node.get(ODRL + "source") is not None
-    )
-    if node.name is None and not node.is_reference and not collection:
-        what = f"the {odrl_name(part)}"
-        scope.findings.error("P314", node.place, f"{what} has no IRI", 'name it with "uid" (or "@id")')
-
-
-def _action(rule: Node, kind: str, scope: Scope) -> _Action | None:
-    prop = rule.get(ACTION)
-    if prop is not None and len(prop.values) > 1:
-        feature = f"a rule with several values of {quoted(prop.word)}"
-        scope.findings.not_implemented(prop.key, feature, "write one rule for each")
-        return None
-    value = one_value(rule, ACTION, scope)
-    action = _read_action(value, scope) if value is not None else None
-    return action if action is not None and _is_implemented(action, kind, scope) else None
-
-
-def _read_action(value: Value, scope: Scope) -> _Action | None:
-    if not isinstance(value, Node) or value.get(RDF_VALUE) is None:
-        return _named_action(value, scope)
-    _check_action_node(value, scope)
-    named = one_value(value, RDF_VALUE, scope)
-    if isinstance(named, Literal):
-        message = f"the value of `rdf:value` is the text {quoted(named.text)}, and an action is an IRI"
-        scope.findings.error("P313", named.place, message, f'write {{"@id": "{named.text}"}}')
-        return None
-    if isinstance(named, Node) and named.name is not None and named.get(REFINEMENT) is not None:
-        _refined_name(named.name, named, scope)
-        return None
-    name = bare_name(named, "the action", scope) if named is not None else None
-    if name is None:
-        return None
-    refinements = value.get(REFINEMENT)
-    return _Action(known_word(name, scope), name, refinements, value.place, value.is_complete)
-
-
-def _check_action_node(node: Node, scope: Scope) -> None:
-    check_properties(node, Place.ACTION, scope)
-    for name in node.types:
-        if name.iri != ODRL + "Action":
-            scope.findings.error(
-                "P320", name.place, f"the type {quoted(name.written)} is not that of an action"
-            )
-    if node.name is not None and not node.name.iri.startswith("_:"):
-        _refined_name(node.name, node, scope)
-
-
-def _refined_name(name: Name, node: Node, scope: Scope) -> None:
-    message = f"the refinement would belong to {quoted(name.written)} itself, wherever it is used"
-    help_ = f'write "rdf:value": {{"@id": "{name.written}"}} beside the refinement, in place of its `@id`'
-    scope.findings.error("P312", node.place, message, help_)
-
-
-def _named_action(value: Value, scope: Scope) -> _Action | None:
-    if isinstance(value, Node) and value.get(REFINEMENT) is not None:
-        if value.name is not None:
-            _refined_name(value.name, value, scope)
-        elif value.is_complete:
-            help_ = 'write "rdf:value": {"@id": "odrl:anonymize"} beside the refinement'
-            scope.findings.error("P303", value.place, "the refined action has no `rdf:value`", help_)
-        return None
-    if isinstance(value, Node) and value.name is None and not value.is_complete:
-        return None
-    name = bare_name(value, "the action", scope)
-    if name is None or not isinstance(value, Node):
-        return None
-    return _Action(known_word(name, scope), name, None, value.place, value.is_complete)
-
-
-def _is_implemented(action: _Action, kind: str, scope: Scope) -> bool:
-    if action.iri in _IMPLEMENTED[kind]:
-        return True
-    if action.iri in _KNOWN_ACTIONS:
-        feature = f"a {kind} of the action {quoted(action.name.written)}"
-        scope.findings.not_implemented(action.name.place, feature)
-        return False
-    names = [odrl_name(iri) or iri for iri in _KNOWN_ACTIONS if odrl_name(iri)]
-    known = [*names, *(f"odrl:{name}" for name in names), *spellings(_KNOWN_ACTIONS, scope)]
-    unknown_word("P305", action.name, "action", known, scope)
-    return False
-
-
-def _anonymization(action: _Action | None, target: IRI | None, scope: Scope) -> Anonymization | None:
-    if action is None:
-        return None
-    if action.iri != ANONYMIZE:
-        if action.refinements is not None:
-            feature = f"a refinement of the action {quoted(action.name.written)}"
-            scope.findings.not_implemented(action.refinements.key, feature)
-        return None
-    if action.refinements is None:
-        if action.is_complete:
-            message = "a permission to anonymize says nothing of how: it has no `refinement`"
-            help_ = "refine the action with mosaicrown:method, mosaicrown:k and the columns"
-            scope.findings.error("P411", action.place, message, help_)
-        return None
-    return read_anonymization(action.refinements, target, action.place, scope)
-
-
-def _check_output(
-    node: Node, action: _Action, target: IRI | None, output: IRI | None, scope: Scope
-) -> None:
-    prop = node.get(OUTPUT)
-    if prop is not None and action.iri != ANONYMIZE:
-        _output_out_of_place(prop, scope)
-    if prop is None and action.iri == ANONYMIZE and node.is_complete:
-        message = "the permission to anonymize has no `output`"
-        scope.findings.error("P414", node.place, message, "name the asset that it makes")
-    if prop is not None and output is not None and output == target:
-        place = prop.values[0].place
-        message = f"the output {quoted(output)} is the target itself"
-        scope.findings.error("P413", place, message, "name a new asset: a run never overwrites its input")
-
-
-def _output_out_of_place(prop: Property, scope: Scope) -> None:
-    scope.findings.error("P418", prop.key, f"{quoted(prop.word)} belongs to a permission to anonymize only")
-
-
-def _check_bare_prohibition(node: Node, action: _Action | None, scope: Scope) -> None:
-    prop = node.get(OUTPUT)
-    if prop is not None:
-        _output_out_of_place(prop, scope)
-    if action is not None and action.refinements is not None:
-        feature = "a prohibition of a refined action"
-        scope.findings.not_implemented(action.refinements.key, feature, "prohibit the action as a whole")
+def made_uid(node: Node, kind: str, scope: Scope) -> IRI:
+    """The uid of a policy or a rule that the document gives none."""
+    return IRI(f"urn:smalti:{kind}:sha256:{scope.digest}{node.place.pointer}")

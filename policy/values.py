@@ -12,14 +12,16 @@ from smalti.policy.iris import iri_problem
 from smalti.policy.json_text import Place
 from smalti.policy.nodes import Literal, Name, Node, Property, Value
 from smalti.vocab.terms import IRI, L_DIVERSITY, METHOD, ODRL, XSD
-from smalti.vocab.words import Word
+from smalti.vocab.words import Range, Word
 
-_WHOLE: Final = frozenset(
+WHOLE: Final = frozenset(
     XSD + name
     for name in ("integer", "int", "long", "short", "nonNegativeInteger", "positiveInteger", "unsignedInt")
 )
-_FRACTIONAL: Final = frozenset(XSD + name for name in ("decimal", "double", "float"))
-_LARGEST: Final = 10**9
+FRACTIONAL: Final = frozenset(XSD + name for name in ("decimal", "double", "float"))
+LARGEST: Final = 10**9
+"""The largest whole number that a policy may name."""
+_LONGEST_NAME: Final = 200
 _NAME_ALIASES: Final = {"1-diversity": L_DIVERSITY}  # as printed in D5.1, Figure 2.6
 
 
@@ -130,20 +132,32 @@ def odrl_name(iri: str) -> str:
     return iri.removeprefix(ODRL) if iri.startswith(ODRL) else ""
 
 
-def whole_number(value: Value, minimum: int, word: str, scope: Scope) -> int | None:
-    """A whole number of at least `minimum`; None after an error."""
-    found = _number(value, word, scope)
+def number_in(value: Value, known: Word, shown: str, scope: Scope) -> Decimal | None:
+    """A number within the limits of a word of the profile; None after an error.
+
+    Args:
+        value: what the document says.
+        known: the operand's definition.
+        shown: the operand, as the document writes it.
+        scope: where findings go.
+    """
+    found = _number(value, shown, scope)
     if found is None:
         return None
-    if found != found.to_integral_value() or abs(found) > _LARGEST:
-        message = f"{quoted(word)} is a whole number up to {_LARGEST}, and not {found}"
+    if known.range is Range.INTEGER and (found != found.to_integral_value() or abs(found) > LARGEST):
+        message = f"{quoted(shown)} is a whole number up to {LARGEST}, and not {found}"
         scope.findings.error("P403", value.place, message)
         return None
-    if found < minimum:
-        message = f"{quoted(word)} is at least {minimum}, and not {found}: below that nothing is promised"
+    if known.limits.allow(found):
+        return found
+    if known.range is Range.INTEGER:
+        least = known.limits.minimum
+        message = f"{quoted(shown)} is at least {least}, and not {found}: below that nothing is promised"
         scope.findings.error("P404", value.place, message)
-        return None
-    return int(found)
+    else:
+        message = f"{quoted(shown)} is {known.limits}, and not {found}"
+        scope.findings.error("P424", value.place, message)
+    return None
 
 
 def _number(value: Value, word: str, scope: Scope) -> Decimal | None:
@@ -168,14 +182,14 @@ def _number_of(value: Value) -> Decimal | None:
         return None
     if value.datatype is None:
         return value.number
-    if value.datatype not in _WHOLE | _FRACTIONAL:
+    if value.datatype not in WHOLE | FRACTIONAL:
         return None
     return value.number if value.number is not None else _typed_number(value.text, value.datatype)
 
 
 def _typed_number(text: str, datatype: str) -> Decimal | None:
     stripped = text.strip()
-    if datatype in _WHOLE and not _is_digits(stripped.removeprefix("-").removeprefix("+")):
+    if datatype in WHOLE and not _is_digits(stripped.removeprefix("-").removeprefix("+")):
         return None
     try:
         number = Decimal(stripped) if stripped.isascii() and "_" not in stripped else None
@@ -206,7 +220,7 @@ def chosen_name(value: Value, word: str, known: Word, scope: Scope) -> str | Non
             "P422", value.place, f"the value of {quoted(word)} is a name", _one_of(known.names)
         )
         return None
-    if text in _NAME_ALIASES:
+    if known.iri == METHOD and text in _NAME_ALIASES:
         message = f"{quoted(text)} is read as {quoted(_NAME_ALIASES[text])}"
         scope.findings.warning("P503", value.place, message, f"write `{_NAME_ALIASES[text]}`")
         return _NAME_ALIASES[text]
@@ -214,6 +228,16 @@ def chosen_name(value: Value, word: str, known: Word, scope: Scope) -> str | Non
         help_ = scope.findings.did_you_mean(text.rpartition(":")[2], known.names) or _one_of(known.names)
         code = "P401" if known.iri == METHOD else "P402"
         scope.findings.error(code, value.place, f"unknown {known.name} {quoted(text)}", help_)
+        return None
+    return text
+
+
+def open_name(value: Value, word: str, scope: Scope) -> str | None:
+    """A name out of no closed list: one line of text; None after an error."""
+    text = plain_text(value)
+    if text is None or not text.strip() or not text.isprintable() or len(text) > _LONGEST_NAME:
+        message = f"the value of {quoted(word)} is a name: a line of at most {_LONGEST_NAME} characters"
+        scope.findings.error("P422", value.place, message)
         return None
     return text
 

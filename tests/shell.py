@@ -77,12 +77,16 @@ def request(
 
 
 def listing(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder, hidden ones too, with its bytes; folders end in a slash."""
+    """Every file below a folder, hidden ones too, with its bytes; folders end in a slash.
+
+    But for the log of decisions, which each decision adds to, also one that refuses.
+    """
     return {
         path.relative_to(folder).as_posix() + "/" * path.is_dir(): b""
         if path.is_dir()
         else path.read_bytes()
         for path in sorted(folder.rglob("*"))
+        if not path.name.endswith(".decisions.jsonl")
     }
 
 

@@ -83,7 +83,9 @@ def test_the_module_runs_as_a_program(tmp_path: Path) -> None:
     assert done.stdout.endswith(f"smalti {importlib.metadata.version('smalti')}\n")
 
 
-COMMANDS = ["check", "plan", "run", "policy", "decide", "targets", "verify", "doctor"]
+COMMANDS = [
+    "check", "fmt", "test", "plan", "run", "policy", "decide", "targets", "vocabulary", "verify", "doctor",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -149,7 +151,8 @@ def test_an_interrupted_run_registers_nothing(
 
 def test_check_says_what_is_valid(tmp_path: Path, policy: Path) -> None:
     assert ok("check", policy, cwd=tmp_path).out == (
-        f"{policy}: valid. Not checked: the data that it is about\n"
+        f"{policy}: valid: {USER} may anonymize {CUSTOMER} for marketing: k at least 2, 1 column dropped by"
+        f" name, 2 generalised, 1 kept; output {OUTPUT}. Not checked: the data and its description\n"
     )
     assert ok("check", policy, "--format", "json", cwd=tmp_path).json == []
 

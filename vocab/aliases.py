@@ -6,7 +6,7 @@ JSON-LD expansion, never to the names of assets, parties or columns.
 
 from typing import Final
 
-from smalti.vocab.terms import ANONYMIZE, DPV, DPV_ODRL, IDSC, MOSAICROWN, ODRL, PURPOSE, READ
+from smalti.vocab.terms import ANONYMIZE, DPV, DPV_ODRL, IDSC, MOSAICROWN, ODRL, PURPOSE, READ, USE
 
 NAMESPACES: Final[tuple[tuple[str, str], ...]] = (
     ("http://localhost:8000/ns/mosaicrown/", MOSAICROWN),
@@ -23,6 +23,7 @@ WORDS: Final[dict[str, str]] = {
     ODRL + "industry:": ODRL + "industry",
     ODRL + "datatype": ODRL + "dataType",
     MOSAICROWN + "read": READ,
+    MOSAICROWN + "use": USE,
     DPV + "Anonymise": ANONYMIZE,
     IDSC + "ANONYMIZE": ANONYMIZE,
     DPV_ODRL + "Purpose": PURPOSE,

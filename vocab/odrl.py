@@ -4,7 +4,12 @@ Each is a local name in `http://www.w3.org/ns/odrl/2/`. Knowing a name is not im
 let a diagnostic say "not implemented yet" of a real word, and "did you mean" of a misspelt one.
 """
 
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
 from typing import Final
+
+from smalti.vocab.terms import IRI, MOSAICROWN, ODRL, SMALTI
 
 
 def _names(text: str) -> frozenset[str]:
@@ -19,14 +24,118 @@ ACTIONS: Final = _names(
     synchronize textToSpeech transfer transform translate uninstall use watermark"""
 )
 
-LEFT_OPERANDS: Final = _names(
-    """
-    absolutePosition absoluteSize absoluteSpatialPosition absoluteTemporalPosition count dateTime
-    delayPeriod deliveryChannel elapsedTime event fileFormat industry language media meteredTime payAmount
-    percentage product purpose recipient relativePosition relativeSize relativeSpatialPosition
-    relativeTemporalPosition resolution spatial spatialCoordinates systemDevice timeInterval unitOfCount
-    version virtualLocation"""
-)
+_PARENTS_OTHER_THAN_USE: Final = {
+    "display": "play",
+    "extract": "reproduce",
+    "give": "transfer",
+    "sell": "transfer",
+}
+
+
+def _action_parents() -> Mapping[IRI, tuple[IRI, ...]]:
+    parents: dict[IRI, tuple[IRI, ...]] = {
+        IRI(ODRL + name): (IRI(ODRL + _PARENTS_OTHER_THAN_USE.get(name, "use")),)
+        for name in sorted(ACTIONS - {"use", "transfer"})
+    }
+    parents[IRI(ODRL + "use")] = parents[IRI(ODRL + "transfer")] = ()
+    parents[IRI(SMALTI + "train")] = (IRI(ODRL + "derive"),)
+    parents[IRI(SMALTI + "audit")] = (IRI(ODRL + "use"),)
+    parents[IRI(MOSAICROWN + "write")] = (IRI(ODRL + "use"),)
+    parents[IRI(MOSAICROWN + "sell")] = (IRI(ODRL + "transfer"),)
+    parents[IRI(MOSAICROWN + "sellreport")] = (IRI(MOSAICROWN + "sell"),)
+    return MappingProxyType(parents)
+
+
+ACTION_PARENTS: Final = _action_parents()
+"""The actions that each known action is directly included in (`odrl:includedIn`; ODRL IM 2.4).
+
+MOSAICrOWN's `use` and `read` are aliases of ODRL's; its `write` stands under `use` as there. Its `sell`
+stands under `transfer` here, as ODRL's does, since each action leads up to `use` or `transfer`.
+"""
+
+
+class Measured(StrEnum):
+    """What kind of value a left operand of ODRL is compared with."""
+
+    WHOLE_NUMBER = "a whole number"
+    NUMBER = "a number"
+    PERCENTAGE = "a number from 0 to 100"
+    MOMENT = "a date or a date with time"
+    DURATION = "a duration"
+    IDENTIFIED = "an IRI"
+    NAMED = "an IRI or a text"
+    TEXT = "a text"
+    VERSION = "a number or a text"
+    EVENT = "an IRI, a date or a date with time"
+    PURPOSE = "a purpose"
+    ANY = "a value"
+
+
+_EQUALITY: Final = frozenset({"eq", "neq", "isAnyOf", "isNoneOf"})
+_ORDER: Final = frozenset({"gt", "gteq", "lt", "lteq"})
+_CONCEPTS: Final = _EQUALITY | {"isA", "isPartOf", "isAllOf"}
+
+OPERATORS_OF: Final[Mapping[Measured, frozenset[str]]] = MappingProxyType({
+    Measured.WHOLE_NUMBER: _EQUALITY | _ORDER,
+    Measured.NUMBER: _EQUALITY | _ORDER,
+    Measured.PERCENTAGE: _EQUALITY | _ORDER,
+    Measured.MOMENT: _EQUALITY | _ORDER,
+    Measured.DURATION: frozenset({"eq", "gt", "gteq", "lt", "lteq"}),
+    Measured.IDENTIFIED: _CONCEPTS | {"hasPart"},
+    Measured.NAMED: _CONCEPTS | {"hasPart"},
+    Measured.TEXT: _EQUALITY | {"isAllOf"},
+    Measured.VERSION: _EQUALITY | _ORDER | {"isAllOf"},
+    Measured.EVENT: _EQUALITY | _ORDER | {"isA", "isPartOf"},
+    Measured.PURPOSE: _CONCEPTS,
+    Measured.ANY: _EQUALITY | _ORDER | {"isA", "isPartOf", "hasPart", "isAllOf"},
+})  # fmt: skip
+"""The operators that make sense with each kind of value."""
+
+LEFT_OPERAND_KINDS: Final[Mapping[str, Measured]] = MappingProxyType({
+    "absolutePosition": Measured.ANY,
+    "absoluteSize": Measured.NUMBER,
+    "absoluteSpatialPosition": Measured.ANY,
+    "absoluteTemporalPosition": Measured.ANY,
+    "count": Measured.WHOLE_NUMBER,
+    "dateTime": Measured.MOMENT,
+    "delayPeriod": Measured.DURATION,
+    "deliveryChannel": Measured.NAMED,
+    "elapsedTime": Measured.DURATION,
+    "event": Measured.EVENT,
+    "fileFormat": Measured.NAMED,
+    "industry": Measured.NAMED,
+    "language": Measured.NAMED,
+    "media": Measured.NAMED,
+    "meteredTime": Measured.DURATION,
+    "payAmount": Measured.NUMBER,
+    "percentage": Measured.PERCENTAGE,
+    "product": Measured.NAMED,
+    "purpose": Measured.PURPOSE,
+    "recipient": Measured.IDENTIFIED,
+    "relativePosition": Measured.ANY,
+    "relativeSize": Measured.NUMBER,
+    "relativeSpatialPosition": Measured.ANY,
+    "relativeTemporalPosition": Measured.ANY,
+    "resolution": Measured.NUMBER,
+    "spatial": Measured.IDENTIFIED,
+    "spatialCoordinates": Measured.TEXT,
+    "systemDevice": Measured.NAMED,
+    "timeInterval": Measured.DURATION,
+    "unitOfCount": Measured.NAMED,
+    "version": Measured.VERSION,
+    "virtualLocation": Measured.NAMED,
+})  # fmt: skip
+"""What each left operand is compared with (ODRL Vocabulary & Expression 2.2, section 4.4)."""
+
+OPERATORS_OF_PERIODS: Final[Mapping[str, frozenset[str]]] = MappingProxyType({
+    "delayPeriod": frozenset({"eq", "gt", "gteq"}),
+    "elapsedTime": frozenset({"eq", "lt", "lteq"}),
+    "meteredTime": frozenset({"eq", "lt", "lteq"}),
+    "timeInterval": frozenset({"eq"}),
+})  # fmt: skip
+"""The only operators that the vocabulary gives a meaning with these operands."""
+
+LEFT_OPERANDS: Final = frozenset(LEFT_OPERAND_KINDS)
 
 OPERATORS: Final = _names("eq gt gteq lt lteq neq isA hasPart isPartOf isAllOf isAnyOf isNoneOf")
 

@@ -1,14 +1,17 @@
 """Every word of the profile that a policy may use: one frozen table.
 
 `profile.ttl` is checked against this table, and so is everything that a policy says: a word that is known
-but not implemented is refused by name, a word that is not in here is a mistake.
+but not implemented is validated, and refused by `run` by its name; a word that is not in here is a mistake.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
-from typing import Final
+from types import MappingProxyType
+from typing import Final, TypedDict, Unpack
 
-from smalti.vocab.terms import ANONYMIZE, DPV, IRI, MOSAICROWN, READ, SMALTI
+from smalti.vocab.terms import ANONYMIZE, IRI, MOSAICROWN, READ, SMALTI
 
 
 class Kind(StrEnum):
@@ -38,7 +41,47 @@ class Range(StrEnum):
     COLUMNS = "columns"
     DATASET = "a dataset"
     VALUE = "a value"
+    """A number, a date or a date with time: something that has an order."""
     PURPOSES = "purposes"
+
+
+class Scope(StrEnum):
+    """Whether a parameter is for one column, written as `odrl:and` of `smalti:column` and the parameter."""
+
+    TABLE = "table"
+    """For the whole output only."""
+    EITHER = "table or column"
+    """For the whole output, or for one column."""
+    COLUMN = "column"
+    """For one column only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The numbers that a left operand may have; exact."""
+
+    minimum: Decimal | None = None
+    maximum: Decimal | None = None
+    excludes_minimum: bool = False
+    excludes_maximum: bool = False
+
+    def allow(self, number: Decimal) -> bool:
+        """Whether the number lies within the limits."""
+        if self.minimum is not None and (
+            number < self.minimum or (self.excludes_minimum and number == self.minimum)
+        ):
+            return False
+        return self.maximum is None or not (
+            number > self.maximum or (self.excludes_maximum and number == self.maximum)
+        )
+
+    def __str__(self) -> str:
+        lower, upper = (
+            "above" if self.excludes_minimum else "at least",
+            ("below" if self.excludes_maximum else "at most"),
+        )
+        bounds = [(lower, self.minimum), (upper, self.maximum)]
+        return " and ".join(f"{word} {bound}" for word, bound in bounds if bound is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +95,26 @@ class Word:
     operators: frozenset[str] = frozenset()
     """Local names of the ODRL operators that make sense for it."""
     range: Range = Range.NONE
-    minimum: int | None = None
-    """Smallest whole number allowed, where there is one."""
+    limits: Limits = Limits()
     names: tuple[str, ...] = ()
     """The names allowed, where the range is `NAME` and closed."""
     implemented: bool = False
+    """Whether `run` can do it."""
+    actions: frozenset[IRI] = frozenset()
+    """The actions that it refines; empty for what is no refinement."""
+    methods: frozenset[str] = frozenset()
+    """The methods of anonymization that it goes with; empty: any."""
+    algorithms: frozenset[str] = frozenset()
+    """The algorithms that it goes with; empty: any."""
+    scope: Scope = Scope.TABLE
+    needs: frozenset[IRI] = frozenset()
+    """Other refinements that must stand beside it."""
+
+    @property
+    def minimum(self) -> int | None:
+        """The smallest whole number allowed, where the range is whole numbers and there is one."""
+        least = self.limits.minimum
+        return int(least) if self.range is Range.INTEGER and least is not None else None
 
     @property
     def name(self) -> str:
@@ -89,6 +147,25 @@ ALGORITHMS: Final = (
     "bottom-coding",
     "noise-addition",
 )
+
+_CLASSES = frozenset({"k-anonymity", "l-diversity", "t-closeness", "k-map", "delta-presence"})
+"""The methods that form classes of generalised rows."""
+_MASKING = frozenset({"masking"})
+_DP = frozenset({"differential-privacy"})
+_ANY_DP = frozenset({"differential-privacy", "local-differential-privacy"})
+
+ALGORITHM_METHODS: Final[Mapping[str, frozenset[str]]] = MappingProxyType({
+    "mondrian": _CLASSES,
+    "incognito": _CLASSES,
+    "mdav": frozenset({"k-anonymity", "l-diversity", "t-closeness"}),
+    "anatomy": frozenset({"l-diversity"}),
+    **dict.fromkeys(ALGORITHMS[ALGORITHMS.index("sampling"):], _MASKING),
+})  # fmt: skip
+"""The methods that each algorithm can meet; the single techniques promise no model, so they are masking."""
+
+PURE_MECHANISMS: Final = frozenset({"laplace", "exponential", "randomized-response", "pixelation"})
+"""The mechanisms whose loss never exceeds epsilon: they have no delta."""
+
 _EQ = frozenset({"eq"})
 _AT_LEAST = frozenset({"eq", "gteq"})
 _AT_MOST = frozenset({"eq", "lteq"})
@@ -96,6 +173,31 @@ _ONLY_AT_MOST = frozenset({"lteq"})
 _ALL = frozenset({"isAllOf"})
 _ANY = frozenset({"isAnyOf"})
 _CHOICE = frozenset({"eq", "isAnyOf"})
+_PURPOSE_OPERATORS = frozenset({"eq", "neq", "isA", "isPartOf", "isAnyOf", "isNoneOf", "isAllOf"})
+
+_ANONYMIZE_ONLY = frozenset({IRI(ANONYMIZE)})
+_TRAIN = frozenset({IRI(SMALTI + "train")})
+_AUDIT_ONLY = frozenset({IRI(SMALTI + "audit")})
+
+_POSITIVE = Limits(Decimal(0), excludes_minimum=True)
+_SHARE = Limits(Decimal(0), Decimal(1))
+_INNER_SHARE = Limits(Decimal(0), Decimal(1), excludes_minimum=True, excludes_maximum=True)
+_SHARE_BELOW_ONE = Limits(Decimal(0), Decimal(1), excludes_maximum=True)
+_SHARE_ABOVE_ZERO = Limits(Decimal(0), Decimal(1), excludes_minimum=True)
+_TWO_OR_MORE = Limits(Decimal(2))
+_ONE_OR_MORE = Limits(Decimal(1))
+_NOT_NEGATIVE = Limits(Decimal(0))
+
+
+class _Details(TypedDict, total=False):
+    limits: Limits
+    names: tuple[str, ...]
+    implemented: bool
+    actions: frozenset[IRI]
+    methods: frozenset[str]
+    algorithms: frozenset[str]
+    scope: Scope
+    needs: frozenset[IRI]
 
 
 def _action(iri: str, meaning: str, implemented: bool = False) -> Word:
@@ -103,27 +205,30 @@ def _action(iri: str, meaning: str, implemented: bool = False) -> Word:
 
 
 def _m(
-    name: str, meaning: str, operators: frozenset[str], range_: Range, minimum: int | None = None
+    name: str, meaning: str, operators: frozenset[str], range_: Range, **details: Unpack[_Details]
 ) -> Word:
-    names = METHODS if name == "method" else ()
-    return Word(IRI(MOSAICROWN + name), Kind.REFINEMENT, meaning, operators, range_, minimum, names, True)
+    details.setdefault("actions", _ANONYMIZE_ONLY)
+    details.setdefault("implemented", True)
+    return Word(IRI(MOSAICROWN + name), Kind.REFINEMENT, meaning, operators, range_, **details)
 
 
-def _s(  # noqa: PLR0913, PLR0917 (one row of a table)
-    name: str,
-    meaning: str,
-    operators: frozenset[str],
-    range_: Range,
-    minimum: int | None = None,
-    names: tuple[str, ...] = (),
-    implemented: bool = False,
-    kind: Kind = Kind.REFINEMENT,
+def _s(
+    name: str, meaning: str, operators: frozenset[str], range_: Range, **details: Unpack[_Details]
 ) -> Word:
-    return Word(IRI(SMALTI + name), kind, meaning, operators, range_, minimum, names, implemented)
+    details.setdefault("actions", _ANONYMIZE_ONLY)
+    return Word(IRI(SMALTI + name), Kind.REFINEMENT, meaning, operators, range_, **details)
+
+
+def _budget(name: str, meaning: str, limits: Limits) -> Word:
+    return Word(IRI(SMALTI + name), Kind.CONSTRAINT, meaning, _ONLY_AT_MOST, Range.DECIMAL, limits)
 
 
 def _value(namespace: str, name: str, kind: Kind, meaning: str, implemented: bool = False) -> Word:
     return Word(IRI(namespace + name), kind, meaning, implemented=implemented)
+
+
+def _smalti(*names: str) -> frozenset[IRI]:
+    return frozenset(IRI(SMALTI + name) for name in names)
 
 
 _ACTIONS = (
@@ -133,10 +238,14 @@ _ACTIONS = (
     _action(SMALTI + "audit", "to attack a model before it is released; included in odrl:use"),
 )
 
+_SENSITIVE = frozenset({IRI(MOSAICROWN + "sensitive")})
 _SLICE = (
-    _m("method", "the privacy model that is promised", _EQ, Range.NAME),
-    _m("k", "the number of respondents in each equivalence class", _AT_LEAST, Range.INTEGER, 2),
-    _m("l", "the number of well-represented sensitive values in each class", _AT_LEAST, Range.INTEGER, 2),
+    _m("method", "the privacy model that is promised", _EQ, Range.NAME, names=METHODS),
+    _m("k", "the number of respondents in each equivalence class", _AT_LEAST, Range.INTEGER,
+       limits=_TWO_OR_MORE, methods=frozenset({"k-anonymity", "l-diversity", "t-closeness", "k-map"}),
+       algorithms=frozenset({"mondrian", "incognito", "mdav"})),
+    _m("l", "the number of well-represented sensitive values in each class", _AT_LEAST, Range.INTEGER,
+       limits=_TWO_OR_MORE, methods=frozenset({"l-diversity"})),
     _m("identifier", "the columns that are dropped", _ALL, Range.COLUMNS),
     _m("quasi-identifier", "the columns that are generalised", _ALL, Range.COLUMNS),
     _m("sensitive", "the columns that are kept and must be diverse in each class", _ALL, Range.COLUMNS),
@@ -148,92 +257,119 @@ _SLICE = (
        names=ALGORITHMS, implemented=True),
 )  # fmt: skip
 
+_ONLY_MONDRIAN = frozenset({"mondrian"})
 _MONDRIAN = (
     _s("partitioning", "whether equal values may be divided between classes", _EQ, Range.NAME,
-       names=("strict", "relaxed")),
+       names=("strict", "relaxed"), methods=_CLASSES, algorithms=_ONLY_MONDRIAN),
     _s("dimensionality", "whether a cut is made inside one partition or through the whole domain", _EQ,
-       Range.NAME, names=("multi", "single")),
+       Range.NAME, names=("multi", "single"), methods=_CLASSES, algorithms=_ONLY_MONDRIAN),
     _s("cutScore", "what a cut is judged by", _EQ, Range.NAME,
-       names=("certainty-penalty", "normalized-span", "entropy")),
-    _s("fragmentColumn", "the column of the first distributed cut", _EQ, Range.COLUMN),
+       names=("certainty-penalty", "normalized-span", "entropy"), methods=_CLASSES,
+       algorithms=_ONLY_MONDRIAN),
+    _s("fragmentColumn", "the column of the first distributed cut", _EQ, Range.COLUMN, methods=_CLASSES,
+       algorithms=_ONLY_MONDRIAN),
 )  # fmt: skip
 
 _ANONYMIZE = (
-    _s("diversity", "the kind of l-diversity", _EQ, Range.NAME, names=("distinct", "entropy", "recursive")),
-    _s("c", "the constant of recursive (c,l)-diversity", _AT_MOST, Range.DECIMAL),
+    _s("diversity", "the kind of l-diversity", _EQ, Range.NAME, names=("distinct", "entropy", "recursive"),
+       methods=frozenset({"l-diversity"})),
+    _s("c", "the constant of recursive (c,l)-diversity", _AT_MOST, Range.DECIMAL, limits=_POSITIVE,
+       methods=frozenset({"l-diversity"}), needs=_smalti("diversity")),
     _s("t", "the largest distance between a class's distribution and the whole table's", _AT_MOST,
-       Range.DECIMAL),
+       Range.DECIMAL, limits=_INNER_SHARE, methods=frozenset({"t-closeness"}), scope=Scope.EITHER),
     _s("distance", "the distance of t-closeness", _EQ, Range.NAME,
-       names=("equal", "ordered", "hierarchical")),
+       names=("equal", "ordered", "hierarchical"), methods=frozenset({"t-closeness"}), scope=Scope.EITHER),
     _s("alpha", "the largest share of one sensitive value in a class, of (alpha,k)-anonymity", _AT_MOST,
-       Range.DECIMAL),
-    _s("suppressionLimit", "the share of respondents that may be left out", _AT_MOST, Range.DECIMAL),
+       Range.DECIMAL, limits=_INNER_SHARE, methods=frozenset({"k-anonymity", "l-diversity", "t-closeness"}),
+       scope=Scope.EITHER, needs=_SENSITIVE),
+    _s("suppressionLimit", "the share of respondents that may be left out", _AT_MOST, Range.DECIMAL,
+       limits=_SHARE_BELOW_ONE, methods=_CLASSES),
     _s("outputForm", "how a generalised value is written", _EQ, Range.NAME,
-       names=("range", "set", "prefix", "node", "mean", "median")),
+       names=("range", "set", "prefix", "node", "mean", "median"), methods=_CLASSES | _MASKING,
+       algorithms=frozenset({"mondrian", "incognito", "mdav", "generalization", "global-recoding"}),
+       scope=Scope.EITHER),
     _s("labelBounds", "whether a range's ends are values of the class, or come from public bounds and cuts",
-       _EQ, Range.NAME, names=("observed", "region")),
-    _s("column", "the column that a parameter is for", _EQ, Range.COLUMN),
-    _s("topCode", "the value from which on values are reported as one", _EQ, Range.VALUE),
-    _s("bottomCode", "the value up to which values are reported as one", _EQ, Range.VALUE),
+       _EQ, Range.NAME, names=("observed", "region"), methods=_CLASSES | _MASKING,
+       algorithms=frozenset({"mondrian", "incognito", "mdav", "generalization", "global-recoding"}),
+       scope=Scope.EITHER),
+    _s("column", "the column that a parameter is for", _EQ, Range.COLUMN, scope=Scope.COLUMN),
+    _s("topCode", "the value from which on values are reported as one", _EQ, Range.VALUE, methods=_MASKING,
+       algorithms=frozenset({"top-coding"}), scope=Scope.COLUMN),
+    _s("bottomCode", "the value up to which values are reported as one", _EQ, Range.VALUE, methods=_MASKING,
+       algorithms=frozenset({"bottom-coding"}), scope=Scope.COLUMN),
     _s("noiseDistribution", "the distribution that noise is drawn from", _EQ, Range.NAME,
-       names=("uniform", "normal")),
-    _s("noiseScale", "the spread of added noise, in the column's unit", _AT_LEAST, Range.DECIMAL),
-    _s("pseudonym", "the columns that are replaced by keyed pseudonyms", _ALL, Range.COLUMNS),
-    _s("pseudonymKey", "the name of the key of pseudonyms, never the key", _EQ, Range.NAME),
-    _s("population", "the table of the population that the respondents come from", _EQ, Range.DATASET),
+       names=("uniform", "normal"), methods=_MASKING, algorithms=frozenset({"noise-addition"}),
+       scope=Scope.EITHER),
+    _s("noiseScale", "the spread of added noise, in the column's unit", _AT_LEAST, Range.DECIMAL,
+       limits=_POSITIVE, methods=_MASKING, algorithms=frozenset({"noise-addition"}), scope=Scope.COLUMN),
+    _s("pseudonym", "the columns that are replaced by keyed pseudonyms", _ALL, Range.COLUMNS,
+       methods=_CLASSES | _MASKING, needs=_smalti("pseudonymKey")),
+    _s("pseudonymKey", "the name of the key of pseudonyms, never the key", _EQ, Range.NAME,
+       methods=_CLASSES | _MASKING, needs=_smalti("pseudonym")),
+    _s("population", "the table of the population that the respondents come from", _EQ, Range.DATASET,
+       methods=frozenset({"k-map", "delta-presence"})),
     _s("presence", "the bounds of the chance that a person is in the table", frozenset({"gteq", "lteq"}),
-       Range.DECIMAL),
+       Range.DECIMAL, limits=_SHARE, methods=frozenset({"delta-presence"})),
     _s("samplingRate", "the share of rows that is drawn, or of records in a training batch", _AT_MOST,
-       Range.DECIMAL),
+       Range.DECIMAL, limits=_SHARE_ABOVE_ZERO, actions=_ANONYMIZE_ONLY | _TRAIN, methods=_MASKING,
+       algorithms=frozenset({"sampling"})),
 )  # fmt: skip
 
 _PRIVACY_LOSS = (
-    _s("epsilon", "the privacy loss of one release", _AT_MOST, Range.DECIMAL),
-    _s("delta", "the probability with which the privacy loss may exceed epsilon", _AT_MOST, Range.DECIMAL),
+    _s("epsilon", "the privacy loss of one release", _AT_MOST, Range.DECIMAL, limits=_POSITIVE,
+       actions=_ANONYMIZE_ONLY | _TRAIN, methods=_ANY_DP),
+    _s("delta", "the probability with which the privacy loss may exceed epsilon", _AT_MOST, Range.DECIMAL,
+       limits=_SHARE_BELOW_ONE, actions=_ANONYMIZE_ONLY | _TRAIN, methods=_DP),
     _s("posteriorBelief", "the largest belief in a person's presence after a release, one half before it",
-       _ONLY_AT_MOST, Range.DECIMAL),
+       _ONLY_AT_MOST, Range.DECIMAL, actions=_ANONYMIZE_ONLY | _TRAIN, methods=_DP,
+       limits=Limits(Decimal("0.5"), Decimal(1), excludes_minimum=True, excludes_maximum=True)),
     _s("membershipAdvantage", "the largest advantage of guessing a person's presence", _ONLY_AT_MOST,
-       Range.DECIMAL),
+       Range.DECIMAL, limits=_INNER_SHARE, actions=_ANONYMIZE_ONLY | _TRAIN, methods=_DP),
     _s("mechanism", "the mechanism that randomises a release", _CHOICE, Range.NAME,
-       names=("laplace", "gaussian", "exponential", "randomized-response", "pixelation")),
+       names=("laplace", "gaussian", "exponential", "randomized-response", "pixelation"), methods=_ANY_DP),
     _s("neighbors", "the neighbouring relation over respondents", _EQ, Range.NAME,
-       names=("add-or-remove-one", "change-one")),
-    _s("rowsPerRespondent", "the most rows that one respondent contributes", _AT_MOST, Range.INTEGER, 1),
-    _s("groupsPerRespondent", "the most groups that one respondent contributes to", _AT_MOST,
-       Range.INTEGER, 1),
-    _s("statistic", "the statistics that may be asked for", _ANY, Range.NAME,
+       names=("add-or-remove-one", "change-one"), actions=_ANONYMIZE_ONLY | _TRAIN, methods=_DP),
+    _s("rowsPerRespondent", "the most rows that one respondent contributes", _AT_MOST, Range.INTEGER,
+       limits=_ONE_OR_MORE, actions=_ANONYMIZE_ONLY | _TRAIN, methods=_DP),
+    _s("groupsPerRespondent", "the most groups that one respondent contributes to", _AT_MOST, Range.INTEGER,
+       limits=_ONE_OR_MORE, methods=_DP),
+    _s("statistic", "the statistics that may be asked for", _ANY, Range.NAME, methods=_ANY_DP,
        names=("count", "distinct-count", "sum", "mean", "variance", "histogram", "contingency", "quantile",
               "mode")),
-    _s("budgetEpsilon", "the ceiling of epsilon for all releases about the same respondents, for ever",
-       _ONLY_AT_MOST, Range.DECIMAL, kind=Kind.CONSTRAINT),
-    _s("budgetDelta", "the ceiling of delta for all releases about the same respondents, for ever",
-       _ONLY_AT_MOST, Range.DECIMAL, kind=Kind.CONSTRAINT),
-    _s("measure", "the columns that statistics may be computed on", _ANY, Range.COLUMNS),
-    _s("groupBy", "the columns that statistics may be grouped by", _ANY, Range.COLUMNS),
-    _s("pixelSize", "the width of a pixelation cell, in pixels", _AT_LEAST, Range.INTEGER, 1),
+    _budget("budgetEpsilon", "the ceiling of epsilon for all releases about the same respondents, for ever",
+            _NOT_NEGATIVE),
+    _budget("budgetDelta", "the ceiling of delta for all releases about the same respondents, for ever",
+            _SHARE_BELOW_ONE),
+    _s("measure", "the columns that statistics may be computed on", _ANY, Range.COLUMNS, methods=_ANY_DP),
+    _s("groupBy", "the columns that statistics may be grouped by", _ANY, Range.COLUMNS, methods=_ANY_DP),
+    _s("pixelSize", "the width of a pixelation cell, in pixels", _AT_LEAST, Range.INTEGER,
+       limits=_ONE_OR_MORE, methods=_DP, needs=_smalti("mechanism")),
     _s("pixelNeighborhood", "the number of pixels in which neighbouring images may differ", _AT_LEAST,
-       Range.INTEGER, 1),
+       Range.INTEGER, limits=_ONE_OR_MORE, methods=_DP, needs=_smalti("mechanism")),
 )  # fmt: skip
 
 _AUDIT = (
-    _s("recipe", "the model to train", _EQ, Range.NAME),
-    _s("labelColumn", "the column that the model learns to predict", _EQ, Range.COLUMN),
-    _s("attack", "the attacks that an audit must try", _ALL, Range.NAME),
+    _s("recipe", "the model to train", _EQ, Range.NAME, actions=_TRAIN),
+    _s("labelColumn", "the column that the model learns to predict", _EQ, Range.COLUMN, actions=_TRAIN),
+    _s("attack", "the attacks that an audit must try", _ALL, Range.NAME, actions=_AUDIT_ONLY),
     _s("noiseMultiplier", "the noise of private training, as a multiple of the clipping norm", _AT_LEAST,
-       Range.DECIMAL),
-    _s("clippingNorm", "the norm that each record's gradient is clipped to", _AT_MOST, Range.DECIMAL),
-    _s("epochs", "the number of passes over the training data", _AT_MOST, Range.INTEGER, 1),
+       Range.DECIMAL, limits=_POSITIVE, actions=_TRAIN),
+    _s("clippingNorm", "the norm that each record's gradient is clipped to", _AT_MOST, Range.DECIMAL,
+       limits=_POSITIVE, actions=_TRAIN),
+    _s("epochs", "the number of passes over the training data", _AT_MOST, Range.INTEGER,
+       limits=_ONE_OR_MORE, actions=_TRAIN),
     _s("attackAdvantage", "the largest advantage that an audited attack may show", _ONLY_AT_MOST,
-       Range.DECIMAL),
+       Range.DECIMAL, limits=_SHARE, actions=_AUDIT_ONLY),
     _s("attackPrecision", "the largest precision that an audited attack may show", _ONLY_AT_MOST,
-       Range.DECIMAL),
+       Range.DECIMAL, limits=_SHARE, actions=_AUDIT_ONLY),
     _s("truePositiveRate", "the largest true positive rate that an audited attack may show", _ONLY_AT_MOST,
-       Range.DECIMAL),
+       Range.DECIMAL, limits=_SHARE, actions=_AUDIT_ONLY),
     _s("epsilonLowerBound", "the largest lower bound of epsilon that an audit may find", _ONLY_AT_MOST,
-       Range.DECIMAL),
-    _s("confidence", "the confidence at which an audit's bounds hold", _EQ, Range.DECIMAL),
+       Range.DECIMAL, limits=_NOT_NEGATIVE, actions=_AUDIT_ONLY),
+    _s("confidence", "the confidence at which an audit's bounds hold", _EQ, Range.DECIMAL,
+       limits=_INNER_SHARE, actions=_AUDIT_ONLY),
     _s("falsePositiveRate", "the false positive rate at which the true positive rate is read", _EQ,
-       Range.DECIMAL),
+       Range.DECIMAL, limits=_INNER_SHARE, actions=_AUDIT_ONLY),
 )  # fmt: skip
 
 _METHOD_MEANINGS = (
@@ -278,7 +414,7 @@ _PURPOSES = (
 _OTHERS = (
     Word(IRI(MOSAICROWN + "purpose"), Kind.CONSTRAINT,
          "the purpose that a rule is limited to; as a property of the rule or as a constraint",
-         frozenset({"eq", "isA", "isAnyOf"}), Range.PURPOSES, implemented=True),
+         _PURPOSE_OPERATORS, Range.PURPOSES, implemented=True),
     _value(SMALTI, "oneRowEach", Kind.VALUE, "each row is about another respondent", True),
 )  # fmt: skip
 
@@ -288,11 +424,36 @@ WORDS: Final[tuple[Word, ...]] = (
 )  # fmt: skip
 """All words of the profile."""
 
-BY_IRI: Final[dict[str, Word]] = {word.iri: word for word in WORDS}
+BY_IRI: Final[Mapping[str, Word]] = MappingProxyType({word.iri: word for word in WORDS})
 """The word that an IRI means."""
 
-UNIMPLEMENTED_PURPOSES: Final = (DPV,)
-"""Namespaces of purposes that are known but not implemented yet."""
+_M_K, _M_L = IRI(MOSAICROWN + "k"), IRI(MOSAICROWN + "l")
+_M_QUASI, _M_SENSITIVE = IRI(MOSAICROWN + "quasi-identifier"), IRI(MOSAICROWN + "sensitive")
+
+
+def _one_of(*names: str) -> tuple[IRI, ...]:
+    return tuple(IRI(SMALTI + name) for name in names)
+
+
+METHOD_NEEDS: Final[Mapping[str, tuple[tuple[IRI, ...], ...]]] = MappingProxyType({
+    "k-anonymity": ((_M_K,), (_M_QUASI,)),
+    "l-diversity": ((_M_K,), (_M_L,), (_M_SENSITIVE,), (_M_QUASI,)),
+    "t-closeness": ((_M_K,), _one_of("t"), (_M_SENSITIVE,), (_M_QUASI,)),
+    "k-map": ((_M_K,), _one_of("population"), (_M_QUASI,)),
+    "delta-presence": (_one_of("presence"), _one_of("population"), (_M_QUASI,)),
+    "differential-privacy": (_one_of("epsilon", "posteriorBelief", "membershipAdvantage"),),
+    "local-differential-privacy": (_one_of("epsilon"),),
+    "masking": (_one_of("algorithm"),),
+})  # fmt: skip
+"""The refinements that each method needs; of several in one place, exactly one."""
+
+ALGORITHM_NEEDS: Final[Mapping[str, tuple[IRI, ...]]] = MappingProxyType({
+    "sampling": _one_of("samplingRate"),
+    "top-coding": _one_of("topCode"),
+    "bottom-coding": _one_of("bottomCode"),
+    "noise-addition": _one_of("noiseScale"),
+})  # fmt: skip
+"""The refinements that an algorithm needs beside those of its method."""
 
 
 def words(kind: Kind) -> tuple[Word, ...]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from smalti.engine.description import Source
 from smalti.engine.plan import Plan
 from smalti.engine.reading import Contents
+from smalti.policy.model import LogicalOperator
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +45,43 @@ class Recoding:
     """By class: the published text of each quasi-identifier, by name; null is missing."""
 
 
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Satisfied by rows whose text in a column is among these; never by one without a text."""
+
+    column: str
+    texts: pa.Array
+    """Each once, none of them missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Tests taken together."""
+
+    operator: LogicalOperator
+    tests: "tuple[RowTest, ...]"
+    """At least one."""
+
+
+RowTest = Listed | Together
+
+
 class BoundTable(ABC):
-    """One input, staged privately for one run; to be used in `contextlib.closing`."""
+    """One input, staged privately for one run; to be used in `contextlib.closing`.
+
+    What is said of rows is said of those that `keep` and `leave_out` have not removed.
+    """
 
     contents: Contents
+    """Of the file as a whole."""
+
+    @abstractmethod
+    def keep(self, test: RowTest) -> None:
+        """Remove each row that does not satisfy a test."""
+
+    @abstractmethod
+    def leave_out(self, test: RowTest) -> None:
+        """Remove each row that satisfies a test."""
 
     @abstractmethod
     def texts(self, column: str) -> pa.Array:

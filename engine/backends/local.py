@@ -12,7 +12,9 @@ from smalti.engine.backends.base import (
     Backend,
     BoundTable,
     Frequencies,
+    Listed,
     Recoding,
+    RowTest,
     link_bytes,
     open_link,
     published_columns,
@@ -22,6 +24,7 @@ from smalti.engine.plan import Plan, RespondentColumn
 from smalti.engine.reading import Contents, inspect, text_batches
 from smalti.engine.writing import open_writer
 from smalti.errors import BackendError
+from smalti.policy.model import LogicalOperator
 
 _BATCH_ROWS = 1 << 17
 
@@ -60,6 +63,8 @@ class LocalTable(BoundTable):
     def __init__(self, connection: duckdb.DuckDBPyConnection, contents: Contents) -> None:
         self.contents = contents
         self._connection = connection
+        self._rows = contents.rows
+        self._tests = 0
 
     def stage(self, source: Source) -> None:
         """Copy the file's rows into the staging table."""
@@ -73,6 +78,29 @@ class LocalTable(BoundTable):
                 pass
             raise
         self._connection.unregister("incoming")
+
+    def keep(self, test: RowTest) -> None:
+        self._delete(f"NOT {self._condition(test)}")
+
+    def leave_out(self, test: RowTest) -> None:
+        self._delete(self._condition(test))
+
+    def _delete(self, condition: str) -> None:
+        self._run(f"DELETE FROM staged WHERE {condition}")  # noqa: S608
+        self._rows = self._number("SELECT count(*) FROM staged")
+
+    def _condition(self, test: RowTest) -> str:
+        """A test in SQL, true or false for each row; its texts go into tables of their own."""
+        if isinstance(test, Listed):
+            self._tests += 1
+            name = f"test{self._tests}"
+            self._connection.register(name, pa.table({"t": test.texts}))
+            return f"coalesce({self._c(test.column)} IN (SELECT t FROM {name}), false)"  # noqa: S608
+        parts = [self._condition(inner) for inner in test.tests]
+        if test.operator is LogicalOperator.XONE:
+            return f"({' + '.join(f'{part}::INTEGER' for part in parts)} = 1)"
+        joint = " OR " if test.operator is LogicalOperator.OR else " AND "
+        return f"({joint.join(parts)})"
 
     def texts(self, column: str) -> pa.Array:
         c = self._c(column)
@@ -159,7 +187,7 @@ class LocalTable(BoundTable):
     def _write_batches(self, query: str, plan: Plan, output: Path, link: Path) -> None:
         with (
             closing(open_writer(output, plan.write.columns, plan.write.format)) as writer,
-            open_link(link, self.contents.rows) as rows,
+            open_link(link, self._rows) as rows,
         ):
             for batch in self._connection.sql(query).to_arrow_reader(_BATCH_ROWS):
                 writer.write(batch.select(range(batch.num_columns - 1)))
@@ -178,11 +206,14 @@ class LocalTable(BoundTable):
             raise self._failed() from None
 
     def _one(self, query: str, *parameters: str) -> bool:
+        return bool(self._number(query, *parameters))
+
+    def _number(self, query: str, *parameters: str) -> int:
         try:
             ((found,),) = self._connection.execute(query, list(parameters)).fetchall()
         except duckdb.Error:
             raise self._failed() from None
-        return bool(found)
+        return int(found)
 
     def _arrow(self, query: str) -> pa.Table:
         try:

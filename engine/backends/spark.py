@@ -23,7 +23,9 @@ from smalti.engine.backends.base import (
     Backend,
     BoundTable,
     Frequencies,
+    Listed,
     Recoding,
+    RowTest,
     link_bytes,
     open_link,
     published_columns,
@@ -34,6 +36,7 @@ from smalti.engine.plan import OutputFormat, Plan, RespondentColumn
 from smalti.engine.reading import Contents, csv_text_batches, inspect, text_batches
 from smalti.engine.writing import CsvWriter, csv_records, open_writer
 from smalti.errors import BackendError, InternalError, SmaltiError
+from smalti.policy.model import LogicalOperator
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -204,6 +207,44 @@ class SparkTable(BoundTable):
         self._session, self._frame = session, frame
         self._workspace, self._is_ours = workspace, is_ours
         self._tuples: DataFrame | None = None
+        self._kept = 0
+
+    def keep(self, test: RowTest) -> None:
+        with _translated():
+            frame, condition = self._flagged(self._frame, test)
+            self._stage_again(frame.where(condition))
+
+    def leave_out(self, test: RowTest) -> None:
+        with _translated():
+            frame, condition = self._flagged(self._frame, test)
+            self._stage_again(frame.where(~condition))
+
+    def _stage_again(self, frame: "DataFrame") -> None:
+        """Write the rows that are left, so that no later step tests them again."""
+        self._kept += 1
+        place = (self._workspace / f"kept{self._kept}.parquet").as_uri()
+        frame.select(*self._frame.columns).write.parquet(place)
+        self._frame = self._session.read.schema(self._frame.schema).parquet(place)
+
+    def _flagged(self, frame: "DataFrame", test: RowTest) -> "tuple[DataFrame, Column]":
+        """The rows with a flag for each list of a test, and the test in terms of the flags."""
+        from pyspark.sql import functions as f
+
+        if isinstance(test, Listed):
+            flag = f"flag{len(frame.columns)}"
+            listed = pa.table({"t": test.texts, flag: pa.array([True] * len(test.texts), pa.bool_())})
+            texts = self._session.createDataFrame(listed)
+            joined = frame.join(texts, frame[self._c(test.column)] == texts["t"], "left").drop("t")
+            return joined, f.coalesce(f.col(flag), f.lit(False))
+        conditions = []
+        for inner in test.tests:
+            frame, condition = self._flagged(frame, inner)
+            conditions.append(condition)
+        if test.operator is LogicalOperator.XONE:
+            return frame, reduce(lambda a, b: a + b, (c.cast("int") for c in conditions)) == 1
+        if test.operator is LogicalOperator.OR:
+            return frame, reduce(lambda a, b: a | b, conditions)
+        return frame, reduce(lambda a, b: a & b, conditions)
 
     def texts(self, column: str) -> pa.Array:
         c = self._c(column)

@@ -1,10 +1,14 @@
 """The public functions; the command line is written on them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from typing import TypedDict, Unpack
 
+from smalti.checking import check_documents
 from smalti.engine import explain as explanations
 from smalti.engine import recheck as rechecking
 from smalti.engine import run as _engine
@@ -16,6 +20,7 @@ from smalti.engine.recheck import Recheck
 from smalti.engine.registry import Registry
 from smalti.engine.run import EngineName, Outcome, Planned, PolicyDocument, RunRequest, Watch
 from smalti.errors import UsageError
+from smalti.policy import given
 from smalti.policy import parse as parsing
 from smalti.policy.decision import Decision, Request
 from smalti.policy.diagnostics import Diagnostic
@@ -50,23 +55,40 @@ DEFAULT_REGISTRY = "smalti.sqlite"
 AnyPath = str | PathLike[str]
 
 
-def check(document: AnyPath) -> tuple[Diagnostic, ...]:
+def check(document: AnyPath, *, dataset: AnyPath | None = None) -> tuple[Diagnostic, ...]:
     """Every finding about a policy document: errors, warnings and notes, in the order of the file.
 
-    A document can be used exactly when none of them is an error. Nothing is fetched, nothing raised.
+    A document can be used exactly when none of them is an error. Nothing is fetched.
+
+    Args:
+        document: its path; JSON-LD, or Turtle when the name ends in `.ttl`.
+        dataset: a CSVW description that columns are held against.
+
+    Raises:
+        UsageError: the description cannot be read; nothing is raised about the document.
     """
-    return parsing.load(document).diagnostics
+    (checked,) = check_documents([str(document)], None if dataset is None else Path(dataset))
+    return checked.diagnostics
 
 
-def load_policy(path: AnyPath) -> PolicyDocument:
+def load_policy(path: AnyPath, *, registry: Registry | AnyPath | None = None) -> PolicyDocument:
     """The one policy in a file.
+
+    Args:
+        path: of the document.
+        registry: where the policies are in force that it may inherit from; None: it inherits from none.
 
     Raises:
         PolicyError: the document has errors, all of which the message shows, or holds several policies.
+        RegistryError: the registry cannot be read.
     """
     place = Path(path)
     document = place.read_bytes() if place.is_file() else b""
-    parsed = parsing.parse(document, str(path)) if document else parsing.load(path)
+    if not document or registry is None:
+        parsed = parsing.parse(document, str(path)) if document else parsing.load(path)
+    else:
+        with _using(registry) as known:
+            parsed = parsing.parse(document, str(path), known.policy_in_force)
     return PolicyDocument(parsing.require(parsed), document, str(path))
 
 
@@ -85,6 +107,10 @@ class Choices(TypedDict, total=False):
     """`local` (the default) or `spark`; or a backend, for example `SparkBackend(session)`."""
     output_format: str
     """`csv` (the default) or `parquet`."""
+    parameters: Sequence[str]
+    """A stronger guarantee than the policy's, each `WORD=VALUE`, for example `k=20`."""
+    signature: AnyPath | None
+    """The file with the document's detached signature, where its owner's must be signed."""
     cut_threshold: int
     """Partitions with at most this many distinct tuples take their best cut, larger ones the median."""
 
@@ -111,10 +137,11 @@ def plan(
         SmaltiError: says where, what, what was expected and the way out.
     """
     wanted = _request(policy, data, party, choices)
-    known, backend = _registry(choices), engine_of(choices.get("engine", EngineName.LOCAL))
-    if party is None:
-        return _engine.plan_undecided(wanted, known, backend)
-    return _engine.plan(wanted, known, backend)
+    backend = engine_of(choices.get("engine", EngineName.LOCAL))
+    with _using(choices.get("registry", DEFAULT_REGISTRY)) as known:
+        if party is None:
+            return _engine.plan_undecided(wanted, known, backend)
+        return _engine.plan(wanted, known, backend)
 
 
 def run(
@@ -145,15 +172,22 @@ def run(
     """
     wanted = _request(policy, data, party, choices)
     backend = engine_of(choices.get("engine", EngineName.LOCAL))
-    return _engine.run(wanted, Path(out), _registry(choices), backend, watch)
+    with _using(choices.get("registry", DEFAULT_REGISTRY)) as known:
+        return _engine.run(wanted, Path(out), known, backend, watch)
 
 
-def decide(
+def decide(  # noqa: PLR0913 (each a part of the request)
     *,
     party: str,
     action: str,
-    target: str,
+    target: str | Sequence[str],
     purpose: str | None = None,
+    rule: str | None = None,
+    time: str | datetime | None = None,
+    facts: Sequence[str] = (),
+    parameters: Sequence[str] = (),
+    fulfilled: Sequence[str] = (),
+    explain: bool = False,
     registry: Registry | AnyPath = DEFAULT_REGISTRY,
 ) -> Decision:
     """Whether the policies in the registry let a party do something, and why.
@@ -161,21 +195,35 @@ def decide(
     Args:
         party: who asks, an IRI that is trusted.
         action: a name such as `read`, or an IRI.
-        target: the IRI of a source, of an output, or of one of its versions.
+        target: the IRI of a source, of an output, or of one of its versions; several are asked for
+            jointly: one rule must cover them all.
         purpose: a name such as `marketing`, or an IRI.
+        rule: the uid of the permission to rely on, where several match.
+        time: when, with its time zone; now when not given.
+        facts: what is true of the world or the party, each `OPERAND=VALUE`.
+        parameters: of the requested action, each `WORD=VALUE`, for example `k=20`.
+        fulfilled: the uids of duties that have been fulfilled.
+        explain: report each part of each rule about the targets (`Decision.considered`).
         registry: what is known.
 
     Raises:
-        UsageError: an argument is no known name and no IRI.
-        RegistryError: the registry cannot be read.
+        UsageError: an argument is no known name and no IRI, or is written wrongly.
+        RegistryError: the registry cannot be read, or the decision not be logged.
     """
+    targets = (target,) if isinstance(target, str) else tuple(target)
     asked = Request(
         party=iri(party, "party (--as)"),
         action=word(Kind.ACTION, action, "action (--action)"),
-        targets=(iri(target, "target (--target)"),),
+        targets=tuple(iri(one, "target (--target)") for one in targets),
         purpose=None if purpose is None else word(Kind.PURPOSE, purpose, "purpose (--purpose)"),
+        rule=None if rule is None else iri(rule, "rule (--rule)"),
+        parameters=tuple(given.parameter(one, "parameters (--with)") for one in parameters),
+        time=given.time(time, "time (--time)") if isinstance(time, str) else time,
+        facts=tuple(given.fact(one, "facts (--fact)") for one in facts),
+        fulfilled=frozenset(iri(one, "fulfilled (--fulfilled)") for one in fulfilled),
     )
-    return decide_request(_opened(registry), asked)
+    with _using(registry) as known:
+        return decide_request(known, asked, explain=explain)
 
 
 def verify(
@@ -198,11 +246,11 @@ def verify(
         GuaranteeError: the output is not what was recorded, or breaks a promise.
         UsageError: there is no such output, or no record of it to repeat.
     """
-    known = _opened(registry)
-    folder = rechecking.find_output(known, str(output))
-    if data is None:
-        return rechecking.recheck(known, folder)
-    return rechecking.repeat(known, folder, Path(data), engine_of(engine))
+    with _using(registry) as known:
+        folder = rechecking.find_output(known, str(output))
+        if data is None:
+            return rechecking.recheck(known, folder)
+        return rechecking.repeat(known, folder, Path(data), engine_of(engine))
 
 
 def explain(plan: Plan, *, as_json: bool = False) -> str:
@@ -222,20 +270,35 @@ def _request(
             "data", f"{len(data)} targets are bound", "exactly one", "bind one IRI to one path"
         )
     target, path = next(iter(data.items()))
+    if isinstance(policy, PolicyDocument):
+        document = policy
+    else:
+        document = load_policy(policy, registry=choices.get("registry", DEFAULT_REGISTRY))
     purpose, owner, rule = choices.get("purpose"), choices.get("owner"), choices.get("rule")
     return RunRequest(
-        document=policy if isinstance(policy, PolicyDocument) else load_policy(policy),
+        document=_signed(document, choices.get("signature")),
         target=iri(target, "data (--data)"),
         data=Path(path),
         party=None if party is None else iri(party, "party (--as)"),
         purpose=None if purpose is None else word(Kind.PURPOSE, purpose, "purpose (--purpose)"),
         owner=None if owner is None else iri(owner, "owner (--owner)"),
         rule=None if rule is None else iri(rule, "rule (--rule)"),
+        asks=tuple(given.parameter(one, "parameters (--with)") for one in choices.get("parameters", ())),
         options=_options(
             choices.get("output_format", OutputFormat.CSV),
             choices.get("cut_threshold", DEFAULT_CUT_THRESHOLD),
         ),
     )
+
+
+def _signed(document: PolicyDocument, signature: AnyPath | None) -> PolicyDocument:
+    if signature is None:
+        return document
+    try:
+        return replace(document, signature=Path(signature).read_bytes())
+    except OSError:
+        where = "signature (--signature)"
+        raise UsageError(where, f"`{signature}` cannot be read", "a detached signature") from None
 
 
 def _options(output_format: str, cut_threshold: int) -> Options:
@@ -259,11 +322,14 @@ def engine_of(name: str | Backend) -> Backend:
     return _engine.make_backend(EngineName(name))
 
 
-def _registry(choices: Choices) -> Registry:
-    return _opened(choices.get("registry", DEFAULT_REGISTRY))
-
-
-def _opened(registry: Registry | AnyPath) -> Registry:
+@contextmanager
+def _using(registry: Registry | AnyPath) -> Iterator[Registry]:
+    """The registry; one that is opened here is closed again."""
     if isinstance(registry, Registry):
-        return registry
-    return Registry.open(registry if isinstance(registry, str) else Path(registry))
+        yield registry
+        return
+    known = Registry.open(registry if isinstance(registry, str) else Path(registry))
+    try:
+        yield known
+    finally:
+        known.close()

@@ -3,7 +3,7 @@
 import json
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -12,14 +12,17 @@ from rich.table import Table
 from rich.text import Text
 
 from smalti.doctor import Check
+from smalti.engine.case_runs import CaseResult
 from smalti.engine.certificate import OwnerReport
 from smalti.engine.commit import CERTIFICATE_NAME
-from smalti.engine.entries import Asset, StoredPolicy, TargetVersion
+from smalti.engine.entries import Asset, StoredHierarchy, StoredPolicy, TargetVersion, TrustedKey
 from smalti.engine.explain import explain, labelled
 from smalti.engine.plan import Plan, Role
 from smalti.engine.recheck import Recheck
 from smalti.engine.run import Outcome
-from smalti.policy.decision import Decision
+from smalti.policy.decision import Decision, RuleReport
+from smalti.policy.describe import describe_condition, describe_duty
+from smalti.policy.model import Duty
 
 Json = dict[str, Any]
 
@@ -61,23 +64,48 @@ def headline(decision: Decision) -> str:
     asked = decision.request
     may = "may" if decision.is_permitted else "may not"
     purpose = f"for {short(asked.purpose)}" if asked.purpose else "without a stated purpose"
-    return f"{decision.effect}: {asked.party} {may} {short(asked.action)} {asked.target} {purpose}"
+    targets = " and ".join(asked.targets)
+    return f"{decision.effect}: {asked.party} {may} {short(asked.action)} {targets} {purpose}"
 
 
 def show_decision(out: Console, decision: Decision) -> None:
-    """A decision with its reasons."""
+    """A decision with its reasons, what it asks in return, and the explanation where there is one."""
     style = "green" if decision.is_permitted else "red"
     out.print(Text(headline(decision), style=f"bold {style}"))
     for reason in decision.reasons:
         where = reason.rule or reason.policy
-        text = reason.text + (f" [{where}]" if where else "")
-        out.print(Text(textwrap.fill(text, min(out.width, _WIDTH), initial_indent="  - ",
-                                     subsequent_indent="    ", break_long_words=False,
-                                     break_on_hyphens=False)))  # fmt: skip
+        _bullet(out, reason.text + (f" [{where}]" if where else ""))
+    for grant in decision.grants:
+        for duty in grant.obligations:
+            _bullet(out, f"provided that: {describe_duty(duty)} [{duty.uid}]")
+        if grant.rows:
+            rows = " and ".join(describe_condition(condition) for condition in grant.rows)
+            _bullet(out, f"only rows where {rows} [{grant.permission.uid}]")
+    for duty in decision.remedies:
+        _bullet(out, f"after a violation: {describe_duty(duty)} [{duty.uid}]")
+    if decision.considered:
+        _show_considered(out, decision.considered)
+
+
+def _show_considered(out: Console, considered: tuple[RuleReport, ...]) -> None:
+    out.print(Text("considered", style=LABEL))
+    for report in considered:
+        applies = "applies" if report.applies else "does not apply"
+        out.print(Text(f"  {report.kind} {report.rule}: {applies}"))
+        for part in report.parts:
+            place = f" ({part.where})" if part.where.document else ""
+            _bullet(out, f"{part.part}: {part.finding}: {part.text}{place}", indent=4)
+
+
+def _bullet(out: Console, text: str, indent: int = 2) -> None:
+    start = " " * indent
+    out.print(Text(textwrap.fill(text, min(out.width, _WIDTH), initial_indent=f"{start}- ",
+                                 subsequent_indent=f"{start}  ", break_long_words=False,
+                                 break_on_hyphens=False)))  # fmt: skip
 
 
 def decision_json(decision: Decision) -> Json:
-    """The same for programs."""
+    """The same for programs; the keys are stable."""
     asked = decision.request
     return {
         "effect": str(decision.effect),
@@ -86,9 +114,110 @@ def decision_json(decision: Decision) -> Json:
             "party": asked.party,
             "action": asked.action,
             "target": asked.target,
+            "targets": list(asked.targets),
             "purpose": asked.purpose,
+            "rule": asked.rule,
+            "time": None if asked.time is None else asked.time.isoformat(),
         },
         "reasons": [{"text": r.text, "policy": r.policy, "rule": r.rule} for r in decision.reasons],
+        "grants": [
+            {
+                "policy": grant.policy.uid,
+                "rule": grant.permission.uid,
+                "obligations": [_duty_json(duty) for duty in grant.obligations],
+                "rows": [describe_condition(condition) for condition in grant.rows],
+            }
+            for grant in decision.grants
+        ],
+        "remedies": [_duty_json(duty) for duty in decision.remedies],
+        "considered": [_report_json(report) for report in decision.considered],
+    }
+
+
+def _duty_json(duty: Duty) -> Json:
+    return {"uid": duty.uid, "action": duty.action, "text": describe_duty(duty)}
+
+
+def _report_json(report: RuleReport) -> Json:
+    return {
+        "policy": report.policy,
+        "rule": report.rule,
+        "kind": report.kind,
+        "applies": report.applies,
+        "parts": [
+            {
+                "part": str(part.part),
+                "finding": str(part.finding),
+                "text": part.text,
+                "where": str(part.where) if part.where.document else None,
+            }
+            for part in report.parts
+        ],
+    }
+
+
+# --- Keys and vocabularies
+
+
+def show_keys(out: Console, keys: Iterable[TrustedKey]) -> None:
+    """Each key with its owner and state."""
+    for key in keys:
+        state = f"trusted since {key.trusted_at:%Y-%m-%d %H:%M}"
+        ended = f", revoked {key.revoked_at:%Y-%m-%d %H:%M}" if key.revoked_at else ""
+        out.print(Text(key.thumbprint, style=LABEL))
+        out.print(Text(f"  owner      {key.owner}"))
+        out.print(Text(f"  state      {state}{ended}"))
+
+
+def key_json(key: TrustedKey) -> Json:
+    """The same for programs."""
+    return asdict(key) | {"isTrusted": key.is_trusted}
+
+
+def show_vocabularies(out: Console, stored: Iterable[StoredHierarchy]) -> None:
+    """Each version of each vocabulary with its state."""
+    for one in stored:
+        state = "in force" if one.removed_at is None else f"ended {one.removed_at:%Y-%m-%d %H:%M}"
+        out.print(Text(f"{one.name} version {one.number}", style=LABEL))
+        out.print(Text(f"  said by    {one.party}"))
+        out.print(Text(f"  state      {state}"))
+
+
+def vocabulary_json(one: StoredHierarchy) -> Json:
+    """The same for programs; the document as text."""
+    return asdict(one) | {"document": one.document.decode("utf-8", errors="replace")}
+
+
+# --- Tests of policies
+
+
+def show_cases(out: Console, results: Sequence[tuple[str, tuple[CaseResult, ...]]]) -> None:
+    """Each test with how it ended, and the sum."""
+    for name, found in results:
+        out.print(Text(f"{name}: running {len(found)} {'test' if len(found) == 1 else 'tests'}"))
+        for one in found:
+            ended, style = ("ok", "green") if one.passed else ("FAILED", "bold red")
+            out.print(Text(f"  {one.name} ... ").append(ended, style))
+            for failure in one.failures:
+                _bullet(out, failure, indent=4)
+    cases = [one for _, found in results for one in found]
+    passed = sum(one.passed for one in cases)
+    out.print(Text(f"result: {passed} passed, {len(cases) - passed} failed", style=LABEL))
+
+
+def cases_json(name: str, results: tuple[CaseResult, ...]) -> Json:
+    """The same for programs; the keys are stable."""
+    return {
+        "file": name,
+        "tests": [
+            {
+                "name": one.name,
+                "passed": one.passed,
+                "failures": list(one.failures),
+                "decision": decision_json(one.decision),
+            }
+            for one in results
+        ],
     }
 
 
@@ -196,9 +325,9 @@ def version_json(version: TargetVersion) -> Json:
 
 
 def show_versions(
-    out: Console, versions: Iterable[TargetVersion], ended: frozenset[str], with_report: bool
+    out: Console, versions: Iterable[TargetVersion], ended: Mapping[str, tuple[str, ...]], with_report: bool
 ) -> None:
-    """Versions; `ended` names the runs whose policy is no longer in force, for review."""
+    """Versions; `ended` says by run why one is to be reviewed."""
     for version in versions:
         inputs = ", ".join(
             one.iri if one.version is None else f"{one.iri} version {one.version}" for one in version.inputs
@@ -211,8 +340,7 @@ def show_versions(
             ("  policy", version.policy_uid),
             *(("  file", str(version.path / file.name)) for file in version.files),
         )
-        if version.run in ended:
-            _fields(out, ("  review", "the policy that it was made under has been revoked"))
+        _fields(out, *(("  review", reason) for reason in ended.get(version.run, ())))
         if with_report:
             _fields(out, *(("  owner", line) for line in owner_lines(version.report)))
 

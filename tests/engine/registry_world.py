@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from smalti.engine import commit
+from smalti.engine import _database, commit
 from smalti.engine.certificate import (
     Certificate,
     ColumnLoss,
@@ -71,7 +71,7 @@ def document(
     uid: str,
     *permissions: dict[str, Any],
     prohibitions: tuple[dict[str, Any], ...] = (),
-    **more: str,
+    **more: Any,
 ) -> bytes:
     """A policy document; only what its rules need is in it."""
     found: dict[str, Any] = {
@@ -94,6 +94,15 @@ def document(
 
 def uid(name: str) -> IRI:
     return IRI(f"http://example.com/policy/{name}")
+
+
+def everything(registry: Registry) -> dict[str, list[tuple[Any, ...]]]:
+    """Every row of every table; for comparing a registry with itself."""
+    with registry._database.reading() as connection:
+        return {
+            table.name: sorted(map(tuple, connection.execute(table.select()).all()), key=repr)
+            for table in _database.metadata.sorted_tables
+        }
 
 
 def digest(content: bytes) -> str:

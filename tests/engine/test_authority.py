@@ -3,12 +3,13 @@
 import sqlite3
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from smalti.engine.authority import IMPLICIT_RULE, decide
+from smalti.engine.authority import IMPLICIT_RULE, Submission, decide
 from smalti.engine.entries import Input, TargetVersion
 from smalti.engine.registry import Registry
 from smalti.errors import UsageError
@@ -56,7 +57,7 @@ def test_an_owners_policy_counts(registry: Registry) -> None:
     registry.add_policy(world.SOURCE_POLICY, "anon", OWNER)
     decision = decide(registry, ANONYMIZE)
     assert decision.is_permitted
-    assert decision.request == ANONYMIZE
+    assert replace(decision.request, time=None) == ANONYMIZE
     assert [permission.output for permission in decision.permissions] == [OUTPUT]
 
 
@@ -113,10 +114,10 @@ def test_an_assigner_who_owns_no_longer_grants_nothing(registry: Registry) -> No
 
 def test_who_binds_unknown_data_is_taken_as_its_owner(registry: Registry) -> None:
     submitted = policy(world.SOURCE_POLICY)
-    decision = decide(registry, ANONYMIZE, submitted=submitted, submitted_by=USER)
+    decision = decide(registry, ANONYMIZE, submission=Submission(submitted, USER))
     assert decision.is_permitted
     assert "is taken as the owner" in texts(decision)
-    assert not decide(registry, ANONYMIZE, submitted=submitted).is_permitted
+    assert not decide(registry, ANONYMIZE, submission=Submission(submitted, None)).is_permitted
     assert not registry.exists
 
 
@@ -124,8 +125,8 @@ def test_a_submitted_policy_of_somebody_else_does_not_count(registry: Registry) 
     registry.add_policy(READ_SECOND, "second", OWNER)
     registry.add_policy(READ_SOURCE, "read", OWNER)
     submitted = policy(world.SOURCE_POLICY)
-    assert decide(registry, ANONYMIZE, submitted=submitted, submitted_by=OWNER).is_permitted
-    decision = decide(registry, ANONYMIZE, submitted=submitted, submitted_by=OTHER)
+    assert decide(registry, ANONYMIZE, submission=Submission(submitted, OWNER)).is_permitted
+    decision = decide(registry, ANONYMIZE, submission=Submission(submitted, OTHER))
     assert decision.effect is Effect.DENY
     assert "submitted it and does not own" in texts(decision)
 
@@ -134,11 +135,11 @@ def test_a_submitted_policy_that_an_owner_stored_counts(registry: Registry) -> N
     registry.add_policy(world.SOURCE_POLICY, "anon", OWNER)
     submitted = policy(world.SOURCE_POLICY)
     for party in (OTHER, None):
-        decision = decide(registry, ANONYMIZE, submitted=submitted, submitted_by=party)
+        decision = decide(registry, ANONYMIZE, submission=Submission(submitted, party))
         assert decision.is_permitted
         assert len(decision.permissions) == 1
     registry.revoke_policy(world.uid("anon"), OWNER)
-    decision = decide(registry, ANONYMIZE, submitted=submitted, submitted_by=OWNER)
+    decision = decide(registry, ANONYMIZE, submission=Submission(submitted, OWNER))
     assert decision.effect is Effect.DENY
     assert "it was revoked" in texts(decision)
 
@@ -146,25 +147,25 @@ def test_a_submitted_policy_that_an_owner_stored_counts(registry: Registry) -> N
 def test_a_stored_prohibition_applies_to_a_submitted_policy(registry: Registry) -> None:
     registry.add_policy(forbid("no", SOURCE, "odrl:anonymize"), "no", OWNER)
     submitted = policy(world.SOURCE_POLICY)
-    decision = decide(registry, ANONYMIZE, submitted=submitted, submitted_by=OWNER)
+    decision = decide(registry, ANONYMIZE, submission=Submission(submitted, OWNER))
     assert decision.effect is Effect.DENY
 
 
 def test_a_stored_permission_does_not_stand_in_for_a_submitted_one(registry: Registry) -> None:
     registry.add_policy(world.SOURCE_POLICY, "anon", OWNER)
     other = policy(world.document("other", world.anonymize_rule("other", purpose="statistical")))
-    decision = decide(registry, ANONYMIZE, submitted=other, submitted_by=OWNER)
+    decision = decide(registry, ANONYMIZE, submission=Submission(other, OWNER))
     assert decision.effect is Effect.DENY
     assert "the submitted policy does not grant" in texts(decision)
     same = policy(world.document("other", world.anonymize_rule("other")))
-    decision = decide(registry, ANONYMIZE, submitted=same, submitted_by=OWNER)
+    decision = decide(registry, ANONYMIZE, submission=Submission(same, OWNER))
     assert decision.policies == (same,)
 
 
 def test_a_submitted_policy_may_not_borrow_a_uid(registry: Registry) -> None:
-    registry.add_policy(READ_SECOND, "second", OTHER)
+    registry.add_policy(READ_SECOND, "second", USER)
     submitted = policy(world.document("second", world.anonymize_rule("anon")))
-    decision = decide(registry, ANONYMIZE, submitted=submitted, submitted_by=USER)
+    decision = decide(registry, ANONYMIZE, submission=Submission(submitted, USER))
     assert decision.effect is Effect.DENY
     assert "another document in force uses the uid" in texts(decision)
 
@@ -172,7 +173,7 @@ def test_a_submitted_policy_may_not_borrow_a_uid(registry: Registry) -> None:
 def test_a_submitted_policy_with_a_foreign_assigner_does_not_count(registry: Registry) -> None:
     rule = {**world.anonymize_rule("anon"), "assigner": OTHER}
     submitted = policy(world.document("anon", rule))
-    decision = decide(registry, ANONYMIZE, submitted=submitted, submitted_by=USER)
+    decision = decide(registry, ANONYMIZE, submission=Submission(submitted, USER))
     assert decision.effect is Effect.DENY
     assert f"its assigner {OTHER} does not own" in texts(decision)
 
@@ -192,7 +193,7 @@ def made(registry: Registry, tmp_path: Path) -> TargetVersion:
 def test_who_may_view_all_inputs_may_view_the_output(registry: Registry, made: TargetVersion) -> None:
     decision = decide(registry, read())
     assert decision.is_permitted
-    assert decision.request == read()
+    assert replace(decision.request, time=None) == read()
     assert [permission.uid for permission in decision.permissions] == [IMPLICIT_RULE]
     assert "by the implicit rule: who may view all inputs may view the output" in texts(decision)
     assert f"reading `{SECOND}`, an input of version 1" in texts(decision)
@@ -272,7 +273,8 @@ def test_all_versions_must_be_readable_or_one_is_asked_for(
     registry: Registry, tmp_path: Path, made: TargetVersion
 ) -> None:
     document = world.document("anon2", world.anonymize_rule("anon2"))
-    changes: dict[str, Any] = {"document": document, "policy_uid": world.uid("anon2")}
+    rule = IRI("http://example.com/rule/anon2")
+    changes: dict[str, Any] = {"document": document, "policy_uid": world.uid("anon2"), "rule_uid": rule}
     later = world.run(registry, tmp_path / "later", **changes)
     assert decide(registry, read()).is_permitted
     registry.revoke_policy(world.uid("anon"), OWNER)
@@ -284,7 +286,8 @@ def test_all_versions_must_be_readable_or_one_is_asked_for(
 def test_it_holds_recursively(registry: Registry, tmp_path: Path, made: TargetVersion) -> None:
     second = IRI("http://example/second")
     document = world.document("chain", world.anonymize_rule("chain", OUTPUT, second))
-    changes = {"document": document, "policy_uid": world.uid("chain"), "inputs": (Input(OUTPUT, 1),)}
+    changes: dict[str, Any] = {"document": document, "policy_uid": world.uid("chain")}
+    changes |= {"inputs": (Input(OUTPUT, 1),), "rule_uid": IRI("http://example.com/rule/chain")}
     world.run(registry, tmp_path / "chained", target=second, **changes)
     assert registry.full_owners(second) == {OWNER}
     decision = decide(registry, read(second))

@@ -109,7 +109,7 @@ def fail(folder: Path, data: Path, backend: Backend | str, **policy: Any) -> Sma
         )  # fmt: skip
     after = listing(folder)
     assert after.keys() - before.keys() <= {"r.sqlite.secret"}
-    is_clean(*what_is_told(caught.value))
+    is_clean(*what_is_told(caught.value), *(log.read_bytes() for log in folder.glob("*.decisions.jsonl")))
     return caught.value
 
 

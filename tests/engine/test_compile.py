@@ -2,6 +2,7 @@
 
 from contextlib import closing
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,18 @@ from smalti.engine.description import Description, Source
 from smalti.engine.explain import explain
 from smalti.engine.plan import OutputFormat, Plan, RespondentColumn, Role
 from smalti.errors import PlanError, SmaltiError
-from smalti.policy.model import Anonymization, Bound, Operator
+from smalti.policy.model import (
+    Anonymization,
+    Bound,
+    Comparison,
+    Logical,
+    LogicalOperator,
+    Named,
+    Number,
+    Operator,
+    Text,
+)
+from smalti.vocab.terms import COLUMN, IRI, SMALTI
 
 ROWS = [[f"p{n % 6}", "x", str(20 + n), "1990-01-31", "Rome", f"i{n % 3}", "1.5"] for n in range(12)]
 
@@ -95,5 +107,34 @@ def test_semicolons_between_fields_are_named_where_columns_are_missing(tmp_path:
     with (
         closing(LocalBackend().open(source, workspace)) as bound,
         pytest.raises(SmaltiError, match="fields are separated by commas"),
+    ):
+        compile_plan(asked, source, bound, Options())
+
+
+def test_words_that_no_transform_heeds_are_refused_by_name_and_all_at_once(tmp_path: Path) -> None:
+    share = Comparison(
+        IRI(SMALTI + "suppressionLimit"), Operator.LTEQ, (Number(Decimal("0.1")),), where=HERE
+    )
+    form = Comparison(IRI(SMALTI + "outputForm"), Operator.EQ, (Text("prefix"),), where=HERE)
+    column = Comparison(COLUMN, Operator.EQ, (Named(IRI(f"{TARGET}/age")),), where=HERE)
+    with pytest.raises(SmaltiError) as caught:
+        compiled(
+            tmp_path, method="t-closeness", algorithm="incognito",
+            parameters=(share, Logical(LogicalOperator.AND, (column, form), HERE)),
+        )  # fmt: skip
+    for name in ("t-closeness", "incognito", "smalti:suppressionLimit", "smalti:outputForm"):
+        assert f"`{name}` is not implemented yet" in str(caught.value)
+
+
+def test_a_budget_that_nobody_keeps_is_refused(tmp_path: Path) -> None:
+    budget = Comparison(IRI(SMALTI + "budgetEpsilon"), Operator.LTEQ, (Number(Decimal(1)),), where=HERE)
+    asked = replace(permission(People(ROWS, 2, 2, 256, False)), constraints=(budget,))
+    data, workspace = tmp_path / "people.csv", tmp_path / "work"
+    workspace.mkdir()
+    write_csv(data, HEADER, ROWS)
+    source = Source(TARGET, data, OutputFormat.CSV, Description())
+    with (
+        closing(LocalBackend().open(source, workspace)) as bound,
+        pytest.raises(PlanError, match="`smalti:budgetEpsilon` is not implemented yet"),
     ):
         compile_plan(asked, source, bound, Options())

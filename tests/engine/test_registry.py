@@ -31,10 +31,10 @@ def registry(tmp_path: Path) -> Registry:
 
 def refused(error: type[SmaltiError], registry: Registry, action: object, *arguments: object) -> str:
     """Call what must be refused: the registry is unchanged, and the error pickles."""
-    before = (registry.assets(), registry.list_policies(), registry.exists)
+    before = (world.everything(registry), registry.exists)
     with pytest.raises(error) as caught:
         action(*arguments)  # type: ignore[operator]
-    assert (registry.assets(), registry.list_policies(), registry.exists) == before
+    assert (world.everything(registry), registry.exists) == before
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
     return str(caught.value)
 
@@ -74,7 +74,7 @@ def test_a_newer_schema_is_refused(registry: Registry, tmp_path: Path) -> None:
         connection.execute("UPDATE smalti_meta SET value = '99'")
     again = Registry.open(tmp_path / "r.sqlite")
     for action in (again.assets, lambda: again.add_policy(READ, "read.jsonld", OWNER)):
-        with pytest.raises(RegistryError, match="schema version 99; expected version 1") as caught:
+        with pytest.raises(RegistryError, match="schema version 99; expected version 2") as caught:
             action()
         assert caught.value.exit_code == 3
 
@@ -151,7 +151,7 @@ def test_an_assigner_who_is_no_owner_is_refused(registry: Registry) -> None:
     assert not registry.exists
 
 
-@pytest.mark.parametrize(
+SAME_UIDS = pytest.mark.parametrize(
     "same_uid",
     [
         world.document("read", world.read_rule("new", SECOND)),
@@ -159,12 +159,52 @@ def test_an_assigner_who_is_no_owner_is_refused(registry: Registry) -> None:
     ],
     ids=["policy", "rule"],
 )
-def test_a_uid_of_another_document_is_refused(registry: Registry, same_uid: bytes) -> None:
+
+
+@SAME_UIDS
+def test_a_uid_of_another_document_of_the_issuer_is_refused(registry: Registry, same_uid: bytes) -> None:
     registry.add_policy(READ, "read.jsonld", OWNER)
-    message = refused(UsageError, registry, registry.add_policy, same_uid, "new.jsonld", OTHER)
+    message = refused(UsageError, registry, registry.add_policy, same_uid, "new.jsonld", OWNER)
     assert "is used by another document" in message
     registry.revoke_policy(world.uid("read"), OWNER)
+    registry.add_policy(same_uid, "new.jsonld", OWNER)
+
+
+@SAME_UIDS
+def test_a_stranger_who_takes_a_uid_first_is_in_nobodys_way(registry: Registry, same_uid: bytes) -> None:
     registry.add_policy(same_uid, "new.jsonld", OTHER)
+    registry.add_owner(SECOND, OWNER, by=OTHER)  # nobody asked the owner whether they want that
+    (stored,) = registry.add_policy(READ, "read.jsonld", OWNER)
+    assert stored.is_in_force
+    ended = registry.revoke_policy(world.uid("read"), OWNER)
+    assert stored.uid in {one.uid for one in ended}
+
+
+def test_co_owners_use_a_uid_for_one_document_about_their_target(registry: Registry) -> None:
+    registry.add_policy(READ, "read.jsonld", OWNER)
+    registry.add_owner(SOURCE, OTHER, by=OWNER)
+    same = world.document("other", world.read_rule("read"))
+    message = refused(UsageError, registry, registry.add_policy, same, "same.jsonld", OTHER)
+    assert "is used by another document" in message
+
+
+def test_a_revocation_ends_what_the_party_may_end_and_nothing_else(registry: Registry) -> None:
+    registry.add_policy(world.document("read", world.read_rule("else", SECOND)), "other.jsonld", OTHER)
+    registry.add_policy(READ, "read.jsonld", OWNER)
+    (ended,) = registry.revoke_policy(world.uid("read"), OWNER)
+    assert ended.issuer == OWNER
+    assert [stored.issuer for stored in registry.list_policies() if stored.is_in_force] == [OTHER]
+
+
+def test_a_policy_is_replaced_at_once(registry: Registry) -> None:
+    registry.add_policy(READ, "read.jsonld", OWNER)
+    changed = world.document("read", world.read_rule("read", assignee=OTHER))
+    refused(UsageError, registry, registry.add_policy, changed, "changed.jsonld", OWNER)
+    registry.add_policy(changed, "changed.jsonld", OWNER, replaces=True)
+    assert [stored.digest for stored in registry.policies_about(SOURCE)] == [world.digest(changed)]
+    stranger = world.document("read", world.read_rule("else", SECOND))
+    registry.add_policy(stranger, "stranger.jsonld", OTHER, replaces=True)
+    assert len(registry.policies_about(SOURCE)) == 1
 
 
 def test_adding_twice_changes_nothing(registry: Registry) -> None:

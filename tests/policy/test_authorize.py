@@ -1,24 +1,42 @@
 """Decisions: closed world, denying by default, with reasons."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from time import perf_counter
 
 import pytest
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smalti.policy.authorize import authorize
-from smalti.policy.decision import Decision, Effect, Request
+from smalti.policy.authorize import NEAR_MISSES, authorize, prepare
+from smalti.policy.conditions import DATE_TIME
+from smalti.policy.decision import Decision, Effect, Fact, Finding, Grant, Part, Request
+from smalti.policy.hierarchies import STANDARD, Relations, Vocabulary
 from smalti.policy.model import (
+    Anonymization,
     Asset,
+    Bound,
+    ColumnComparison,
+    ColumnReference,
     Comparison,
     ConflictStrategy,
+    Duty,
+    Instant,
+    Interval,
+    Logical,
+    LogicalOperator,
+    Membership,
     Named,
+    Number,
     Operator,
     Party,
     Permission,
     Policy,
+    PolicyType,
     Prohibition,
+    Text,
     Where,
 )
 from smalti.vocab import terms
@@ -97,7 +115,7 @@ def test_a_matching_permission_permits() -> None:
         ({"assignee": ZOO}, "the party `http://example.com/zoo`"),
         ({"purposes": frozenset({terms.STATISTICAL})}, "limited to the purpose `statistical`"),
         ({"action": terms.ANONYMIZE}, "about the action `anonymize`"),
-        ({"action": terms.USE}, "about the action `use`"),
+        ({"action": IRI(terms.ODRL + "derive")}, "about the action `derive`"),
     ],
 )
 def test_what_does_not_match_denies(changes: dict[str, object], words: str) -> None:
@@ -187,6 +205,434 @@ def test_a_policy_that_is_given_twice_counts_once() -> None:
     assert len(authorize(REQUEST, [policy(permission()), policy(permission())]).permissions) == 1
 
 
+# --- Several targets, groups and collections
+
+STAFF, ALL_SHOPS = IRI("http://example.com/staff"), IRI("http://example.com/shops")
+MARKET = STANDARD.with_(
+    Vocabulary(
+        parties=Relations(((ACME, STAFF),)), assets=Relations(((SHOP, ALL_SHOPS), (BANK, ALL_SHOPS)))
+    )
+)
+JOINT = replace(REQUEST, targets=(SHOP, BANK))
+
+
+def on(*targets: IRI) -> dict[str, object]:
+    return {"targets": tuple(map(Asset, targets))}
+
+
+def test_targets_are_seen_jointly_by_one_rule_only() -> None:
+    joint = policy(permission(**on(SHOP, BANK)))
+    apart = policy(permission("urn:x:a", **on(SHOP)), permission("urn:x:b", **on(BANK)))
+    assert authorize(JOINT, [joint]).is_permitted
+    assert not authorize(JOINT, [apart]).is_permitted
+    assert authorize(REQUEST, [joint]).is_permitted
+    assert authorize(replace(JOINT, targets=(BANK,)), [joint]).is_permitted
+
+
+def test_a_prohibition_applies_when_any_target_is_touched() -> None:
+    granted = policy(permission(**on(ALL_SHOPS)))
+    for forbidden in (SHOP, BANK, ALL_SHOPS):
+        no = policy(prohibition(target=forbidden), uid="urn:x:2")
+        assert authorize(JOINT, [granted], MARKET).is_permitted
+        assert authorize(JOINT, [granted, no], MARKET).effect is Effect.DENY
+        whole = replace(REQUEST, targets=(ALL_SHOPS,))
+        assert authorize(whole, [granted], MARKET).is_permitted
+        assert authorize(whole, [granted, no], MARKET).effect is Effect.DENY
+    elsewhere = policy(prohibition(target=BANK), uid="urn:x:2")
+    assert authorize(REQUEST, [granted, elsewhere], MARKET).is_permitted
+
+
+def test_a_group_has_its_members_and_a_collection_too() -> None:
+    given = [policy(permission(assignee=STAFF, target=ALL_SHOPS))]
+    assert authorize(REQUEST, given, MARKET).is_permitted
+    assert not authorize(REQUEST, given).is_permitted
+    assert not authorize(replace(REQUEST, party=ZOO), given, MARKET).is_permitted
+    whole = [policy(permission(target=SHOP))]
+    assert not authorize(replace(REQUEST, targets=(ALL_SHOPS,)), whole, MARKET).is_permitted
+
+
+def test_members_that_a_policy_names_count_in_it_only() -> None:
+    said = replace(policy(permission(target=BANK)), memberships=(Membership(SHOP, BANK),))
+    other = policy(permission("urn:x:other", target=BANK), uid="urn:x:2")
+    assert [rule.uid for rule in authorize(REQUEST, [said, other]).permissions] == ["urn:x:p"]
+
+
+def test_an_action_covers_those_included_in_it_and_no_siblings() -> None:
+    use = [policy(permission(action=terms.USE))]
+    for action in (terms.READ, terms.ANONYMIZE, terms.USE):
+        assert authorize(replace(REQUEST, action=action), use).is_permitted
+    assert not authorize(replace(REQUEST, action=IRI(terms.ODRL + "sell")), use).is_permitted
+    assert not authorize(replace(REQUEST, action=terms.USE), [policy(permission())]).is_permitted
+
+
+def test_a_prohibition_of_an_action_forbids_what_includes_it() -> None:
+    granted, no = policy(permission(action=terms.USE)), policy(prohibition(), uid="urn:x:2")
+    assert authorize(replace(REQUEST, action=terms.USE), [granted, no]).effect is Effect.DENY
+    assert authorize(replace(REQUEST, action=terms.ANONYMIZE), [granted, no]).is_permitted
+
+
+def test_an_action_that_no_vocabulary_defines_may_be_any() -> None:
+    strange = IRI("http://example.com/peek")
+    granted, no = policy(permission(action=strange)), policy(prohibition(), uid="urn:x:2")
+    asked = replace(REQUEST, action=strange)
+    assert authorize(asked, [granted]).is_permitted
+    assert authorize(asked, [granted, no]).effect is Effect.DENY
+
+
+def test_a_purpose_covers_narrower_ones() -> None:
+    direct = IRI(terms.DPV + "DirectMarketing")
+    assert authorize(replace(REQUEST, purpose=direct), [policy(permission())]).is_permitted
+    narrow = [policy(permission(purposes=frozenset({direct})))]
+    assert not authorize(REQUEST, narrow).is_permitted
+    no = policy(prohibition(purposes=frozenset({direct})), uid="urn:x:2")
+    assert authorize(REQUEST, [policy(permission()), no]).effect is Effect.DENY
+
+
+@pytest.mark.parametrize("operator", [Operator.NEQ, Operator.IS_NONE_OF])
+def test_a_missing_purpose_is_in_no_way_another_one(operator: Operator) -> None:
+    other = (Comparison(terms.ODRL_PURPOSE, operator, (Named(terms.STATISTICAL),)),)
+    granted, no = policy(permission(constraints=other)), policy(prohibition(constraints=other))
+    silent = replace(REQUEST, purpose=None)
+    assert authorize(REQUEST, [granted]).is_permitted
+    assert not authorize(silent, [granted]).is_permitted
+    everything = policy(permission(purposes=None), uid="urn:x:2")
+    assert authorize(silent, [everything, no]).effect is Effect.DENY
+    assert authorize(replace(silent, purpose=terms.STATISTICAL), [everything, no]).is_permitted
+
+
+# --- Policies as a whole
+
+
+def test_an_offer_grants_and_forbids_nothing() -> None:
+    offer = replace(policy(permission(), prohibition()), type=PolicyType.OFFER)
+    refused = authorize(REQUEST, [offer])
+    assert refused.effect is Effect.DENY
+    assert any("an Offer" in reason.text for reason in refused.reasons)
+    assert authorize(REQUEST, [offer, policy(permission(), uid="urn:x:2")]).is_permitted
+
+
+NOW = datetime(2026, 5, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("time", "grants", "forbids"),
+    [
+        (NOW, True, True),
+        (NOW - timedelta(microseconds=1), False, False),
+        (NOW + timedelta(days=1), False, False),
+        (None, False, True),
+        (NOW.replace(tzinfo=None), False, True),
+        (NOW.replace(tzinfo=None) - timedelta(hours=15), False, False),
+    ],
+)
+def test_outside_of_its_interval_a_policy_is_not_in_force(
+    time: datetime | None, grants: bool, forbids: bool
+) -> None:
+    limit = Interval(NOW, NOW + timedelta(days=1))
+    asked = replace(REQUEST, time=time)
+    granted = replace(policy(permission()), valid=limit)
+    assert authorize(asked, [granted]).is_permitted is grants
+    no = replace(policy(prohibition(), uid="urn:x:2"), valid=limit)
+    assert authorize(asked, [policy(permission()), no]).is_permitted is not forbids
+
+
+def test_a_void_policy_still_forbids() -> None:
+    void = policy(permission(), prohibition())
+    granted = policy(permission("urn:x:q"), uid="urn:x:2")
+    assert authorize(REQUEST, [void, granted]).effect is Effect.VOID
+
+
+def test_conditions_that_exclude_each_other_are_no_conflict() -> None:
+    early = Comparison(DATE_TIME, Operator.LT, (Instant(NOW),))
+    late = Comparison(DATE_TIME, Operator.GTEQ, (Instant(NOW),))
+    asked = replace(REQUEST, time=NOW - timedelta(days=1))
+    apart = policy(permission(constraints=(early,)), prohibition(constraints=(late,)))
+    assert authorize(asked, [apart]).is_permitted
+    touching = policy(permission(constraints=(replace(early, operator=Operator.LTEQ),)),
+                      prohibition(constraints=(late,)))  # fmt: skip
+    assert authorize(asked, [touching]).effect is Effect.VOID
+
+
+def test_many_rules_are_checked_for_conflicts_in_bounded_time() -> None:
+    """All pairs of these rules would be nine million."""
+    many = [
+        permission(f"urn:x:p{number}", assignee=IRI(f"http://example.com/{number}"), purposes=None)
+        for number in range(3000)
+    ]
+    none = [
+        prohibition(f"urn:x:n{number}", purposes=frozenset({terms.STATISTICAL})) for number in range(3000)
+    ]
+    start = perf_counter()
+    assert prepare(policy(*many, *none), STANDARD).conflict is not None
+    limits = tuple(Comparison(COUNT, Operator.LTEQ, (Number(Decimal(number)),)) for number in range(1000))
+    excluded = tuple(
+        Comparison(COUNT, Operator.GT, (Number(Decimal(2000 + number)),)) for number in range(1000)
+    )
+    any_of = Logical(LogicalOperator.OR, limits), Logical(LogicalOperator.OR, excluded)
+    entangled = policy(permission(constraints=any_of[:1]), prohibition(constraints=any_of[1:]))
+    assert prepare(entangled, STANDARD).conflict is not None
+    assert perf_counter() - start < 60
+
+
+# --- Duties, obligations and remedies
+
+
+def how(k: int = 10, operator: Operator = Operator.GTEQ, sensitive: bool = False) -> Anonymization:
+    return Anonymization(
+        method="l-diversity" if sensitive else "k-anonymity",
+        algorithm=None,
+        k=Bound(operator, k),
+        l=Bound(Operator.GTEQ, 3) if sensitive else None,
+        identifiers=(),
+        quasi_identifiers=(ColumnReference(IRI(SHOP + "/zip")),),
+        sensitive=(ColumnReference(IRI(SHOP + "/illness")),) if sensitive else (),
+        released=(),
+        respondent=None,
+        one_row_each=False,
+    )
+
+
+OUT = IRI("http://example.com/out")
+ANONYMIZE = replace(REQUEST, action=terms.ANONYMIZE)
+
+
+def duty(action: IRI, uid: str = "urn:x:d", **parts: object) -> Duty:
+    if action == terms.ANONYMIZE:
+        parts = {"output": OUT, "anonymization": how(), **parts}
+    return Duty(uid=IRI(uid), action=action, **{"targets": (), **parts})  # type: ignore[arg-type]
+
+
+INFORM, AUDIT, COUNT = IRI(terms.ODRL + "inform"), IRI(terms.SMALTI + "audit"), IRI(terms.ODRL + "count")
+
+
+def test_a_duty_that_no_plan_contains_must_be_fulfilled() -> None:
+    given = [policy(permission(duties=(duty(INFORM),)))]
+    refused = authorize(REQUEST, given)
+    assert refused.effect is Effect.DENY
+    assert any("urn:x:d" in reason.text for reason in refused.reasons)
+    kept = replace(REQUEST, fulfilled=frozenset({IRI("urn:x:d")}))
+    assert authorize(kept, given).grants == (Grant(given[0], given[0].permissions[0]),)
+
+
+def test_to_read_what_is_anonymized_so() -> None:
+    must = duty(terms.ANONYMIZE)
+    given = [policy(permission(duties=(must,)))]
+    assert authorize(REQUEST, given).grants[0].obligations == (must,)
+    done = replace(REQUEST, fulfilled=frozenset({must.uid}))
+    assert authorize(done, given).grants[0].obligations == ()
+    (grant,) = authorize(ANONYMIZE, given).grants
+    assert grant.permission.uid == "urn:x:p"
+    assert (grant.permission.anonymization, grant.permission.output) == (how(), OUT)
+    assert grant.permission.constraints == given[0].permissions[0].constraints
+    assert grant.obligations == ()
+    assert not authorize(replace(ANONYMIZE, purpose=terms.STATISTICAL), given).is_permitted
+    assert authorize(replace(ANONYMIZE, rule=must.uid), given).is_permitted
+
+
+def test_a_duty_to_anonymize_is_its_assignees() -> None:
+    given = [policy(permission(duties=(duty(terms.ANONYMIZE, assignees=(Party(ZOO),)),)))]
+    assert not authorize(ANONYMIZE, given).is_permitted
+    given = [policy(permission(duties=(duty(terms.ANONYMIZE, targets=(Asset(BANK),)),)))]
+    assert not authorize(ANONYMIZE, given).is_permitted
+
+
+def test_a_permission_beside_the_duty_does_not_lead_around_it() -> None:
+    """`use` includes `anonymize`: the duty still says how."""
+    given = [policy(permission(action=terms.USE, duties=(duty(terms.ANONYMIZE), duty(AUDIT, "urn:x:e"))))]
+    (grant,) = authorize(ANONYMIZE, given).grants
+    assert grant.permission.anonymization == how()
+    assert [owed.uid for owed in grant.obligations] == ["urn:x:e"]
+    (grant,) = authorize(replace(REQUEST, action=terms.USE), given).grants
+    assert [owed.uid for owed in grant.obligations] == ["urn:x:d", "urn:x:e"]
+
+
+def test_an_obligation_to_anonymize_permits_its_assignee_to() -> None:
+    must = duty(terms.ANONYMIZE, "urn:x:o", targets=(Asset(SHOP),), assignees=(Party(ACME),))
+    given = [replace(policy(), obligations=(must,))]
+    (grant,) = authorize(ANONYMIZE, given).grants
+    assert (grant.permission.uid, grant.permission.anonymization) == (must.uid, how())
+    assert not authorize(replace(ANONYMIZE, party=ZOO), given).is_permitted
+    assert not authorize(REQUEST, given).is_permitted
+    nobody = [replace(policy(), obligations=(replace(must, assignees=()),))]
+    assert authorize(ANONYMIZE, nobody).effect is Effect.DENY
+    against = replace(given[0], prohibitions=(prohibition(action=terms.ANONYMIZE),))
+    assert authorize(ANONYMIZE, [against]).effect is Effect.VOID
+
+
+def test_remedies_are_reported_and_grant_nothing() -> None:
+    remedy = duty(terms.ANONYMIZE, "urn:x:r")
+    no = policy(prohibition(remedies=(remedy,)), uid="urn:x:2")
+    denied = authorize(REQUEST, [policy(permission()), no])
+    assert (denied.effect, denied.remedies) == (Effect.DENY, (remedy,))
+    assert not authorize(ANONYMIZE, [no]).is_permitted
+    assert authorize(ANONYMIZE, [no]).remedies == ()
+
+
+# --- Requested transformations
+
+
+def asking(**values: int) -> Request:
+    asked = tuple(
+        Fact(IRI(terms.MOSAICROWN + name), (Number(Decimal(value)),)) for name, value in values.items()
+    )
+    return replace(ANONYMIZE, parameters=asked)
+
+
+def anonymizing(found: Anonymization | None = None) -> Permission:
+    return permission(action=terms.ANONYMIZE, output=OUT, anonymization=found or how())
+
+
+@pytest.mark.parametrize(
+    ("found", "asked", "permitted"),
+    [
+        (how(), {}, True),
+        (how(), {"k": 20}, True),
+        (how(), {"k": 9}, False),
+        (how(operator=Operator.EQ), {"k": 20}, False),
+        (how(operator=Operator.EQ), {"k": 10}, True),
+        (how(), {"l": 3}, False),  # the permission is no l-diversity
+        (how(sensitive=True), {"l": 4, "k": 30}, True),
+        (how(sensitive=True), {"l": 2}, False),
+    ],
+)
+def test_a_given_parameter_must_satisfy_the_bound(
+    found: Anonymization, asked: dict[str, int], permitted: bool
+) -> None:
+    assert authorize(asking(**asked), [policy(anonymizing(found))]).is_permitted is permitted
+
+
+def test_a_parameter_that_the_permission_does_not_offer_is_refused() -> None:
+    suppressing = Fact(IRI(terms.SMALTI + "suppressionLimit"), (Number(Decimal("0.5")),))
+    refused = authorize(replace(ANONYMIZE, parameters=(suppressing,)), [policy(anonymizing())])
+    assert refused.effect is Effect.DENY
+    assert any("says nothing of `suppressionLimit`" in reason.text for reason in refused.reasons)
+    named = Fact(terms.SENSITIVE, (Named(IRI(SHOP + "/illness")),))
+    assert not authorize(replace(ANONYMIZE, parameters=(named,)), [policy(anonymizing())]).is_permitted
+
+
+def k(operator: Operator, value: int) -> Comparison:
+    return Comparison(terms.K, operator, (Number(Decimal(value)),))
+
+
+ILLNESS = Comparison(terms.SENSITIVE, Operator.IS_ALL_OF, (Named(IRI(SHOP + "/illness")),))
+
+
+@pytest.mark.parametrize(
+    ("found", "refinement", "asked", "denied"),
+    [
+        (how(), k(Operator.LT, 10), {}, False),
+        (how(), k(Operator.LTEQ, 10), {}, True),  # the witness is the bound
+        (how(), k(Operator.LTEQ, 10), {"k": 11}, False),
+        (how(2, sensitive=True), k(Operator.LT, 3), {}, False),  # k is raised to l
+        (how(), Comparison(terms.METHOD, Operator.EQ, (Text("k-anonymity"),)), {}, True),
+        (how(), Comparison(terms.METHOD, Operator.NEQ, (Text("k-anonymity"),)), {}, False),
+        (how(), Comparison(terms.ALGORITHM, Operator.EQ, (Text("mdav"),)), {}, False),
+        (how(), Comparison(IRI(terms.SMALTI + "t"), Operator.GT, (Number(Decimal("0.5")),)), {}, True),
+        (how(), ILLNESS, {}, False),
+        (how(sensitive=True), ILLNESS, {}, True),
+    ],
+)  # fmt: skip
+def test_refined_prohibitions_are_judged_by_the_witness(
+    found: Anonymization, refinement: Comparison, asked: dict[str, int], denied: bool
+) -> None:
+    no = policy(prohibition(action=terms.ANONYMIZE, refinements=(refinement,)), uid="urn:x:2")
+    decision = authorize(asking(**asked), [policy(anonymizing(found)), no])
+    assert decision.effect is (Effect.DENY if denied else Effect.PERMIT)
+
+
+def test_a_refined_prohibition_hits_some_permissions_only() -> None:
+    weak, strong = anonymizing(how(2)), replace(anonymizing(how(20)), uid=IRI("urn:x:strong"))
+    no = policy(prohibition(action=terms.ANONYMIZE, refinements=(k(Operator.LT, 5),)), uid="urn:x:2")
+    decision = authorize(ANONYMIZE, [policy(weak, strong), no])
+    assert [rule.uid for rule in decision.permissions] == ["urn:x:strong"]
+    assert authorize(replace(ANONYMIZE, rule=weak.uid), [policy(weak, strong), no]).effect is Effect.DENY
+
+
+def test_refinements_of_other_actions_need_the_parameter() -> None:
+    small = Comparison(COUNT, Operator.LTEQ, (Number(Decimal(5)),))
+    given = [policy(permission(refinements=(small,)))]
+    assert not authorize(REQUEST, given).is_permitted
+    asked = replace(REQUEST, parameters=(Fact(COUNT, (Number(Decimal(5)),)),))
+    assert authorize(asked, given).is_permitted
+    assert not authorize(replace(REQUEST, facts=asked.parameters), given).is_permitted
+
+
+# --- Rows and facts
+
+ADULTS = ColumnComparison(ColumnReference(IRI(SHOP + "/age")), Operator.GTEQ, (Number(Decimal(18)),))
+CITY = ColumnComparison(ColumnReference(IRI(SHOP + "/city")), Operator.EQ, (Text("Bergamo"),))
+
+
+def test_limits_to_rows_come_back_as_a_filter() -> None:
+    found = permission(
+        constraints=(ADULTS,), targets=(Asset(SHOP, (Logical(LogicalOperator.AND, (CITY, ADULTS)),)),)
+    )
+    assert authorize(REQUEST, [policy(found)]).grants[0].rows == (CITY, ADULTS)
+
+
+def test_a_prohibition_for_some_rows_denies() -> None:
+    no = policy(prohibition(constraints=(ADULTS,)), uid="urn:x:2")
+    assert authorize(REQUEST, [policy(permission()), no]).effect is Effect.DENY
+
+
+def test_what_is_true_of_the_party_and_of_the_collection() -> None:
+    role = IRI("http://example.com/role")
+    doctors = Party(ACME, (Comparison(role, Operator.EQ, (Text("doctor"),)),))
+    given = [policy(permission(assignees=(doctors,)))]
+    assert not authorize(REQUEST, given).is_permitted
+    said = replace(REQUEST, facts=(Fact(role, (Text("nurse"), Text("doctor"))),))
+    assert authorize(said, given).is_permitted
+    no = policy(prohibition(assignees=(doctors,)), uid="urn:x:2")
+    everybody = policy(permission("urn:x:q"), uid="urn:x:3")
+    assert authorize(REQUEST, [everybody, no]).effect is Effect.DENY
+    assert authorize(replace(REQUEST, facts=(Fact(role, (Text("nurse"),)),)), [everybody, no]).is_permitted
+
+
+# --- Reasons and reports
+
+
+@pytest.mark.parametrize(("count", "named"), [(10, NEAR_MISSES), (50, 0)])
+def test_reasons_are_few_however_many_rules_there_are(count: int, named: int) -> None:
+    rules = [permission(f"urn:x:{number}", assignee=ZOO) for number in range(count)]
+    decision = authorize(REQUEST, [policy(*rules, permission(target=BANK))])
+    texts = [reason.text for reason in decision.reasons]
+    assert len(texts) == named + 3
+    assert (
+        f"{count - named} more rules about what is asked for do not apply; an explanation says why" in texts
+    )
+    assert "1 rule is about other targets" in texts
+
+
+def test_an_explanation_reports_each_part_of_each_rule_about_the_target() -> None:
+    limited = permission(constraints=(*limit(frozenset({terms.STATISTICAL})), ADULTS))
+    rules = policy(limited, prohibition(assignee=ZOO), permission("urn:x:bank", target=BANK))
+    decision = authorize(REQUEST, [rules], explain=True)
+    assert [(report.rule, report.kind, report.applies) for report in decision.considered] == [
+        ("urn:x:p", "permission", False),
+        ("urn:x:n", "prohibition", False),
+    ]
+    found = [(part.part, part.finding) for part in decision.considered[0].parts]
+    assert found == [
+        (Part.POLICY, Finding.SATISFIED),
+        (Part.TARGET, Finding.SATISFIED),
+        (Part.ACTION, Finding.SATISFIED),
+        (Part.PARTY, Finding.SATISFIED),
+        (Part.CONSTRAINT, Finding.UNSATISFIED),
+        (Part.CONSTRAINT, Finding.SATISFIED),
+    ]
+    assert decision.considered[1].parts[3].finding is Finding.UNSATISFIED
+    assert "`http://example.com/zoo`" in decision.considered[1].parts[3].text
+
+
+def test_no_value_of_a_fact_is_told() -> None:
+    role = IRI("http://example.com/role")
+    doctors = Comparison(role, Operator.EQ, (Text("doctor"),))
+    asked = replace(REQUEST, facts=(Fact(role, (Text("canary"),)),))
+    decision = authorize(asked, [policy(permission(constraints=(doctors,)))], explain=True)
+    assert "canary" not in repr((decision.reasons, decision.considered))
+    assert "`role eq doctor` is unsatisfied" in repr(decision.reasons)
+
+
 parties = st.sampled_from([None, ACME, ZOO])
 targets = st.sampled_from([SHOP, BANK])
 purposes = st.sampled_from(
@@ -194,7 +640,7 @@ purposes = st.sampled_from(
 )
 permissions = st.builds(
     permission, st.sampled_from(["urn:x:a", "urn:x:b"]), assignee=parties, target=targets,
-    purposes=purposes, action=st.sampled_from([terms.READ, terms.ANONYMIZE]),
+    purposes=purposes, action=st.sampled_from([terms.READ, terms.ANONYMIZE, terms.USE]),
 )  # fmt: skip
 prohibitions = st.builds(
     prohibition, st.sampled_from(["urn:x:m", "urn:x:n"]), assignee=parties, target=targets,
@@ -242,7 +688,7 @@ def test_decisions_are_explained_and_consistent(request_: Request, stored: list[
     assert decision.reasons
     assert all(reason.text and not reason.text.endswith(".") for reason in decision.reasons)
     for rule in decision.permissions:
-        assert rule.action == request_.action
+        assert rule.action in {request_.action, terms.USE}
         assert [one.iri for one in rule.targets] == [request_.target]
         assert not rule.assignees or request_.party in {one.iri for one in rule.assignees}
         assert rule.purposes is None or request_.purpose in rule.purposes

@@ -63,6 +63,54 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
     assert all(character.isprintable() or character == "\n" for character in shown)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"@context": 1,\x1f}',  # found by the fuzzer
+        '{"a\u202eb": 1, "a\u202eb": 2}',
+        '{"@context": [\x07]}',
+    ],
+)
+def test_control_characters_in_broken_json_are_shown_as_escapes(text: str) -> None:
+    parsed = parse(text.encode(), "hostile")
+    assert parsed.errors
+    assert all(found.message.isprintable() and found.help.isprintable() for found in parsed.diagnostics)
+
+
+def test_long_words_do_not_make_long_messages() -> None:
+    key = "k" * 400_000
+    found = parse(f'{{"{key}": 1, "{key}": 2}}'.encode(), "hostile").diagnostics
+    assert max(len(one.message) for one in found) < 500
+
+
+CONTEXT = (
+    '"@context": ["http://www.w3.org/ns/odrl.jsonld", "https://www.mosaicrown.eu/ns/mosaicrown.jsonld"]'
+)
+
+
+def clique(number: int, size: int) -> str:
+    others = ",".join(f'"_:{other}"' for other in range(size) if other != number)
+    return f'{{"@id": "_:{number}", "constraint": [{others}]}}'
+
+
+@pytest.mark.parametrize(
+    ("nodes", "code"),
+    [
+        ([clique(i, 200) for i in range(200)], "P104"),
+        ([f'{{"@id": "_:{i}", "refinement": "_:{i + 1}"}}' for i in range(10_000)], "P104"),
+        (['{"@id": "http://example.com/p"}'] * 20_000, "P302"),
+        (['{"@id": "_:a", "@type": "Set"}'] * 10_000, "P302"),
+        (['{"@id": "_:a", "partOf": "_:a"}'] * 10_000, "P310"),
+        (["{}"] * 20_000, "P302"),
+    ],
+    ids=range(6),
+)
+def test_hostile_graphs(nodes: list[str], code: str) -> None:
+    document = f'{{{CONTEXT}, "@graph": [{",".join(nodes)}]}}'.encode()
+    assert len(document) <= MAX_BYTES
+    assert code in {found.code for found in parse(document, "hostile").errors}
+
+
 def test_a_file_that_cannot_be_read_is_a_diagnostic(tmp_path: Path) -> None:
     for path in (tmp_path / "absent.jsonld", tmp_path, "nul\0"):
         parsed = load(path)
@@ -122,15 +170,25 @@ def places(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | 
     return found
 
 
-PLACES = places(json.loads(REFERENCE))
+FLATTENED = (HERE / "good" / "form-flattened-with-context.jsonld").read_text()
+PLACES = {text: places(json.loads(text)) for text in (REFERENCE, FLATTENED)}
 
 
-@given(st.lists(st.tuples(st.sampled_from(PLACES), st.sampled_from(WORDS)), min_size=1, max_size=3))
+changes_of_documents = st.sampled_from(list(PLACES)).flatmap(
+    lambda text: st.tuples(
+        st.just(text),
+        st.lists(st.tuples(st.sampled_from(PLACES[text]), st.sampled_from(WORDS)), min_size=1, max_size=3),
+    )
+)
+
+
+@given(changes_of_documents)
 @settings(max_examples=examples(100))
 def test_changed_documents_give_findings_or_a_policy(
-    changes: list[tuple[tuple[str | int, ...], object]],
+    changed: tuple[str, list[tuple[tuple[str | int, ...], object]]],
 ) -> None:
-    document = json.loads(REFERENCE)
+    text, changes = changed
+    document = json.loads(text)
     for path, word in changes:
         node = document
         try:

@@ -1,0 +1,161 @@
+"""Times decisions over an index of stored policies: microseconds for one, and the time to make the index.
+
+    python benchmarks/decisions.py --rules 10000 100000
+
+Parties, assets and purposes stand in hierarchies five deep; each rule is about random ones. The floor is
+the same number of lookups of requests in a dictionary: what a cache of all answers would cost.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import pairwise
+from random import Random
+
+from smalti.policy.decision import Request
+from smalti.policy.hierarchies import STANDARD, Hierarchies, Relations, Vocabulary
+from smalti.policy.index import PolicyIndex
+from smalti.policy.model import (
+    Asset,
+    Comparison,
+    ConflictStrategy,
+    Day,
+    Named,
+    Operator,
+    Party,
+    Permission,
+    Policy,
+    Prohibition,
+)
+from smalti.vocab.purposes import BROADER
+from smalti.vocab.terms import IRI, ODRL, ODRL_PURPOSE, READ, USE
+
+DEPTH = 5
+RULES_OF_A_POLICY = 10
+REQUESTS = 2000
+PURPOSES = sorted(BROADER)
+DATE_TIME = IRI(ODRL + "dateTime")
+
+
+def tree(kind: str, size: int) -> list[list[IRI]]:
+    """Names in levels, from the root down, of about the size; the last level is the largest."""
+    widths = [max(1, round(size ** (level / (DEPTH - 1)))) for level in range(DEPTH)]
+    return [
+        [IRI(f"http://example.com/{kind}/{level}/{number}") for number in range(width)]
+        for level, width in enumerate(widths)
+    ]
+
+
+def below(levels: list[list[IRI]], random: Random) -> Relations:
+    """Each name under a random one of the level above."""
+    pairs = [(name, random.choice(above)) for above, names in pairwise(levels) for name in names]
+    return Relations(tuple(pairs))
+
+
+def pick(levels: list[list[IRI]], random: Random) -> IRI:
+    """A name, mostly of the lowest levels."""
+    level = min(random.choices(range(DEPTH), weights=[1, 3, 10, 100, 1000])[0], DEPTH - 1)
+    return random.choice(levels[level])
+
+
+def policies(count: int, parties: list[list[IRI]], assets: list[list[IRI]], random: Random) -> list[Policy]:
+    """Policies with so many rules, one in ten of them a prohibition."""
+    made = []
+    for number in range(count // RULES_OF_A_POLICY):
+        permissions, prohibitions = [], []
+        for rule in range(RULES_OF_A_POLICY):
+            constraints = [
+                Comparison(ODRL_PURPOSE, Operator.IS_A, (Named(random.choice(PURPOSES)),)),
+            ]
+            if random.random() < 0.3:
+                constraints.append(
+                    Comparison(DATE_TIME, Operator.LTEQ, (Day(datetime(2030, 1, 1).date()),))
+                )
+            common = {
+                "uid": IRI(f"urn:bench:{number}:{rule}"),
+                "targets": (Asset(pick(assets, random)),),
+                "assignees": (Party(pick(parties, random)),),
+                "constraints": tuple(constraints),
+            }
+            if rule == 0:
+                prohibitions.append(Prohibition(action=USE, **common))
+            else:
+                permissions.append(Permission(action=READ, **common))
+        made.append(
+            Policy(
+                uid=IRI(f"urn:bench:{number}"),
+                document_digest=f"sha256:{number}",
+                conflict=ConflictStrategy.PROHIBIT,
+                permissions=tuple(permissions),
+                prohibitions=tuple(prohibitions),
+            )
+        )
+    return made
+
+
+def requests(stored: list[Policy], random: Random) -> list[Request]:
+    """Requests of which about half meet the parts of a stored permission."""
+    found = []
+    now = datetime(2026, 5, 1, tzinfo=UTC)
+    for _ in range(REQUESTS):
+        rule = random.choice(random.choice(stored).permissions)
+        limit = rule.constraints[0]
+        assert isinstance(limit, Comparison)
+        purpose = limit.values[0]
+        assert isinstance(purpose, Named)
+        asked = Request(
+            party=rule.assignees[0].iri,
+            action=READ,
+            targets=(rule.targets[0].iri,),
+            purpose=purpose.iri,
+            time=now,
+        )
+        if random.random() < 0.5:
+            asked = replace(asked, purpose=random.choice(PURPOSES))
+        found.append(asked)
+    return found
+
+
+def seconds(work: list[Request], of: Callable[[Request], object]) -> float:
+    """Wall-clock seconds of one pass, the best of three after one that warms up."""
+    times = []
+    for _ in range(4):
+        start = time.perf_counter()
+        for request in work:
+            of(request)
+        times.append(time.perf_counter() - start)
+    return min(times[1:])
+
+
+def main() -> None:
+    """Print one line for each number of rules."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--rules", type=int, nargs="+", default=[10_000, 100_000])
+    for count in parser.parse_args().rules:
+        random = Random(7)
+        parties, assets = tree("party", count // 20), tree("asset", count // 5)
+        vocabulary = Vocabulary(parties=below(parties, random), assets=below(assets, random))
+        hierarchies: Hierarchies = STANDARD.with_(vocabulary)
+        stored = policies(count, parties, assets, random)
+
+        start = time.perf_counter()
+        index = PolicyIndex(hierarchies, stored)
+        built = time.perf_counter() - start
+        asked = requests(stored, random)
+        granted = [one for one in asked if index.authorize(one).is_permitted]
+        refused = [one for one in asked if not index.authorize(one).is_permitted]
+        print(f"{count:>8,} rules: indexed in {built:.2f} s", flush=True)
+        for what, some in (("permitted", granted), ("refused", refused)):
+            floor = seconds(some, dict.fromkeys(some).get) / len(some)
+            taken = seconds(some, index.authorize) / len(some)
+            print(
+                f"{what:>15}: {taken * 1e6:6.1f} us for one decision, {1 / taken:8,.0f} in a second, "
+                f"{taken / floor:6.0f} times the floor",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,424 @@
+"""Policies, inside a transaction: who may add one, what is in force, and how a stored one is read again."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row, Select, insert, select, update
+
+from smalti.engine import _database as db
+from smalti.engine._assets import Facts, claim_sources, insert_all, now_text, to_time
+from smalti.engine.entries import VERSION_PREFIX, StoredPolicy
+from smalti.errors import PolicyError, UsageError
+from smalti.policy.model import Policy
+from smalti.vocab.terms import IRI
+
+_MAX_PARAMETERS: Final = 500
+"""In one statement."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewPolicies:
+    """What a document brings."""
+
+    policies: tuple[Policy, ...]
+    document: bytes
+    name: str
+    issuer: IRI
+    parents: dict[IRI, int] = field(default_factory=dict)
+    """The stored policies that they inherit from, by uid."""
+    inherited: frozenset[IRI] = frozenset()
+    """The uids that come from those."""
+
+    @property
+    def digest(self) -> str:
+        return digest_of(self.document)
+
+    @property
+    def targets(self) -> list[IRI]:
+        return sorted({target for policy in self.policies for target in policy.targets})
+
+    @property
+    def uids(self) -> frozenset[IRI]:
+        """Those that the document itself gives."""
+        return frozenset[IRI]().union(*map(uids_of, self.policies)) - self.inherited
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """The uids that a document uses, for which targets."""
+
+    uids: frozenset[IRI]
+    targets: list[IRI]
+    digest: str
+    issuer: IRI
+
+    @classmethod
+    def of(cls, policy: Policy, issuer: IRI) -> "Claims":
+        """What a policy claims; what it inherits is its parents' claim."""
+        own = {rule.uid for rule in policy.rules if rule.where.document == policy.where.document}
+        return cls(frozenset({policy.uid, *own}), sorted(policy.targets), policy.document_digest, issuer)
+
+
+def digest_of(document: bytes) -> str:
+    return "sha256:" + sha256(document).hexdigest()
+
+
+def uids_of(policy: Policy) -> frozenset[IRI]:
+    """Of the policy and of its rules."""
+    return frozenset({policy.uid, *(rule.uid for rule in policy.rules)})
+
+
+# --- Reading
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads policy documents, each once; what a stored one inherits comes from the parents of its time."""
+
+    _alone: dict[tuple[str, str], tuple[Policy, ...]] = field(default_factory=dict)
+    """Documents without stored parents, by digest and name; nothing where one is not understood."""
+    _by_entry: dict[tuple[int, str, str], Policy | None] = field(default_factory=dict)
+    """By number, digest and uid: another file may have another policy under the number."""
+
+    def new(self, connection: Connection, document: bytes, name: str, issuer: IRI) -> NewPolicies:
+        """The policies of a document that is not stored yet.
+
+        Raises:
+            PolicyError: it has errors.
+        """
+        parents: dict[IRI, int] = {}
+        inherited: set[IRI] = set()
+
+        def stored(uid: IRI) -> Policy | None:
+            entry = _parent(connection, uid, issuer)
+            policy = None if entry is None else self.stored(connection, entry)
+            if entry is not None and policy is not None:
+                parents[uid] = entry
+                inherited.update(uids_of(policy))
+            return policy
+
+        from smalti.policy.parse import parse, require  # noqa: PLC0415 (slow; not every command needs it)
+
+        parsed = parse(document, name, stored=stored)
+        if not parsed.policies:
+            require(parsed)  # raises, with every problem of the document
+        if not parents:
+            self._alone[digest_of(document), name] = parsed.policies
+        return NewPolicies(parsed.policies, document, name, issuer, parents, frozenset(inherited))
+
+    def in_force(self, connection: Connection, uid: IRI, issuer: IRI | None) -> Policy | None:
+        """The policy in force with that uid: the issuer's own, or else the only one."""
+        entry = _parent(connection, uid, issuer)
+        return None if entry is None else self.stored(connection, entry)
+
+    def stored(self, connection: Connection, entry: int) -> Policy | None:
+        """A stored policy; None where this version of smalti does not understand it, or bytes changed."""
+        query = _with_content(select(db.policies).where(db.policies.c.id == entry))
+        return self.row(connection, connection.execute(query).one())
+
+    def row(self, connection: Connection, row: Row[tuple[Any, ...]]) -> Policy | None:
+        """The policy of a row that has its document's content, too."""
+        key = (row.id, row.digest, row.uid)
+        if key not in self._by_entry:
+            self._by_entry[key] = None  # a circle, which nothing that was added makes, is not understood
+            policies = self._read(connection, row)
+            self._by_entry[key] = next((found for found in policies if found.uid == row.uid), None)
+        return self._by_entry[key]
+
+    def _read(self, connection: Connection, row: Row[tuple[Any, ...]]) -> tuple[Policy, ...]:
+        from smalti.policy.parse import parse  # noqa: PLC0415 (slow; not every command needs it)
+
+        if digest_of(row.content) != row.digest:
+            return ()
+        parents = _parents_of_document(connection, row.digest, row.id)
+        if parents:
+            # `parsed.policies` is empty where the document is not understood.
+            return parse(
+                row.content,
+                row.name,
+                stored=lambda uid: self.stored(connection, parents[uid]) if uid in parents else None,
+            ).policies
+        key = (row.digest, row.name)
+        if key not in self._alone:
+            self._alone[key] = parse(row.content, row.name).policies
+        return self._alone[key]
+
+
+def _parent(connection: Connection, uid: IRI, issuer: IRI | None) -> int | None:
+    """The entry of the policy in force with that uid: the issuer's own, or else the only one."""
+    rows = connection.execute(in_force().where(db.policies.c.uid == uid).order_by(db.policies.c.id)).all()
+    own = [row for row in rows if row.issuer == issuer]
+    found = own or rows
+    return found[-1].id if len({row.digest for row in found}) == 1 else None
+
+
+def _parents_of_document(connection: Connection, digest: str, entry: int) -> dict[IRI, int]:
+    """By uid: those of the entry, and of other policies of its document."""
+    query = (
+        select(db.policy_parents)
+        .join(db.policies, db.policies.c.id == db.policy_parents.c.policy)
+        .where(db.policies.c.digest == digest)
+        .order_by(db.policies.c.id)
+    )
+    rows = connection.execute(query).all()
+    found = {IRI(row.uid): row.parent for row in rows}
+    return found | {IRI(row.uid): row.parent for row in rows if row.policy == entry}
+
+
+# --- Adding
+
+
+def check_new(connection: Connection, facts: Facts, new: NewPolicies) -> None:
+    """Refuse what the issuer may not add.
+
+    Args:
+        connection: of the transaction.
+        facts: about the assets, with the memberships in force.
+        new: what would be added.
+
+    Raises:
+        PolicyError: a rule names an assigner who is no owner.
+        UsageError: the issuer does not own a target, a uid is taken, or a parent has ended.
+    """
+    facts.fetch(new.targets)
+    for policy in new.policies:
+        for target in sorted(policy.targets):
+            _check_target(connection, facts, policy, target, new.issuer)
+    for uid, parent in new.parents.items():
+        if connection.execute(in_force().where(db.policies.c.id == parent)).first() is None:
+            raise UsageError(new.name, f"its parent `{uid}` has ended", "a parent in force", "try again")
+    if (taken := uid_conflict(connection, facts, new)) is not None:
+        raise UsageError(
+            str(new.policies[0].where),
+            f"the uid `{taken}` is used by another document",
+            "uids that no other document in force uses, of this issuer or about these targets",
+            "give it another uid, or revoke the other document first",
+        )
+
+
+def _check_target(connection: Connection, facts: Facts, policy: Policy, target: IRI, issuer: IRI) -> None:
+    _check_is_no_version(connection, policy, target)
+    owners = frozenset({issuer}) if facts.is_open(target) else facts.full_owners_or(target, issuer)
+    if issuer not in owners:
+        raise UsageError(
+            str(policy.where),
+            f"{issuer} does not own `{target}`",
+            "a policy about targets that its issuer owns",
+            "ask an owner of the target to add it",
+        )
+    for rule in policy.rules:
+        stranger = next((party.iri for party in rule.assigners if party.iri not in owners), None)
+        if target in {one.iri for one in rule.targets} and stranger is not None:
+            raise PolicyError(
+                str(rule.where),
+                f"the assigner `{stranger}` does not own `{target}`",
+                "an owner of the target, or no assigner",
+                "mend the assigner, or ask an owner to make them one",
+            )
+
+
+def _check_is_no_version(connection: Connection, policy: Policy, target: IRI) -> None:
+    if not target.startswith(VERSION_PREFIX):
+        return
+    run = target.removeprefix(VERSION_PREFIX)
+    version = connection.execute(select(db.versions.c.target).where(db.versions.c.run == run)).first()
+    if version is not None:
+        raise UsageError(
+            str(policy.where),
+            f"`{target}` is one version of `{version.target}`",
+            "policies about an output, which hold for all of its versions",
+            "write the output's IRI",
+        )
+
+
+def uid_conflict(connection: Connection, facts: Facts, new: "NewPolicies | Claims") -> IRI | None:
+    """A uid of the document that another one in force uses so that the two could be taken for each other.
+
+    That is so when both are by one issuer, or when both issuers own a target that both are about. A uid
+    is all that a request or a revocation names, and each looks only at such policies. Nobody else's
+    document stands in an owner's way: a stranger who uses the owner's uid first keeps nothing from them.
+    """
+    targets = set(new.targets)
+    for entry, issuer, taken in _users_of(connection, sorted(new.uids), new.digest):
+        if issuer == new.issuer:
+            return taken
+        about = select(db.policy_targets.c.target).where(db.policy_targets.c.policy == entry)
+        for target in targets & set(connection.execute(about).scalars()):
+            owners = facts.without_members().owners(IRI(target)) or {new.issuer}
+            if {issuer, new.issuer} <= owners:
+                return taken
+    return None
+
+
+def _users_of(connection: Connection, uids: list[IRI], digest: str) -> Iterator[tuple[int, IRI, IRI]]:
+    """The entries of other documents in force that use one of some uids: entry, issuer and uid."""
+    query = (
+        select(db.policies.c.id, db.policies.c.issuer, db.policy_uids.c.uid.label("taken"))
+        .join(db.policy_uids, db.policies.c.id == db.policy_uids.c.policy)
+        .where(db.policies.c.revoked_at.is_(None), db.policies.c.digest != digest)
+        .order_by(db.policy_uids.c.uid, db.policies.c.id)
+    )
+    for start in range(0, len(uids), _MAX_PARAMETERS):
+        some = uids[start : start + _MAX_PARAMETERS]
+        for row in connection.execute(query.where(db.policy_uids.c.uid.in_(some))).all():
+            yield row.id, IRI(row.issuer), IRI(row.taken)
+
+
+def end_replaced(connection: Connection, facts: Facts, new: NewPolicies) -> None:
+    """End what is in force under the uids of the new policies, by other documents, where the issuer may."""
+    for policy in new.policies:
+        query = in_force().where(db.policies.c.uid == policy.uid, db.policies.c.digest != new.digest)
+        for row in connection.execute(query).all():
+            if may_end(facts, row, new.issuer):
+                end(connection, row.id)
+
+
+def add(
+    connection: Connection, facts: Facts, new: NewPolicies, signature: tuple[str, bytes] | None
+) -> None:
+    """Put the policies of a document in force.
+
+    Args:
+        connection: of the transaction.
+        facts: about the assets, with the memberships in force.
+        new: what was checked.
+        signature: the thumbprint of the key and the signature, where there is one.
+    """
+    claimed = [target for target in new.targets if not facts.is_open(target)]
+    claim_sources(connection, claimed, new.issuer)
+    entries = dict(new.parents)
+    for policy in _parents_first(new.policies):
+        entries[policy.uid] = store(connection, new, policy, entries, signature)
+
+
+def _parents_first(policies: tuple[Policy, ...]) -> list[Policy]:
+    found: list[Policy] = []
+    waiting = list(policies)
+    while waiting:
+        names = {policy.uid for policy in waiting}
+        ready = [policy for policy in waiting if names.isdisjoint(policy.inherits)] or waiting
+        found += ready
+        waiting = [policy for policy in waiting if policy not in ready]
+    return found
+
+
+def store(
+    connection: Connection,
+    new: NewPolicies,
+    policy: Policy,
+    entries: dict[IRI, int],
+    signature: tuple[str, bytes] | None,
+) -> int:
+    """The entry of a policy; one that is in force with the same parents and signing key stays as it is."""
+    parents = {uid: entries[uid] for uid in policy.inherits if uid in entries}
+    digest = new.digest
+    same = in_force().where(db.policies.c.digest == digest, db.policies.c.uid == policy.uid)
+    for row in connection.execute(same.where(db.policies.c.issuer == new.issuer)).all():
+        if _parents(connection, row.id) == parents and _is_as_good(connection, row.id, signature):
+            return int(row.id)
+        end(connection, row.id)
+    known = select(db.documents.c.digest).where(db.documents.c.digest == digest)
+    if connection.execute(known).first() is None:
+        connection.execute(insert(db.documents).values(digest=digest, content=new.document))
+    values = {"uid": policy.uid, "digest": digest, "name": new.name, "issuer": new.issuer}
+    (key,) = connection.execute(
+        insert(db.policies).values(**values, added_at=now_text())
+    ).inserted_primary_key or (0,)
+    _store_facts(connection, key, policy, new.inherited)
+    rows = ({"policy": key, "uid": uid, "parent": parent} for uid, parent in parents.items())
+    insert_all(connection, insert(db.policy_parents), rows)
+    if signature is not None:
+        thumbprint, text = signature
+        signed = {"policy": key, "key": thumbprint, "signature": text.decode("ascii", errors="replace")}
+        connection.execute(insert(db.policy_signatures).values(signed))
+    db.note(connection, "policy", str(key))
+    return int(key)
+
+
+def _store_facts(connection: Connection, key: int, policy: Policy, inherited: frozenset[IRI]) -> None:
+    iris = policy.targets.union(*((one.member, one.collection) for one in policy.memberships))
+    targets = ({"policy": key, "target": target} for target in policy.targets)
+    spoken_of = ({"policy": key, "iri": iri} for iri in iris)
+    uids = ({"policy": key, "uid": uid} for uid in uids_of(policy) - inherited)
+    insert_all(connection, insert(db.policy_targets), targets)
+    insert_all(connection, insert(db.policy_iris), spoken_of)
+    insert_all(connection, insert(db.policy_uids), uids)
+
+
+def _parents(connection: Connection, entry: int) -> dict[IRI, int]:
+    rows = connection.execute(select(db.policy_parents).where(db.policy_parents.c.policy == entry)).all()
+    return {IRI(row.uid): row.parent for row in rows}
+
+
+def _is_as_good(connection: Connection, entry: int, signature: tuple[str, bytes] | None) -> bool:
+    query = select(db.policy_signatures.c.key).where(db.policy_signatures.c.policy == entry)
+    return signature is None or connection.execute(query).scalar() == signature[0]
+
+
+# --- Ending
+
+
+def end(connection: Connection, entry: int) -> None:
+    """Take an entry out of force."""
+    connection.execute(update(db.policies).where(db.policies.c.id == entry).values(revoked_at=now_text()))
+    db.note(connection, "policy", str(entry))
+
+
+def may_end(facts: Facts, row: Row[tuple[Any, ...]], party: IRI) -> bool:
+    """Whether a party may end an entry: as its issuer, or as an owner of all its targets."""
+    if party == row.issuer:
+        return True
+    query = select(db.policy_targets.c.target).where(db.policy_targets.c.policy == row.id)
+    targets = facts.connection.execute(query).scalars().all()
+    return bool(targets) and all(party in facts.full_owners(IRI(target)) for target in targets)
+
+
+# --- Queries
+
+
+def in_force() -> Select[tuple[Any, ...]]:
+    return select(db.policies).where(db.policies.c.revoked_at.is_(None))
+
+
+def is_in_force(connection: Connection, digest: str, uid: IRI) -> bool:
+    query = in_force().where(db.policies.c.digest == digest, db.policies.c.uid == uid)
+    return connection.execute(query).first() is not None
+
+
+def is_revoked(connection: Connection, digest: str, uid: IRI) -> bool:
+    query = select(db.policies.c.id).where(db.policies.c.digest == digest, db.policies.c.uid == uid)
+    return connection.execute(query).first() is not None and not is_in_force(connection, digest, uid)
+
+
+def stored(
+    connection: Connection, reader: Reader, query: Select[tuple[Any, ...]]
+) -> tuple[StoredPolicy, ...]:
+    """The stored policies that a query on their table selects, in the order in which they were added."""
+    signed = db.policy_signatures.c.policy == db.policies.c.id
+    full = _with_content(query).add_columns(db.policy_signatures.c.key)
+    rows = connection.execute(full.outerjoin(db.policy_signatures, signed).order_by(db.policies.c.id)).all()
+    return tuple(_to_stored(connection, reader, row) for row in rows)
+
+
+def _with_content(query: Select[tuple[Any, ...]]) -> Select[tuple[Any, ...]]:
+    return query.add_columns(db.documents.c.content).join(
+        db.documents, db.documents.c.digest == db.policies.c.digest
+    )
+
+
+def _to_stored(connection: Connection, reader: Reader, row: Row[tuple[Any, ...]]) -> StoredPolicy:
+    targets = select(db.policy_targets.c.target).where(db.policy_targets.c.policy == row.id)
+    return StoredPolicy(
+        uid=IRI(row.uid),
+        digest=row.digest,
+        document=row.content,
+        name=row.name,
+        issuer=IRI(row.issuer),
+        targets=frozenset(IRI(target) for target in connection.execute(targets).scalars()),
+        policy=reader.row(connection, row),
+        added_at=to_time(row.added_at),
+        revoked_at=to_time(row.revoked_at) if row.revoked_at else None,
+        signed_by=row.key,
+    )

@@ -1,0 +1,211 @@
+"""Versions of outputs, and runs about to publish, inside a transaction."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import Connection, Row, Select, delete, func, insert, select
+
+from smalti.engine import _database as db
+from smalti.engine import _policies
+from smalti.engine._assets import Facts, find_asset, insert_all, now_text, to_text, to_time
+from smalti.engine.certificate import OwnerReport, PublishedFile
+from smalti.engine.entries import AssetKind, Input, Intent, NewVersion, OutputColumn, TargetVersion
+from smalti.engine.plan import OutputFormat, Respondent
+from smalti.errors import UsageError
+from smalti.vocab.terms import IRI
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+
+@dataclass(frozen=True, slots=True)
+class _Details:
+    files: tuple[PublishedFile, ...]
+    columns: tuple[OutputColumn, ...]
+    respondent: Respondent
+    rule_purposes: frozenset[IRI] | None
+
+
+def check_record(
+    connection: Connection, facts: Facts, record: NewVersion, new: _policies.NewPolicies
+) -> None:
+    """Refuse a version that may not be recorded (see `Registry.check_record`)."""
+    check_output_iri(connection, facts, record.target, [i.iri for i in record.inputs], record.bound_by)
+    _check_input_versions(connection, record)
+    if _policies.is_in_force(connection, record.policy_digest, record.policy_uid):
+        return
+    if _policies.is_revoked(connection, record.policy_digest, record.policy_uid):
+        raise UsageError(
+            str(record.policy_uid),
+            "the policy was revoked",
+            "a policy in force",
+            "add it again, as an owner",
+        )
+    if any(record.issuer not in facts.full_owners_or(i.iri, record.bound_by) for i in record.inputs):
+        raise UsageError(
+            str(record.policy_uid),
+            f"{record.issuer} does not own what it is about",
+            "a policy of an owner",
+            "ask an owner of the inputs to add it",
+        )
+    if (uid := _policies.uid_conflict(connection, facts, new)) is not None:
+        raise UsageError(
+            str(new.policies[0].where),
+            f"the uid `{uid}` is used by another document",
+            "uids that no other document in force uses, of this issuer or about these targets",
+            "give it another uid",
+        )
+
+
+def versions(connection: Connection, query: Select[tuple[Any, ...]]) -> tuple[TargetVersion, ...]:
+    """The versions that a query on their table selects, sorted by output and number."""
+    ordered = query.order_by(db.versions.c.target, db.versions.c.number)
+    return tuple(to_version(connection, row) for row in connection.execute(ordered).all())
+
+
+def begin(connection: Connection, intent: Intent) -> None:
+    """Write down that a run is about to publish."""
+    record = replace(intent.record, document=b"")
+    connection.execute(
+        insert(db.intents).values(
+            run=intent.run,
+            stage=str(intent.stage),
+            out=str(intent.out),
+            record=_new_version_adapter().dump_json(record).decode(),
+            document=intent.record.document,
+            created_at=now_text(),
+        )
+    )
+
+
+def end_intent(connection: Connection, run: str) -> bool:
+    """Forget an intent; False if somebody else has ended it."""
+    return connection.execute(delete(db.intents).where(db.intents.c.run == run)).rowcount > 0
+
+
+def check_output_iri(
+    connection: Connection, facts: Facts, output: IRI, inputs: Sequence[IRI], bound_by: IRI
+) -> None:
+    """An output never takes over an IRI that stands for other people's data, or for a source in use."""
+    asset = find_asset(connection, output)
+    if output in inputs and (asset is None or asset.kind is AssetKind.SOURCE):
+        raise _taken(output, "it is the IRI of its input")
+    if asset is None:
+        return
+    used = select(db.lineage.c.version).where(db.lineage.c.input == output)
+    if asset.kind is AssetKind.SOURCE and connection.execute(used).first() is not None:
+        raise _taken(output, "it is the IRI of a source")
+    owners = [facts.full_owners_or(iri, bound_by) for iri in inputs]
+    if not facts.owners(output) <= frozenset.intersection(*owners):
+        raise _taken(output, "it belongs to somebody else")
+
+
+def _taken(output: IRI, problem: str) -> UsageError:
+    return UsageError(
+        str(output),
+        f"the output cannot be registered: {problem}",
+        "an IRI that is free, or that is an output of the same owners",
+        "name another `output` in the policy",
+    )
+
+
+def _check_input_versions(connection: Connection, record: NewVersion) -> None:
+    for given in record.inputs:
+        if given.version is None:
+            continue
+        query = select(db.versions.c.id).where(db.versions.c.target == given.iri)
+        if connection.execute(query.where(db.versions.c.number == given.version)).first() is None:
+            raise UsageError(
+                str(given.iri),
+                f"it has no version {given.version}",
+                "a registered version of the input",
+                "",
+            )
+
+
+def insert_version(connection: Connection, intent: Intent) -> TargetVersion:
+    record = intent.record
+    last = select(func.max(db.versions.c.number)).where(db.versions.c.target == record.target)
+    number = (connection.execute(last).scalar() or 0) + 1
+    details = _Details(record.files, record.columns, record.respondent, record.rule_purposes)
+    values = {name: getattr(record, name) for name in _PLAIN}
+    added = insert(db.versions).values(
+        **values,
+        format=record.format.value,
+        number=number,
+        run=intent.run,
+        path=str(intent.out),
+        created_at=to_text(record.created_at),
+        report=record.report.to_json(),
+        details=_details_adapter().dump_json(details).decode(),
+    )
+    (key,) = connection.execute(added).inserted_primary_key or (None,)
+    db.note(connection, "version", str(key))
+    insert_all(
+        connection,
+        insert(db.lineage),
+        (
+            {"version": key, "position": position, "input": source.iri, "input_version": source.version}
+            for position, source in enumerate(record.inputs)
+        ),
+    )
+    return to_version(
+        connection, connection.execute(select(db.versions).where(db.versions.c.id == key)).one()
+    )
+
+
+_PLAIN: Final = (
+    "target",
+    "output_digest",
+    "plan",
+    "plan_digest",
+    "policy_digest",
+    "policy_uid",
+    "rule_uid",
+    "party",
+    "purpose",
+    "certificate",
+)
+
+
+def to_version(connection: Connection, row: Row[tuple[Any, ...]]) -> TargetVersion:
+    query = select(db.lineage).where(db.lineage.c.version == row.id).order_by(db.lineage.c.position)
+    inputs = connection.execute(query).all()
+    details = _details_adapter().validate_json(row.details)
+    return TargetVersion(
+        **{name: getattr(row, name) for name in _PLAIN},
+        format=OutputFormat(row.format),
+        files=details.files,
+        rule_purposes=details.rule_purposes,
+        inputs=tuple(Input(IRI(found.input), found.input_version) for found in inputs),
+        columns=details.columns,
+        respondent=details.respondent,
+        created_at=to_time(row.created_at),
+        report=OwnerReport.from_json(row.report),
+        number=row.number,
+        run=row.run,
+        path=Path(row.path),
+    )
+
+
+def to_intent(row: Row[tuple[Any, ...]]) -> Intent:
+    record = _new_version_adapter().validate_json(row.record)
+    record = replace(record, document=row.document)
+    return Intent(row.run, Path(row.stage), Path(row.out), record)
+
+
+@cache
+def _new_version_adapter() -> "TypeAdapter[NewVersion]":
+    from pydantic import TypeAdapter  # noqa: PLC0415 (only for what waits as JSON)
+
+    return TypeAdapter(NewVersion)
+
+
+@cache
+def _details_adapter() -> "TypeAdapter[_Details]":
+    from pydantic import TypeAdapter  # noqa: PLC0415 (only for what waits as JSON)
+
+    return TypeAdapter(_Details)

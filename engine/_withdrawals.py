@@ -1,0 +1,133 @@
+"""Respondents who withdrew, inside a transaction: kept as keyed digests, never in clear."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, func, insert, select
+
+from smalti.engine import _database as db
+from smalti.engine._assets import Facts, insert_all, now_text
+from smalti.engine._versions import to_version
+from smalti.engine.entries import AssetKind, TargetVersion
+from smalti.engine.plan import RespondentColumn
+from smalti.errors import UsageError
+from smalti.vocab.terms import IRI
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Which withdrawals are meant, by their time as the tables hold it; None: no limit."""
+
+    after: str | None = None
+    """Not this one."""
+    since: str | None = None
+    """This one, too."""
+    until: str | None = None
+    """This one, too."""
+
+
+def check(connection: Connection, facts: Facts, target: IRI, by: IRI) -> None:
+    """Refuse a list by somebody who owns nothing of the target, and for data that shows no respondents."""
+    kind = facts.kind(target)
+    if kind is None:
+        raise UsageError(
+            str(target), "the registry does not know it", "a known target", "bind data to it first"
+        )
+    if by not in facts.owners(target):
+        raise UsageError(
+            str(target), f"{by} does not own it", "an owner of the target", "ask one of its owners"
+        )
+    query = select(db.versions).where(db.versions.c.target == target)
+    versions = [to_version(connection, row) for row in connection.execute(query).all()]
+    if kind is AssetKind.OUTPUT and not all(map(_shows_respondents, versions)):
+        made_from = sorted({given.iri for version in versions for given in version.inputs})
+        raise UsageError(
+            str(target),
+            "its rows do not tell who they are about",
+            "a target with a respondent column",
+            f"withdraw from what it was made from ({', '.join(made_from)}), and make it anew",
+        )
+
+
+def _shows_respondents(version: TargetVersion) -> bool:
+    names = {column.name for column in version.columns}
+    return isinstance(version.respondent, RespondentColumn) and version.respondent.column in names
+
+
+def add(connection: Connection, target: IRI, respondents: Iterable[frozenset[str]]) -> None:
+    """Add respondents, each by all digests of the same value; who is there already stays as they are."""
+    query = select(db.withdrawals.c.hmac).where(db.withdrawals.c.target == target)
+    known = set(connection.execute(query).scalars())
+    now, rows = now_text(), []
+    for digests in respondents:
+        new = digests - known
+        known |= new
+        is_known = new != digests
+        rows += [
+            {"target": target, "hmac": one, "is_first": int(at == 0 and not is_known), "withdrawn_at": now}
+            for at, one in enumerate(sorted(new))
+        ]
+    insert_all(connection, insert(db.withdrawals), rows)
+
+
+def count(connection: Connection, target: IRI) -> int:
+    """How many respondents are on the target's own list."""
+    query = select(func.sum(db.withdrawals.c.is_first)).where(db.withdrawals.c.target == target)
+    return int(connection.execute(query).scalar() or 0)
+
+
+def digests(
+    connection: Connection, target: IRI, version: int | None, window: Window | None = None
+) -> frozenset[str]:
+    """The digests of those who withdrew from the data behind a target, and could still be in it.
+
+    Args:
+        connection: of the transaction.
+        target: whose list counts, and those of everything that it was made from.
+        version: of an output, the one that is meant; None: all. Who was on the list of an input before a
+            version was made had been left out of it.
+        window: which withdrawals are meant.
+    """
+    found: set[str] = set()
+    waiting, seen = [(target, version, window or Window())], set()
+    while waiting:
+        current = waiting.pop()
+        if current not in seen:
+            seen.add(current)
+            iri, number, within = current
+            found.update(_listed(connection, iri, within))
+            waiting += _inputs(connection, iri, number, within)
+    return frozenset(found)
+
+
+def _listed(connection: Connection, target: IRI, window: Window) -> Iterable[str]:
+    time = db.withdrawals.c.withdrawn_at
+    query = select(db.withdrawals.c.hmac).where(db.withdrawals.c.target == target)
+    if window.after is not None:
+        query = query.where(time > window.after)
+    if window.since is not None:
+        query = query.where(time >= window.since)
+    if window.until is not None:
+        query = query.where(time <= window.until)
+    return connection.execute(query).scalars()
+
+
+def _inputs(
+    connection: Connection, target: IRI, number: int | None, window: Window
+) -> list[tuple[IRI, int | None, Window]]:
+    query = (
+        select(db.lineage.c.input, db.lineage.c.input_version, db.versions.c.created_at)
+        .join(db.versions, db.versions.c.id == db.lineage.c.version)
+        .where(db.versions.c.target == target)
+    )
+    if number is not None:
+        query = query.where(db.versions.c.number == number)
+    return [
+        (IRI(row.input), row.input_version, _later(window, row.created_at))
+        for row in connection.execute(query).all()
+    ]
+
+
+def _later(window: Window, made_at: str) -> Window:
+    after = made_at if window.after is None else max(window.after, made_at)
+    return Window(after, window.since, window.until)

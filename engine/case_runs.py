@@ -1,0 +1,187 @@
+"""Runs policy tests: decides each request by the policies alone, and compares with what is expected.
+
+All policies of a file count, as if one owner had put them in force: whose word counts is the registry's
+matter, and is not tested here. Nothing is written but private scratch, and no decision is logged.
+"""
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from smalti.engine.backends.base import Backend
+from smalti.engine.case_files import Case, CaseFile, ExpectedPlan
+from smalti.engine.explain import to_text
+from smalti.engine.plan import Plan, Role
+from smalti.engine.registry import Registry
+from smalti.engine.run import PolicyDocument, RunRequest, plan_undecided
+from smalti.errors import SmaltiError, UsageError
+from smalti.policy.authorize import authorize
+from smalti.policy.decision import Decision
+from smalti.policy.hierarchies import STANDARD, Hierarchies, read
+from smalti.policy.model import Policy
+from smalti.policy.parse import ParsedDocument, parse_all
+from smalti.policy.render import render_human
+from smalti.vocab.terms import IRI
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """What became of one test."""
+
+    name: str
+    failures: tuple[str, ...]
+    """What was expected and what was found, one sentence each; empty when the test passed."""
+    decision: Decision
+
+    @property
+    def passed(self) -> bool:
+        return not self.failures
+
+
+def run_cases(file: CaseFile, backend: Backend) -> tuple[CaseResult, ...]:
+    """Run every test of a file.
+
+    Raises:
+        UsageError: a policy or a hierarchy that the file names cannot be used.
+    """
+    documents = _documents(file)
+    policies = tuple(policy for parsed, _ in documents for policy in parsed.policies)
+    hierarchies = _hierarchies(file)
+    return tuple(_run(case, policies, hierarchies, documents, backend) for case in file.cases)
+
+
+def determining(decision: Decision) -> frozenset[IRI]:
+    """The uids of the rules that a decision rests on: those that grant, or the prohibitions that deny.
+
+    Args:
+        decision: made with an explanation.
+    """
+    if decision.is_permitted:
+        return frozenset(permission.uid for permission in decision.permissions)
+    return frozenset(
+        report.rule for report in decision.considered if report.kind == "prohibition" and report.applies
+    )
+
+
+def _documents(file: CaseFile) -> list[tuple[ParsedDocument, bytes]]:
+    contents = [_bytes(file, path) for path in file.policies]
+    names = [str(path) for path in file.policies]
+    parsed = parse_all(list(zip(contents, names, strict=True)))
+    for document in parsed:
+        if document.errors:
+            problem = f"a policy has errors\n{render_human(document.errors, document.text)}"
+            raise UsageError(str(file.path), problem, "policies without errors", "mend the policy first")
+    return list(zip(parsed, contents, strict=True))
+
+
+def _hierarchies(file: CaseFile) -> Hierarchies:
+    return STANDARD.with_(*(read(_bytes(file, path), str(path)) for path in file.hierarchies))
+
+
+def _bytes(file: CaseFile, path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        raise UsageError(
+            str(file.path), f"`{path}` cannot be read", "paths relative to the file of tests"
+        ) from None
+
+
+def _run(
+    case: Case,
+    policies: tuple[Policy, ...],
+    hierarchies: Hierarchies,
+    documents: list[tuple[ParsedDocument, bytes]],
+    backend: Backend,
+) -> CaseResult:
+    decision = authorize(case.request, policies, hierarchies, explain=True)
+    failures = list(_decision_failures(case, decision))
+    if case.expectation.plan is not None and not failures:
+        failures += _plan_failures(case, case.expectation.plan, decision, documents, backend)
+    return CaseResult(case.name, tuple(failures), decision)
+
+
+def _decision_failures(case: Case, decision: Decision) -> Iterator[str]:
+    expected = case.expectation
+    if decision.effect is not expected.effect:
+        yield f"expected the effect `{expected.effect}`, and it is `{decision.effect}`"
+    if expected.rules is not None and determining(decision) != expected.rules:
+        yield f"expected the rules {_listed(expected.rules)}, and they are {_listed(determining(decision))}"
+    obliged = frozenset(duty.uid for grant in decision.grants for duty in grant.obligations)
+    if expected.obligations is not None and obliged != expected.obligations:
+        yield f"expected the obligations {_listed(expected.obligations)}, and they are {_listed(obliged)}"
+    has_rows = any(grant.rows for grant in decision.grants)
+    if expected.has_rows is not None and has_rows is not expected.has_rows:
+        yield (
+            "expected a limit to some rows, and there is none"
+            if expected.has_rows
+            else ("expected no limit to some rows, and there is one")
+        )
+
+
+def _listed(uids: frozenset[IRI]) -> str:
+    return ", ".join(f"`{uid}`" for uid in sorted(uids)) or "none"
+
+
+def _plan_failures(
+    case: Case,
+    expected: ExpectedPlan,
+    decision: Decision,
+    documents: list[tuple[ParsedDocument, bytes]],
+    backend: Backend,
+) -> list[str]:
+    if not decision.is_permitted:
+        return ["expected a plan, and nothing is permitted"]
+    grant = decision.grants[0]
+    parsed, content = next(
+        (parsed, content) for parsed, content in documents if grant.policy in parsed.policies
+    )
+    request = RunRequest(
+        document=PolicyDocument(grant.policy, content, parsed.name),
+        target=case.request.target,
+        data=expected.data,
+        party=None,
+        purpose=case.request.purpose,
+        rule=grant.permission.uid,
+        asks=case.request.parameters,
+    )
+    with tempfile.TemporaryDirectory(prefix="smalti-") as nowhere:
+        try:
+            planned = plan_undecided(request, Registry.open(Path(nowhere) / "none.sqlite"), backend)
+        except SmaltiError as error:
+            return [f"expected a plan, and there is none: {error}"]
+    return [] if planned.plan is None else list(_differences(expected, planned.plan))
+
+
+def _differences(expected: ExpectedPlan, plan: Plan) -> Iterator[str]:
+    guarantee = plan.apply.transform.guarantee
+    for name, wanted, found in (
+        ("the method", expected.method, guarantee.model),
+        ("k", expected.k, guarantee.k),
+        ("l", expected.l, guarantee.l),
+    ):
+        if wanted is not None and wanted != found:
+            yield f"expected {name} to be {wanted}, and it is {found}"
+    for name, columns, roles in (
+        ("dropped", expected.dropped, (Role.IDENTIFIER, Role.UNLISTED)),
+        ("generalised", expected.generalised, (Role.QUASI_IDENTIFIER,)),
+        ("kept", expected.kept, (Role.SENSITIVE, Role.RELEASED)),
+    ):
+        found_columns = frozenset(column.name for column in plan.read.columns if column.role in roles)
+        if columns is not None and columns != found_columns:
+            yield f"expected {', '.join(sorted(columns)) or 'no column'} to be {name}, and it is " + (
+                ", ".join(sorted(found_columns)) or "none"
+            )
+    if expected.explained is not None:
+        yield from _explanation_differs(expected.explained, plan)
+
+
+def _explanation_differs(path: Path, plan: Plan) -> Iterator[str]:
+    try:
+        wanted = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        yield f"`{path}` cannot be read"
+        return
+    if wanted.strip() != to_text(plan).strip():
+        yield f"the plan is explained otherwise than in `{path}`"

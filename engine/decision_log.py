@@ -1,0 +1,96 @@
+"""The log of decisions: one JSON line for each, with no data value in it.
+
+A line tells who asked for what, which rules determined the answer, and by which documents. Values of facts
+and parameters are left out, because they may be about people; their names are there. Nothing is decided
+without being written down: when the log cannot be written, the decision ends with an error.
+
+Lines are appended in one piece, whichever process writes; they are not synchronised to the disk one by
+one, so a machine that loses power may lose the last ones.
+"""
+
+import fcntl
+import json
+import os
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from smalti.errors import RegistryError
+from smalti.policy.decision import Decision
+
+ENVIRONMENT: Final = "SMALTI_DECISION_LOG"
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionLog:
+    """The file that decisions are written down in; made by the first one, readable by its owner alone."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, registry: Path | None) -> "DecisionLog | None":
+        """The log of a registry: `SMALTI_DECISION_LOG` in the environment, or a file beside the registry's.
+
+        Args:
+            registry: its file; None where it has none (a database server), which needs the environment.
+        """
+        if given := os.environ.get(ENVIRONMENT):
+            return cls(Path(os.path.abspath(given)))
+        return None if registry is None else cls(registry.with_name(registry.name + ".decisions.jsonl"))
+
+    def append(self, decision: Decision, seconds: float) -> None:
+        """Write one decision down.
+
+        Raises:
+            RegistryError: it cannot be written; whoever asked must not get the decision.
+        """
+        line = json.dumps(entry(decision, seconds), ensure_ascii=False, separators=(",", ":")) + "\n"
+        try:
+            self._append(line.encode("utf-8", "backslashreplace"))
+        except OSError as error:
+            raise RegistryError(
+                str(self.path),
+                f"the decision cannot be written down ({error.strerror})",
+                "a log that can be written: nothing is decided without it",
+                f"mend its permissions, make room, or name another file in {ENVIRONMENT}",
+            ) from None
+
+    def _append(self, line: bytes) -> None:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        descriptor = os.open(self.path, flags, 0o600)
+        try:
+            # The lock makes it safe to take a part of a line back; the append alone keeps lines whole.
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            before = os.fstat(descriptor).st_size
+            if (written := os.write(descriptor, line)) != len(line):
+                os.ftruncate(descriptor, before)
+                raise OSError(0, f"{written} of {len(line)} bytes were written")
+        finally:
+            os.close(descriptor)
+
+
+def entry(decision: Decision, seconds: float) -> dict[str, Any]:
+    """What a line says about a decision."""
+    request = decision.request
+    return {
+        "id": str(uuid.uuid4()),
+        "time": None if request.time is None else request.time.isoformat(timespec="microseconds"),
+        "request": {
+            "party": request.party,
+            "action": request.action,
+            "targets": list(request.targets),
+            "purpose": request.purpose,
+            "rule": request.rule,
+            "parameters": sorted(fact.operand for fact in request.parameters),
+            "facts": sorted(fact.operand for fact in request.facts),
+            "fulfilled": sorted(request.fulfilled),
+        },
+        "effect": str(decision.effect),
+        "rules": [
+            {"policy": name.policy, "digest": name.digest or None, "rule": name.rule}
+            for name in decision.determining
+        ],
+        "obligations": sorted({duty.uid for grant in decision.grants for duty in grant.obligations}),
+        "milliseconds": round(seconds * 1000, 3),
+    }

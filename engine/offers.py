@@ -1,0 +1,96 @@
+"""How a policy would let a target be anonymized, whoever asks: for a plan without a request."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from smalti.errors import PlanError
+from smalti.policy.model import (
+    ColumnComparison,
+    Comparison,
+    Condition,
+    Duty,
+    Logical,
+    Permission,
+    Policy,
+    Prohibition,
+    Rule,
+)
+from smalti.vocab.terms import ANONYMIZE, IRI
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One way to anonymize a target under a policy."""
+
+    permission: Permission
+    """The document's; for a duty, the permission that it amounts to."""
+    names: frozenset[IRI]
+    """The uids by which it can be picked: of the rule, and of its duty."""
+
+    def rows(self, target: IRI) -> tuple[Condition, ...]:
+        """The rows that it is limited to, if all its other conditions hold.
+
+        Raises:
+            PlanError: which rows these are depends on who asks, when or why.
+        """
+        parts = [asset.refinements for asset in self.permission.targets if asset.iri == target]
+        conditions = [*self.permission.constraints, *(one for part in parts for one in part)]
+        return tuple(condition for condition in conditions if _is_about_rows(condition))
+
+
+def offers(policy: Policy, target: IRI) -> tuple[Offer, ...]:
+    """Each permission to anonymize a target, and each duty, obligation and remedy to do so."""
+    return tuple(offer for offer in _all(policy) if _covers(offer.permission, target))
+
+
+def _all(policy: Policy) -> Iterator[Offer]:
+    for permission in policy.permissions:
+        if permission.action == ANONYMIZE:
+            yield Offer(permission, frozenset({permission.uid}))
+        else:
+            yield from _of_duties(permission, permission.duties)
+    for obligation in policy.obligations:
+        yield from _of_duties(obligation, (obligation,))
+    for prohibition in policy.prohibitions:
+        yield from _of_duties(prohibition, prohibition.remedies)
+
+
+def _of_duties(rule: Rule, duties: Iterable[Duty]) -> Iterator[Offer]:
+    for duty in duties:
+        if duty.action == ANONYMIZE and duty.anonymization is not None:
+            # A remedy is owed where the prohibition's conditions hold, which say nothing about its rows.
+            inherited = () if rule is duty or isinstance(rule, Prohibition) else rule.constraints
+            permission = Permission(
+                uid=rule.uid,
+                action=ANONYMIZE,
+                targets=duty.targets or rule.targets,
+                assignees=duty.assignees or rule.assignees,
+                assigners=duty.assigners or rule.assigners,
+                constraints=(*inherited, *duty.constraints),
+                output=duty.output,
+                anonymization=duty.anonymization,
+                where=duty.where,
+            )
+            yield Offer(permission, frozenset({rule.uid, duty.uid}))
+
+
+def _covers(permission: Permission, target: IRI) -> bool:
+    return permission.anonymization is not None and target in {asset.iri for asset in permission.targets}
+
+
+def _is_about_rows(condition: Condition) -> bool:
+    match condition:
+        case ColumnComparison():
+            return True
+        case Comparison():
+            return False
+        case Logical(operands=operands):
+            kinds = {_is_about_rows(operand) for operand in operands}
+            if len(kinds) > 1:
+                raise PlanError(
+                    str(condition.where),
+                    "it depends on more than the data which rows are granted",
+                    "conditions that are about rows alone, or not at all, where nobody asks",
+                    "say on whose behalf and for which purpose (--as, --purpose)",
+                )
+            return kinds.pop()

@@ -1,0 +1,90 @@
+"""Outputs that somebody should look at again, because what they rest on has ended."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from smalti.engine.entries import TargetVersion
+from smalti.engine.registry import Registry
+from smalti.engine.snapshot import Snapshot
+from smalti.vocab.terms import IRI
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """A version to look at again, and why."""
+
+    version: TargetVersion
+    reasons: tuple[str, ...]
+    """Lower case, no full stop."""
+
+
+def reviews(registry: Registry, *, now: datetime | None = None) -> tuple[Review, ...]:
+    """The versions whose source policy ended, or from whose data somebody withdrew later.
+
+    A policy has ended when it was revoked or replaced, when its `dct:valid` is over or has not begun, when
+    a parent of it has ended, or when its signing key is trusted no longer. What was made from such a
+    version is to be looked at, too.
+
+    Args:
+        registry: only read.
+        now: None: the present.
+    """
+    now = now or datetime.now(UTC)
+    versions = registry.all_versions()
+    with registry.snapshot() as snapshot:
+        own = {one.iri: _own_reasons(registry, snapshot, one, now) for one in versions}
+    known = {(one.target, one.number): one for one in versions}
+    found = []
+    for version in versions:
+        inherited = tuple(
+            f"version {source.number} of `{source.target}`, from which it was made, is to be looked at"
+            for source in _ancestors(version, known)
+            if own[source.iri]
+        )
+        if reasons := own[version.iri] + inherited:
+            found.append(Review(version, reasons))
+    return tuple(found)
+
+
+def _own_reasons(
+    registry: Registry, snapshot: Snapshot, version: TargetVersion, now: datetime
+) -> tuple[str, ...]:
+    reasons = []
+    if (ended := _why_policy_ended(registry, snapshot, version, now)) is not None:
+        reasons.append(ended)
+    if any(registry.withdrawn(one.iri, one.version, since=version.created_at) for one in version.inputs):
+        reasons.append("respondents withdrew after it was made")
+    return tuple(reasons)
+
+
+def _why_policy_ended(
+    registry: Registry, snapshot: Snapshot, version: TargetVersion, now: datetime
+) -> str | None:
+    entries = snapshot.entries(version.policy_digest, version.policy_uid)
+    registry.read_policies(snapshot, [entry.key for entry in entries])
+    why = f"its policy `{version.policy_uid}` was revoked"
+    if not entries and snapshot.is_used(version.policy_uid):
+        why = f"its policy `{version.policy_uid}` was replaced"
+    for entry in entries:
+        policy, reason = snapshot.policy(entry), snapshot.why_it_ended(entry)
+        if policy is None:
+            why = f"its policy `{version.policy_uid}` is not understood by this version of smalti"
+        elif reason is not None:
+            why = f"its policy `{version.policy_uid}` has ended, because {reason.text}"
+        elif policy.valid is not None and not policy.valid.contains(now):
+            why = f"its policy `{version.policy_uid}` is not in force at this time (`dct:valid`)"
+        else:
+            return None
+    return why
+
+
+def _ancestors(version: TargetVersion, known: dict[tuple[IRI, int], TargetVersion]) -> list[TargetVersion]:
+    found: list[TargetVersion] = []
+    waiting = [version]
+    while waiting:
+        for given in waiting.pop().inputs:
+            source = known.get((given.iri, given.version or 0))
+            if source is not None and source not in found:
+                found.append(source)
+                waiting.append(source)
+    return found

@@ -1,0 +1,462 @@
+"""What a registry says that decisions need, in memory; it follows what this and other processes change.
+
+One cheap query tells whether anything was changed; then only that is read. A policy is parsed when a
+request is first about something that it speaks of: a registry of many policies answers at once.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row, Select, select
+
+from smalti.engine import _database as db
+from smalti.engine import _hierarchies, _keys, ownership
+from smalti.engine._assets import Pairs
+from smalti.engine._policies import Reader
+from smalti.engine.entries import AssetKind, Input, StoredHierarchy, version_iri
+from smalti.policy.decision import Reason
+from smalti.policy.hierarchies import STANDARD, Hierarchies
+from smalti.policy.index import PolicyIndex, Standing
+from smalti.policy.model import Policy
+from smalti.vocab.terms import IRI
+
+_NONE: Final[frozenset[IRI]] = frozenset()
+_AT_ONCE: Final = 500
+"""Rows by their keys, in one query."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A policy in force, unread."""
+
+    key: int
+    uid: IRI
+    digest: str
+    issuer: IRI
+    signed_by: str | None
+    parents: tuple[int, ...]
+    iris: tuple[IRI, ...]
+    """What it speaks of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What decisions need to know of a version."""
+
+    target: IRI
+    number: int
+    iri: IRI
+    policy_digest: str
+    policy_uid: IRI
+    rule_uid: IRI
+    inputs: tuple[Input, ...]
+
+
+@dataclass(slots=True)
+class _Assets:
+    """Facts about assets, as `ownership` asks for them."""
+
+    kinds: dict[IRI, AssetKind] = field(default_factory=dict)
+    owners: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
+    made_from: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
+    collected: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
+
+    def kind(self, iri: IRI) -> AssetKind | None:
+        return self.kinds.get(iri)
+
+    def direct_owners(self, iri: IRI) -> frozenset[IRI]:
+        return self.owners.get(iri, _NONE)
+
+    def inputs(self, output: IRI) -> frozenset[IRI]:
+        return self.made_from.get(output, _NONE)
+
+    def members(self, collection: IRI) -> frozenset[IRI]:
+        return self.collected.get(collection, _NONE)
+
+
+@dataclass(slots=True)
+class _Placed:
+    """A policy in the index, with the entries that say it."""
+
+    policy: Policy
+    keys: set[int] = field(default_factory=set)
+
+
+class Snapshot:
+    """Everything that decisions need of a registry, as it was at one revision. Not for several threads."""
+
+    def __init__(self, reader: Reader, vocabularies: _hierarchies.Vocabularies) -> None:
+        self.revision: db.Revision | None = None
+        """None: nothing was read so far."""
+        self.hierarchies: Hierarchies = STANDARD
+        self._reader, self._vocabularies = reader, vocabularies
+        self._assets = _Assets()
+        self._versions: dict[IRI, dict[int, Made]] = {}
+        self._version_of: dict[IRI, Made] = {}
+        self._stored_hierarchies: tuple[StoredHierarchy, ...] = ()
+        self._trusted: frozenset[tuple[IRI, str]] = frozenset()
+        self._built: tuple[Pairs, tuple[StoredHierarchy, ...]] = ((), ())
+        """What `hierarchies` were made from."""
+        self._entries: dict[int, Entry] = {}
+        self._in_force: dict[tuple[str, IRI], set[int]] = {}
+        self._about: dict[IRI, dict[IRI, set[int]]] = {}
+        """What a policy speaks of, its issuer, its entries."""
+        self._policies: dict[int, Policy | None] = {}
+        """Those that were read; None where it is not understood."""
+        self._unread: set[int] = set()
+        self._not_understood: set[int] = set()
+        self._ended: dict[int, Reason] = {}
+        """Why entries that were read may prohibit only, whoever asks."""
+        self._fragile: set[int] = set()
+        """Those whose standing rests on more than their issuer."""
+        self._index = PolicyIndex(STANDARD)
+        self._placed: dict[tuple[str, IRI], list[_Placed]] = {}
+        self._ownership: dict[IRI, tuple[frozenset[IRI], frozenset[IRI]]] = {}
+
+    # --- Questions
+
+    def is_known(self, iri: IRI) -> bool:
+        return iri in self._assets.kinds
+
+    def owners(self, iri: IRI) -> frozenset[IRI]:
+        """Who owns an asset or a part of it."""
+        return self._owners(iri)[0]
+
+    def full_owners(self, iri: IRI) -> frozenset[IRI]:
+        """Who owns an asset and each part of it."""
+        return self._owners(iri)[1]
+
+    def _owners(self, iri: IRI) -> tuple[frozenset[IRI], frozenset[IRI]]:
+        found = self._ownership.get(iri)
+        if found is None:
+            found = ownership.owners(self._assets, iri), ownership.full_owners(self._assets, iri)
+            if any(found):  # what nobody knows is as much as requests make up
+                self._ownership[iri] = found
+        return found
+
+    def versions(self, target: IRI) -> tuple[Made, ...]:
+        """The versions of an output, or the one version that the IRI names; oldest first."""
+        if (one := self._version_of.get(target)) is not None:
+            return (one,)
+        return tuple(self._versions.get(target, {}).values())
+
+    def version(self, given: Input) -> Made | None:
+        """The version that was read as an input, where it is one."""
+        return self._versions.get(given.iri, {}).get(given.version or 0)
+
+    def is_in_force(self, digest: str, uid: IRI) -> bool:
+        return (digest, uid) in self._in_force
+
+    def is_used(self, uid: IRI) -> bool:
+        """Whether a policy in force has that uid, by whatever document."""
+        return any(known == uid for _, known in self._in_force)
+
+    def entries(self, digest: str, uid: IRI) -> list[Entry]:
+        """The entries in force of one policy of one document."""
+        return [self._entries[key] for key in sorted(self._in_force.get((digest, uid), ()))]
+
+    def policy(self, entry: Entry) -> Policy | None:
+        """The policy, once `missing` has named it and `load` has read it."""
+        return self._policies.get(entry.key)
+
+    def why_it_ended(self, entry: Entry) -> Reason | None:
+        """Why an entry may prohibit only, whoever asks; once it was read."""
+        return self._ended.get(entry.key)
+
+    @property
+    def index(self) -> PolicyIndex:
+        """All policies that were read; whether their word counts is `standing`."""
+        return self._index
+
+    def standing(self, policy: Policy, owners: frozenset[IRI], full_owners: frozenset[IRI]) -> Standing:
+        """What a policy of the index has to say about a request.
+
+        Args:
+            policy: as the index holds it.
+            owners: who owns a part of what is requested; they may prohibit.
+            full_owners: who owns all of it; they may permit.
+        """
+        found = Standing.NONE
+        for placed in self._placed.get((policy.document_digest, policy.uid), ()):
+            if placed.policy is not policy:
+                continue
+            for key in placed.keys:
+                issuer = self._entries[key].issuer
+                if issuer in full_owners and key not in self._ended:
+                    return Standing.FULL
+                if issuer in owners:
+                    found = Standing.PROHIBITS
+        return found
+
+    @contextmanager
+    def also(self, policy: Policy) -> Iterator[None]:
+        """The index, for a moment, with one more policy; one that it has already counts once."""
+        size = self._index.size
+        self._index.add(policy)
+        try:
+            yield
+        finally:
+            if self._index.size > size:
+                self._index.remove(policy)
+
+    def reach(self, iri: IRI) -> frozenset[IRI]:
+        """The asset, the collections that it belongs to, and what belongs to it."""
+        assets = self.hierarchies.assets
+        if not (assets.directly_broader(iri) or assets.directly_narrower(iri)):
+            return frozenset({iri})
+        found, waiting = {iri}, [iri]
+        while waiting:
+            new = set(assets.directly_narrower(waiting.pop())) - found
+            found |= new
+            waiting += new
+        return assets.broader(iri) | found
+
+    def about(self, iris: Iterable[IRI]) -> Iterator[tuple[IRI, set[int]]]:
+        """Each issuer with entries that speak of one of these."""
+        for iri in iris:
+            yield from self._about.get(iri, {}).items()
+
+    def entry(self, key: int) -> Entry:
+        return self._entries[key]
+
+    def exceptional(self, sets: Iterable[set[int]]) -> list[Entry]:
+        """Those entries, among ones that were read, that are not understood or have ended."""
+        odd = self._not_understood | self._ended.keys()
+        found = odd & frozenset[int]().union(*sets) if odd else ()
+        return [self._entries[key] for key in sorted(found)]
+
+    # --- Reading policies when they are asked for
+
+    def missing(self, keys: Iterable[int]) -> set[int]:
+        """Those entries that were not read yet."""
+        return self._unread.intersection(keys) if self._unread else set()
+
+    def load(self, connection: Connection, keys: Iterable[int]) -> None:
+        """Read entries, and put them into the index."""
+        for key in sorted(set(keys)):
+            self._policies[key] = policy = self._reader.stored(connection, key)
+            self._unread.discard(key)
+            if policy is None:
+                self._not_understood.add(key)
+            self._place(self._entries[key])
+
+    def _place(self, entry: Entry) -> None:
+        """Put a policy that was read into the index, and see whether it stands."""
+        policy = self._policies[entry.key]
+        if policy is None:
+            return
+        same = self._placed.setdefault((entry.digest, entry.uid), [])
+        placed = next((one for one in same if one.policy == policy), None)
+        if placed is None:
+            placed = _Placed(policy)
+            same.append(placed)
+            self._index.add(policy)
+        placed.keys.add(entry.key)
+        if self._may_fall(entry, policy):
+            self._fragile.add(entry.key)
+        self._judge(entry, policy)
+
+    def _judge(self, entry: Entry, policy: Policy) -> None:
+        self._ended.pop(entry.key, None)
+        if (reason := self._why_it_ended(entry, policy)) is not None:
+            self._ended[entry.key] = reason
+
+    def _remove(self, entry: Entry) -> None:
+        self._ended.pop(entry.key, None)
+        self._fragile.discard(entry.key)
+        same = self._placed.get((entry.digest, entry.uid), [])
+        for placed in [one for one in same if entry.key in one.keys]:
+            placed.keys.discard(entry.key)
+            if not placed.keys:
+                same.remove(placed)
+                self._index.remove(placed.policy)
+
+    def _why_it_ended(self, entry: Entry, policy: Policy) -> Reason | None:
+        if (ended := self._ended_parent(entry)) is not None:
+            text = f"its parent {ended} was revoked or replaced: it may prohibit only"
+        elif entry.signed_by is not None and (entry.issuer, entry.signed_by) not in self._trusted:
+            text = "the key that signed it is no longer trusted: it may prohibit only"
+        elif (stranger := self._stranger(entry, policy)) is not None:
+            text = f"its assigner {stranger[0]} does not own `{stranger[1]}`: it may prohibit only"
+        else:
+            return None
+        return Reason(text, entry.uid)
+
+    def _ended_parent(self, entry: Entry) -> str | None:
+        for key in entry.parents:
+            parent = self._entries.get(key)
+            if parent is None:
+                return "policy"
+            if parent is not entry and self._ended_parent(parent) is not None:
+                return f"`{parent.uid}`, or a parent of that,"
+        return None
+
+    def _stranger(self, entry: Entry, policy: Policy) -> tuple[IRI, IRI] | None:
+        """An assigner who does not own what the rule is about; the issuer is held against each request."""
+        for rule in policy.rules:
+            for assigner in rule.assigners:
+                for target in rule.targets:
+                    if assigner.iri != entry.issuer and assigner.iri not in self.full_owners(target.iri):
+                        return assigner.iri, target.iri
+        return None
+
+    # --- Following the registry
+
+    def is_followed_by(self, connection: Connection) -> bool:
+        """Whether the registry went on from this revision, and is no other one, such as an older copy."""
+        if self.revision in {None, db.NO_REVISION}:
+            return self.revision is None
+        number, token = self.revision or db.NO_REVISION
+        query = select(db.changes.c.token).where(db.changes.c.id == number)
+        return connection.execute(query).scalar() == token
+
+    def follow(self, connection: Connection) -> None:
+        """Read what was changed since; everything where nothing was read so far."""
+        revision, changed = db.last_revision(connection), None
+        if self.revision is not None:
+            since = select(db.changes).where(db.changes.c.id > self.revision[0])
+            changed = {(row.kind, row.subject) for row in connection.execute(since).all()}
+        self._follow_assets(connection, changed)
+        self._follow_versions(connection, changed)
+        if changed is None or any(kind == "hierarchy" for kind, _ in changed):
+            self._stored_hierarchies = _hierarchies.in_force(connection)
+        if changed is None or any(kind == "key" for kind, _ in changed):
+            self._trusted = _keys.trusted(connection)
+        self._follow_policies(connection, changed)
+        self._settle()
+        self.revision = revision
+
+    def _follow_assets(self, connection: Connection, changed: set[tuple[str, str]] | None) -> None:
+        iris = _subjects(changed, "asset")
+        for row in _rows(connection, select(db.assets), db.assets.c.iri, iris):
+            self._assets.kinds[IRI(row.iri)] = AssetKind(row.kind)
+        owners: dict[IRI, set[IRI]] = {IRI(iri): set() for iri in iris or ()}
+        for row in _rows(connection, select(db.owners), db.owners.c.iri, iris):
+            owners.setdefault(IRI(row.iri), set()).add(IRI(row.party))
+        self._assets.owners.update((iri, frozenset(parties)) for iri, parties in owners.items())
+
+    def _follow_versions(self, connection: Connection, changed: set[tuple[str, str]] | None) -> None:
+        keys = _keys_of(changed, "version")
+        inputs: dict[int, list[Input]] = {}
+        lineage = select(db.lineage).order_by(db.lineage.c.version, db.lineage.c.position)
+        for row in _rows(connection, lineage, db.lineage.c.version, keys):
+            inputs.setdefault(row.version, []).append(Input(IRI(row.input), row.input_version))
+        query = select(*(db.versions.c[name] for name in _VERSION)).order_by(
+            db.versions.c.target, db.versions.c.number
+        )
+        for row in _rows(connection, query, db.versions.c.id, keys):
+            made = _made(row, tuple(inputs.get(row.id, ())))
+            self._versions.setdefault(made.target, {})[made.number] = made
+            self._version_of[made.iri] = made
+            known = self._assets.made_from.get(made.target, _NONE)
+            self._assets.made_from[made.target] = known | {given.iri for given in made.inputs}
+
+    def _follow_policies(self, connection: Connection, changed: set[tuple[str, str]] | None) -> None:
+        keys = _keys_of(changed, "policy")
+        for key in keys or ():
+            self._forget(key)
+        parents: dict[int, list[int]] = {}
+        for row in _rows(connection, select(db.policy_parents), db.policy_parents.c.policy, keys):
+            parents.setdefault(row.policy, []).append(row.parent)
+        iris: dict[int, list[IRI]] = {}
+        for row in _rows(connection, select(db.policy_iris), db.policy_iris.c.policy, keys):
+            iris.setdefault(row.policy, []).append(IRI(row.iri))
+        signed = db.policy_signatures.c.policy == db.policies.c.id
+        columns = [db.policies.c[name] for name in ("id", "uid", "digest", "issuer")]
+        query = select(*columns, db.policy_signatures.c.key).outerjoin(db.policy_signatures, signed)
+        in_force = query.where(db.policies.c.revoked_at.is_(None))
+        for row in _rows(connection, in_force, db.policies.c.id, keys):
+            found = tuple(parents.get(row.id, ())), tuple(iris.get(row.id, ()))
+            self._admit(Entry(row.id, IRI(row.uid), row.digest, IRI(row.issuer), row.key, *found))
+
+    def _admit(self, entry: Entry) -> None:
+        self._entries[entry.key] = entry
+        self._unread.add(entry.key)
+        self._in_force.setdefault((entry.digest, entry.uid), set()).add(entry.key)
+        for iri in entry.iris:
+            self._about.setdefault(iri, {}).setdefault(entry.issuer, set()).add(entry.key)
+
+    def _forget(self, key: int) -> None:
+        entry = self._entries.pop(key, None)
+        if entry is None:
+            return
+        self._remove(entry)
+        self._policies.pop(key, None)
+        self._unread.discard(key)
+        self._not_understood.discard(key)
+        _discard(self._in_force, (entry.digest, entry.uid), key)
+        for iri in entry.iris:
+            _discard(self._about[iri], entry.issuer, key)
+            if not self._about[iri]:
+                del self._about[iri]
+
+    def _settle(self) -> None:
+        """Work out anew what follows from the facts: memberships, owners, and which policies stand."""
+        self._ownership.clear()
+        self._assets.collected = {}
+        pairs = _hierarchies.memberships(self._assets, self._stored_hierarchies, self._vocabularies)
+        for member, collection in pairs:
+            known = self._assets.collected.get(collection, _NONE)
+            self._assets.collected[collection] = known | {member}
+        if (pairs, self._stored_hierarchies) != self._built:
+            self._built = (pairs, self._stored_hierarchies)
+            self.hierarchies = _hierarchies.combined(self._stored_hierarchies, pairs, self._vocabularies)
+            self._index, self._placed, self._ended = PolicyIndex(self.hierarchies), {}, {}
+            for key in self._policies:
+                self._place(self._entries[key])
+            return
+        for key in self._fragile:
+            if (policy := self._policies[key]) is not None:
+                self._judge(self._entries[key], policy)
+
+    @staticmethod
+    def _may_fall(entry: Entry, policy: Policy) -> bool:
+        """Whether its standing rests on more than its issuer."""
+        return (
+            bool(entry.parents)
+            or entry.signed_by is not None
+            or any(party.iri != entry.issuer for rule in policy.rules for party in rule.assigners)
+        )
+
+
+_VERSION: Final = ("id", "target", "number", "run", "policy_digest", "policy_uid", "rule_uid")
+
+
+def _made(row: Row[tuple[Any, ...]], inputs: tuple[Input, ...]) -> Made:
+    return Made(
+        target=IRI(row.target),
+        number=row.number,
+        iri=version_iri(row.run),
+        policy_digest=row.policy_digest,
+        policy_uid=IRI(row.policy_uid),
+        rule_uid=IRI(row.rule_uid),
+        inputs=inputs,
+    )
+
+
+def _subjects(changed: set[tuple[str, str]] | None, kind: str) -> list[str] | None:
+    return None if changed is None else sorted(subject for found, subject in changed if found == kind)
+
+
+def _keys_of(changed: set[tuple[str, str]] | None, kind: str) -> list[int] | None:
+    subjects = _subjects(changed, kind)
+    return None if subjects is None else sorted(map(int, subjects))
+
+
+def _rows(
+    connection: Connection, query: Select[Any], column: Any, keys: list[Any] | None
+) -> Iterator[Row[tuple[Any, ...]]]:
+    """The rows with one of these keys; all of them where there is no list."""
+    if keys is None:
+        yield from connection.execute(query).all()
+        return
+    for start in range(0, len(keys), _AT_ONCE):
+        yield from connection.execute(query.where(column.in_(keys[start : start + _AT_ONCE]))).all()
+
+
+def _discard(sets: dict[Any, set[int]], name: Any, key: int) -> None:
+    sets[name].discard(key)
+    if not sets[name]:
+        del sets[name]

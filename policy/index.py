@@ -1,0 +1,226 @@
+"""Stored policies, arranged so that a decision looks at few of them.
+
+Decisions over an index and over the list of the same policies (`policy.authorize`) are equal.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
+from itertools import islice
+from typing import Final, TypeAlias
+
+from smalti.policy.authorize import Rules, conclude, prepare
+from smalti.policy.buckets import Bucket, Buckets, Keys, related, related_purposes
+from smalti.policy.comparing import UNSATISFIED
+from smalti.policy.decision import Decision, Request
+from smalti.policy.hierarchies import STANDARD, Hierarchies, Hierarchy
+from smalti.policy.matching import Kind, PreparedPolicy, PreparedRule, Situation, touches
+from smalti.policy.model import Named, Policy
+from smalti.vocab.terms import IRI, ODRL_PURPOSE
+
+
+class Standing(StrEnum):
+    """What a policy has to say about a request, by who issued it."""
+
+    FULL = "full"
+    PROHIBITS = "prohibits"
+    """Its permissions and obligations grant nothing."""
+    NONE = "none"
+    """As if it were not there."""
+
+
+Standings: TypeAlias = Callable[[Policy], Standing]
+_OTHER_THAN_PERMITTING: Final = frozenset({Kind.PROHIBITION})
+
+
+class PolicyIndex:
+    """Policies that are in force; it follows additions and removals at the cost of the policy alone."""
+
+    def __init__(self, hierarchies: Hierarchies = STANDARD, policies: Iterable[Policy] = ()) -> None:
+        """Make an index.
+
+        Args:
+            hierarchies: what includes what; for other hierarchies, make another index.
+            policies: the first ones.
+        """
+        self.hierarchies = hierarchies
+        self._policies: dict[tuple[IRI, str], list[PreparedPolicy]] = {}
+        self._buckets = Buckets()
+        self._next = 0
+        self._size = 0
+        for policy in policies:
+            self.add(policy)
+
+    @property
+    def size(self) -> int:
+        """The number of rules."""
+        return self._size
+
+    def add(self, policy: Policy) -> None:
+        """Add a policy, after those that it has; one that it has already counts once."""
+        if self._find(policy) is not None:
+            return
+        prepared = prepare(policy, self.hierarchies)
+        self._policies.setdefault(_name(policy), []).append(prepared)
+        self._size += len(prepared.rules)
+        for rule in prepared.rules:
+            rule.order = self._next
+            self._next += 1
+            self._buckets.add(rule, _keys(rule), is_shared=prepared.has_members)
+
+    def remove(self, policy: Policy) -> None:
+        """Remove a policy.
+
+        Raises:
+            KeyError: it has none such.
+        """
+        prepared = self._find(policy)
+        if prepared is None:
+            raise KeyError(policy.uid)
+        self._policies[_name(policy)].remove(prepared)
+        if not self._policies[_name(policy)]:
+            del self._policies[_name(policy)]
+        self._size -= len(prepared.rules)
+        for rule in prepared.rules:
+            self._buckets.remove(rule, _keys(rule))
+
+    def _find(self, policy: Policy) -> PreparedPolicy | None:
+        same = self._policies.get(_name(policy), ())
+        return next((prepared for prepared in same if prepared.policy == policy), None)
+
+    def candidates(self, request: Request) -> tuple[Policy, ...]:
+        """The policies with a rule that may apply to a request, and perhaps others; in order."""
+        situation = Situation(request, self.hierarchies)
+        return _policies(self._buckets.find(_sought(situation)))
+
+    def about(self, targets: Iterable[IRI]) -> tuple[Policy, ...]:
+        """The policies with a rule about a target, a part of one, or a whole with one; in order."""
+        request = Request(party=IRI(""), action=IRI(""), targets=tuple(targets))
+        touching = _Indexed(self, self._buckets, None).touching(Situation(request, self.hierarchies))
+        return _policies(touching)
+
+    def authorize(
+        self, request: Request, *, explain: bool = False, standing: Standings | None = None
+    ) -> Decision:
+        """Decide a request by the policies of this index; see `policy.authorize.authorize`.
+
+        Args:
+            request: who wants to do what.
+            explain: whether the decision reports each part of each rule about the targets.
+            standing: what each policy has to say about this request; None: each in full. It is asked once
+                for each policy that may count. The numbers of rules in the reasons count all policies.
+        """
+        rules = _Indexed(self, self._buckets, standing)
+        return conclude(Situation(request, self.hierarchies), rules, explain=explain)
+
+
+def _policies(rules: Iterable[PreparedRule]) -> tuple[Policy, ...]:
+    return tuple(one.policy for one in dict.fromkeys(rule.policy for rule in rules))
+
+
+def _name(policy: Policy) -> tuple[IRI, str]:
+    return policy.uid, policy.document_digest
+
+
+def _keys(rule: PreparedRule) -> Keys:
+    """What a rule is found by; members that its policy names lead to it, too."""
+    keys = Keys.of(rule.rule, rule.policy.hierarchies)
+    if rule.policy.has_members:
+        own, members = rule.policy.hierarchies, rule.policy.policy.memberships
+        named = {iri for one in members for iri in (one.member, one.collection)}
+        targets = keys.targets | _led_to(keys.targets, named, own.assets)
+        parties = keys.parties and keys.parties | _led_to(keys.parties, named, own.parties)
+        keys = Keys(targets, parties, keys.purposes)
+    return keys.bounded()
+
+
+def _led_to(concepts: frozenset[IRI], named: set[IRI], hierarchy: Hierarchy) -> frozenset[IRI]:
+    """The concepts of a policy's memberships that share a part with one of some.
+
+    Each way from a requested concept to one of the rule's that uses a membership passes one of them.
+    """
+    reached = related(hierarchy, concepts)
+    return frozenset([hierarchy.concept(iri) for iri in named]) & reached
+
+
+def _sought(situation: Situation) -> Keys:
+    """The keys of the rules that may apply to a request."""
+    hierarchies, request = situation.hierarchies, situation.request
+    stated = situation.known.values(ODRL_PURPOSE) or ()
+    named = [value.iri for value in stated if isinstance(value, Named)]
+    purposes = named if named and len(named) == len(stated) else None
+    return Keys(
+        related(hierarchies.assets, request.targets),
+        hierarchies.parties.related(request.party),
+        related_purposes(hierarchies.purposes, purposes),
+    )
+
+
+class _Indexed(Rules):
+    """The rules of an index that count for one request; made for it."""
+
+    def __init__(self, index: PolicyIndex, buckets: Buckets, standing: Standings | None) -> None:
+        self._index = index
+        self._buckets = buckets
+        self._standing = standing
+        self._standings: dict[PreparedPolicy, Standing] = {}
+        self._found: list[Bucket] | None = None
+
+    @property
+    def size(self) -> int:
+        return self._index.size
+
+    def candidates(self, situation: Situation) -> list[PreparedRule]:
+        found = self._buckets.find(_sought(situation))
+        return found if self._standing is None else [rule for rule in found if self._has_a_say(rule)]
+
+    def touching(self, situation: Situation, most: int | None = None) -> Sequence[PreparedRule]:
+        found: dict[int, PreparedRule] = {}
+        for bucket in self._about(situation):
+            there: Iterable[tuple[int, PreparedRule]] = bucket.rules.items()
+            if self._standing is not None or bucket.shared:
+                there = (one for one in there if self._is_there(one[1]) and _is_about(one[1], situation))
+            found.update(islice(there, most))
+        return [found[order] for order in sorted(found)][:most]
+
+    def number_touching(self, situation: Situation) -> int:
+        buckets = self._about(situation)
+        shared = {order: rule for bucket in buckets for order, rule in bucket.shared.items()}
+        alone = sum(len(bucket.rules) - len(bucket.shared) for bucket in buckets)
+        return alone + sum(_is_about(rule, situation) for rule in shared.values())
+
+    def is_about(self, situation: Situation) -> bool:
+        actions, asked = situation.hierarchies.actions, situation.request.action
+        return any(
+            self._is_there(rule) and _is_about(rule, situation)
+            for bucket in self._about(situation)
+            for action, rules in bucket.by_action.items()
+            if actions.relation(asked, action) is not UNSATISFIED
+            for rule in rules.values()
+        )
+
+    def _about(self, situation: Situation) -> list[Bucket]:
+        if self._found is None:
+            targets = related(situation.hierarchies.assets, situation.request.targets)
+            self._found = self._buckets.buckets(targets)
+        return self._found
+
+    def _has_a_say(self, rule: PreparedRule) -> bool:
+        standing = self._standing_of(rule.policy)
+        return standing is Standing.FULL or (
+            standing is Standing.PROHIBITS and rule.kind in _OTHER_THAN_PERMITTING
+        )
+
+    def _is_there(self, rule: PreparedRule) -> bool:
+        return self._standing is None or self._standing_of(rule.policy) is not Standing.NONE
+
+    def _standing_of(self, prepared: PreparedPolicy) -> Standing:
+        found = self._standings.get(prepared)
+        if found is None:
+            found = Standing.FULL if self._standing is None else self._standing(prepared.policy)
+            self._standings[prepared] = found
+        return found
+
+
+def _is_about(rule: PreparedRule, situation: Situation) -> bool:
+    """Whether a rule of a bucket is about a requested target; only shared ones need a look."""
+    return not rule.policy.has_members or touches(rule, situation)

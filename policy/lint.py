@@ -1,0 +1,290 @@
+"""What a valid policy probably does not mean: rules that can never apply, promises that say little."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final, TypeAlias
+
+from smalti.policy.check_dataset import Use, all_rules, parameters_of, uses
+from smalti.policy.conflicts import contradiction
+from smalti.policy.dataset import ORDERED, ColumnFacts, DatasetFacts
+from smalti.policy.diagnostics import Diagnostic, Severity
+from smalti.policy.exclusion import Prover
+from smalti.policy.findings import quoted
+from smalti.policy.hierarchies import STANDARD, Hierarchies
+from smalti.policy.matching import PreparedPolicy
+from smalti.policy.model import (
+    Anonymization,
+    ColumnComparison,
+    Comparison,
+    Condition,
+    ConflictStrategy,
+    Duty,
+    Logical,
+    LogicalOperator,
+    Named,
+    Operator,
+    Permission,
+    Policy,
+    Prohibition,
+    Rule,
+    Text,
+    Where,
+)
+from smalti.vocab.terms import IRI, L_DIVERSITY, ODRL_PURPOSE, SMALTI
+
+_LABEL_BOUNDS: Final = IRI(SMALTI + "labelBounds")
+_DIVERSITY: Final = IRI(SMALTI + "diversity")
+_PAIRS: Final = 64
+"""Conditions, or prohibitions, that one is compared with: enough for people, and bounded for a machine."""
+_STEPS: Final = 100_000
+"""Of proofs that conditions exclude each other, in one policy."""
+_CONJUNCTIONS: Final = frozenset({LogicalOperator.AND, LogicalOperator.AND_SEQUENCE})
+_POSITIVE: Final = frozenset({Operator.EQ, Operator.IS_A, Operator.IS_ANY_OF})
+
+Columns: TypeAlias = Mapping[IRI, ColumnFacts]
+
+
+def lint(
+    policy: Policy,
+    dataset: DatasetFacts | None = None,
+    now: datetime | None = None,
+    hierarchies: Hierarchies = STANDARD,
+) -> tuple[Diagnostic, ...]:
+    """What a valid policy probably does not mean; warnings and notes with their places, never errors.
+
+    Without data and network, and without more than is certain: what could apply to some request is not
+    reported.
+
+    Args:
+        policy: a valid one.
+        dataset: what is known of the table of one of its targets; None: nothing.
+        now: with its time zone; None: whether the policy has ended is not looked at.
+        hierarchies: what includes what.
+    """
+    found = [*_ended(policy, now), *_void(policy, hierarchies)]
+    prover = Prover(hierarchies, _STEPS)
+    for rule in policy.permissions:
+        found += _never(rule, prover)
+    if policy.conflict is ConflictStrategy.PROHIBIT:
+        found += _overridden(policy, hierarchies)
+    for way in _ways(policy):
+        found += _respondent(way, None)
+    target = dataset.describes(policy) if dataset is not None else None
+    if dataset is not None and target is not None:
+        found += _about_data(list(uses(policy, target)), target, dataset)
+    return tuple(sorted(dict.fromkeys(found), key=lambda one: (one.where.line, one.where.column, one.code)))
+
+
+def _warning(code: str, where: Where, message: str, help_: str = "") -> Diagnostic:
+    return Diagnostic(code, Severity.WARNING, message, where, help=help_)
+
+
+# --- Rules that never apply
+
+
+def _ended(policy: Policy, now: datetime | None) -> Iterator[Diagnostic]:
+    if now is None or policy.valid is None or policy.valid.end is None or now < policy.valid.end:
+        return
+    end = policy.valid.end.astimezone(UTC).isoformat().replace("+00:00", "Z").removesuffix("T00:00:00Z")
+    message = f"the policy ended at {end}: it permits and forbids nothing any more"
+    yield _warning("P603", policy.where, message, "set a later end in `dct:valid`, or remove the policy")
+
+
+def _void(policy: Policy, hierarchies: Hierarchies) -> Iterator[Diagnostic]:
+    if policy.conflict is not ConflictStrategy.INVALID:
+        return
+    pair = contradiction(PreparedPolicy(policy, hierarchies))
+    if pair is None:
+        return
+    one, other = pair
+    message = (
+        f"the policy is void, and permits nothing: some request would meet this rule and {_named(other)}, "
+        "which contradict each other"
+    )
+    help_ = 'add "conflict": "prohibit" (or "perm"), or keep the two rules apart'
+    yield _warning("P602", one.where, message, help_)
+
+
+def _named(rule: Rule) -> str:
+    kind = "the prohibition" if isinstance(rule, Prohibition) else "the permission"
+    return f"{kind} at line {rule.where.line}" if rule.where.line else f"{kind} {quoted(rule.uid)}"
+
+
+def _never(rule: Permission, prover: Prover) -> Iterator[Diagnostic]:
+    """A permission whose own limits exclude each other."""
+    limits = list(_all_of(rule.constraints))[:_PAIRS]
+    for at, one in enumerate(limits):
+        other = next((two for two in limits[:at] if _exclude(one, two, prover)), None)
+        if other is not None:
+            message = "this permission never applies: two of its constraints exclude each other"
+            help_ = f"the other one is at line {other.where.line}" if other.where.line else ""
+            yield _warning("P601", one.where, message, help_)
+            return
+
+
+def _exclude(one: Condition, other: Condition, prover: Prover) -> bool:
+    of_rows = isinstance(one, ColumnComparison) and isinstance(other, ColumnComparison)
+    first, second = (_of_one_value(one), _of_one_value(other)) if of_rows else (one, other)
+    return prover.exclude([first], [second], of_action=of_rows) or prover.exclude(
+        [second], [first], of_action=of_rows
+    )
+
+
+def _of_one_value(condition: Condition) -> Condition:
+    """A limit to rows, as one on a parameter: there is one value in each row, too."""
+    if not isinstance(condition, ColumnComparison):
+        return condition
+    return Comparison(condition.column.iri, condition.operator, condition.values)
+
+
+def _all_of(conditions: Iterable[Condition]) -> Iterator[Condition]:
+    """Conditions that must all hold, one by one."""
+    for condition in conditions:
+        if isinstance(condition, Logical) and condition.operator in _CONJUNCTIONS:
+            yield from _all_of(condition.operands)
+        else:
+            yield condition
+
+
+def _overridden(policy: Policy, hierarchies: Hierarchies) -> Iterator[Diagnostic]:
+    """Permissions that a prohibition of the same policy always overrides."""
+    about: dict[IRI, list[Prohibition]] = {}
+    for prohibition in policy.prohibitions:
+        for target in prohibition.targets:
+            about.setdefault(target.iri, []).append(prohibition)
+    for rule in policy.permissions:
+        against = about.get(rule.targets[0].iri, [])[:_PAIRS]
+        winner = next((other for other in against if _covers(other, rule, hierarchies)), None)
+        if winner is not None:
+            message = f"this permission never applies: {_named(winner)} forbids all of it, and overrides it"
+            yield _warning("P604", rule.where, message, "narrow the prohibition, or remove the permission")
+
+
+def _covers(prohibition: Prohibition, rule: Permission, hierarchies: Hierarchies) -> bool:
+    """Whether every request that meets the permission meets the prohibition."""
+    if prohibition.refinements or any(party.refinements for party in prohibition.assignees):
+        return False
+    targets = {target.iri for target in prohibition.targets if not target.refinements}
+    parties = set(prohibition.assignees)
+    return (
+        hierarchies.actions.covers(prohibition.action, rule.action)
+        and all(target.iri in targets for target in rule.targets)
+        and (not parties or (bool(rule.assignees) and set(rule.assignees) <= parties))
+        and all(_implies(rule.constraints, condition, hierarchies) for condition in prohibition.constraints)
+    )
+
+
+def _implies(conditions: Sequence[Condition], condition: Condition, hierarchies: Hierarchies) -> bool:
+    """Whether a condition holds wherever all of some others do, as far as that is seen at once."""
+    if condition in conditions:
+        return True
+    wanted = _purposes(condition)
+    return bool(wanted) and any(
+        listed
+        and all(any(hierarchies.purposes.covers(broad, narrow) for broad in wanted) for narrow in listed)
+        for listed in map(_purposes, conditions)
+    )
+
+
+def _purposes(condition: Condition) -> tuple[IRI, ...]:
+    """The purposes of which a condition demands one; empty where it demands something else."""
+    if not isinstance(condition, Comparison) or condition.operand != ODRL_PURPOSE:
+        return ()
+    if condition.operator not in _POSITIVE:
+        return ()
+    return tuple(value.iri for value in condition.values if isinstance(value, Named))
+
+
+# --- Promises that say little
+
+
+def _about_data(all_uses: Sequence[Use], target: IRI, facts: DatasetFacts) -> Iterator[Diagnostic]:
+    columns = facts.columns_of(target)
+    for use in all_uses:
+        yield from _too_much(use.way, columns, facts)
+        yield from _near_unique(use.way, columns, facts)
+        yield from _keys(use.way, columns)
+        respondents = [iri for iri, column in columns.items() if column.name == facts.respondent]
+        yield from _respondent(use.way, respondents[0] if respondents else None)
+    yield from _extremes([use.way for use in all_uses], columns)
+
+
+def _extremes(ways: Iterable[Anonymization], columns: Columns) -> Iterator[Diagnostic]:
+    """Once for a policy: the ends of ranges are values of people, unless bounds are public."""
+    for way in ways:
+        ranged = [
+            columns[reference.iri].name
+            for reference in way.quasi_identifiers
+            if reference.iri in columns and columns[reference.iri].datatype in ORDERED
+        ]
+        if ranged and Text("region") not in _parameter(way, _LABEL_BOUNDS):
+            listed = ", ".join(quoted(name) for name in ranged[:5]) + (", ..." if len(ranged) > 5 else "")
+            message = (
+                f"the ends of ranges are values of real people, the smallest and largest too: {listed}"
+            )
+            help_ = "where that shows too much, limit the rows, or wait for `smalti:labelBounds` `region`"
+            yield Diagnostic("P605", Severity.NOTE, message, way.where, help=help_)
+            return
+
+
+def _too_much(way: Anonymization, columns: Columns, facts: DatasetFacts) -> Iterator[Diagnostic]:
+    """Bounds that no run can meet."""
+    if way.k is not None and facts.most_rows is not None and way.k.value > facts.most_rows:
+        message = f"k is {way.k.value}, and the data has at most {facts.most_rows} rows"
+        yield _warning("P608", way.k.where, message, "lower k: no run can meet it")
+    for reference in way.sensitive if way.l is not None else ():
+        column = columns.get(reference.iri)
+        if way.l is None or column is None or column.most_values is None:
+            continue
+        if way.l.value > column.most_values:
+            message = (
+                f"l is {way.l.value}, and the sensitive column {quoted(column.name)} has at most "
+                f"{column.most_values} different values"
+            )
+            yield _warning("P608", way.l.where, message, "lower l: no run can meet it")
+
+
+def _near_unique(way: Anonymization, columns: Columns, facts: DatasetFacts) -> Iterator[Diagnostic]:
+    """Distinct l-diversity holds by itself where nearly every row has a value of its own."""
+    kinds = _parameter(way, _DIVERSITY)
+    if way.method != L_DIVERSITY or (kinds and Text("distinct") not in kinds):
+        return
+    for reference in way.sensitive:
+        column = columns.get(reference.iri)
+        if column is not None and column.is_key:
+            message = (
+                f"distinct l-diversity says little about {quoted(column.name)}: the description "
+                f"{quoted(facts.source)} calls it a key, so each row has a value of its own"
+            )
+            yield _warning("P606", reference.where, message, "publish it more coarsely, or not at all")
+
+
+def _keys(way: Anonymization, columns: Columns) -> Iterator[Diagnostic]:
+    """A key that is published leads from each row to one row of the data."""
+    for reference in (*way.sensitive, *way.released):
+        column = columns.get(reference.iri)
+        if column is not None and column.is_key:
+            message = f"the column {quoted(column.name)} tells rows apart, and would be published as it is"
+            yield _warning("P609", reference.where, message, "make it an `identifier`: it is dropped then")
+
+
+def _ways(policy: Policy) -> Iterator[Anonymization]:
+    for rule in all_rules(policy.rules):
+        if isinstance(rule, Permission | Duty) and rule.anonymization is not None:
+            yield rule.anonymization
+
+
+def _respondent(way: Anonymization, described: IRI | None) -> Iterator[Diagnostic]:
+    """A quasi-identifier that is the respondent: generalised, and one person's all the same."""
+    declared = described if way.respondent is None else way.respondent.iri
+    for reference in way.quasi_identifiers:
+        if reference.iri == declared:
+            message = f"the column {quoted(reference.iri)} names the respondent, and is generalised"
+            help_ = "make it an `identifier`: it still tells people apart, and is dropped"
+            yield _warning("P607", reference.where, message, help_)
+
+
+def _parameter(way: Anonymization, operand: IRI) -> frozenset[object]:
+    """The values of a parameter, for any column."""
+    found = [one.values for one, _ in parameters_of(way.parameters) if one.operand == operand]
+    return frozenset(value for values in found for value in values)

@@ -1,0 +1,297 @@
+"""Holds one rule against a request, part by part.
+
+A permission applies when every part is satisfied; a prohibition unless some part is unsatisfied.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+from smalti.policy.comparing import SATISFIED, UNKNOWN, UNSATISFIED, span
+from smalti.policy.conditions import Known, Outcome, Residual, conjunction, disjunction, evaluate
+from smalti.policy.conditions import evaluate_parameter as evaluate_refinement
+from smalti.policy.decision import Finding, Part, Request
+from smalti.policy.hierarchies import Hierarchies
+from smalti.policy.model import (
+    Asset,
+    Condition,
+    Duty,
+    Instant,
+    Interval,
+    Party,
+    Permission,
+    Policy,
+    PolicyType,
+    Rule,
+)
+from smalti.policy.transformations import Parameters, Transformation, asked_of, transformation
+from smalti.vocab.terms import ANONYMIZE, IRI, READ, SMALTI
+
+AUDIT: Final = IRI(SMALTI + "audit")
+PLANNED_DUTIES: Final = frozenset({ANONYMIZE, AUDIT})
+"""Actions of duties that a plan fulfils; any other duty must have been fulfilled before."""
+
+
+class Kind(StrEnum):
+    PERMISSION = "permission"
+    PROHIBITION = "prohibition"
+    OBLIGATION = "obligation"
+
+
+Subject: TypeAlias = Condition | Duty | IRI | None
+"""What a part is about: a condition, a duty, a parameter or a target."""
+
+
+Judged: TypeAlias = tuple[Part, Outcome, Subject]
+"""What was found out about one part of a rule."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Form:
+    """One way in which a rule lets somebody do something."""
+
+    permission: Permission
+    """The rule itself, or the permission that its duty, or it as an obligation, amounts to."""
+    transformation: Transformation | None
+    """What is asked for is held against; None: it allows the action without saying how."""
+    obligations: tuple[Duty, ...]
+    """What a plan must contain."""
+    duty: Duty | None = None
+    """The duty that the permission was made from."""
+
+
+class PreparedRule:
+    """A rule with what can be worked out before any request."""
+
+    __slots__ = ("by_duty", "form", "is_for_any_purpose", "kind", "order", "policy", "rule")
+
+    def __init__(self, policy: "PreparedPolicy", rule: Rule, kind: Kind) -> None:
+        self.policy = policy
+        self.rule = rule
+        self.kind = kind
+        self.order = 0
+        """Where it stands among the rules of all policies."""
+        self.is_for_any_purpose = not rule.constraints or rule.purposes is None
+        self.form = _own_form(rule)
+        """How it permits what it is about; None where it permits nothing."""
+        self.by_duty = _forms_by_duty(rule, policy.hierarchies)
+        """How it permits to anonymize, where it permits to read what was anonymized so."""
+
+    def forms(self, action: IRI) -> tuple[Form, ...]:
+        """The ways in which it may permit an action."""
+        if self.by_duty and action == ANONYMIZE:
+            return self.by_duty
+        return () if self.form is None else (self.form,)
+
+
+class PreparedPolicy:
+    """A policy with what can be worked out before any request."""
+
+    __slots__ = ("conflict", "has_members", "hierarchies", "policy", "rules")
+
+    def __init__(self, policy: Policy, hierarchies: Hierarchies) -> None:
+        members = tuple((one.member, one.collection) for one in policy.memberships)
+        self.policy = policy
+        self.has_members = bool(members)
+        self.hierarchies = hierarchies.with_members(members)
+        self.conflict: tuple[Rule, Rule] | None = None
+        """A permission and a prohibition that make it void."""
+        self.rules = tuple(PreparedRule(self, rule, kind) for kind, rule in _rules(policy))
+        for order, rule in enumerate(self.rules):
+            rule.order = order
+
+
+def _rules(policy: Policy) -> Iterator[tuple[Kind, Rule]]:
+    yield from ((Kind.PERMISSION, rule) for rule in policy.permissions)
+    yield from ((Kind.PROHIBITION, rule) for rule in policy.prohibitions)
+    yield from ((Kind.OBLIGATION, rule) for rule in policy.obligations)
+
+
+def _own_form(rule: Rule) -> Form | None:
+    match rule:
+        case Permission(anonymization=how, duties=duties):
+            planned = tuple(duty for duty in duties if duty.action in PLANNED_DUTIES) if duties else ()
+            return Form(rule, transformation(how) if how is not None else None, planned)
+        case Duty(anonymization=how) if how is not None and rule.action == ANONYMIZE:
+            return Form(_as_permission(rule, rule), transformation(how), ())
+    return None
+
+
+def _forms_by_duty(rule: Rule, hierarchies: Hierarchies) -> tuple[Form, ...]:
+    if not isinstance(rule, Permission) or not rule.duties:
+        return ()
+    if not hierarchies.actions.covers(rule.action, READ):
+        return ()
+    return tuple(
+        Form(
+            _as_permission(rule, duty),
+            transformation(duty.anonymization),
+            tuple(other for other in rule.duties if other.action in PLANNED_DUTIES and other is not duty),
+            duty,
+        )
+        for duty in rule.duties
+        if duty.action == ANONYMIZE and duty.anonymization is not None
+    )
+
+
+def _as_permission(rule: Rule, duty: Duty) -> Permission:
+    """The permission to do what a duty of a rule, or an obligation, demands."""
+    more = () if duty is rule else duty.constraints
+    return Permission(
+        uid=rule.uid,
+        action=duty.action,
+        targets=duty.targets or rule.targets,
+        assignees=duty.assignees or rule.assignees,
+        assigners=rule.assigners,
+        constraints=rule.constraints + more,
+        where=duty.where,
+        output=duty.output,
+        anonymization=duty.anonymization,
+    )
+
+
+# --- Judging
+
+
+class Situation:
+    """A request, with what is known, under the hierarchies that count for one policy."""
+
+    __slots__ = ("hierarchies", "known", "request")
+
+    def __init__(self, request: Request, hierarchies: Hierarchies) -> None:
+        self.request = request
+        self.hierarchies = hierarchies
+        self.known = Known(request, hierarchies)
+
+    def under(self, hierarchies: Hierarchies) -> "Situation":
+        """The same, as a policy with members of its own sees it."""
+        return self if hierarchies is self.hierarchies else Situation(self.request, hierarchies)
+
+
+def touches(prepared: PreparedRule, situation: Situation) -> bool:
+    """Whether a rule is about a requested target, a part of it, or something that it is a part of."""
+    assets = prepared.policy.hierarchies.assets
+    return any(
+        assets.relation(target, asset.iri) is not UNSATISFIED
+        for target in situation.request.targets
+        for asset in prepared.rule.targets
+    )
+
+
+def judged_as_grant(prepared: PreparedRule, form: Form, situation: Situation) -> Iterator[Judged]:
+    """The parts of a permission or an obligation; it applies when each is satisfied or left to the rows."""
+    rule, request = prepared.rule, situation.request
+    yield Part.POLICY, in_force(prepared.policy.policy, request), None
+    yield Part.TARGET, _covered(form.permission.targets, situation), None
+    actions = situation.hierarchies.actions
+    yield Part.ACTION, actions.relation(request.action, form.permission.action), None
+    yield Part.PARTY, _parties(prepared, situation), None
+    if form.duty is not None and form.duty.assignees:
+        yield Part.DUTY, _any_party(form.duty.assignees, situation), form.duty
+    if form.duty is not None and form.duty.targets:
+        yield Part.TARGET, _covered(rule.targets, situation), None
+    for condition in form.permission.constraints:
+        yield Part.CONSTRAINT, evaluate(condition, situation.known), condition
+    for condition in form.permission.refinements:
+        found = evaluate_refinement(condition, situation.known.parameters)
+        yield Part.REFINEMENT, found, condition
+    if form.transformation is not None:
+        for subject, asked in asked_of(form.transformation, situation.known.parameters):
+            yield Part.REFINEMENT, asked, subject
+    if isinstance(rule, Permission):
+        for duty in rule.duties:
+            if duty.action not in PLANNED_DUTIES:
+                yield Part.DUTY, _fulfilled(duty, request), duty
+
+
+def judged_as_prohibition(prepared: PreparedRule, situation: Situation) -> Iterator[Judged]:
+    """The parts of a prohibition but for its refinements; it applies unless one is unsatisfied."""
+    rule = prepared.rule
+    yield Part.POLICY, in_force(prepared.policy.policy, situation.request), None
+    yield Part.TARGET, _touched(rule.targets, situation), None
+    actions = situation.hierarchies.actions
+    yield Part.ACTION, actions.relation(situation.request.action, rule.action), None
+    yield Part.PARTY, _parties(prepared, situation), None
+    for condition in rule.constraints:
+        yield Part.CONSTRAINT, _undecided(evaluate(condition, situation.known)), condition
+
+
+def judged_refinements(rule: Rule, parameters: Parameters) -> Iterator[Judged]:
+    """The refinements of a prohibited action, for a transformation with these parameters."""
+    for condition in rule.refinements:
+        yield Part.REFINEMENT, evaluate_refinement(condition, parameters), condition
+
+
+def in_force(policy: Policy, request: Request) -> Finding:
+    """Whether a policy is in force at the time of a request; an Offer never is."""
+    if policy.type is PolicyType.OFFER:
+        return UNSATISFIED
+    if policy.valid is None:
+        return SATISFIED
+    return UNKNOWN if request.time is None else _within(policy.valid, Instant(request.time))
+
+
+def _within(interval: Interval, moment: Instant) -> Finding:
+    known = span(moment)
+    if interval.contains(known.earliest_start) and interval.contains(known.latest_end):
+        return SATISFIED
+    is_before = interval.start is not None and known.latest_end < interval.start
+    is_after = interval.end is not None and known.earliest_start >= interval.end
+    return UNSATISFIED if is_before or is_after else UNKNOWN
+
+
+def _covered(assets: tuple[Asset, ...], situation: Situation) -> Outcome:
+    """Whether one rule covers every requested target: what is asked for jointly is granted jointly."""
+    targets = situation.request.targets
+    if len(targets) == 1:
+        return _any_asset(targets[0], assets, situation)
+    return conjunction([_any_asset(target, assets, situation) for target in targets])
+
+
+def _touched(assets: tuple[Asset, ...], situation: Situation) -> Outcome:
+    found = [_any_asset(target, assets, situation) for target in situation.request.targets]
+    return _undecided(found[0] if len(found) == 1 else disjunction(found))
+
+
+def _any_asset(target: IRI, assets: tuple[Asset, ...], situation: Situation) -> Outcome:
+    found: list[Outcome] = []
+    for asset in assets:
+        relation: Outcome = situation.hierarchies.assets.relation(target, asset.iri)
+        if relation is not UNSATISFIED and asset.refinements:
+            known = situation.known
+            relation = conjunction((relation, *(evaluate(one, known) for one in asset.refinements)))
+        if relation is SATISFIED:
+            return SATISFIED
+        found.append(relation)
+    return disjunction(found)
+
+
+def _parties(prepared: PreparedRule, situation: Situation) -> Finding:
+    assignees = prepared.rule.assignees
+    if assignees:
+        return _any_party(assignees, situation)
+    # An obligation of nobody in particular lets nobody do anything.
+    return UNSATISFIED if prepared.kind is Kind.OBLIGATION else SATISFIED
+
+
+def _any_party(parties: tuple[Party, ...], situation: Situation) -> Finding:
+    found: list[Outcome] = []
+    for party in parties:
+        relation: Outcome = situation.hierarchies.parties.relation(situation.request.party, party.iri)
+        if relation is not UNSATISFIED and party.refinements:
+            known = situation.known
+            relation = conjunction((relation, *(evaluate(one, known) for one in party.refinements)))
+        if relation is SATISFIED:
+            return SATISFIED
+        found.append(relation)
+    return _undecided(disjunction(found))
+
+
+def _fulfilled(duty: Duty, request: Request) -> Finding:
+    return SATISFIED if duty.uid in request.fulfilled else UNKNOWN
+
+
+def _undecided(outcome: Outcome) -> Finding:
+    """What is known where there is no row to ask: nothing."""
+    return UNKNOWN if isinstance(outcome, Residual) else outcome

@@ -1,0 +1,294 @@
+"""Constraints and refinements as JSON Schema, with what the profile says of each word."""
+
+from collections.abc import Iterable
+from typing import Final, cast
+
+from smalti.policy.properties import Place
+from smalti.policy.schema_values import (
+    Schema,
+    closed,
+    coded,
+    each,
+    iri,
+    is_word,
+    many,
+    name_node,
+    named,
+    place_object,
+    reference,
+    refused,
+    requires,
+    single,
+    value_of,
+    word,
+)
+from smalti.policy.spellings import foreign_pattern, pattern
+from smalti.vocab.odrl import (
+    LEFT_OPERAND_KINDS,
+    LOGICAL_OPERANDS,
+    OPERATORS,
+    OPERATORS_OF,
+    OPERATORS_OF_PERIODS,
+)
+from smalti.vocab.terms import (
+    ALGORITHM,
+    ANONYMIZE,
+    DATA_TYPE,
+    K_ANONYMITY,
+    LEFT_OPERAND,
+    METHOD,
+    ODRL,
+    ODRL_PURPOSE,
+    OPERATOR,
+    QUASI_IDENTIFIER,
+    RIGHT_OPERAND,
+    SENSITIVE,
+    UNIT,
+    L,
+)
+from smalti.vocab.words import (
+    ALGORITHM_METHODS,
+    ALGORITHM_NEEDS,
+    ALGORITHMS,
+    BY_IRI,
+    METHOD_NEEDS,
+    METHODS,
+    WORDS,
+    Kind,
+    Scope,
+    Word,
+)
+
+_LOGICAL: Final = [ODRL + name for name in sorted(LOGICAL_OPERANDS)]
+_OPERATORS: Final = [ODRL + name for name in sorted(OPERATORS)]
+_OPERANDS: Final = [ODRL + name for name in sorted(LEFT_OPERAND_KINDS)]
+REFINEMENTS: Final = [known for known in WORDS if known.kind is Kind.REFINEMENT]
+_CONSTRAINTS: Final = [known for known in WORDS if known.kind is Kind.CONSTRAINT]
+NEED_CODES: Final = {SENSITIVE: "P408", QUASI_IDENTIFIER: "P417"}
+"""Of refinements whose absence has a code of its own."""
+NEED_DEFAULT: Final = "P411"
+UNFIT: Final = "P423"
+"""Of words that do not go with a method or an algorithm."""
+
+
+def condition_definitions() -> dict[str, object]:
+    """The entries of `$defs` about constraints and refinements."""
+    return {
+        "constraint": _condition("constraint", [*_OPERANDS, *_iris(_CONSTRAINTS)]),
+        "refinement": _condition("refinement", [*_iris(REFINEMENTS), *_OPERANDS]),
+        "forbidden": _condition("forbidden", [*_iris(REFINEMENTS), *_OPERANDS], is_bounded=False),
+        "membership": _condition("membership", _OPERANDS),
+        "anonymization": _anonymization(),
+        "values": many(reference("value")),
+        "value": _value(),
+        "words": {
+            "allOf": [*map(_about, (known for known in WORDS if known.operators)), *_about_operands()]
+        },
+    }
+
+
+def _iris(known: Iterable[Word]) -> list[str]:
+    return [word.iri for word in known]
+
+
+def _condition(name: str, operands: list[str], *, is_bounded: bool = True) -> Schema:
+    """A comparison or a logical constraint.
+
+    Args:
+        name: in `$defs`.
+        operands: the words that may be compared.
+        is_bounded: whether the operator must be one that promises something; what is forbidden may be
+            bounded from any side.
+    """
+    values: dict[str, Schema] = {
+        LEFT_OPERAND: single(word(operands, "P307", others=foreign_pattern())),
+        OPERATOR: single(word(_OPERATORS, "P306")),
+        RIGHT_OPERAND: reference("values"),
+        UNIT: single({"anyOf": [iri(), name_node(iri())]}),
+        DATA_TYPE: single({"type": ["string", "object"]}),
+        **dict.fromkeys(_LOGICAL, many(reference(name))),
+    }
+    types = [ODRL + "Constraint", ODRL + "LogicalConstraint"]
+    kinds = many({"anyOf": named(types, "P320", with_terms=True)})
+    found = place_object(Place.CONSTRAINT, values, kinds, keys={"rightOperandReference": refused("P321")})
+    parts = [requires(part) for part in (LEFT_OPERAND, OPERATOR, RIGHT_OPERAND)]
+    logical = [requires(operator) for operator in _LOGICAL]
+    return found | {
+        "title": "constraint" if name == "constraint" else "refinement",
+        "if": {"anyOf": logical},
+        "then": coded("P308", {"oneOf": logical, "not": {"anyOf": parts}}),
+        "else": coded("P308", {"allOf": parts}),
+        "allOf": [*cast("list[Schema]", found["allOf"]), *([reference("words")] if is_bounded else [])],
+    }
+
+
+def _value() -> Schema:
+    plain: Schema = {"type": ["string", "number", "boolean"]}
+    keys: dict[str, object] = {
+        "@value": plain,
+        "@type": {"type": "string"},
+        "@language": {"type": "string"},
+    }
+    node = name_node(iri("P209 P211 P212"))
+    return {
+        "anyOf": [plain, *({"doNotSuggest": True} | found for found in (closed(keys, ["@value"]), node))]
+    }
+
+
+# --- What holds of a comparison with a word
+
+
+def _about(known: Word) -> Schema:
+    codes = "P406 P405" if is_one_sided(known) else "P405"
+    found = _comparison(known.iri, known.operators, codes, value_of(known))
+    return found | {"then": cast(Schema, found["then"]) | coded("P434", {"not": requires(UNIT)})}
+
+
+def is_one_sided(known: Word) -> bool:
+    """Whether a bound from the other side would be no promise."""
+    return len(known.operators & {"gteq", "lteq"}) == 1
+
+
+def _about_operands() -> Iterable[Schema]:
+    for name, kind in LEFT_OPERAND_KINDS.items():
+        operators = OPERATORS_OF_PERIODS.get(name, OPERATORS_OF[kind])
+        if ODRL + name != ODRL_PURPOSE:
+            yield _comparison(ODRL + name, operators, "P405", reference("values"))
+
+
+def _comparison(operand: str, operators: Iterable[str], codes: str, values: Schema) -> Schema:
+    return {
+        "if": {"properties": {"leftOperand": is_word(operand)}, "required": ["leftOperand"]},
+        "then": {
+            "properties": {
+                "operator": single(word([ODRL + name for name in sorted(operators)], codes)),
+                "rightOperand": values,
+            }
+        },
+    }
+
+
+# --- What holds of all refinements of an action
+
+
+def refined_action() -> Iterable[Schema]:
+    """Of an action with refinements: each of these refines such an action."""
+    special = sorted(frozenset[str]().union(*(known.actions for known in REFINEMENTS)))
+    conditions = [_is_action(iri) for iri in special]
+    for action, condition in zip(special, conditions, strict=True):
+        others = [known for known in REFINEMENTS if action not in known.actions]
+        yield {"if": condition, "then": _no_refinement(others)}
+    yield {"if": {"not": {"anyOf": conditions}}, "then": _no_refinement(REFINEMENTS)}
+
+
+def _is_action(action: str) -> Schema:
+    value = {"rdf:value": is_word(action, with_terms=False)}
+    return {"properties": value, "required": ["rdf:value"]}
+
+
+def _no_refinement(words: Iterable[Word]) -> Schema:
+    names: Schema = {"type": "string", "pattern": pattern(_iris(words), with_terms=True)}
+    operand = {"leftOperand": coded("P419", {"not": names})}
+    return {"properties": {"refinement": each({"properties": operand})}}
+
+
+# --- What holds of all refinements of an action to anonymize
+
+
+def _anonymization() -> Schema:
+    """Of a list of refinements; one alone cannot be enough."""
+    rules = [
+        _has(METHOD, NEED_DEFAULT),
+        _without([known for known in REFINEMENTS if known.scope is Scope.COLUMN], "P425"),
+        _without([known for known in REFINEMENTS if ANONYMIZE not in known.actions], "P419"),
+        _without(_CONSTRAINTS, "P419"),
+        *(_needed_by(known) for known in REFINEMENTS if known.needs),
+        *(_once(known) for known in REFINEMENTS if ANONYMIZE in known.actions),
+        *map(_of_method, METHODS),
+        *map(_of_algorithm, ALGORITHMS),
+    ]
+    return {"if": {"type": "array"}, "then": {"allOf": rules}}
+
+
+def _mentions(known: Word, **right: object) -> Schema:
+    """The condition that an item is about a word, by itself or for one column."""
+    names: Schema = {"type": "string", "pattern": pattern([known.iri], with_terms=True)}
+    plain: Schema = {"properties": {"leftOperand": names, **right}, "required": ["leftOperand", *right]}
+    if known.scope is Scope.TABLE:
+        return plain
+    inside: Schema = {"anyOf": [plain, {"contains": plain, "type": "array"}]}
+    listed: Schema = {"properties": {"@list": inside, "@set": inside}, "minProperties": 1}
+    either: Schema = {"anyOf": [{"type": "array", "contains": plain}, {"type": "object"} | listed]}
+    return {"anyOf": [plain, {"properties": {"and": either}, "required": ["and"]}]}
+
+
+def _contains(known: Word, **right: object) -> Schema:
+    return {"contains": _mentions(known, **right)}
+
+
+def _has(needed: str, code: str) -> Schema:
+    return coded(code, _contains(BY_IRI[needed]))
+
+
+def _needed_by(known: Word) -> Schema:
+    needs = [_has(name, NEED_DEFAULT) for name in sorted(known.needs)]
+    return {"if": _contains(known), "then": {"allOf": needs}}
+
+
+def _once(known: Word) -> Schema:
+    plain = {"properties": {"leftOperand": is_word(known.iri)}, "required": ["leftOperand"]}
+    most = len(known.operators) if known.operators == {"gteq", "lteq"} else 1
+    return coded("P412", {"contains": plain, "minContains": 0, "maxContains": most})
+
+
+def _of_method(method: str) -> Schema:
+    others = [known for known in REFINEMENTS if known.methods and method not in known.methods]
+    unable = [name for name in ALGORITHMS if method not in ALGORITHM_METHODS[name]]
+    rules = [
+        _without([known for known in others if unfit(method, known) == code], code)
+        for code in ("P409", UNFIT)
+    ]
+    rules.append(coded("P431", {"not": _contains(BY_IRI[ALGORITHM], rightOperand={"enum": unable})}))
+    for needed in METHOD_NEEDS[method]:
+        code = NEED_CODES.get(needed[0], NEED_DEFAULT)
+        has: Schema = {"anyOf": [_contains(BY_IRI[name]) for name in needed]}
+        unneeded = [name for name in ALGORITHMS if not goes_with(BY_IRI[needed[0]], name)]
+        without = {"not": _contains(BY_IRI[ALGORITHM], rightOperand={"enum": unneeded})}
+        rules.append({"if": without, "then": coded(code, has)} if unneeded else coded(code, has))
+        if len(needed) > 1:
+            rules.append(_at_most_one(needed))
+    return _given(METHOD, method, [rule for rule in rules if rule])
+
+
+def unfit(method: str, known: Word) -> str:
+    """The code of a word that does not go with a method."""
+    return "P409" if (method, known.iri) == (K_ANONYMITY, L) else UNFIT
+
+
+def _at_most_one(words: Iterable[str]) -> Schema:
+    names: Schema = {"type": "string", "pattern": pattern(words, with_terms=True)}
+    about: Schema = {"properties": {"leftOperand": names}, "required": ["leftOperand"]}
+    return coded("P428", {"contains": about, "minContains": 0, "maxContains": 1})
+
+
+def goes_with(known: Word, algorithm: str) -> bool:
+    """Whether a word goes with an algorithm."""
+    return not known.algorithms or algorithm in known.algorithms
+
+
+def _of_algorithm(algorithm: str) -> Schema:
+    needs = [_has(name, NEED_DEFAULT) for name in ALGORITHM_NEEDS.get(algorithm, ())]
+    others = [known for known in REFINEMENTS if not goes_with(known, algorithm)]
+    return _given(ALGORITHM, algorithm, [rule for rule in (*needs, _without(others, UNFIT)) if rule])
+
+
+def _given(operand: str, name: str, rules: list[Schema]) -> Schema:
+    return {"if": _contains(BY_IRI[operand], rightOperand={"const": name}), "then": {"allOf": rules}}
+
+
+def _without(others: list[Word], code: str) -> Schema:
+    if not others:
+        return {}
+    names: Schema = {"type": "string", "pattern": pattern(_iris(others), with_terms=True)}
+    listed: Schema = {"contains": {"properties": {"leftOperand": names}, "required": ["leftOperand"]}}
+    return coded(code, {"not": listed})

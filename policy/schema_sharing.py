@@ -1,0 +1,70 @@
+"""Says once what a JSON Schema says often: large parts that are equal move to `$defs`."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from typing import Final, cast
+
+from smalti.policy.schema_values import Schema, reference
+
+_LARGE: Final = 120
+"""Characters from which on a part is worth a name."""
+_MAPS: Final = frozenset({"properties", "patternProperties", "$defs"})
+"""Keywords whose values are schemas by name."""
+_ONE: Final = frozenset(
+    {"if", "then", "else", "not", "items", "contains", "propertyNames", "additionalProperties"}
+)
+_SEVERAL: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+
+
+def share(schema: Schema) -> Schema:
+    """An equal schema in which each large part stands once."""
+    counts: Counter[str] = Counter()
+    _count(schema, counts)
+    names: dict[str, str] = {}
+    parts: dict[str, object] = {}
+
+    def replace(value: object) -> object:
+        text = _text(value)
+        if not isinstance(value, dict) or counts[text] < 2 or len(text) < _LARGE:
+            return _inside(value, replace)
+        if text not in names:
+            names[text] = f"part-{len(names) + 1}"
+            parts[names[text]] = _inside(value, replace)
+        return reference(names[text])
+
+    found = cast(Schema, _inside(schema, replace))
+    return found | {"$defs": cast(Schema, found["$defs"]) | parts}
+
+
+def _count(schema: object, counts: Counter[str]) -> None:
+    text = _text(schema)
+    counts[text] += 1
+    if counts[text] == 1:
+
+        def count(inner: object) -> object:
+            _count(inner, counts)
+            return inner
+
+        _inside(schema, count)
+
+
+def _inside(schema: object, change: Callable[[object], object]) -> object:
+    """A schema whose own schemas are changed."""
+    if not isinstance(schema, dict):
+        return schema
+    found: Schema = {}
+    for key, value in schema.items():
+        if key in _ONE:
+            found[key] = change(value)
+        elif key in _SEVERAL:
+            found[key] = [change(item) for item in value]
+        elif key in _MAPS:
+            found[key] = {name: change(item) for name, item in value.items()}
+        else:
+            found[key] = value
+    return found
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, sort_keys=True)

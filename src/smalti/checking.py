@@ -1,0 +1,91 @@
+"""Checks policy documents offline: parsed together, linted, held against a description, put into words."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from smalti.policy.check_dataset import check_dataset
+from smalti.policy.dataset import DatasetFacts
+from smalti.policy.describe import summary
+from smalti.policy.diagnostics import Diagnostic, Severity
+from smalti.policy.lint import lint
+from smalti.policy.model import Policy
+from smalti.policy.parse import MAX_BYTES, ParsedDocument, load_all, parse
+
+STANDARD_INPUT = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedDocument:
+    """All that can be said of one document without data and without network."""
+
+    name: str
+    """As the user gave it."""
+    text: str
+    """Its characters, for rendering; empty when they could not be read."""
+    diagnostics: tuple[Diagnostic, ...]
+    """All findings, by place: of the document, and of each policy in it."""
+    policies: tuple[Policy, ...]
+    """Empty when any finding of the document is an error."""
+    said: tuple[str, ...]
+    """What each policy says, in plain words, and what was not checked; empty likewise."""
+
+    @property
+    def is_valid(self) -> bool:
+        """False exactly when a finding is an error."""
+        return all(found.severity is not Severity.ERROR for found in self.diagnostics)
+
+    @property
+    def has_warnings(self) -> bool:
+        return any(found.severity is Severity.WARNING for found in self.diagnostics)
+
+
+def check_documents(
+    names: Sequence[str], dataset: Path | None = None, now: datetime | None = None
+) -> tuple[CheckedDocument, ...]:
+    """Check documents together, so that one may inherit from another.
+
+    Args:
+        names: paths; `-` is standard input.
+        dataset: a CSVW description, or the file that it is about: columns are held against it.
+        now: when it is asked, with a time zone; the present when not given.
+
+    Raises:
+        UsageError: the description cannot be read.
+    """
+    facts = None
+    if dataset is not None:
+        from smalti.engine.dataset_facts import read_dataset_facts  # noqa: PLC0415 (only then)
+
+        facts = read_dataset_facts(dataset)
+    found = _parsed(names)
+    return tuple(_checked(parsed, facts, now or datetime.now(UTC)) for parsed in found)
+
+
+def _parsed(names: Sequence[str]) -> tuple[ParsedDocument, ...]:
+    """One for each name, in their order; a name that is given twice is read once."""
+    once = list(dict.fromkeys(names))
+    if STANDARD_INPUT not in once:
+        return load_all(once)
+    files = [name for name in once if name != STANDARD_INPUT]
+    spoken = parse(sys.stdin.buffer.read(MAX_BYTES + 1), "<stdin>")
+    read = dict(zip(files, load_all(files), strict=True))
+    return tuple(spoken if name == STANDARD_INPUT else read[name] for name in once)
+
+
+def _checked(parsed: ParsedDocument, facts: DatasetFacts | None, now: datetime) -> CheckedDocument:
+    found = [*parsed.diagnostics]
+    for policy in parsed.policies:
+        found += lint(policy, facts, now)
+        if facts is not None:
+            found += check_dataset(policy, facts)
+    found.sort(key=lambda one: (one.where.line, one.where.column, one.code))
+    is_valid = all(one.severity is not Severity.ERROR for one in found)
+    said = tuple(
+        f"{parsed.name}: valid: {summary(policy, facts is not None)}"
+        for policy in parsed.policies
+        if is_valid
+    )
+    return CheckedDocument(parsed.name, parsed.text, tuple(found), parsed.policies, said)

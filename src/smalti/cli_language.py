@@ -1,0 +1,138 @@
+"""The commands about policies as texts, and about decisions: check, fmt, test, decide."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from smalti.options import (
+    FINDINGS,
+    asker_options,
+    format_option,
+    parameter_option,
+    registry_option,
+)
+
+if TYPE_CHECKING:
+    from smalti.checking import CheckedDocument
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--dataset", metavar="DESCRIPTION", type=click.Path(),
+              help="A CSVW description, or the file beside it: columns are held against it.")  # fmt: skip
+@click.option("--strict", is_flag=True, help="Warnings end with exit code 1, too.")
+@format_option("human", "json", "sarif", "github")
+def check(files: tuple[str, ...], dataset: str | None, strict: bool, shown_as: str) -> int:
+    """Check policy documents: every finding at once, without data and without network.
+
+    Documents that are named together may inherit from each other. `-` is standard input.
+    """
+    from pathlib import Path
+
+    from smalti.checking import check_documents
+
+    checked = check_documents(files, None if dataset is None else Path(dataset))
+    click.echo(_shown(checked, shown_as), nl=False)
+    fine = all(one.is_valid and not (strict and one.has_warnings) for one in checked)
+    return 0 if fine else FINDINGS
+
+
+def _shown(checked: "tuple[CheckedDocument, ...]", shown_as: str) -> str:
+    from smalti.policy import render, reports
+
+    findings = tuple(found for document in checked for found in document.diagnostics)
+    match shown_as:
+        case "json":
+            return render.render_json(findings) + "\n"
+        case "sarif":
+            return reports.render_sarif(findings) + "\n"
+        case "github":
+            annotations = reports.render_github(findings)
+            return annotations + "\n" if annotations else ""
+    return "".join(f"{part}\n" for document in checked for part in _paragraphs(document))
+
+
+def _paragraphs(document: "CheckedDocument") -> list[str]:
+    from smalti.policy import render
+
+    found = [render.render_human(document.diagnostics, document.text)] if document.diagnostics else []
+    return [*found, *document.said]
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option(
+    "--check", "only_check", is_flag=True, help="Change nothing; exit code 1 when a file would change."
+)
+@click.option("--diff", is_flag=True, help="Show what would change; change nothing.")
+def fmt(files: tuple[str, ...], only_check: bool, diff: bool) -> int:
+    """Lay out policy documents in one canonical way; what they mean is never changed.
+
+    `-` reads standard input and writes standard output.
+    """
+    from smalti.formatting import format_files
+
+    code = 0
+    for done in format_files(files, write=not (only_check or diff)):
+        if done.problem:
+            click.echo(done.problem, err=True)
+        elif done.name == "-" and not (only_check or diff):
+            click.echo(done.text, nl=False)
+        elif done.is_changed:
+            shown = (
+                done.difference
+                if diff
+                else f"{'would lay out' if only_check else 'laid out'}: {done.name}\n"
+            )
+            click.echo(shown, nl=False)
+        code |= FINDINGS if done.problem or (done.is_changed and (only_check or diff)) else 0
+    return code
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@format_option("human", "json")
+def test(files: tuple[str, ...], shown_as: str) -> int:
+    """Run tests of policies: a request, and the decision, rules and plan that are expected."""
+    from pathlib import Path
+
+    from smalti import console
+    from smalti.engine.backends.local import LocalBackend
+    from smalti.engine.case_files import read_cases
+    from smalti.engine.case_runs import run_cases
+
+    backend = LocalBackend()
+    results = [(name, run_cases(read_cases(Path(name)), backend)) for name in files]
+    if shown_as == "json":
+        click.echo(console.as_json([console.cases_json(name, found) for name, found in results]), nl=False)
+    else:
+        console.show_cases(console.console(), results)
+    return 0 if all(one.passed for _, found in results for one in found) else FINDINGS
+
+
+@click.command()
+@asker_options(required=True)
+@click.option("--action", required=True, metavar="ACTION", help="A name such as read, or an IRI.")
+@click.option("--target", required=True, multiple=True, metavar="IRI",
+              help="A source, an output, or a version; several are asked for jointly.")  # fmt: skip
+@click.option("--rule", metavar="UID", help="The permission to rely on, where several match.")
+@click.option("--time", metavar="TIME", help="When, such as 2026-05-01T12:00:00Z.  [default: now]")
+@click.option("--fact", "facts", multiple=True, metavar="OPERAND=VALUE",
+              help="What is true of the world or the party, by an operand of constraints.")  # fmt: skip
+@click.option("--fulfilled", multiple=True, metavar="UID", help="A duty that has been fulfilled.")
+@parameter_option
+@click.option("--explain", is_flag=True, help="Show for each rule considered which part matched, and why.")
+@registry_option
+@format_option("human", "json")
+def decide(shown_as: str, explain: bool, **asked: Any) -> int:
+    """Decide a request by the policies in the registry, with reasons."""
+    from smalti import api, console
+    from smalti.opening import open_registry
+
+    asked["registry"] = open_registry(asked["registry"])
+    decision = api.decide(explain=explain, **asked)
+    if shown_as == "json":
+        click.echo(console.as_json(console.decision_json(decision)), nl=False)
+    else:
+        console.show_decision(console.console(), decision)
+    return 0 if decision.is_permitted else FINDINGS

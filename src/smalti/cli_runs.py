@@ -1,0 +1,150 @@
+"""The commands about data: plan, run, verify."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from smalti.options import FINDINGS, asker_options, format_option, parameter_option, registry_option
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def _run_options(command: Command) -> Command:
+    for option in (
+        click.option("--cut-threshold", type=click.IntRange(0), default=256, show_default=True,
+                     metavar="T", help="Partitions of at most T distinct tuples take their best cut."),
+        click.option("--output-format", type=click.Choice(["csv", "parquet"]), default="csv",
+                     show_default=True),
+        click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True),
+        click.option("--signature", metavar="FILE",
+                     help="The policy's detached signature, where its owner's must be signed."),
+        parameter_option,
+        click.option("--rule", metavar="UID", help="The permission to use, where several match."),
+        click.option("--owner", metavar="PARTY",
+                     help="Who submits the policy and binds the data, an IRI taken on trust."
+                     "  [default: the --as party]"),
+        click.option("--data", "bindings", multiple=True, required=True, metavar="IRI=PATH",
+                     help="Bind the target to a CSV or Parquet file, or to its CSVW metadata."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("policy", metavar="POLICY")
+@_run_options
+@asker_options(required=False)
+@registry_option
+@format_option("human", "json")
+def plan(policy: str, **options: Any) -> int:
+    """Explain what would be done to each column of the data, and why; write nothing.
+
+    With --as the request is decided first; without it the plan is shown whoever asks.
+    """
+    from smalti import api
+
+    shown_as = options.pop("shown_as")
+    planned = api.plan(policy, **_bound(options))
+    if planned.plan is None:
+        _show_denial(planned.decision, shown_as)
+        return FINDINGS
+    click.echo(api.explain(planned.plan, as_json=shown_as == "json"), nl=False)
+    return 0
+
+
+@click.command()
+@click.argument("policy", metavar="POLICY")
+@click.option("--out", required=True, metavar="DIR", help="The folder to make; it must not exist.")
+@click.option("--dry-run", is_flag=True, help="Decide and plan; write nothing.")
+@_run_options
+@asker_options(required=True)
+@registry_option
+@format_option("human", "json")
+@click.pass_context
+def run(context: click.Context, /, policy: str, out: str, dry_run: bool, **options: Any) -> int:
+    """Run a policy on data: decide, transform, verify, certify, register. All of it, or nothing."""
+    if dry_run:
+        _refuse_taken(out)
+        code: int = context.invoke(plan, policy=policy, **options)
+        return code
+    from smalti import api, console
+
+    shown_as = options.pop("shown_as")
+    registry = options["registry"]
+    document = api.load_policy(policy, registry=registry)
+    _show_warnings(policy)
+    with _progress() as watch:
+        outcome = api.run(document, out=out, watch=watch, **_bound(options))
+    if shown_as == "json":
+        click.echo(console.as_json(console.outcome_json(outcome)), nl=False)
+    else:
+        console.show_outcome(console.console(), outcome, registry)
+    return 0 if outcome.decision.is_permitted else FINDINGS
+
+
+def _show_warnings(policy: str) -> None:
+    from smalti.policy import parse
+    from smalti.policy.diagnostics import Severity
+
+    found = [one for one in parse.load(policy).diagnostics if one.severity is Severity.WARNING]
+    if found:
+        listed = "; ".join(f"{one.code} {one.message}" for one in found)
+        click.echo(f"warning: {policy}: {listed} (`smalti check` says more)", err=True)
+
+
+def _refuse_taken(out: str) -> None:
+    from smalti.errors import UsageError
+
+    if Path(out).exists():
+        raise UsageError(out, "it exists already", "a folder that does not exist", "name another folder")
+
+
+def _progress() -> Any:
+    from smalti.progress import showing_phases
+
+    return showing_phases()
+
+
+def _bound(options: dict[str, Any]) -> dict[str, Any]:
+    from smalti.errors import UsageError
+
+    data = {}
+    for binding in options.pop("bindings"):
+        target, separator, path = binding.rpartition("=")
+        if not separator or not target or not path:
+            raise UsageError("--data", f"`{binding}` binds nothing", "IRI=PATH")
+        data[target] = path
+    return {"data": data, **options}
+
+
+def _show_denial(decision: Any, shown_as: str) -> None:
+    from smalti import console
+
+    if shown_as == "json":
+        click.echo(console.as_json({"decision": console.decision_json(decision)}), nl=False)
+    else:
+        console.show_decision(console.console(), decision)
+
+
+@click.command()
+@click.argument("output", metavar="FOLDER|IRI")
+@click.option("--data", metavar="PATH", help="The owner's data: runs the recorded plan again and compares.")
+@click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True)
+@registry_option
+@format_option("human", "json")
+def verify(output: str, data: str | None, engine: str, registry: str, shown_as: str) -> int:
+    """Check an output again: its bytes, its promises, and its record.
+
+    An output that the registry did not record is a finding (exit code 1): its certificate is unsigned.
+    """
+    from smalti import api, console
+    from smalti.opening import open_registry
+
+    seen = api.verify(output, registry=open_registry(registry), data=data, engine=engine)
+    if shown_as == "json":
+        click.echo(console.as_json(console.recheck_json(seen)), nl=False)
+    else:
+        console.show_recheck(console.console(), seen)
+    return 0 if seen.version is not None else FINDINGS

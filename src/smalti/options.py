@@ -1,0 +1,60 @@
+"""Options that several commands share."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+FINDINGS, USAGE, MACHINE = 1, 2, 3
+"""Exit codes besides 0."""
+
+
+def registry_option(command: Command) -> Command:
+    """`--registry`."""
+    option = click.option(
+        "--registry", default="smalti.sqlite", show_default=True, metavar="FILE|URL",
+        help="The registry; made by the first run or policy.",
+    )  # fmt: skip
+    return option(command)
+
+
+def format_option(*formats: str) -> Callable[[Command], Command]:
+    """`--format`, the first one being the default."""
+    return click.option(
+        "--format", "shown_as", type=click.Choice(formats), default=formats[0], show_default=True,
+        help="How the answer is shown.",
+    )  # fmt: skip
+
+
+def party_option(metavar: str, help_: str, *, required: bool = True) -> Callable[[Command], Command]:
+    """`--as`, an IRI that is taken on trust."""
+    return click.option("--as", "party", required=required, metavar=metavar, help=help_)
+
+
+def asker_options(required: bool) -> Callable[[Command], Command]:
+    """`--as` and `--purpose`."""
+
+    def decorate(command: Command) -> Command:
+        for option in (
+            click.option("--purpose", metavar="PURPOSE", help="A name such as marketing, or an IRI."),
+            party_option(
+                "PARTY",
+                "Who asks, an IRI. It is taken on trust: authentication is not this program's part.",
+                required=required,
+            ),
+        ):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def parameter_option(command: Command) -> Command:
+    """`--with WORD=VALUE`, several times."""
+    option = click.option(
+        "--with", "parameters", multiple=True, metavar="WORD=VALUE",
+        help="A parameter of what is asked for, such as k=20; stronger than the policy's, never weaker.",
+    )  # fmt: skip
+    return option(command)

@@ -1,0 +1,399 @@
+"""What a valid policy probably does not mean, and what does not fit the data's description."""
+
+import json
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from effort import examples
+from hypothesis import given, settings
+from strategies import policies
+
+from smalti.engine.dataset_facts import read_dataset_facts
+from smalti.errors import DataError
+from smalti.policy.check_dataset import check_dataset
+from smalti.policy.codes import BY_CODE
+from smalti.policy.dataset import ColumnFacts, DatasetFacts
+from smalti.policy.diagnostics import Diagnostic, Severity
+from smalti.policy.lint import lint
+from smalti.policy.model import (
+    Anonymization,
+    Asset,
+    Bound,
+    ColumnComparison,
+    ColumnReference,
+    Comparison,
+    Condition,
+    ConflictStrategy,
+    Day,
+    Instant,
+    Interval,
+    Logical,
+    LogicalOperator,
+    Named,
+    Number,
+    Operator,
+    Party,
+    Permission,
+    Policy,
+    Prohibition,
+    Rule,
+    Text,
+    Truth,
+    Value,
+    Where,
+)
+from smalti.policy.parse import parse
+from smalti.vocab.terms import ANONYMIZE, DPV, IRI, ODRL, ODRL_PURPOSE, READ, SMALTI, USE
+
+TARGET = IRI("http://x.org/t")
+UID = IRI("http://x.org/p")
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+COLUMNS = (
+    ColumnFacts("id", is_key=True),
+    ColumnFacts("age", datatype="integer"),
+    ColumnFacts("city", datatype="string"),
+    ColumnFacts("illness", datatype="string", most_values=3),
+    ColumnFacts("seen", datatype="dateTime"),
+    ColumnFacts("born", iri=IRI("http://x.org/terms/born"), datatype="date"),
+)
+FACTS = DatasetFacts(COLUMNS, "t.csv-metadata.json", respondent="id", most_rows=1000)
+
+
+def at(line: int) -> Where:
+    return Where("a.jsonld", line, 1)
+
+
+def column(name: str, line: int = 1) -> ColumnReference:
+    return ColumnReference(IRI(f"{TARGET}/{name}"), at(line))
+
+
+def compared(operand: str, operator: Operator, *values: Value, line: int = 1) -> Comparison:
+    return Comparison(IRI(operand if ":" in operand else ODRL + operand), operator, values, where=at(line))
+
+
+def purpose(*names: str, operator: Operator = Operator.IS_ANY_OF, line: int = 1) -> Comparison:
+    return compared(ODRL_PURPOSE, operator, *(Named(IRI(DPV + name)) for name in names), line=line)
+
+
+def number(value: int) -> Number:
+    return Number(Decimal(value))
+
+
+def may(*constraints: Condition, **more: object) -> Permission:
+    plain = Permission(uid=UID, action=READ, targets=(Asset(TARGET),), constraints=constraints, where=at(7))
+    return replace(plain, **more)  # type: ignore[arg-type]
+
+
+def may_not(*constraints: Condition, **more: object) -> Prohibition:
+    plain = Prohibition(
+        uid=UID, action=READ, targets=(Asset(TARGET),), constraints=constraints, where=at(9)
+    )
+    return replace(plain, **more)  # type: ignore[arg-type]
+
+
+def policy(*rules: Rule, **more: object) -> Policy:
+    found = Policy(
+        uid=UID, document_digest="", conflict=ConflictStrategy.PROHIBIT, where=at(2),
+        permissions=tuple(rule for rule in rules if isinstance(rule, Permission)),
+        prohibitions=tuple(rule for rule in rules if isinstance(rule, Prohibition)),
+    )  # fmt: skip
+    return replace(found, **more)  # type: ignore[arg-type]
+
+
+WAY = Anonymization(
+    method="l-diversity", algorithm=None, k=Bound(Operator.GTEQ, 10, at(21)),
+    l=Bound(Operator.GTEQ, 3, at(22)), identifiers=(column("id", 23),),
+    quasi_identifiers=(column("city", 24),), sensitive=(column("illness", 25),), released=(),
+    respondent=None, one_row_each=False, where=at(20),
+)  # fmt: skip
+
+
+def anonymizing(**more: object) -> Policy:
+    way = replace(WAY, **more)  # type: ignore[arg-type]
+    return policy(may(action=ANONYMIZE, anonymization=way, output=IRI("http://x.org/o")))
+
+
+def parameter(name: str, value: Value, of: str | None = None) -> Condition:
+    said = compared(SMALTI + name, Operator.EQ, value, line=31)
+    if of is None:
+        return said
+    which = compared(SMALTI + "column", Operator.EQ, Named(column(of).iri), line=32)
+    return Logical(LogicalOperator.AND, (which, said), at(30))
+
+
+def shown(found: tuple[Diagnostic, ...]) -> list[tuple[str, int]]:
+    return [(one.code, one.where.line) for one in found]
+
+
+# --- Rules that never apply
+
+
+@pytest.mark.parametrize(
+    "constraints",
+    [
+        (purpose("Marketing"), purpose("ResearchAndDevelopment", line=5)),
+        (purpose("Marketing"), purpose("DirectMarketing", operator=Operator.EQ),
+         purpose("Marketing", operator=Operator.NEQ, line=5)),
+        (compared("count", Operator.LT, number(5)), compared("count", Operator.GTEQ, number(5), line=5)),
+        (compared("dateTime", Operator.LT, Day(date(2026, 1, 1))),
+         compared("dateTime", Operator.GT, Day(date(2026, 1, 2)), line=5)),
+        (ColumnComparison(column("age"), Operator.LT, (number(5),), at(1)),
+         ColumnComparison(column("age"), Operator.GT, (number(6),), at(5))),
+        (ColumnComparison(column("city"), Operator.EQ, (Text("Rome"),), at(1)),
+         ColumnComparison(column("city"), Operator.EQ, (Text("Oslo"),), at(5))),
+        (Logical(LogicalOperator.AND, (compared("count", Operator.LT, number(5)),
+                                       compared("count", Operator.GT, number(6), line=5)), at(1)),),
+    ],
+)  # fmt: skip
+def test_constraints_that_exclude_each_other(constraints: tuple[Condition, ...]) -> None:
+    assert shown(lint(policy(may(*constraints)))) == [("P601", 5)]
+
+
+@pytest.mark.parametrize(
+    "constraints",
+    [
+        (purpose("Marketing"), purpose("DirectMarketing")),
+        (compared("count", Operator.LTEQ, number(5)), compared("count", Operator.GTEQ, number(5))),
+        (compared("count", Operator.LT, number(5)), compared("percentage", Operator.GT, number(5))),
+        (Logical(LogicalOperator.OR, (compared("count", Operator.LT, number(5)),
+                                      compared("count", Operator.GT, number(6)))),),
+        (ColumnComparison(column("age"), Operator.LT, (number(5),)),
+         ColumnComparison(column("city"), Operator.GT, (number(6),))),
+        (compared("recipient", Operator.EQ, Named(IRI("http://x.org/a"))),
+         compared("recipient", Operator.EQ, Named(IRI("http://x.org/b")))),
+    ],
+)  # fmt: skip
+def test_constraints_that_may_hold_together(constraints: tuple[Condition, ...]) -> None:
+    assert lint(policy(may(*constraints))) == ()
+
+
+def test_a_void_policy() -> None:
+    void = policy(may(), may_not(), conflict=ConflictStrategy.INVALID)
+    assert shown(lint(void)) == [("P602", 7)]
+    apart = policy(may(purpose("Marketing")), may_not(purpose("ResearchAndDevelopment")),
+                   conflict=ConflictStrategy.INVALID)  # fmt: skip
+    assert lint(apart) == ()
+
+
+def test_an_ended_policy() -> None:
+    over = policy(may(), valid=Interval(None, NOW))
+    assert shown(lint(over, now=NOW)) == [("P603", 2)]
+    assert lint(over) == ()
+    assert lint(policy(may(), valid=Interval(NOW, None)), now=NOW) == ()
+    assert "2026-06-01:" in lint(over, now=NOW)[0].message
+
+
+ANN, BOB = (Party(IRI(f"http://x.org/{name}")) for name in ("ann", "bob"))
+OTHER = Asset(IRI("http://x.org/other"))
+
+
+@pytest.mark.parametrize(
+    ("permission", "prohibition", "overridden"),
+    [
+        (may(), may_not(), True),
+        (may(), may_not(action=USE), True),
+        (may(action=USE), may_not(), False),
+        (may(assignees=(ANN,)), may_not(assignees=(ANN, BOB)), True),
+        (may(), may_not(assignees=(ANN,)), False),
+        (may(assignees=(ANN, BOB)), may_not(assignees=(ANN,)), False),
+        (may(targets=(Asset(TARGET), OTHER)), may_not(), False),
+        (may(), may_not(targets=(Asset(TARGET), OTHER)), True),
+        (may(), may_not(purpose("Marketing")), False),
+        (may(purpose("DirectMarketing")), may_not(purpose("Marketing")), True),
+        (may(purpose("Marketing")), may_not(purpose("DirectMarketing")), False),
+        (may(purpose("Marketing"), compared("count", Operator.LT, number(5))),
+         may_not(compared("count", Operator.LT, number(5))), True),
+        (may(), may_not(refinements=(compared("count", Operator.LT, number(5)),)), False),
+        (may(), may_not(targets=(Asset(TARGET, (compared("count", Operator.LT, number(5)),)),)), False),
+    ],
+)  # fmt: skip
+def test_an_overridden_permission(
+    permission: Permission, prohibition: Prohibition, overridden: bool
+) -> None:
+    assert shown(lint(policy(permission, prohibition))) == ([("P604", 7)] if overridden else [])
+    assert lint(policy(permission, prohibition, conflict=ConflictStrategy.PERMIT)) == ()
+
+
+@given(policies())
+@settings(max_examples=examples(15))
+def test_any_policy_has_warnings_and_notes_only(any_policy: Policy) -> None:
+    found = lint(any_policy, replace(FACTS, target=IRI("http://example.com/Customer")), NOW)
+    assert {one.severity for one in found} <= {Severity.WARNING, Severity.NOTE}
+    assert {one.code for one in found} <= BY_CODE.keys()
+
+
+# --- Promises that say little
+
+
+def test_a_sound_policy_has_nothing_to_remark() -> None:
+    assert lint(anonymizing(), FACTS, NOW) == ()
+
+
+def test_ends_of_ranges_are_noted_once() -> None:
+    ranged = anonymizing(quasi_identifiers=(column("age"), column("city")))
+    (note,) = lint(ranged, FACTS)
+    assert (note.code, note.severity, note.where.line) == ("P605", Severity.NOTE, 20)
+    assert "`age`" in note.message
+    assert "city" not in note.message
+    assert lint(ranged) == ()
+    both = replace(ranged, permissions=ranged.permissions * 2)
+    assert shown(lint(both, FACTS)) == [("P605", 20)]
+    region = parameter("labelBounds", Text("region"))
+    assert lint(anonymizing(quasi_identifiers=(column("age"),), parameters=(region,)), FACTS) == ()
+
+
+def test_a_key_that_is_published() -> None:
+    keyed = {"sensitive": (column("id", 26),), "identifiers": ()}
+    assert shown(lint(anonymizing(**keyed), FACTS)) == [("P606", 26), ("P609", 26)]
+    assert shown(lint(anonymizing(**keyed, method="k-anonymity", l=None), FACTS)) == [("P609", 26)]
+    entropy = parameter("diversity", Text("entropy"))
+    assert shown(lint(anonymizing(**keyed, parameters=(entropy,)), FACTS)) == [("P609", 26)]
+    assert shown(lint(anonymizing(released=(column("id", 27),), identifiers=()), FACTS)) == [("P609", 27)]
+
+
+def test_a_respondent_that_is_generalised() -> None:
+    quasi = {"quasi_identifiers": (column("id", 28),), "identifiers": ()}
+    assert shown(lint(anonymizing(**quasi), FACTS)) == [("P607", 28)]
+    assert shown(lint(anonymizing(**quasi, respondent=column("id")))) == [("P607", 28)]
+    assert lint(anonymizing(**quasi)) == ()
+
+
+def test_more_than_there_is() -> None:
+    assert shown(lint(anonymizing(k=Bound(Operator.EQ, 1001, at(21))), FACTS)) == [("P608", 21)]
+    assert lint(anonymizing(k=Bound(Operator.EQ, 1000, at(21))), FACTS) == ()
+    assert shown(lint(anonymizing(l=Bound(Operator.EQ, 4, at(22))), FACTS)) == [("P608", 22)]
+
+
+# --- Policies and descriptions
+
+
+def errors(found: tuple[Diagnostic, ...]) -> list[tuple[str, int]]:
+    return shown(tuple(one for one in found if one.severity is Severity.ERROR))
+
+
+def test_columns_that_no_rule_names_are_dropped() -> None:
+    (note,) = check_dataset(anonymizing(), FACTS)
+    assert (note.code, note.severity, note.where.line) == ("P611", Severity.NOTE, 20)
+    assert note.message.endswith("`age`, `seen`, `born`")
+
+
+def test_a_column_that_the_description_does_not_have() -> None:
+    found = check_dataset(anonymizing(sensitive=(column("ilness", 25),)), FACTS)
+    assert errors(found) == [("P610", 25)]
+    (error,) = (one for one in found if one.severity is Severity.ERROR)
+    assert error.help == "did you mean `illness`?"
+    assert "`http://x.org/t/ilness`" in error.message
+
+
+def test_columns_go_by_their_iri() -> None:
+    by_iri = ColumnReference(IRI("http://x.org/terms/born"), at(24))
+    assert errors(check_dataset(anonymizing(quasi_identifiers=(by_iri,)), FACTS)) == []
+    assert errors(check_dataset(anonymizing(quasi_identifiers=(column("born", 24),)), FACTS)) == [
+        ("P610", 24)
+    ]
+
+
+def rows(name: str, operator: Operator, *values: Value) -> ColumnComparison:
+    return ColumnComparison(column(name, 40), operator, values, at(41))
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        (rows("age", Operator.GT, number(18)), []),
+        (rows("age", Operator.GT, Text("18")), []),
+        (rows("age", Operator.EQ, Truth(True)), [("P612", 41)]),
+        (rows("age", Operator.GT, Day(date(2026, 1, 1))), [("P612", 41)]),
+        (rows("city", Operator.GT, Text("a")), [("P612", 41)]),
+        (rows("city", Operator.EQ, Text("a")), []),
+        (rows("city", Operator.EQ, number(1)), [("P612", 41)]),
+        (rows("seen", Operator.GT, Instant(NOW)), []),
+        (rows("seen", Operator.GT, Day(date(2026, 1, 1))), [("P612", 41)]),
+        (rows("id", Operator.GT, number(1)), []),  # nothing is said of its datatype
+        (rows("citty", Operator.EQ, Text("a")), [("P610", 40)]),
+        (Logical(LogicalOperator.OR, (rows("citty", Operator.EQ, Text("a")), purpose("Marketing"))),
+         [("P610", 40)]),
+    ],
+)  # fmt: skip
+def test_limits_to_rows(condition: Condition, expected: list[tuple[str, int]]) -> None:
+    assert errors(check_dataset(policy(may(condition)), FACTS)) == expected
+    refined = may(targets=(Asset(TARGET, (condition,)),))
+    assert errors(check_dataset(policy(refined), FACTS)) == expected
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        (parameter("topCode", number(90), "age"), []),
+        (parameter("topCode", number(90), "city"), [("P612", 31)]),
+        (parameter("outputForm", Text("mean"), "age"), []),
+        (parameter("outputForm", Text("mean"), "seen"), [("P612", 31)]),
+        (parameter("outputForm", Text("set"), "city"), []),
+        (parameter("noiseScale", number(1), "born"), [("P610", 32)]),
+        (parameter("fragmentColumn", Named(column("agee").iri)), [("P610", 31)]),
+        (parameter("t", number(1)), []),
+    ],
+)
+def test_parameters_of_columns(condition: Condition, expected: list[tuple[str, int]]) -> None:
+    assert errors(check_dataset(anonymizing(parameters=(condition,)), FACTS)) == expected
+
+
+def test_two_respondents() -> None:
+    assert errors(check_dataset(anonymizing(respondent=column("city", 29)), FACTS)) == [("P614", 29)]
+    assert errors(check_dataset(anonymizing(respondent=column("id", 29)), FACTS)) == []
+    assert errors(check_dataset(anonymizing(one_row_each=True), FACTS)) == [("P614", 20)]
+    silent = replace(FACTS, respondent=None)
+    assert errors(check_dataset(anonymizing(respondent=column("city", 29)), silent)) == []
+
+
+def test_a_description_of_something_else() -> None:
+    two = policy(may(), may(targets=(OTHER,)))
+    assert shown(check_dataset(two, FACTS)) == [("P613", 2)]
+    assert check_dataset(two, replace(FACTS, target=TARGET)) == ()
+    under = replace(FACTS, columns=(ColumnFacts("x", iri=IRI("http://x.org/other/x")),))
+    assert under.describes(two) == OTHER.iri
+
+
+# --- The description file
+
+
+def described(tmp_path: Path, **more: object) -> Path:
+    age = {"name": "age", "datatype": "integer", "csvw-eo:public.maxNumPartitions": 120}
+    schema = {"primaryKey": more.pop("key", "id"), "columns": [{"name": "id"}, age]}
+    path = tmp_path / "t.csv-metadata.json"
+    context = ["http://www.w3.org/ns/csvw", {"csvw-eo": "https://w3id.org/csvw-eo#", "s": SMALTI}]
+    document = {"@context": context, "url": "t.csv", "s:respondent": "id", "tableSchema": schema, **more}
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+def test_facts_come_from_the_description(tmp_path: Path) -> None:
+    path = described(tmp_path, **{"csvw-eo:bounds.maxLength": 500})
+    assert read_dataset_facts(path, TARGET) == DatasetFacts(
+        (ColumnFacts("id", is_key=True), ColumnFacts("age", datatype="integer", most_values=120)),
+        "t.csv-metadata.json", target=TARGET, respondent="id", most_rows=500,
+    )  # fmt: skip
+
+
+def test_a_key_of_two_columns_makes_neither_unique(tmp_path: Path) -> None:
+    facts = read_dataset_facts(described(tmp_path, key=["id", "age"]))
+    assert [column.is_key for column in facts.columns] == [False, False]
+
+
+def test_a_key_must_be_described(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="primary key"):
+        read_dataset_facts(described(tmp_path, key="other"))
+
+
+def test_places_come_from_the_document() -> None:
+    """From the text to the finding: a contradiction is underlined where the document says it."""
+    document = """{"@context": ["http://www.w3.org/ns/odrl.jsonld"], "uid": "http://x.org/p",
+ "profile": "https://w3id.org/smalti#",
+ "permission": {"target": "http://x.org/t", "action": "odrl:read", "constraint": [
+  {"leftOperand": "count", "operator": "lt", "rightOperand": 5},
+  {"leftOperand": "count", "operator": "gt", "rightOperand": 9}]}}"""
+    (found,) = lint(parse(document.encode(), "a.jsonld").policies[0])
+    assert (found.code, found.where.line, found.help) == ("P601", 5, "the other one is at line 4")

@@ -1,0 +1,225 @@
+"""check, fmt and test on the command line: what they say, what they leave alone, and how they end."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from shell import CUSTOMER, OUTPUT, POLICIES, ROOT, USER, Ran, describe, small_policy, small_table, smalti
+
+SARIF = json.loads(
+    (ROOT / "tests" / "policy" / "sarif" / "sarif-2.1.0-rtm.5.json").read_text(encoding="utf-8")
+)
+UID = "http://example.com/policy/small/1"
+
+
+@pytest.fixture
+def policy(tmp_path: Path) -> Path:
+    return small_policy(tmp_path)
+
+
+# --- check
+
+
+def test_success_says_what_the_policy_does_and_what_was_not_checked(tmp_path: Path, policy: Path) -> None:
+    ran = smalti("check", policy.name, cwd=tmp_path)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith(
+        f"policy.jsonld: valid: {USER} may anonymize {CUSTOMER} for marketing: k at least 2, "
+    )
+    assert f"output {OUTPUT}" in ran.out
+    assert "Not checked: the data and its description" in ran.out
+
+
+def test_all_findings_of_all_files_at_once(tmp_path: Path) -> None:
+    small_policy(tmp_path, file="a.jsonld", k=("lteq", 2))
+    small_policy(tmp_path, file="b.jsonld", method=("eq", "k-anonimity"), k=("gteq", 1))
+    ran = smalti("check", "a.jsonld", "b.jsonld", "none.jsonld", cwd=tmp_path)
+    assert ran.code == 1
+    for code in ("P406", "P401", "P404", "P109"):
+        assert f"error[{code}]" in ran.out
+    assert "help: did you mean `k-anonymity`?" in ran.out
+    assert "valid" not in ran.out
+
+
+def test_warnings_end_with_1_only_when_strict(tmp_path: Path) -> None:
+    figure = str(POLICIES / "fig-2.6.jsonld")
+    assert smalti("check", figure, cwd=tmp_path).code == 0
+    assert smalti("check", "--strict", figure, cwd=tmp_path).code == 1
+    canonical = str(POLICIES / "fig-2.6-canonical.jsonld")
+    assert smalti("check", "--strict", canonical, cwd=tmp_path).code == 0
+
+
+def test_formats_for_programs_are_valid_with_and_without_findings(tmp_path: Path, policy: Path) -> None:
+    small_policy(tmp_path, file="bad.jsonld", k=("lteq", 2))
+    for names, code, count in ((["policy.jsonld"], 0, 0), (["policy.jsonld", "bad.jsonld"], 1, 1)):
+        found = smalti("check", *names, "--format", "json", cwd=tmp_path)
+        assert (found.code, len(found.json)) == (code, count)
+        log = smalti("check", *names, "--format", "sarif", cwd=tmp_path)
+        jsonschema.Draft4Validator(SARIF).validate(log.json)
+        assert (log.code, len(log.json["runs"][0]["results"])) == (code, count)
+        lines = smalti("check", *names, "--format", "github", cwd=tmp_path)
+        assert (lines.code, len(lines.out.splitlines())) == (code, count)
+    assert lines.out.startswith("::error file=bad.jsonld,")
+
+
+def test_a_description_finds_misspelt_columns(tmp_path: Path) -> None:
+    columns = [{"@id": f"{CUSTOMER}/age"}, {"@id": f"{CUSTOMER}/cty"}]
+    small_policy(tmp_path, **{"quasi-identifier": ("isAllOf", columns)})
+    table = small_table(tmp_path)
+    described = describe(table, ("who", "age", "city", "illness"))
+    assert smalti("check", "policy.jsonld", cwd=tmp_path).code == 0
+    ran = smalti("check", "policy.jsonld", "--dataset", described.name, cwd=tmp_path)
+    assert ran.code == 1
+    assert "cty" in ran.out
+    assert "did you mean" in ran.out
+    missing = smalti("check", "policy.jsonld", "--dataset", "none.json", cwd=tmp_path)
+    assert missing.code == 2
+
+
+def test_documents_named_together_inherit_from_each_other(tmp_path: Path) -> None:
+    child = {
+        "@context": "http://www.w3.org/ns/odrl.jsonld",
+        "@type": "Set",
+        "uid": "http://example.com/policy/child",
+        "profile": "https://w3id.org/smalti#",
+        "inheritFrom": "http://example.com/policy/small",
+    }
+    (tmp_path / "child.jsonld").write_text(json.dumps(child), encoding="utf-8")
+    small_policy(tmp_path)
+    assert smalti("check", "child.jsonld", cwd=tmp_path).code == 1
+    together = smalti("check", "child.jsonld", "policy.jsonld", cwd=tmp_path)
+    assert together.code == 0, together.out
+    assert together.out.count("may anonymize") == 2
+
+
+# --- fmt
+
+
+def test_fmt_lays_out_in_place_and_is_idempotent(tmp_path: Path, policy: Path) -> None:
+    before = policy.read_bytes()
+    policy.chmod(0o640)
+    asked = smalti("fmt", "--check", "policy.jsonld", cwd=tmp_path)
+    assert (asked.code, policy.read_bytes()) == (1, before)
+    shown = smalti("fmt", "--diff", "policy.jsonld", cwd=tmp_path)
+    assert shown.code == 1
+    assert shown.out.startswith("--- policy.jsonld\n+++ ")
+    assert policy.read_bytes() == before
+    done = smalti("fmt", "policy.jsonld", cwd=tmp_path)
+    assert (done.code, done.out) == (0, "laid out: policy.jsonld\n")
+    after = policy.read_bytes()
+    assert after != before
+    assert json.loads(after) == json.loads(before)
+    assert policy.stat().st_mode & 0o777 == 0o640
+    assert [path.name for path in tmp_path.iterdir()] == ["policy.jsonld"]
+    again = smalti("fmt", "--check", "--diff", "policy.jsonld", cwd=tmp_path)
+    assert (again.code, again.out) == (0, "")
+
+
+def test_fmt_leaves_alone_what_is_no_json(tmp_path: Path, policy: Path) -> None:
+    (tmp_path / "broken.jsonld").write_text('{"@context": 1,}', encoding="utf-8")
+    ran = smalti("fmt", "broken.jsonld", "none.jsonld", "policy.jsonld", cwd=tmp_path)
+    assert ran.code == 1
+    assert "error[P103]" in ran.err
+    assert "none.jsonld: the document cannot be read" in ran.err
+    assert (tmp_path / "broken.jsonld").read_text(encoding="utf-8") == '{"@context": 1,}'
+    assert ran.out == "laid out: policy.jsonld\n"
+
+
+def test_a_formatted_example_is_what_is_committed(tmp_path: Path) -> None:
+    ran = smalti("fmt", "--check", str(POLICIES / "fig-2.6-canonical.jsonld"), cwd=tmp_path)
+    assert (ran.code, ran.out) == (0, "")
+
+
+# --- test
+
+
+def cases(folder: Path, *tests: dict[str, Any], **more: Any) -> str:
+    document = {"policies": ["policy.jsonld"], "tests": list(tests)} | more
+    (folder / "cases.json").write_text(json.dumps(document), encoding="utf-8")
+    return "cases.json"
+
+
+def case(expect: dict[str, Any], name: str = "one", **request: Any) -> dict[str, Any]:
+    asked = {"party": USER, "action": "anonymize", "target": CUSTOMER, "purpose": "marketing"} | request
+    return {"name": name, "request": asked, "expect": expect}
+
+
+def run(folder: Path, *tests: dict[str, Any], **more: Any) -> Ran:
+    return smalti("test", cases(folder, *tests, **more), cwd=folder)
+
+
+PLAN = {
+    "data": "people.csv", "method": "k-anonymity", "k": 2, "dropped": ["who"],
+    "generalised": ["age", "city"], "kept": ["illness"],
+}  # fmt: skip
+
+
+def test_cases_that_hold_pass(tmp_path: Path, policy: Path) -> None:
+    small_table(tmp_path)
+    ran = run(
+        tmp_path,
+        case({"effect": "permit", "rules": [UID], "rows": False, "obligations": [], "plan": PLAN}),
+        case({"effect": "deny", "rules": []}, "two", purpose="statistical"),
+        case({"effect": "permit", "plan": PLAN | {"k": 7}}, "three", parameters={"k": 7}),
+    )
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines()[-1] == "result: 3 passed, 0 failed"
+    assert [path.name for path in sorted(tmp_path.iterdir())] == [
+        "cases.json",
+        "people.csv",
+        "policy.jsonld",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("expect", "told"),
+    [
+        ({"effect": "deny"}, "expected the effect `deny`, and it is `permit`"),
+        ({"effect": "permit", "rules": ["urn:x:1"]}, f"and they are `{UID}`"),
+        ({"effect": "permit", "rules": []}, "expected the rules none"),
+        ({"effect": "permit", "rows": True}, "expected a limit to some rows"),
+        ({"effect": "permit", "obligations": ["urn:x:1"]}, "and they are none"),
+        ({"effect": "permit", "plan": PLAN | {"k": 3}}, "expected k to be 3, and it is 2"),
+        ({"effect": "permit", "plan": PLAN | {"l": 2}}, "expected l to be 2, and it is None"),
+        ({"effect": "permit", "plan": PLAN | {"kept": []}}, "expected no column to be kept, and it"),
+        ({"effect": "permit", "plan": PLAN | {"dropped": ["age"]}}, "expected age to be dropped"),
+        ({"effect": "permit", "plan": PLAN | {"explained": "people.csv"}}, "is explained otherwise"),
+        ({"effect": "permit", "plan": PLAN | {"data": "none.csv"}}, "expected a plan, and there is none"),
+    ],
+)  # fmt: skip
+def test_cases_that_do_not_hold_fail(
+    tmp_path: Path, policy: Path, expect: dict[str, Any], told: str
+) -> None:
+    small_table(tmp_path)
+    ran = run(tmp_path, case(expect))
+    assert ran.code == 1
+    assert "one ... FAILED" in ran.out
+    assert told in " ".join(ran.out.split())
+    assert ran.out.splitlines()[-1] == "result: 0 passed, 1 failed"
+    told_as_json = smalti("test", "cases.json", "--format", "json", cwd=tmp_path)
+    assert told_as_json.code == 1
+    assert told_as_json.json[0]["tests"][0]["passed"] is False
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"tests": []}, "cases.json:1:"),
+        ({"tests": [case({"effect": "allow"})]}, "tests/0/expect/effect"),
+        ({"tests": [case({"effect": "deny", "rule": "x"})]}, "tests/0/expect/rule"),
+        ({"tests": [case({"effect": "deny"}, party="nobody")]}, "`nobody`"),
+        ({"tests": [case({"effect": "deny"}), case({"effect": "deny"})]}, "used twice"),
+        ({"policies": ["none.jsonld"]}, "cannot be read"),
+        ({"policies": ["cases.json"]}, "a policy has errors"),
+        ({"tests": [case({"effect": "deny"}, time="yesterday")]}, "`yesterday` is no point in time"),
+        ({"tests": [case({"effect": "deny"}, parameters={"kk": 3})]}, "`kk`"),
+    ],
+)
+def test_a_file_that_is_no_test_is_wrong_usage(
+    tmp_path: Path, policy: Path, change: dict[str, Any], told: str
+) -> None:
+    ran = run(tmp_path, case({"effect": "deny"}), **change)
+    assert (ran.code, ran.out) == (2, "")
+    assert told in ran.err
