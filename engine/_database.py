@@ -173,6 +173,7 @@ withdrawals = Table(
     metadata,
     Column("target", Text, ForeignKey("assets.iri"), primary_key=True),
     Column("hmac", String(80), primary_key=True),
+    Column("respondent", Text, nullable=False),
     Column("is_first", Integer, nullable=False),
     Column("withdrawn_at", String(40), nullable=False, index=True),
 )

@@ -54,7 +54,42 @@ def _shows_respondents(version: TargetVersion) -> bool:
     return isinstance(version.respondent, RespondentColumn) and version.respondent.column in names
 
 
-def add(connection: Connection, target: IRI, respondents: Iterable[frozenset[str]]) -> None:
+def column_of(connection: Connection, target: IRI, named: str | None) -> str:
+    """The column that respondents are listed by: as it is named, or as runs on the target counted them.
+
+    Raises:
+        UsageError: nobody says which one it is, or it is not the one that others were listed by.
+    """
+    so_far = select(db.withdrawals.c.respondent).where(db.withdrawals.c.target == target)
+    made_from = (
+        select(db.versions)
+        .join(db.lineage, db.lineage.c.version == db.versions.c.id)
+        .where(db.lineage.c.input == target)
+    )
+    itself = select(db.versions).where(db.versions.c.target == target)
+    rows = [*connection.execute(made_from).all(), *connection.execute(itself).all()]
+    counted = [to_version(connection, row).respondent for row in rows]
+    known = {one.column for one in counted if isinstance(one, RespondentColumn)}
+    before = set(connection.execute(so_far).scalars())
+    column = named or next(iter(before or known), None)
+    if column is None or (named is None and len(before or known) > 1):
+        raise UsageError(
+            str(target),
+            "nothing tells which column the list is about",
+            "the name of the respondent column",
+            "name it with --column",
+        )
+    if before and column not in before:
+        raise UsageError(
+            str(target),
+            f"respondents were listed by the column `{min(before)}` before, and not by `{column}`",
+            "one respondent column for one target",
+            "list everybody by the same column",
+        )
+    return column
+
+
+def add(connection: Connection, target: IRI, column: str, respondents: Iterable[frozenset[str]]) -> None:
     """Add respondents, each by all digests of the same value; who is there already stays as they are."""
     query = select(db.withdrawals.c.hmac).where(db.withdrawals.c.target == target)
     known = set(connection.execute(query).scalars())
@@ -64,7 +99,13 @@ def add(connection: Connection, target: IRI, respondents: Iterable[frozenset[str
         known |= new
         is_known = new != digests
         rows += [
-            {"target": target, "hmac": one, "is_first": int(at == 0 and not is_known), "withdrawn_at": now}
+            {
+                "target": target,
+                "hmac": one,
+                "respondent": column,
+                "is_first": int(at == 0 and not is_known),
+                "withdrawn_at": now,
+            }
             for at, one in enumerate(sorted(new))
         ]
     insert_all(connection, insert(db.withdrawals), rows)
@@ -76,10 +117,19 @@ def count(connection: Connection, target: IRI) -> int:
     return int(connection.execute(query).scalar() or 0)
 
 
-def digests(
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Those who withdrew from the data behind a target, and could still be in it."""
+
+    digests: frozenset[str]
+    columns: frozenset[str]
+    """By which they were listed."""
+
+
+def listed(
     connection: Connection, target: IRI, version: int | None, window: Window | None = None
-) -> frozenset[str]:
-    """The digests of those who withdrew from the data behind a target, and could still be in it.
+) -> Listed:
+    """Those who withdrew from the data behind a target, and could still be in it.
 
     Args:
         connection: of the transaction.
@@ -88,28 +138,33 @@ def digests(
             version was made had been left out of it.
         window: which withdrawals are meant.
     """
-    found: set[str] = set()
+    digests: set[str] = set()
+    columns: set[str] = set()
     waiting, seen = [(target, version, window or Window())], set()
     while waiting:
         current = waiting.pop()
         if current not in seen:
             seen.add(current)
             iri, number, within = current
-            found.update(_listed(connection, iri, within))
+            for hmac, column in _listed(connection, iri, within):
+                digests.add(hmac)
+                columns.add(column)
             waiting += _inputs(connection, iri, number, within)
-    return frozenset(found)
+    return Listed(frozenset(digests), frozenset(columns))
 
 
-def _listed(connection: Connection, target: IRI, window: Window) -> Iterable[str]:
+def _listed(connection: Connection, target: IRI, window: Window) -> Iterable[tuple[str, str]]:
     time = db.withdrawals.c.withdrawn_at
-    query = select(db.withdrawals.c.hmac).where(db.withdrawals.c.target == target)
+    query = select(db.withdrawals.c.hmac, db.withdrawals.c.respondent).where(
+        db.withdrawals.c.target == target
+    )
     if window.after is not None:
         query = query.where(time > window.after)
     if window.since is not None:
         query = query.where(time >= window.since)
     if window.until is not None:
         query = query.where(time <= window.until)
-    return connection.execute(query).scalars()
+    return [(row.hmac, row.respondent) for row in connection.execute(query).all()]
 
 
 def _inputs(

@@ -183,6 +183,15 @@ class _Compiler:
             )
             return
         name = self._declared.column
+        if withdrawn.columns - {name}:
+            listed = ", ".join(f"`{column}`" for column in sorted(withdrawn.columns))
+            self._problem(
+                str(self.source.target),
+                f"people who withdrew were listed by {listed}, and people are counted by `{name}`",
+                "the same respondent column",
+                "declare the column that they were listed by",
+            )
+            return
         declared = self._facts_of(name).datatype
         leave_out_withdrawn(self.table, name, declared or Datatype.STRING, self._time_zone(name), withdrawn)
         if declared is None and name in self._quasi_identifiers():

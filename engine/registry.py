@@ -394,7 +394,9 @@ class Registry:
 
     # --- Respondents who withdrew
 
-    def withdraw(self, target: IRI, respondents: Iterable[str], *, by: IRI) -> int:
+    def withdraw(
+        self, target: IRI, respondents: Iterable[str], *, by: IRI, column: str | None = None
+    ) -> int:
         """Leave respondents out of every later run on a target, and on what is made from it.
 
         Kept as keyed digests under the registry's secret, never in clear; who is on the list stays on it.
@@ -403,6 +405,8 @@ class Registry:
             target: a source, or an output that still tells whom its rows are about.
             respondents: their values in the respondent column, as the data writes them.
             by: an owner; asserted by the caller.
+            column: the name of the respondent column; None: the one that runs on the target counted by.
+                A later run that counts people by another column is refused.
 
         Returns:
             How many are on the target's list now; for its owner.
@@ -412,11 +416,14 @@ class Registry:
         """
         with self._database.reading() as connection:
             _withdrawals.check(connection, self._facts(connection), target, by)
+            _withdrawals.column_of(connection, target, column)
         keyed = keyed_with(load_secret(self.path))
         digests = [stored_digests([respondent], keyed) for respondent in respondents]
         with self._database.writing() as connection:
             _withdrawals.check(connection, self._facts(connection), target, by)
-            _withdrawals.add(connection, target, digests)
+            _withdrawals.add(
+                connection, target, _withdrawals.column_of(connection, target, column), digests
+            )
             return _withdrawals.count(connection, target)
 
     def withdrawn(
@@ -439,8 +446,10 @@ class Registry:
         until, first = (None if time is None else _assets.to_text(time) for time in (at, since))
         window = _withdrawals.Window(since=first, until=until)
         with self._database.reading() as connection:
-            digests = _withdrawals.digests(connection, target, version, window)
-        return Withdrawn(digests, keyed_with(load_secret(self.path))) if digests else NOBODY
+            found = _withdrawals.listed(connection, target, version, window)
+        if not found.digests:
+            return NOBODY
+        return Withdrawn(found.digests, found.columns, keyed_with(load_secret(self.path)))
 
     def count_withdrawn(self, target: IRI, *, by: IRI) -> int:
         """How many respondents are on a target's own list; for its owners alone.
@@ -611,7 +620,7 @@ def _check_nobody_withdrew(connection: Connection, record: NewVersion) -> None:
         return
     window = _withdrawals.Window(since=_assets.to_text(record.started_at))
     for given in record.inputs:
-        if _withdrawals.digests(connection, given.iri, given.version, window):
+        if _withdrawals.listed(connection, given.iri, given.version, window).digests:
             raise UsageError(
                 str(given.iri),
                 "respondents withdrew during the run",

@@ -40,6 +40,8 @@ class Withdrawn:
     """Who withdrew from a target; false where nobody did. Tells of no one whom the data does not name."""
 
     digests: frozenset[str] = frozenset()
+    columns: frozenset[str] = frozenset()
+    """The names of the respondent columns that they were listed by."""
     keyed: Keyed = field(default=str, compare=False, repr=False)
 
     def __bool__(self) -> bool:

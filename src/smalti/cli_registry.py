@@ -86,15 +86,18 @@ def _versions(known: "Registry", target: str | None, policy_uid: str | None) -> 
 @click.argument("target", metavar="IRI")
 @click.option("--from", "file", required=True, metavar="FILE",
               help="One respondent a line, as the respondent column writes it.")  # fmt: skip
+@click.option("--column", metavar="NAME",
+              help="The respondent column.  [default: as runs on the target counted]")  # fmt: skip
 @party_option("OWNER", "An owner of the target; an IRI taken on trust.")
 @registry_option
-def targets_withdraw(target: str, file: str, party: str, registry: str) -> int:
+def targets_withdraw(target: str, file: str, column: str | None, party: str, registry: str) -> int:
     """Leave respondents out of every later run on a target, and of what is made from it."""
     from smalti.opening import open_registry
     from smalti.policy.names import iri
 
     respondents = _lines(file)
-    count = open_registry(registry).withdraw(iri(target, "IRI"), respondents, by=iri(party, "--as"))
+    known, by = open_registry(registry), iri(party, "--as")
+    count = known.withdraw(iri(target, "IRI"), respondents, by=by, column=column)
     listed = "1 respondent is" if count == 1 else f"{count} respondents are"
     click.echo(f"{listed} left out of every later run on {target}; outputs made before are as they were")
     return 0

@@ -199,6 +199,19 @@ def test_a_run_without_a_respondent_column_is_refused(
     assert not (tmp_path / "two").exists()
 
 
+def test_a_run_that_counts_people_by_another_column_is_refused(
+    registry: Registry, data: Path, tmp_path: Path
+) -> None:
+    """Nobody on the list would be found there, and everybody who withdrew would be published."""
+    ran(registry, document(rule()), data, tmp_path / "one")
+    registry.withdraw(SOURCE, ["c1"], by=OWNER)
+    made = rule()
+    made["action"][0]["refinement"][-1]["rightOperand"] = {"@id": f"{SOURCE}/ZIP"}
+    with pytest.raises(PlanError, match="and people are counted by `ZIP`"):
+        ran(registry, document({**made, "uid": f"{RULE}/2"}, uid=f"{RULE}/policy"), data, tmp_path / "two")
+    assert not (tmp_path / "two").exists()
+
+
 def test_an_output_that_was_made_before_is_refused_as_an_input(
     registry: Registry, data: Path, tmp_path: Path
 ) -> None:

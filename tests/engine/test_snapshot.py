@@ -289,8 +289,12 @@ def test_only_an_owner_withdraws_respondents(registry: Registry) -> None:
 
 def test_respondents_are_kept_as_keyed_digests(registry: Registry, tmp_path: Path) -> None:
     registry.add_policy(READ, "read", OWNER)
-    assert registry.withdraw(SOURCE, [CANARY, "12", CANARY], by=OWNER) == 2
+    with pytest.raises(UsageError, match="nothing tells which column"):
+        registry.withdraw(SOURCE, ["12"], by=OWNER)
+    assert registry.withdraw(SOURCE, [CANARY, "12", CANARY], by=OWNER, column="CustomerID") == 2
     assert registry.withdraw(SOURCE, ["12", "13"], by=OWNER) == 3
+    with pytest.raises(UsageError, match="were listed by the column `CustomerID` before"):
+        registry.withdraw(SOURCE, ["14"], by=OWNER, column="Email")
     assert registry.count_withdrawn(SOURCE, by=OWNER) == 3
     for path in tmp_path.iterdir():
         assert CANARY.encode() not in path.read_bytes()
@@ -303,7 +307,7 @@ def test_respondents_are_kept_as_keyed_digests(registry: Registry, tmp_path: Pat
 
 def test_the_list_of_a_source_holds_for_what_was_made_from_it(registry: Registry, tmp_path: Path) -> None:
     registry.add_policy(READ, "read", OWNER)
-    registry.withdraw(SOURCE, ["early"], by=OWNER)
+    registry.withdraw(SOURCE, ["early"], by=OWNER, column="CustomerID")
     chained(registry, tmp_path)
     later = IRI("http://example/second")
     # The first version is dated before the early withdrawal, so it may hold those rows; the test world's.
@@ -321,7 +325,7 @@ def test_a_run_during_which_somebody_withdrew_is_not_recorded(registry: Registry
     registry.add_policy(READ, "read", OWNER)
     started = datetime.now(UTC)
     world.run(registry, tmp_path / "before", started_at=started)
-    registry.withdraw(SOURCE, ["7"], by=OWNER)
+    registry.withdraw(SOURCE, ["7"], by=OWNER, column="CustomerID")
     with pytest.raises(UsageError, match="respondents withdrew during the run"):
         world.run(registry, tmp_path / "during", started_at=started)
     assert not (tmp_path / "during").exists()

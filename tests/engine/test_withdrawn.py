@@ -37,7 +37,7 @@ ROME = "Europe/Rome"
 
 
 def withdrawn(*respondents: str) -> Withdrawn:
-    return Withdrawn(stored_digests(respondents, KEYED), KEYED)
+    return Withdrawn(stored_digests(respondents, KEYED), frozenset({"who"}), KEYED)
 
 
 def is_found(listed: str, held: str, datatype: Datatype, zone: str | None = None) -> bool:

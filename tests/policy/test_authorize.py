@@ -436,6 +436,19 @@ def test_a_duty_to_anonymize_is_its_assignees() -> None:
     assert not authorize(ANONYMIZE, given).is_permitted
 
 
+def test_a_duty_to_anonymize_is_within_its_own_constraints() -> None:
+    must = duty(terms.ANONYMIZE, constraints=limit(frozenset({terms.STATISTICAL})))
+    assert not authorize(ANONYMIZE, [policy(permission(duties=(must,)))]).is_permitted
+    given = [policy(permission(duties=(must,), purposes=None))]
+    assert authorize(replace(ANONYMIZE, purpose=terms.STATISTICAL), given).is_permitted
+
+
+def test_a_duty_to_anonymize_contradicts_a_prohibition_of_it() -> None:
+    given = policy(permission(duties=(duty(terms.ANONYMIZE),)), prohibition(action=terms.ANONYMIZE))
+    assert authorize(ANONYMIZE, [given]).effect is Effect.VOID
+    assert authorize(REQUEST, [given]).effect is Effect.VOID
+
+
 def test_a_permission_beside_the_duty_does_not_lead_around_it() -> None:
     """`use` includes `anonymize`: the duty still says how."""
     given = [policy(permission(action=terms.USE, duties=(duty(terms.ANONYMIZE), duty(AUDIT, "urn:x:e"))))]

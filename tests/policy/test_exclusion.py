@@ -77,6 +77,10 @@ def purpose(operator: Operator, *iris: IRI) -> Comparison:
     return Comparison(ODRL_PURPOSE, operator, tuple(map(Named, iris)))
 
 
+def recipient(iri: IRI) -> Comparison:
+    return Comparison(worlds.RECIPIENT, Operator.EQ, (Named(iri),))
+
+
 def time(operator: Operator, value: Value) -> Comparison:
     return Comparison(DATE_TIME, operator, (value,))
 
@@ -102,6 +106,7 @@ TODAY, TOMORROW = Day(NOW.date()), Day((NOW + timedelta(days=1)).date())
         # Several facts may be true: of 3 and 10, 3 is `eq 3`, and whether they are above 5 is unknown.
         (count(EQ, 3), count(GT, 5), False),
         (count(EQ, 3), count(EQ, 4), False),
+        (recipient(worlds.ANN), recipient(worlds.ZOE), False),
         (count(LT, 3), Comparison(ROLE, GT, (Number(Decimal(5)),)), False),
         (count(LT, 3), Comparison(COUNT, GT, (Text("5"),)), False),
         (purpose(EQ, terms.STATISTICAL), purpose(EQ, terms.MARKETING), True),

@@ -170,14 +170,16 @@ def test_stating_no_purpose_and_no_time_never_permits_more(
     assert granted(decide(silent, policies), rows) <= granted(decide(request_, policies), rows)
 
 
-@given(worlds.requests, worlds.policies)
+@given(worlds.requests, worlds.policies, worlds.prohibitions)
 @settings(max_examples=examples(200))
 def test_a_policy_that_is_not_void_never_permits_and_forbids_one_request(
-    request_: Request, policy: Policy
+    request_: Request, policy: Policy, added: Prohibition
 ) -> None:
     """What is proved about conditions statically agrees with what they are evaluated to."""
-    policy = replace(policy, conflict=ConflictStrategy.INVALID)
-    assume(policy.prohibitions and not is_void(policy))
+    prohibitions = (*policy.prohibitions, added)
+    policy = replace(policy, conflict=ConflictStrategy.INVALID, prohibitions=prohibitions)
+    if is_void(policy):
+        return
     judged = replace(policy, conflict=ConflictStrategy.PROHIBIT)
     free = decide(request_, [replace(judged, prohibitions=())])
     assert decide(request_, [judged]).permissions == free.permissions
