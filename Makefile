@@ -65,6 +65,7 @@ generate: $(INSTALLED) $(DEV) ## write what is made from tables of the code: ref
 
 bench: $(INSTALLED) $(DEV) ## measure speed and memory
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/decisions.py
 
 clean: ## remove builds, caches and the demo's output; keep the environment
 	rm -rf build dist src/*.egg-info *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -54,6 +54,27 @@ def read_public_key(pem: bytes, name: str) -> PublicKey:
     return PublicKey("sha256:" + sha256(raw).hexdigest(), text)
 
 
+def new_key() -> tuple[bytes, bytes]:
+    """A new Ed25519 key from the operating system's randomness: the private and the public half, in PEM.
+
+    Raises:
+        UsageError: cryptography is not installed.
+    """
+    try:
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415
+        from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415 (an extra)
+            Encoding,
+            NoEncryption,
+            PrivateFormat,
+            PublicFormat,
+        )
+    except ImportError:
+        raise _missing() from None
+    private = Ed25519PrivateKey.generate()
+    public = private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    return private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()), public
+
+
 def sign(document: bytes, private_key_pem: bytes, name: str) -> bytes:
     """A detached JWS of a document.
 

@@ -83,6 +83,20 @@ def test_a_trusted_key_makes_signatures_necessary(keys: Path) -> None:
     assert json.loads(done(keys, "policy", "keys", "--format", "json").out)[0]["isTrusted"] is False
 
 
+def test_a_new_key_signs_and_overwrites_nothing(tmp_path: Path) -> None:
+    made = done(tmp_path, "policy", "new-key", "--private", "a.pem", "--public", "b.pem")
+    assert made.out == "made: a.pem, b.pem\n"
+    assert (tmp_path / "a.pem").stat().st_mode & 0o777 == 0o600
+    before = (tmp_path / "a.pem").read_bytes()
+    assert smalti("policy", "new-key", "--private", "a.pem", "--public", "c.pem", cwd=tmp_path).code == 2
+    assert (tmp_path / "a.pem").read_bytes() == before
+    assert not (tmp_path / "c.pem").exists()
+    policy = reading(tmp_path)
+    done(tmp_path, "policy", "trust", "b.pem", "--as", OWNER)
+    done(tmp_path, "policy", "sign", policy, "--key", "a.pem")
+    done(tmp_path, "policy", "add", policy, "--as", OWNER, "--signature", "read.jsonld.jws")
+
+
 def test_a_signature_of_other_bytes_is_refused(keys: Path) -> None:
     policy = reading(keys)
     done(keys, "policy", "trust", "public.pem", "--as", OWNER)

@@ -175,6 +175,33 @@ def _content(file: str, expected: str) -> bytes:
         raise UsageError(file, "the file cannot be read", expected, "check the path") from None
 
 
+@policy.command("new-key")
+@click.option("--private", required=True, metavar="FILE", help="Where the private key goes; keep it yours.")
+@click.option("--public", required=True, metavar="FILE", help="Where the public key goes.")
+def policy_new_key(private: str, public: str) -> int:
+    """Make a key that signs policies (Ed25519); nothing is overwritten."""
+    from smalti.engine.signatures import new_key
+
+    for file, content in zip((private, public), new_key(), strict=True):
+        _write_new(file, content)
+    click.echo(f"made: {private}, {public}")
+    return 0
+
+
+def _write_new(file: str, content: bytes) -> None:
+    """A new file that its owner alone can read."""
+    import os
+
+    from smalti.errors import UsageError
+
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError:
+        raise UsageError(file, "the file cannot be made", "a file that does not exist") from None
+    with os.fdopen(descriptor, "wb") as opened:
+        opened.write(content)
+
+
 @policy.command("sign")
 @click.argument("file", metavar="FILE")
 @click.option("--key", required=True, metavar="FILE", help="An Ed25519 private key, PEM without password.")

@@ -553,6 +553,25 @@ def test_refined_prohibitions_are_judged_by_the_witness(
     assert decision.effect is (Effect.DENY if denied else Effect.PERMIT)
 
 
+@pytest.mark.parametrize(
+    ("found", "refinement", "is_void"),
+    [
+        (how(), k(Operator.LT, 10), False),
+        (how(), k(Operator.LT, 11), True),
+        (how(), k(Operator.GT, 50), True),  # somebody may ask for k = 60
+        (how(operator=Operator.EQ), k(Operator.GT, 50), False),
+        (how(), ILLNESS, False),  # it keeps no sensitive column
+        (how(sensitive=True), ILLNESS, True),
+    ],
+)
+def test_refinements_that_exclude_each_other_are_no_conflict(
+    found: Anonymization, refinement: Comparison, is_void: bool
+) -> None:
+    no = prohibition(action=terms.ANONYMIZE, refinements=(refinement,))
+    conflict = prepare(policy(anonymizing(found), no), STANDARD).conflict
+    assert (conflict is not None) is is_void
+
+
 def test_a_refined_prohibition_hits_some_permissions_only() -> None:
     weak, strong = anonymizing(how(2)), replace(anonymizing(how(20)), uid=IRI("urn:x:strong"))
     no = policy(prohibition(action=terms.ANONYMIZE, refinements=(k(Operator.LT, 5),)), uid="urn:x:2")

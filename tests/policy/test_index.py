@@ -119,6 +119,15 @@ def test_a_member_that_a_policy_names_is_found() -> None:
     assert not index.authorize(REQUEST).is_permitted
 
 
+def test_a_purpose_that_no_vocabulary_defines_may_be_a_forbidden_one() -> None:
+    limit = Comparison(ODRL_PURPOSE, Operator.EQ, (Named(terms.MARKETING),))
+    forbidding = policy("b", replace(prohibition("n"), constraints=(limit,)))
+    index = PolicyIndex(WORLD, [policy("a", permission("p")), forbidding])
+    for purpose in (worlds.OTHER_PURPOSE, None, terms.MARKETING, worlds.DIRECT, worlds.ADVERTISING):
+        assert index.authorize(replace(REQUEST, purpose=purpose)).effect is Effect.DENY
+    assert index.authorize(replace(REQUEST, purpose=terms.STATISTICAL)).is_permitted
+
+
 def test_few_rules_are_looked_at() -> None:
     """However many are about the same target, for other parties and purposes."""
     purposes = sorted(STANDARD.purposes.relations.concepts)
