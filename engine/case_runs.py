@@ -51,19 +51,6 @@ def run_cases(file: CaseFile, backend: Backend) -> tuple[CaseResult, ...]:
     return tuple(_run(case, policies, hierarchies, documents, backend) for case in file.cases)
 
 
-def determining(decision: Decision) -> frozenset[IRI]:
-    """The uids of the rules that a decision rests on: those that grant, or the prohibitions that deny.
-
-    Args:
-        decision: made with an explanation.
-    """
-    if decision.is_permitted:
-        return frozenset(permission.uid for permission in decision.permissions)
-    return frozenset(
-        report.rule for report in decision.considered if report.kind == "prohibition" and report.applies
-    )
-
-
 def _documents(file: CaseFile) -> list[tuple[ParsedDocument, bytes]]:
     contents = [_bytes(file, path) for path in file.policies]
     names = [str(path) for path in file.policies]
@@ -95,7 +82,7 @@ def _run(
     documents: list[tuple[ParsedDocument, bytes]],
     backend: Backend,
 ) -> CaseResult:
-    decision = authorize(case.request, policies, hierarchies, explain=True)
+    decision = authorize(case.request, policies, hierarchies)
     failures = list(_decision_failures(case, decision))
     if case.expectation.plan is not None and not failures:
         failures += _plan_failures(case, case.expectation.plan, decision, documents, backend)
@@ -106,8 +93,9 @@ def _decision_failures(case: Case, decision: Decision) -> Iterator[str]:
     expected = case.expectation
     if decision.effect is not expected.effect:
         yield f"expected the effect `{expected.effect}`, and it is `{decision.effect}`"
-    if expected.rules is not None and determining(decision) != expected.rules:
-        yield f"expected the rules {_listed(expected.rules)}, and they are {_listed(determining(decision))}"
+    determining = frozenset(name.rule for name in decision.determining)
+    if expected.rules is not None and determining != expected.rules:
+        yield f"expected the rules {_listed(expected.rules)}, and they are {_listed(determining)}"
     obliged = frozenset(duty.uid for grant in decision.grants for duty in grant.obligations)
     if expected.obligations is not None and obliged != expected.obligations:
         yield f"expected the obligations {_listed(expected.obligations)}, and they are {_listed(obliged)}"

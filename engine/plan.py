@@ -85,7 +85,10 @@ class RowComparison:
     operator: Operator
     """`eq`, `neq`, `isAnyOf`, `isNoneOf`; for ordered datatypes `gt`, `gteq`, `lt`, `lteq` too."""
     values: tuple[str, ...]
-    """The policy's, as texts of the column's datatype; one, but for `isAnyOf` and `isNoneOf`."""
+    """The policy's, as texts of the column's datatype; one, but for `isAnyOf` and `isNoneOf`.
+
+    `isNoneOf` without any is satisfied by each row that has a value.
+    """
     datatype: Datatype
     """What both sides are compared as: exact numbers, days, instants in UTC, or texts by code points.
 
@@ -98,7 +101,8 @@ class RowLogical:
     """Conditions taken together, each of them either satisfied by a row or not."""
 
     operator: LogicalOperator
-    """`and`, `or` or `xone`: exactly one of them is satisfied."""
+    """`and`, `or` or `xone`: exactly one of them is satisfied (and each of their columns has a value: see
+    `rows`)."""
     operands: "tuple[RowCondition, ...]"
 
 

@@ -10,7 +10,7 @@ go by that.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -298,11 +298,24 @@ def _plain_number(number: Decimal) -> str | None:
 def _logical(operator: LogicalOperator, operands: Sequence[RowCondition]) -> RowCondition:
     if operator is LogicalOperator.AND_SEQUENCE:
         operator = LogicalOperator.AND
-    if operator is LogicalOperator.XONE:
-        found = tuple(sorted(operands, key=_key))
-    else:
+    if operator is not LogicalOperator.XONE:
         found = _simplified(operator, operands)
-    return found[0] if len(found) == 1 else RowLogical(operator, found)
+        return found[0] if len(found) == 1 else RowLogical(operator, found)
+    if len(operands) == 1:
+        return operands[0]
+    # Without a value, nobody can say that one of them is not satisfied: such a row is left out.
+    exclusive = RowLogical(operator, tuple(sorted(operands, key=_key)))
+    present = {one.column: one.datatype for one in _comparisons(operands)}
+    given = (RowComparison(name, Operator.IS_NONE_OF, (), present[name]) for name in sorted(present))
+    return RowLogical(LogicalOperator.AND, _simplified(LogicalOperator.AND, (exclusive, *given)))
+
+
+def _comparisons(conditions: Iterable[RowCondition]) -> Iterator[RowComparison]:
+    for condition in conditions:
+        if isinstance(condition, RowComparison):
+            yield condition
+        else:
+            yield from _comparisons(condition.operands)
 
 
 def _simplified(operator: LogicalOperator, operands: Iterable[RowCondition]) -> tuple[RowCondition, ...]:
@@ -448,7 +461,7 @@ def _described(condition: RowCondition) -> str:
                 json.dumps(value, ensure_ascii=False) if datatype is Datatype.STRING else value
                 for value in values
             ]
-            return f"{column} {_WORDS[operator]} {', '.join(quoted)}"
+            return f"{column} {_WORDS[operator]} {', '.join(quoted)}" if values else f"{column} has a value"
         case RowLogical(operator=LogicalOperator.XONE, operands=operands):
             return f"exactly one of ({'; '.join(map(_described, operands))})"
         case RowLogical(operator=operator, operands=operands):
