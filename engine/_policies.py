@@ -11,6 +11,7 @@ from smalti.engine import _database as db
 from smalti.engine._assets import Facts, claim_sources, insert_all, now_text, to_time
 from smalti.engine.entries import VERSION_PREFIX, StoredPolicy
 from smalti.errors import PolicyError, UsageError
+from smalti.policy.meaning import is_generated, meaning_digest
 from smalti.policy.model import Policy
 from smalti.vocab.terms import IRI
 
@@ -53,12 +54,14 @@ class Claims:
     targets: list[IRI]
     digest: str
     issuer: IRI
+    policies: tuple[Policy, ...] = ()
 
     @classmethod
     def of(cls, policy: Policy, issuer: IRI) -> "Claims":
         """What a policy claims; what it inherits is its parents' claim."""
         own = {rule.uid for rule in policy.rules if rule.where.document == policy.where.document}
-        return cls(frozenset({policy.uid, *own}), sorted(policy.targets), policy.document_digest, issuer)
+        uids, targets = frozenset({policy.uid, *own}), sorted(policy.targets)
+        return cls(uids, targets, policy.document_digest, issuer, (policy,))
 
 
 def digest_of(document: bytes) -> str:
@@ -81,6 +84,8 @@ class Reader:
     """Documents without stored parents, by digest and name; nothing where one is not understood."""
     _by_entry: dict[tuple[int, str, str], Policy | None] = field(default_factory=dict)
     """By number, digest and uid: another file may have another policy under the number."""
+    _meanings: dict[tuple[int, str, str], str | None] = field(default_factory=dict)
+    """Likewise."""
 
     def new(self, connection: Connection, document: bytes, name: str, issuer: IRI) -> NewPolicies:
         """The policies of a document that is not stored yet.
@@ -109,7 +114,7 @@ class Reader:
         return NewPolicies(parsed.policies, document, name, issuer, parents, frozenset(inherited))
 
     def in_force(self, connection: Connection, uid: IRI, issuer: IRI | None) -> Policy | None:
-        """The policy in force with that uid: the issuer's own, or else the only one."""
+        """The policy in force with that uid: the issuer's own; where there is no issuer, the only one."""
         entry = _parent(connection, uid, issuer)
         return None if entry is None else self.stored(connection, entry)
 
@@ -126,6 +131,55 @@ class Reader:
             policies = self._read(connection, row)
             self._by_entry[key] = next((found for found in policies if found.uid == row.uid), None)
         return self._by_entry[key]
+
+    def meaning(self, connection: Connection, entry: int) -> str | None:
+        """The digest of what a stored policy means; None where it is not understood."""
+        row = connection.execute(_with_content(select(db.policies).where(db.policies.c.id == entry))).one()
+        key = (row.id, row.digest, row.uid)
+        if key not in self._meanings:
+            policy = self.row(connection, row)
+            self._meanings[key] = None if policy is None else meaning_digest(policy)
+        return self._meanings[key]
+
+    def versions_of(self, connection: Connection, digest: str, uid: IRI) -> tuple[Policy, ...]:
+        """The policy as each entry of it says it that was ever made; they differ by what it inherits."""
+        query = select(db.policies).where(db.policies.c.digest == digest, db.policies.c.uid == uid)
+        rows = connection.execute(_with_content(query).order_by(db.policies.c.id)).all()
+        return tuple(found for row in rows if (found := self.row(connection, row)) is not None)
+
+    def twins(self, connection: Connection, policy: Policy) -> list[Row[tuple[Any, ...]]]:
+        """The entries in force that say the same under the same uid, in other bytes: only laid out anew."""
+        others = in_force().where(
+            db.policies.c.uid == policy.uid, db.policies.c.digest != policy.document_digest
+        )
+        return self._same(connection, others, policy)
+
+    def is_revoked(self, connection: Connection, policy: Policy) -> bool:
+        """Whether a policy was ended, in these bytes or in others that say the same, and none is in force.
+
+        A uid that was made from the bytes does not make another policy of it.
+        """
+        digest, uid = policy.document_digest, policy.uid
+        if is_in_force(connection, digest, uid) or self.twins(connection, policy):
+            return False
+        ended = select(db.policies).where(db.policies.c.revoked_at.is_not(None))
+        if connection.execute(
+            ended.where(db.policies.c.digest == digest, db.policies.c.uid == uid)
+        ).first():
+            return True
+        named = db.policies.c.uid == uid
+        if is_generated(uid):
+            about = select(db.policy_targets.c.policy).where(db.policy_targets.c.target.in_(policy.targets))
+            named = db.policies.c.id.in_(about)
+        rows = self._same(connection, ended.where(named), policy)
+        return any(row.uid == uid or is_generated(IRI(row.uid)) for row in rows)
+
+    def _same(
+        self, connection: Connection, query: Select[tuple[Any, ...]], policy: Policy
+    ) -> list[Row[tuple[Any, ...]]]:
+        rows = connection.execute(query.order_by(db.policies.c.id)).all()
+        wanted = meaning_digest(policy) if rows else None
+        return [row for row in rows if self.meaning(connection, row.id) == wanted]
 
     def _read(self, connection: Connection, row: Row[tuple[Any, ...]]) -> tuple[Policy, ...]:
         from smalti.policy.parse import parse  # noqa: PLC0415 (slow; not every command needs it)
@@ -147,10 +201,12 @@ class Reader:
 
 
 def _parent(connection: Connection, uid: IRI, issuer: IRI | None) -> int | None:
-    """The entry of the policy in force with that uid: the issuer's own, or else the only one."""
+    """The entry of the policy in force with that uid: the issuer's own, never a stranger's.
+
+    Where nobody says who the issuer is, nothing is decided: the only one with that uid.
+    """
     rows = connection.execute(in_force().where(db.policies.c.uid == uid).order_by(db.policies.c.id)).all()
-    own = [row for row in rows if row.issuer == issuer]
-    found = own or rows
+    found = rows if issuer is None else [row for row in rows if row.issuer == issuer]
     return found[-1].id if len({row.digest for row in found}) == 1 else None
 
 
@@ -170,11 +226,12 @@ def _parents_of_document(connection: Connection, digest: str, entry: int) -> dic
 # --- Adding
 
 
-def check_new(connection: Connection, facts: Facts, new: NewPolicies) -> None:
+def check_new(connection: Connection, reader: Reader, facts: Facts, new: NewPolicies) -> None:
     """Refuse what the issuer may not add.
 
     Args:
         connection: of the transaction.
+        reader: of stored policies.
         facts: about the assets, with the memberships in force.
         new: what would be added.
 
@@ -189,12 +246,12 @@ def check_new(connection: Connection, facts: Facts, new: NewPolicies) -> None:
     for uid, parent in new.parents.items():
         if connection.execute(in_force().where(db.policies.c.id == parent)).first() is None:
             raise UsageError(new.name, f"its parent `{uid}` has ended", "a parent in force", "try again")
-    if (taken := uid_conflict(connection, facts, new)) is not None:
+    if (taken := uid_conflict(connection, reader, facts, new)) is not None:
         raise UsageError(
             str(new.policies[0].where),
             f"the uid `{taken}` is used by another document",
             "uids that no other document in force uses, of this issuer or about these targets",
-            "give it another uid, or revoke the other document first",
+            "put it in the other's place with `smalti policy add --replace`, or give it another uid",
         )
 
 
@@ -233,15 +290,21 @@ def _check_is_no_version(connection: Connection, policy: Policy, target: IRI) ->
         )
 
 
-def uid_conflict(connection: Connection, facts: Facts, new: "NewPolicies | Claims") -> IRI | None:
+def uid_conflict(
+    connection: Connection, reader: Reader, facts: Facts, new: "NewPolicies | Claims"
+) -> IRI | None:
     """A uid of the document that another one in force uses so that the two could be taken for each other.
 
     That is so when both are by one issuer, or when both issuers own a target that both are about. A uid
     is all that a request or a revocation names, and each looks only at such policies. Nobody else's
     document stands in an owner's way: a stranger who uses the owner's uid first keeps nothing from them.
+    Nor does a policy that says the same and was only laid out otherwise: it is the same one.
     """
     targets = set(new.targets)
+    same = {row.id for policy in new.policies for row in reader.twins(connection, policy)}
     for entry, issuer, taken in _users_of(connection, sorted(new.uids), new.digest):
+        if entry in same:
+            continue
         if issuer == new.issuer:
             return taken
         about = select(db.policy_targets.c.target).where(db.policy_targets.c.policy == entry)
@@ -276,12 +339,17 @@ def end_replaced(connection: Connection, facts: Facts, new: NewPolicies) -> None
 
 
 def add(
-    connection: Connection, facts: Facts, new: NewPolicies, signature: tuple[str, bytes] | None
+    connection: Connection,
+    reader: Reader,
+    facts: Facts,
+    new: NewPolicies,
+    signature: tuple[str, bytes] | None,
 ) -> None:
-    """Put the policies of a document in force.
+    """Put the policies of a document in force, in the place of the issuer's that say the same.
 
     Args:
         connection: of the transaction.
+        reader: of stored policies.
         facts: about the assets, with the memberships in force.
         new: what was checked.
         signature: the thumbprint of the key and the signature, where there is one.
@@ -290,6 +358,9 @@ def add(
     claim_sources(connection, claimed, new.issuer)
     entries = dict(new.parents)
     for policy in _parents_first(new.policies):
+        for row in reader.twins(connection, policy):
+            if row.issuer == new.issuer:
+                end(connection, row.id)
         entries[policy.uid] = store(connection, new, policy, entries, signature)
 
 
@@ -357,6 +428,17 @@ def _is_as_good(connection: Connection, entry: int, signature: tuple[str, bytes]
     return signature is None or connection.execute(query).scalar() == signature[0]
 
 
+def keep(
+    connection: Connection, new: NewPolicies, policy: Policy, signature: tuple[str, bytes] | None
+) -> None:
+    """Keep the document of a run beside the one in force that says the same; it is not in force itself."""
+    query = select(db.policies.c.id).where(
+        db.policies.c.digest == new.digest, db.policies.c.uid == policy.uid
+    )
+    if connection.execute(query).first() is None:
+        end(connection, store(connection, new, policy, dict(new.parents), signature))
+
+
 # --- Ending
 
 
@@ -387,9 +469,9 @@ def is_in_force(connection: Connection, digest: str, uid: IRI) -> bool:
     return connection.execute(query).first() is not None
 
 
-def is_revoked(connection: Connection, digest: str, uid: IRI) -> bool:
-    query = select(db.policies.c.id).where(db.policies.c.digest == digest, db.policies.c.uid == uid)
-    return connection.execute(query).first() is not None and not is_in_force(connection, digest, uid)
+def is_known(connection: Connection, uid: IRI) -> bool:
+    """Whether a policy with that uid was ever put in force."""
+    return connection.execute(select(db.policies.c.id).where(db.policies.c.uid == uid)).first() is not None
 
 
 def stored(

@@ -30,20 +30,26 @@ class _Details:
 
 
 def check_record(
-    connection: Connection, facts: Facts, record: NewVersion, new: _policies.NewPolicies
+    connection: Connection,
+    reader: _policies.Reader,
+    facts: Facts,
+    record: NewVersion,
+    new: _policies.NewPolicies,
 ) -> None:
     """Refuse a version that may not be recorded (see `Registry.check_record`)."""
     check_output_iri(connection, facts, record.target, [i.iri for i in record.inputs], record.bound_by)
     _check_input_versions(connection, record)
     if _policies.is_in_force(connection, record.policy_digest, record.policy_uid):
         return
-    if _policies.is_revoked(connection, record.policy_digest, record.policy_uid):
+    if reader.is_revoked(connection, new.policies[0]):
         raise UsageError(
             str(record.policy_uid),
             "the policy was revoked",
             "a policy in force",
             "add it again, as an owner",
         )
+    if reader.twins(connection, new.policies[0]):
+        return
     if any(record.issuer not in facts.full_owners_or(i.iri, record.bound_by) for i in record.inputs):
         raise UsageError(
             str(record.policy_uid),
@@ -51,12 +57,12 @@ def check_record(
             "a policy of an owner",
             "ask an owner of the inputs to add it",
         )
-    if (uid := _policies.uid_conflict(connection, facts, new)) is not None:
+    if (uid := _policies.uid_conflict(connection, reader, facts, new)) is not None:
         raise UsageError(
             str(new.policies[0].where),
             f"the uid `{uid}` is used by another document",
             "uids that no other document in force uses, of this issuer or about these targets",
-            "give it another uid",
+            "give it another uid, or put it in force with `smalti policy add --replace`",
         )
 
 

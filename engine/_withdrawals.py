@@ -124,6 +124,8 @@ class Listed:
     digests: frozenset[str]
     columns: frozenset[str]
     """By which they were listed."""
+    count: int
+    """How many they are."""
 
 
 def listed(
@@ -140,31 +142,32 @@ def listed(
     """
     digests: set[str] = set()
     columns: set[str] = set()
+    count = 0
     waiting, seen = [(target, version, window or Window())], set()
     while waiting:
         current = waiting.pop()
         if current not in seen:
             seen.add(current)
             iri, number, within = current
-            for hmac, column in _listed(connection, iri, within):
+            for hmac, column, is_first in _listed(connection, iri, within):
                 digests.add(hmac)
                 columns.add(column)
+                count += is_first
             waiting += _inputs(connection, iri, number, within)
-    return Listed(frozenset(digests), frozenset(columns))
+    return Listed(frozenset(digests), frozenset(columns), count)
 
 
-def _listed(connection: Connection, target: IRI, window: Window) -> Iterable[tuple[str, str]]:
+def _listed(connection: Connection, target: IRI, window: Window) -> Iterable[tuple[str, str, int]]:
     time = db.withdrawals.c.withdrawn_at
-    query = select(db.withdrawals.c.hmac, db.withdrawals.c.respondent).where(
-        db.withdrawals.c.target == target
-    )
+    found = select(db.withdrawals.c.hmac, db.withdrawals.c.respondent, db.withdrawals.c.is_first)
+    query = found.where(db.withdrawals.c.target == target)
     if window.after is not None:
         query = query.where(time > window.after)
     if window.since is not None:
         query = query.where(time >= window.since)
     if window.until is not None:
         query = query.where(time <= window.until)
-    return [(row.hmac, row.respondent) for row in connection.execute(query).all()]
+    return [(row.hmac, row.respondent, row.is_first) for row in connection.execute(query).all()]
 
 
 def _inputs(

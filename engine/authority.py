@@ -19,6 +19,7 @@ from smalti.errors import UsageError
 from smalti.policy.authorize import authorize
 from smalti.policy.decision import Decision, Effect, Grant, Reason, Request
 from smalti.policy.index import Standing
+from smalti.policy.meaning import meaning_digest
 from smalti.policy.model import (
     Asset,
     ColumnComparison,
@@ -99,10 +100,10 @@ def decide(
     once one of its parents has ended, its signing key is trusted no longer, or an assigner has lost what
     it is about.
 
-    A submitted policy counts when `by` owns the targets; or when the registry does not know them,
-    since who binds data can read it anyway and is taken as its owner; or when an owner has put the same
-    document in force. Stored prohibitions apply in each case, and with a submitted policy only its own
-    permissions grant.
+    A submitted policy counts when `by` owns the targets; or when the registry does not know them, since
+    who binds data can read it anyway and is taken as its owner; or when an owner has put the same
+    document in force, or one that says the same and was only laid out otherwise. Stored prohibitions
+    apply in each case, and with a submitted policy only its own permissions grant.
 
     A target may be an output, which means all of its versions, or one version's IRI.
 
@@ -245,9 +246,21 @@ def _submitted(judge: _Judge, question: _Question, submission: Submission) -> _S
         if unknown:
             text = f"{by} submitted it, and is taken as the owner of {shown}, not known so far"
         return _Submitted(Reason(text, policy.uid), counts=True)
+    return _stored_by_owner(judge, question, submission, shown)
+
+
+def _stored_by_owner(judge: _Judge, question: _Question, submission: Submission, shown: str) -> _Submitted:
+    """What became of a submission by somebody who is no owner: it rests on what an owner has stored."""
+    policy = submission.policy
     if _is_stored_by_owner(judge.snapshot, policy, question):
         return _Submitted(Reason(f"an owner of {shown} has put it in force", policy.uid), counts=True)
-    text = f"{by or 'nobody'} submitted it and does not own {shown}, and no owner has put it in force"
+    if (twin := _twin_of_owner(judge, policy, question)) is not None:
+        if (refusal := _badly_signed(judge.registry, submission, twin.issuer)) is not None:
+            return _Submitted(refusal, counts=False)
+        text = f"an owner of {shown} has put in force what says the same"
+        return _Submitted(Reason(text, policy.uid), counts=True)
+    who = submission.by or "nobody"
+    text = f"{who} submitted it and does not own {shown}, and no owner has put it in force"
     return _Submitted(Reason(text, policy.uid), counts=False)
 
 
@@ -255,12 +268,12 @@ def _submission_refused(
     judge: _Judge, submission: Submission, targets: tuple[IRI, ...], owners: frozenset[IRI]
 ) -> Reason | None:
     policy, registry = submission.policy, judge.registry
-    if registry.is_revoked(policy.document_digest, policy.uid):
+    if registry.is_revoked(policy):
         return Reason("it was revoked; an owner must add it again before it counts", policy.uid)
     if submission.by is not None and (uid := registry.uid_conflict(policy, submission.by)) is not None:
         text = (
             f"another document in force uses the uid `{uid}`: give this one uids of its own, or let an"
-            " owner revoke the other first"
+            " owner put it in the other's place with `smalti policy add --replace`"
         )
         return Reason(text, policy.uid)
     about = frozenset[IRI]().union(*map(judge.snapshot.reach, targets))
@@ -299,6 +312,18 @@ def _is_stored_by_owner(snapshot: Snapshot, policy: Policy, question: _Question)
     )
 
 
+def _twin_of_owner(judge: _Judge, policy: Policy, question: _Question) -> Entry | None:
+    """The entry of an owner that says the same as a submitted policy, in other bytes."""
+    return next(
+        (
+            entry
+            for entry in judge.registry.twins(judge.snapshot, policy)
+            if entry.issuer in question.full_owners and judge.snapshot.why_it_ended(entry) is None
+        ),
+        None,
+    )
+
+
 def _only_granted_by(decision: Decision, submitted: Policy) -> Decision:
     """Keep the permissions of the submitted policy: a run of a document is never a run of another one."""
     name = (submitted.uid, submitted.document_digest)
@@ -315,7 +340,7 @@ def _only_granted_by(decision: Decision, submitted: Policy) -> Decision:
     return replace(decision, grants=granted, determining=determining)
 
 
-# --- The implicit rule: who may view all inputs may view the output
+# --- The implicit rule: who may view all inputs, or this version as what may be viewed of them
 
 
 def _may_be_implied(question: _Question, decision: Decision) -> bool:
@@ -362,7 +387,7 @@ def _version_is_readable(
             failures.append(Reason(f"{name} was made from `{target}`, which is asked about already"))
             continue
         reading = _decide(judge, replace(request, targets=(target,)), None, asked)
-        plain = [grant for grant in reading.grants if _is_plain(grant)]
+        plain = [grant for grant in reading.grants if _is_plain(grant) or _is_met(judge, grant, version)]
         if plain:
             rules = ", ".join(f"`{grant.permission.uid}`" for grant in plain)
             grounds.append(Reason(f"reading `{target}`, an input of {name}, is permitted by {rules}"))
@@ -377,7 +402,7 @@ def _version_is_readable(
 
 def _source_rule_failures(judge: _Judge, request: Request, version: Made, name: str) -> list[Reason]:
     about = (version.policy_uid, version.rule_uid)
-    if not judge.snapshot.is_in_force(version.policy_digest, version.policy_uid):
+    if not judge.registry.entries_of(judge.snapshot, version.policy_digest, version.policy_uid):
         return [Reason(f"the policy that {name} was made under was revoked", *about)]
     limits = _purposes(judge, request, version)
     if limits is None:
@@ -397,10 +422,7 @@ def _purposes(judge: _Judge, request: Request, version: Made) -> list[Condition]
     Where several entries of the policy stand, they say the same of it.
     """
     snapshot = judge.snapshot
-    entries = snapshot.entries(version.policy_digest, version.policy_uid)
-    judge.registry.read_policies(snapshot, [entry.key for entry in entries])
-    for entry in entries:
-        policy = snapshot.policy(entry)
+    for entry, policy in judge.registry.entries_of(snapshot, version.policy_digest, version.policy_uid):
         if policy is None or snapshot.why_it_ended(entry) is not None or not _is_valid(policy, request):
             continue
         if rules := [rule for rule in _granting(policy) if rule.uid == version.rule_uid]:
@@ -445,6 +467,45 @@ def _is_plain(grant: Grant) -> bool:
     return not (grant.rows or grant.obligations or rule.duties) and all(
         leaf == terms.ODRL_PURPOSE for condition in conditions for leaf in _operands(condition)
     )
+
+
+def _is_met(judge: _Judge, grant: Grant, version: Made) -> bool:
+    """Whether a version is what a grant to read its input asks for: made as the grant's duty says.
+
+    That is so where it was made under the very rule of the grant, since a run under it does what all of
+    its duties say, on the rows that it is limited to. Which rows those are must not depend on the request:
+    another request, at another time, may have led to others.
+    """
+    rule, policy = grant.permission, grant.policy
+    how = [duty for duty in rule.duties if duty.action == terms.ANONYMIZE]
+    if not how or (rule.uid, policy.uid) != (version.rule_uid, version.policy_uid):
+        return False
+    if any(duty.targets not in ((), rule.targets) for duty in how):
+        return False
+    if any(other.duties != rule.duties for other in policy.permissions if other.uid == rule.uid):
+        return False
+    conditions = [*rule.constraints, *(one for target in rule.targets for one in target.refinements)]
+    if any(_has_columns(one) and not _is_only_columns(one) for one in conditions):
+        return False
+    # Of one document there are several meanings where what it inherits has changed: which one was it then?
+    made_under = judge.registry.versions_of_policy(version.policy_digest, version.policy_uid)
+    return {meaning_digest(one) for one in made_under} == {meaning_digest(policy)}
+
+
+def _has_columns(condition: Condition) -> bool:
+    match condition:
+        case Logical(operands=operands):
+            return any(map(_has_columns, operands))
+        case _:
+            return isinstance(condition, ColumnComparison)
+
+
+def _is_only_columns(condition: Condition) -> bool:
+    match condition:
+        case Logical(operands=operands):
+            return all(map(_is_only_columns, operands))
+        case _:
+            return isinstance(condition, ColumnComparison)
 
 
 def _input_targets(snapshot: Snapshot, version: Made) -> list[IRI]:

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from smalti.errors import InternalError, PlanError, SmaltiError
 from smalti.policy.decision import Fact
-from smalti.policy.model import Anonymization, Bound, Number, Operator
+from smalti.policy.model import Anonymization, Bound, Operator
+from smalti.policy.transformations import taken, whole
 from smalti.vocab.terms import K, L
 
 
@@ -14,8 +15,9 @@ def chosen_bounds(
     """The k and l that are taken; l is 1 where only k is promised.
 
     The bound itself, where nothing is asked for; otherwise what is stronger. `eq` takes no other value.
-    Where the policy's l is larger than its k, and k may rise, k rises to it. An l that is asked for never
-    raises k by itself: prohibitions were judged by the k that was asked for (`policy.transformations`).
+    What they come to is what the decision judged prohibitions by (`policy.transformations.taken`): where
+    the policy's l is larger than k, and k may rise, k rises to it. An l that is asked for and is larger
+    than both is refused: who asks for it names the larger k, too.
 
     Args:
         wanted: by the policy.
@@ -26,44 +28,42 @@ def chosen_bounds(
         raise InternalError("a method without k reached the compiler")
     asked = {fact.operand: fact for fact in asks}
     chooser = _Chooser(wanted, problems)
-    k = chooser.stronger("k", wanted.k, asked.pop(K, None))
-    asked_l = asked.pop(L, None)
-    least = 1 if wanted.l is None else chooser.stronger("l", wanted.l, asked_l)
-    if wanted.l is None and asked_l is not None:
+    asked_k = chooser.asked("k", wanted.k, asked.pop(K, None))
+    stated_l = asked.pop(L, None)
+    asked_l = None if wanted.l is None else chooser.asked("l", wanted.l, stated_l)
+    if wanted.l is None and stated_l is not None:
         chooser.problem(
             "l is asked for, and the policy does not promise l-diversity",
             "a policy with the method l-diversity",
         )
     for operand in sorted(asked):
         chooser.problem(f"a run cannot ask for `{operand}`", f"`{K}` or `{L}`")
-    if asked_l is not None and least > max(k, wanted.l.value if wanted.l else 1):
-        chooser.problem(f"l = {least} is asked for, with k = {k}", f"l of at most {k}, or a larger k")
-    return max(k, least), least
+    unraised, _ = taken(wanted.k, None, asked_k)
+    k, least = taken(wanted.k, wanted.l, asked_k, asked_l)
+    if asked_l is not None and least > max(unraised, wanted.l.value if wanted.l else 1):
+        expected = f"l of at most {unraised}, or a larger k"
+        chooser.problem(f"l = {least} is asked for, with k = {unraised}", expected)
+    elif k < least:
+        chooser.problem(f"l = {least} is wanted, with k = {k} exactly", f"l of at most {k}")
+    return k, least
 
 
 class _Chooser:
     def __init__(self, wanted: Anonymization, problems: list[SmaltiError]) -> None:
         self._where, self._problems = str(wanted.where), problems
 
-    def stronger(self, name: str, bound: Bound, asked: Fact | None) -> int:
-        number = bound.value if asked is None else self._number(name, asked)
-        if bound.operator is Operator.EQ and number != bound.value:
+    def asked(self, name: str, bound: Bound, asked: Fact | None) -> int | None:
+        if asked is None:
+            return None
+        number = whole(asked.values)
+        if number is None:
+            self.problem(f"what is asked for {name} is no bound", "one whole number, above 0")
+        elif bound.operator is Operator.EQ and number != bound.value:
             self.problem(
                 f"{name} = {number} is asked for, and the policy wants {bound.value} exactly",
                 f"{name} = {bound.value}",
             )
-        return max(bound.value, number)
-
-    def _number(self, name: str, asked: Fact) -> int:
-        if len(asked.values) == 1:
-            (value,) = asked.values
-            if isinstance(value, Number) and 1 <= value.value < _TOO_MANY and value.value % 1 == 0:
-                return int(value.value)
-        self.problem(f"what is asked for {name} is no bound", "one whole number, above 0")
-        return 0
+        return number
 
     def problem(self, problem: str, expected: str) -> None:
         self._problems.append(PlanError(self._where, problem, expected, "ask for something else"))
-
-
-_TOO_MANY = 1 << 62

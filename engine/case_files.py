@@ -18,6 +18,9 @@ from smalti.vocab.words import Kind
 
 MAX_BYTES: Final = 4 * 1024 * 1024
 
+_Line = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"^[^\x00-\x1f\x7f]*$")]
+"""What may name a file, or stand in a terminal."""
+_Lines = Annotated[tuple[_Line, ...], Field(min_length=1)]
 _Words = Annotated[tuple[str, ...], Field(min_length=1)]
 _Said = str | int | float | bool | tuple[str | int | float | bool, ...]
 
@@ -42,14 +45,14 @@ class _World(_Object):
 
 
 class _Plan(_Object):
-    data: str
+    data: _Line
     method: str | None = None
     k: int | None = None
     l: int | None = None  # noqa: E741 (the literature's name)
     dropped: tuple[str, ...] | None = None
     generalised: tuple[str, ...] | None = None
     kept: tuple[str, ...] | None = None
-    explained: str | None = None
+    explained: _Line | None = None
 
 
 class _Expectation(_Object):
@@ -61,15 +64,15 @@ class _Expectation(_Object):
 
 
 class _Case(_Object):
-    name: Annotated[str, Field(min_length=1)]
+    name: _Line
     request: _Request
     world: _World = _World()
     expect: _Expectation
 
 
 class _File(_Object):
-    policies: _Words
-    hierarchies: tuple[str, ...] = ()
+    policies: _Lines
+    hierarchies: tuple[_Line, ...] = ()
     tests: Annotated[tuple[_Case, ...], Field(min_length=1)]
 
 

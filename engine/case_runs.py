@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from smalti.engine.backends.base import Backend
-from smalti.engine.case_files import Case, CaseFile, ExpectedPlan
+from smalti.engine.case_files import MAX_BYTES, Case, CaseFile, ExpectedPlan
 from smalti.engine.explain import to_text
 from smalti.engine.plan import Plan, Role
 from smalti.engine.registry import Registry
@@ -68,11 +68,16 @@ def _hierarchies(file: CaseFile) -> Hierarchies:
 
 def _bytes(file: CaseFile, path: Path) -> bytes:
     try:
-        return path.read_bytes()
-    except OSError:
+        with path.open("rb") as opened:
+            return opened.read(MAX_BYTES + 1)
+    except (OSError, ValueError):
         raise UsageError(
-            str(file.path), f"`{path}` cannot be read", "paths relative to the file of tests"
+            str(file.path), f"`{_shown(path)}` cannot be read", "paths relative to the file of tests"
         ) from None
+
+
+def _shown(path: Path) -> str:
+    return str(path)[:200].encode("unicode_escape").decode()
 
 
 def _run(
@@ -139,6 +144,8 @@ def _plan_failures(
             planned = plan_undecided(request, Registry.open(Path(nowhere) / "none.sqlite"), backend)
         except SmaltiError as error:
             return [f"expected a plan, and there is none: {error}"]
+        except OSError:
+            return [f"expected a plan, and `{_shown(expected.data)}` cannot be read"]
     return [] if planned.plan is None else list(_differences(expected, planned.plan))
 
 

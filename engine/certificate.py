@@ -220,6 +220,8 @@ class OwnerReport:
     """Left out, for they are about people who withdrew."""
     rows_filtered: int = 0
     """Left out of the others, for the policy does not grant them."""
+    respondents_listed: int = 0
+    """On the list of those who withdrew, whether or not they are in the data."""
     withdrawn_at: datetime | None = None
     """When the list of those who withdrew was read."""
 

@@ -4,7 +4,6 @@ import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import quote
 
 from smalti.engine.backends.base import BoundTable
 from smalti.engine.bounds import chosen_bounds
@@ -29,6 +28,7 @@ from smalti.errors import InternalError, PlanError, SmaltiError, raise_all
 from smalti.policy.anonymization import unimplemented_limits, unimplemented_words
 from smalti.policy.decision import Fact
 from smalti.policy.iris import column_iri as default_column_iri
+from smalti.policy.iris import normalised_column
 from smalti.policy.model import Anonymization, ColumnReference, Condition, Permission
 from smalti.transforms import ALL_TRANSFORMS
 from smalti.transforms.base import Datatype, Transform
@@ -123,11 +123,6 @@ def column_iri(source: Source, name: str) -> IRI:
     return source.description.column(name).iri or default_column_iri(source.target, name)
 
 
-def _as_uri(iri: str) -> str:
-    """An IRI with what is beyond ASCII percent-encoded (RFC 3987, 3.1): `é` and `%C3%A9` are one."""
-    return "".join(c if c.isascii() else quote(c) for c in iri)
-
-
 def _transform(
     wanted: Anonymization, bounds: tuple[int, int], columns: tuple[Column, ...], options: Options
 ) -> Transform:
@@ -151,7 +146,7 @@ class _Compiler:
     ) -> None:
         self.wanted, self.source, self.table, self.inherited = wanted, source, table, inherited
         self.problems: list[SmaltiError] = []
-        self._names = {_as_uri(column_iri(source, name)): name for name in table.contents.header}
+        self._names = {normalised_column(column_iri(source, name)): name for name in table.contents.header}
         self._declared = self._declaration()
 
     def granted_rows(self, circumstances: Circumstances) -> Filter | None:
@@ -201,7 +196,7 @@ class _Compiler:
             leave_out_withdrawn(self.table, name, inferred, zone, withdrawn)
 
     def _quasi_identifiers(self) -> set[str | None]:
-        return {self._names.get(_as_uri(column.iri)) for column in self.wanted.quasi_identifiers}
+        return {self._names.get(normalised_column(column.iri)) for column in self.wanted.quasi_identifiers}
 
     def _facts(self, reference: ColumnReference) -> ColumnFacts | None:
         name = self._name(reference)
@@ -231,7 +226,7 @@ class _Compiler:
     def _refuse_shared_iris(self) -> None:
         first: dict[str, str] = {}
         for name in self.table.contents.header:
-            iri = _as_uri(column_iri(self.source, name))
+            iri = normalised_column(column_iri(self.source, name))
             if first.setdefault(iri, name) != name:
                 self._problem(
                     self.source.description.source or self.source.path.name,
@@ -266,7 +261,7 @@ class _Compiler:
         return roles
 
     def _name(self, reference: ColumnReference) -> str | None:
-        name = self._names.get(_as_uri(reference.iri))
+        name = self._names.get(normalised_column(reference.iri))
         if name is None:
             self._problem(
                 str(reference.where),

@@ -1,8 +1,9 @@
 """The log of decisions: one JSON line for each, with no data value in it.
 
-A line tells who asked for what, which rules determined the answer, and by which documents. Values of facts
-and parameters are left out, because they may be about people; their names are there. Nothing is decided
-without being written down: when the log cannot be written, the decision ends with an error.
+A line tells when it was asked, who asked for what and as of which time, which rules determined the
+answer, and by which documents. Values of facts and parameters are left out, because they may be about
+people; their names are there. Nothing is decided without being written down: when the log cannot be
+written, the decision ends with an error.
 
 Lines are appended in one piece, whichever process writes; they are not synchronised to the disk one by
 one, so a machine that loses power may lose the last ones.
@@ -13,6 +14,7 @@ import json
 import os
 import uuid
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -70,17 +72,23 @@ class DecisionLog:
             os.close(descriptor)
 
 
+def _text(time: datetime) -> str:
+    return time.isoformat(timespec="microseconds")
+
+
 def entry(decision: Decision, seconds: float) -> dict[str, Any]:
     """What a line says about a decision."""
     request = decision.request
     return {
         "id": str(uuid.uuid4()),
-        "time": None if request.time is None else request.time.isoformat(timespec="microseconds"),
+        "time": _text(datetime.now(UTC) - timedelta(seconds=seconds)),
         "request": {
             "party": request.party,
             "action": request.action,
             "targets": list(request.targets),
             "purpose": request.purpose,
+            # The time that was judged is the caller's claim, unless they made none.
+            "time": None if request.time is None else _text(request.time),
             "rule": request.rule,
             "parameters": sorted(fact.operand for fact in request.parameters),
             "facts": sorted(fact.operand for fact in request.facts),

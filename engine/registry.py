@@ -30,9 +30,10 @@ from smalti.engine.entries import (
 )
 from smalti.engine.secret import load_secret
 from smalti.engine.signatures import read_public_key
-from smalti.engine.snapshot import Snapshot
+from smalti.engine.snapshot import Entry, Snapshot
 from smalti.engine.withdrawn import NOBODY, Withdrawn, keyed_with, stored_digests
 from smalti.errors import RegistryError, UsageError
+from smalti.policy.meaning import meaning_digest
 from smalti.policy.model import Policy
 from smalti.vocab.terms import IRI
 
@@ -186,8 +187,9 @@ class Registry:
         known, with the issuer as its owner: within one trusted registry the first word counts. (A
         collection of a hierarchy in force stays as it is, and may be anybody's target: policies about it
         count for those of its members that their issuer owns.) What is in force already stays as it is;
-        what was revoked is put in force again. Parents must be in force, and are recorded: when one of
-        them ends, the policy may prohibit only.
+        what was revoked is put in force again. A document that says the same as one of the issuer's under
+        the same uid, and was only laid out anew, takes its place. Parents must be in force, and are
+        recorded: when one of them ends, the policy may prohibit only.
 
         Args:
             document: the bytes of the policy document.
@@ -206,14 +208,14 @@ class Registry:
             new = self._reader.new(connection, document, name, issuer)
             if not self.exists:  # refused before a write would make the file
                 _keys.check_signature(connection, issuer, document, signature, name)
-                _policies.check_new(connection, self._facts(connection), new)
+                _policies.check_new(connection, self._reader, self._facts(connection), new)
         with self._database.writing() as connection:
             facts = self._facts(connection)
             if replaces:
                 _policies.end_replaced(connection, facts, new)
-            _policies.check_new(connection, facts, new)
+            _policies.check_new(connection, self._reader, facts, new)
             key = _keys.check_signature(connection, issuer, document, signature, name)
-            _policies.add(connection, facts, new, _signed(key, signature))
+            _policies.add(connection, self._reader, facts, new, _signed(key, signature))
             found = self._stored(connection, _policies.in_force().where(db.policies.c.digest == new.digest))
         return tuple(stored for stored in found if stored.issuer == issuer)
 
@@ -254,7 +256,10 @@ class Registry:
             return self._stored(connection, _policies.in_force().where(db.policies.c.id.in_(about)))
 
     def policy_in_force(self, uid: IRI, issuer: IRI | None = None) -> Policy | None:
-        """The policy in force with that uid: the issuer's own, or else the only one; for `parse`."""
+        """The policy in force with that uid, for `parse`: the issuer's own, never a stranger's.
+
+        Without an issuer, which is for looking only: the only one.
+        """
         with self._database.reading() as connection:
             return self._reader.in_force(connection, uid, issuer)
 
@@ -263,16 +268,46 @@ class Registry:
         with self._database.reading() as connection:
             return _policies.is_in_force(connection, digest, uid)
 
-    def is_revoked(self, digest: str, uid: IRI) -> bool:
-        """True if that policy of that document was ended and not put in force again."""
+    def is_revoked(self, policy: Policy) -> bool:
+        """True if that policy was ended, in whatever layout, and not put in force again."""
         with self._database.reading() as connection:
-            return _policies.is_revoked(connection, digest, uid)
+            return self._reader.is_revoked(connection, policy)
+
+    def versions_of_policy(self, digest: str, uid: IRI) -> tuple[Policy, ...]:
+        """What a policy of a stored document said, in force or ended; several where its parents changed."""
+        with self._database.reading() as connection:
+            return self._reader.versions_of(connection, digest, uid)
+
+    def entries_of(
+        self, snapshot: Snapshot, digest: str, uid: IRI
+    ) -> tuple[tuple[Entry, Policy | None], ...]:
+        """The entries in force of one policy of one document, and those that say the same in other bytes.
+
+        Each with the policy as the document itself says it; None where it is not understood.
+        """
+        same_uid = snapshot.entries_named(uid)
+        self.read_policies(snapshot, [entry.key for entry in same_uid])
+        exact = [(entry, snapshot.policy(entry)) for entry in same_uid if entry.digest == digest]
+        others = [entry for entry in same_uid if entry.digest != digest]
+        own = self.versions_of_policy(digest, uid) if others else ()
+        by_meaning = {meaning_digest(policy): policy for policy in own}
+        twins = [(one, by_meaning.get(snapshot.meaning(one) or "")) for one in others]
+        return (*exact, *((entry, policy) for entry, policy in twins if policy is not None))
+
+    def twins(self, snapshot: Snapshot, policy: Policy) -> tuple[Entry, ...]:
+        """The entries in force that say the same as a policy under its uid, in other bytes."""
+        others = [one for one in snapshot.entries_named(policy.uid) if one.digest != policy.document_digest]
+        self.read_policies(snapshot, [entry.key for entry in others])
+        wanted = meaning_digest(policy) if others else None
+        return tuple(entry for entry in others if snapshot.meaning(entry) == wanted)
 
     def uid_conflict(self, policy: Policy, issuer: IRI) -> IRI | None:
         """A uid of a policy of that issuer's that another document uses so that they could be confused."""
         with self._database.reading() as connection:
             facts = _assets.Facts(connection)
-            return _policies.uid_conflict(connection, facts, _policies.Claims.of(policy, issuer))
+            return _policies.uid_conflict(
+                connection, self._reader, facts, _policies.Claims.of(policy, issuer)
+            )
 
     def check_signature(self, document: bytes, signature: bytes | None, issuer: IRI, name: str) -> None:
         """Refuse a document that must be signed and is not, or whose signature is wrong.
@@ -449,7 +484,8 @@ class Registry:
             found = _withdrawals.listed(connection, target, version, window)
         if not found.digests:
             return NOBODY
-        return Withdrawn(found.digests, found.columns, keyed_with(load_secret(self.path)))
+        keyed = keyed_with(load_secret(self.path))
+        return Withdrawn(found.digests, found.columns, keyed, found.count)
 
     def count_withdrawn(self, target: IRI, *, by: IRI) -> int:
         """How many respondents are on a target's own list; for its owners alone.
@@ -482,7 +518,18 @@ class Registry:
 
         Args:
             policy: its uid, whatever its document; whether it is in force or not.
+
+        Raises:
+            UsageError: no policy with that uid was ever put in force.
         """
+        with self._database.reading() as connection:
+            if not _policies.is_known(connection, policy):
+                raise UsageError(
+                    str(policy),
+                    "no such policy was ever put in force",
+                    "the uid of a stored policy",
+                    "`smalti policy list` shows them",
+                )
         versions = self.all_versions()
         found = {version.iri: version for version in versions if version.policy_uid == policy}
         while True:
@@ -507,6 +554,16 @@ class Registry:
     def _versions(self, query: Select[tuple[Any, ...]]) -> tuple[TargetVersion, ...]:
         with self._database.reading() as connection:
             return _versions.versions(connection, query)
+
+    def _store_source(
+        self, connection: Connection, new: _policies.NewPolicies, signed: tuple[str, bytes] | None
+    ) -> None:
+        """Store the policy that a version was made under."""
+        policy = new.policies[0]
+        if self._reader.twins(connection, policy):
+            _policies.keep(connection, new, policy, signed)
+        else:
+            _policies.store(connection, new, policy, dict(new.parents), signed)
 
     def check_record(self, record: NewVersion) -> None:
         """Ask before a run is published whether it can be recorded; `finish` checks it again.
@@ -542,12 +599,17 @@ class Registry:
                 "use the smalti that made the run",
             )
         new = replace(new, policies=(policy,))
-        _versions.check_record(connection, self._facts(connection), record, new)
+        facts = self._facts(connection)
+        _versions.check_record(connection, self._reader, facts, record, new)
         _check_nobody_withdrew(connection, record)
         if _policies.is_in_force(connection, record.policy_digest, record.policy_uid):
             return new, None
+        owners = [facts.full_owners_or(one.iri, record.bound_by) for one in record.inputs]
+        # Somebody else's policy, laid out anew: the signature is on bytes, so it is needed again.
+        issuers = [record.issuer, *(IRI(row.issuer) for row in self._reader.twins(connection, policy))]
+        signer = next((one for one in issuers if all(one in found for found in owners)), record.issuer)
         key = _keys.check_signature(
-            connection, record.issuer, record.document, record.signature, record.document_name
+            connection, signer, record.document, record.signature, record.document_name
         )
         return new, _signed(key, record.signature)
 
@@ -599,7 +661,7 @@ class Registry:
             _assets.claim_sources(connection, [one.iri for one in record.inputs], record.bound_by)
             _assets.admit_output(connection, record.target)
             if not _policies.is_in_force(connection, record.policy_digest, record.policy_uid):
-                _policies.store(connection, new, new.policies[0], dict(new.parents), signed)
+                self._store_source(connection, new, signed)
             return _versions.insert_version(connection, intent)
 
 

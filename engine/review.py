@@ -60,13 +60,12 @@ def _own_reasons(
 def _why_policy_ended(
     registry: Registry, snapshot: Snapshot, version: TargetVersion, now: datetime
 ) -> str | None:
-    entries = snapshot.entries(version.policy_digest, version.policy_uid)
-    registry.read_policies(snapshot, [entry.key for entry in entries])
+    entries = registry.entries_of(snapshot, version.policy_digest, version.policy_uid)
     why = f"its policy `{version.policy_uid}` was revoked"
     if not entries and snapshot.is_used(version.policy_uid):
         why = f"its policy `{version.policy_uid}` was replaced"
-    for entry in entries:
-        policy, reason = snapshot.policy(entry), snapshot.why_it_ended(entry)
+    for entry, policy in entries:
+        reason = snapshot.why_it_ended(entry)
         if policy is None:
             why = f"its policy `{version.policy_uid}` is not understood by this version of smalti"
         elif reason is not None:

@@ -503,6 +503,7 @@ def _report(
         loss=float(loss.global_certainty_penalty),
         timings=watch.timings,
         rows_withdrawn=verification.rows_withdrawn,
+        respondents_listed=compiled.withdrawn.count,
         rows_filtered=verification.rows_filtered,
         withdrawn_at=compiled.withdrawn_at,
     )

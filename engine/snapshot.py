@@ -19,6 +19,7 @@ from smalti.engine.entries import AssetKind, Input, StoredHierarchy, version_iri
 from smalti.policy.decision import Reason
 from smalti.policy.hierarchies import STANDARD, Hierarchies
 from smalti.policy.index import PolicyIndex, Standing
+from smalti.policy.meaning import meaning_digest
 from smalti.policy.model import Policy
 from smalti.vocab.terms import IRI
 
@@ -101,6 +102,9 @@ class Snapshot:
         """What `hierarchies` were made from."""
         self._entries: dict[int, Entry] = {}
         self._in_force: dict[tuple[str, IRI], set[int]] = {}
+        self._named: dict[IRI, set[int]] = {}
+        """Entries by the uid of their policy."""
+        self._meanings: dict[int, str] = {}
         self._about: dict[IRI, dict[IRI, set[int]]] = {}
         """What a policy speaks of, its issuer, its entries."""
         self._policies: dict[int, Policy | None] = {}
@@ -151,7 +155,20 @@ class Snapshot:
 
     def is_used(self, uid: IRI) -> bool:
         """Whether a policy in force has that uid, by whatever document."""
-        return any(known == uid for _, known in self._in_force)
+        return uid in self._named
+
+    def entries_named(self, uid: IRI) -> list[Entry]:
+        """The entries in force of policies with that uid, by whatever document."""
+        return [self._entries[key] for key in sorted(self._named.get(uid, ()))]
+
+    def meaning(self, entry: Entry) -> str | None:
+        """The digest of what an entry that was read means; None where it is not understood."""
+        policy = self._policies.get(entry.key)
+        if policy is None:
+            return None
+        if entry.key not in self._meanings:
+            self._meanings[entry.key] = meaning_digest(policy)
+        return self._meanings[entry.key]
 
     def entries(self, digest: str, uid: IRI) -> list[Entry]:
         """The entries in force of one policy of one document."""
@@ -202,16 +219,11 @@ class Snapshot:
                 self._index.remove(policy)
 
     def reach(self, iri: IRI) -> frozenset[IRI]:
-        """The asset, the collections that it belongs to, and what belongs to it."""
+        """Whatever shares a part with the asset, itself included: where a rule may touch it."""
         assets = self.hierarchies.assets
         if not (assets.directly_broader(iri) or assets.directly_narrower(iri)):
             return frozenset({iri})
-        found, waiting = {iri}, [iri]
-        while waiting:
-            new = set(assets.directly_narrower(waiting.pop())) - found
-            found |= new
-            waiting += new
-        return assets.broader(iri) | found
+        return assets.related(iri) | {iri}
 
     def about(self, iris: Iterable[IRI]) -> Iterator[tuple[IRI, set[int]]]:
         """Each issuer with entries that speak of one of these."""
@@ -375,6 +387,7 @@ class Snapshot:
         self._entries[entry.key] = entry
         self._unread.add(entry.key)
         self._in_force.setdefault((entry.digest, entry.uid), set()).add(entry.key)
+        self._named.setdefault(entry.uid, set()).add(entry.key)
         for iri in entry.iris:
             self._about.setdefault(iri, {}).setdefault(entry.issuer, set()).add(entry.key)
 
@@ -386,7 +399,9 @@ class Snapshot:
         self._policies.pop(key, None)
         self._unread.discard(key)
         self._not_understood.discard(key)
+        self._meanings.pop(key, None)
         _discard(self._in_force, (entry.digest, entry.uid), key)
+        _discard(self._named, entry.uid, key)
         for iri in entry.iris:
             _discard(self._about[iri], entry.issuer, key)
             if not self._about[iri]:

@@ -43,6 +43,8 @@ class Withdrawn:
     columns: frozenset[str] = frozenset()
     """The names of the respondent columns that they were listed by."""
     keyed: Keyed = field(default=str, compare=False, repr=False)
+    count: int = 0
+    """How many are listed; for the owner."""
 
     def __bool__(self) -> bool:
         return bool(self.digests)

@@ -1,6 +1,7 @@
 """The actions of a rule, each with its refinements (ODRL IM 2.4)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Final
 
 from smalti.policy.findings import quoted
@@ -18,7 +19,7 @@ from smalti.policy.values import (
     values_of,
 )
 from smalti.vocab.odrl import ACTION_PARENTS
-from smalti.vocab.terms import IRI, ODRL, RDF_VALUE, REFINEMENT
+from smalti.vocab.terms import ANONYMIZE, IRI, ODRL, RDF_VALUE, REFINEMENT
 
 _KNOWN: Final = frozenset(ACTION_PARENTS)
 
@@ -36,13 +37,21 @@ class Action:
 
 
 def read_actions(prop: Property, scope: Scope) -> tuple[Action, ...]:
-    """The actions of a rule that are known; one that is written twice without refinement counts once."""
+    """The actions of a rule that are known; one that is written twice without refinement counts once.
+
+    A misspelt `anonymize` with refinements is an error, and is read on as `anonymize`.
+    """
     found: list[Action] = []
     plain: set[IRI] = set()
     for value in values_of(prop, scope):
         action = _read(value, scope)
-        if action is None or not _is_known(action, scope):
+        if action is None:
             continue
+        if not _is_known(action, scope):
+            if not _is_meant_to_anonymize(action):
+                continue
+            # The policy is refused; what else is wrong with it is told at once.
+            action = replace(action, iri=ANONYMIZE)
         if action.refinements is None and action.iri in plain:
             continue
         if action.refinements is None:
@@ -101,6 +110,11 @@ def _named(value: Value, scope: Scope) -> Action | None:
     if name is None or not isinstance(value, Node):
         return None
     return Action(IRI(known_word(name, scope)), name, None, value.place, value.is_complete)
+
+
+def _is_meant_to_anonymize(action: Action) -> bool:
+    local = action.name.written.rpartition(":")[2].rpartition("/")[2]
+    return action.refinements is not None and bool(get_close_matches(local, ["anonymize"], cutoff=0.8))
 
 
 def _is_known(action: Action, scope: Scope) -> bool:

@@ -158,7 +158,8 @@ def _read_memberships(node: Node, iri: IRI, place: Place, reading: Reading) -> N
                 feature = "membership in or of a refined part of a collection"
                 reading.scope.findings.not_implemented(value.place, feature)
             elif collection is not None:
-                reading.memberships[Membership(iri, collection.iri)] = None
+                membership = Membership(iri, collection.iri, of_parties=place is Place.PARTY)
+                reading.memberships[membership] = None
 
 
 def _read_claims(node: Node, iri: IRI, reading: Reading) -> None:

@@ -29,14 +29,15 @@ from smalti.policy.matching import (
     PreparedPolicy,
     PreparedRule,
     Situation,
+    in_force,
     judged_as_grant,
     judged_as_prohibition,
     judged_refinements,
     touches,
 )
 from smalti.policy.model import NOWHERE, Condition, ConflictStrategy, Duty, Policy, Rule
-from smalti.policy.transformations import requested
-from smalti.vocab.terms import IRI
+from smalti.policy.transformations import Parameters, requested
+from smalti.vocab.terms import ANONYMIZE, IRI
 
 NEAR_MISSES: Final = 3
 """Rules about the target that did not apply and are named in the reasons of a refusal..."""
@@ -67,13 +68,18 @@ def authorize(
                      each permission would lead to (`policy.transformations`).
         To anonymize is also permitted by a permission to read what was anonymized so (a duty), and to the
                      assignees of an obligation to anonymize.
+        Duty to anonymize: who reads owes it, whatever the request says was fulfilled: that is a claim, and
+                     what is read is the target itself.
         Policies     that are Offers are not considered; outside of its `dct:valid` a policy is not in
                      force, and at an unknown time its prohibitions apply and its permissions do not.
         Conflict     inside of a policy: as its strategy says. `invalid` makes the whole policy void: its
                      permissions grant nothing, and its prohibitions still deny (deliberately stricter than
-                     ODRL IM 2.9). Between policies: any prohibition denies.
+                     ODRL IM 2.9). `perm`: its permissions are spared by its own prohibitions, as they are
+                     (with their transformation and rows), and nothing else is. Between policies: any
+                     prohibition denies.
         Several      permissions may grant one request; `request.rule` picks by its uid (or its duty's).
-        Promised     adding a prohibition never permits more.
+        Promised     adding a prohibition never permits more, and no policy, nor a rule that is added to it,
+                     makes another one permit more.
 
     Args:
         request: who wants to do what. The party is asserted by the caller; nothing here authenticates it.
@@ -137,6 +143,10 @@ class Rules(ABC):
     def is_about(self, situation: Situation) -> bool:
         """Whether one of them is about the action, or one that has a part in it."""
 
+    def may_prohibit_only(self, policy: PreparedPolicy) -> bool:
+        """Whether the permissions and obligations of a policy have no say about the request."""
+        return False
+
 
 class _Listed(Rules):
     """All rules of some policies."""
@@ -163,11 +173,7 @@ class _Listed(Rules):
         return len(self.touching(situation))
 
     def is_about(self, situation: Situation) -> bool:
-        actions, asked = situation.hierarchies.actions, situation.request.action
-        return any(
-            actions.relation(asked, rule.rule.action) is not UNSATISFIED
-            for rule in self.touching(situation)
-        )
+        return any(rule.is_about(situation.request.action) for rule in self.touching(situation))
 
 
 # --- The decision
@@ -190,14 +196,18 @@ class _Candidate:
         return rule is None or rule == self.prepared.rule.uid or (duty is not None and rule == duty.uid)
 
     def grant(self, request: Request) -> Grant:
-        owed = tuple(duty for duty in self.form.obligations if duty.uid not in request.fulfilled)
+        owed = tuple(
+            duty
+            for duty in self.form.obligations
+            if duty.action == ANONYMIZE or duty.uid not in request.fulfilled
+        )
         return Grant(self.policy.policy, self.form.permission, self.rows, owed)
 
 
 class _Tally:
     """What the rules say about one request."""
 
-    __slots__ = ("chosen", "denying", "granting", "situation", "surviving", "void")
+    __slots__ = ("chosen", "denying", "forbidding", "granting", "situation", "surviving", "void")
 
     def __init__(self, situation: Situation, rules: Iterable[PreparedRule]) -> None:
         self.situation = situation
@@ -215,41 +225,79 @@ class _Tally:
         picked = situation.request.rule
         self.chosen = [one for one in self.granting if one.is_picked(picked)]
         """Those that the request relies on."""
+        self.forbidding = forbidding
+        """Prohibitions that apply, but for their refinements."""
         self.denying = self._denying(forbidding)
-        """Prohibitions that no permission of their own policy overrides, and that hit a chosen one."""
+        """Prohibitions that deny a chosen permission."""
         self.surviving = (
-            [one for one in self.chosen if not self._is_hit(one)] if self.denying else self.chosen
+            [one for one in self.chosen if not self._is_denied(one)] if self.denying else self.chosen
         )
         """The permissions that grant the request."""
 
     def _denying(self, forbidding: list[PreparedRule]) -> list[PreparedRule]:
-        lenient = ConflictStrategy.PERMIT
         if not forbidding:
             return []
-        overriding = {one.policy for one in self.granting if one.policy.policy.conflict is lenient}
-        judged: Sequence[_Candidate | None] = self.chosen or [None]
-        return [
-            prepared
-            for prepared in forbidding
-            if prepared.policy not in overriding and any(self._hits(prepared, one) for one in judged)
-        ]
+        if self.chosen:
+            return [rule for rule in forbidding if any(self._denies(rule, one) for one in self.chosen)]
+        lenient = {one.policy for one in self.granting if _is_lenient(one.policy)}
+        return [rule for rule in forbidding if rule.policy not in lenient and self._hits(rule, None)]
 
-    def _is_hit(self, candidate: _Candidate) -> bool:
-        return any(self._hits(prepared, candidate) for prepared in self.denying)
+    def _is_denied(self, candidate: _Candidate) -> bool:
+        return any(self._denies(prepared, candidate) for prepared in self.denying)
+
+    def _denies(self, prepared: PreparedRule, candidate: _Candidate) -> bool:
+        """Whether a prohibition hits a permission, and their policy, if it is one, lets it.
+
+        What `perm` spares is what the policy itself permits: another policy's permission may be weaker.
+        """
+        spares = prepared.policy is candidate.policy and _is_lenient(prepared.policy)
+        return not spares and self._hits(prepared, candidate)
 
     def _hits(self, prepared: PreparedRule, candidate: _Candidate | None) -> bool:
         """Whether a prohibition applies to what a permission would lead to."""
         if not prepared.rule.refinements:
             return True
-        parameters = self.situation.known.parameters
-        if candidate is not None:
-            parameters = requested(candidate.form.transformation, parameters)
-        judged = judged_refinements(prepared.rule, parameters)
+        judged = judged_refinements(prepared.rule, self._parameters(candidate))
         return all(outcome is not UNSATISFIED for _, outcome, _ in judged)
+
+    def _parameters(self, candidate: _Candidate | None) -> Parameters:
+        """Of what a permission would lead to."""
+        asked = self.situation.known.parameters
+        return asked if candidate is None else requested(candidate.form.transformation, asked)
+
+    def parameters(self, prepared: PreparedRule) -> Parameters:
+        """What the refinements of a rule are judged by; of several transformations, by one that it hits."""
+        if prepared.kind is not Kind.PROHIBITION or not self.chosen:
+            return self.situation.known.parameters
+        denied = (one for one in self.chosen if self._denies(prepared, one))
+        return self._parameters(next(denied, self.chosen[0]))
+
+    def form(self, prepared: PreparedRule) -> Form | None:
+        """How a rule permits the request; the first way that it might, where none does."""
+        granting = (one.form for one in self.granting if one.prepared is prepared)
+        return next(granting, next(iter(prepared.forms(self.situation.request.action)), None))
+
+    def overriding(self, prepared: PreparedRule) -> Rule | None:
+        """The rule of its own policy that takes its say from one that would apply."""
+        if prepared.kind is Kind.PROHIBITION:
+            if prepared not in self.forbidding or prepared in self.denying:
+                return None
+            if not _is_lenient(prepared.policy):
+                return None
+            return next((one.prepared.rule for one in self.granting if one.policy is prepared.policy), None)
+        mine = [one for one in self.granting if one.prepared is prepared]
+        own = [one for one in self.denying if one.policy is prepared.policy]
+        if any(one in self.surviving for one in mine):
+            return None
+        return next((no.rule for no in own for one in mine if self._denies(no, one)), None)
 
     def effective(self) -> set[PreparedRule]:
         """The rules that apply and have a say."""
         return {*(one.prepared for one in self.granting), *self.denying}
+
+
+def _is_lenient(policy: PreparedPolicy) -> bool:
+    return policy.policy.conflict is ConflictStrategy.PERMIT
 
 
 def _void(permitting: list[_Candidate], forbidding: list[PreparedRule]) -> list[PreparedPolicy]:
@@ -332,8 +380,8 @@ def _remedies(tally: _Tally) -> tuple[Duty, ...]:
 def _reasons(effect: Effect, tally: _Tally, rules: Rules) -> list[Reason]:
     request = tally.situation.request
     others = [one for one in tally.granting if one not in tally.chosen] if request.rule else []
-    grants = [_matched(candidate.prepared, request) for candidate in (*tally.chosen, *others)]
-    denials = [_matched(prepared, request) for prepared in tally.denying]
+    grants = [_matched(one.prepared, one.form, request) for one in (*tally.chosen, *others)]
+    denials = [_matched(prepared, None, request) for prepared in tally.denying]
     determining = list(_determining(tally)) if tally.void or request.rule else []
     if effect is Effect.PERMIT:
         return _each_once([*grants, *denials, *determining])
@@ -347,8 +395,8 @@ def _each_once(reasons: list[Reason]) -> list[Reason]:
     return reasons if len(reasons) < 2 else list(dict.fromkeys(reasons))
 
 
-def _matched(prepared: PreparedRule, request: Request) -> Reason:
-    text = wording.matched(prepared, request)
+def _matched(prepared: PreparedRule, form: Form | None, request: Request) -> Reason:
+    text = wording.matched(prepared, None if form is None else form.duty, request)
     return Reason(text, prepared.policy.policy.uid, prepared.rule.uid)
 
 
@@ -374,45 +422,63 @@ def _near_misses(tally: _Tally, rules: Rules) -> Iterator[Reason]:
         first = rules.touching(situation, NEAR_MISSES + len(effective))
         misses = [rule for rule in first if rule not in effective][:NEAR_MISSES]
     for prepared in misses:
-        failures = (one for one in _judged(prepared, situation) if _is_failure(prepared.kind, one))
-        text = wording.not_applying(prepared, list(islice(failures, FAILURES)), situation.request)
+        failing = (
+            report.text for report in _parts(prepared, tally, rules) if _is_failure(prepared, report)
+        )
+        text = wording.not_applying(prepared, list(islice(failing, FAILURES)))
         yield Reason(text, prepared.policy.policy.uid, prepared.rule.uid)
     yield from wording.others(touching - len(effective) - len(misses), rules.size - touching)
 
 
-def _judged(prepared: PreparedRule, situation: Situation) -> Iterator[Judged]:
-    """Every part of a rule, however many fail."""
-    situation = situation.under(prepared.policy.hierarchies)
+def _is_failure(prepared: PreparedRule, report: PartReport) -> bool:
+    if prepared.kind is Kind.PROHIBITION:
+        return report.finding is UNSATISFIED
+    return report.finding is not SATISFIED
+
+
+def _reports(tally: _Tally, rules: Rules) -> Iterator[RuleReport]:
+    """Of every rule about the targets; one applies when no part of it fails."""
+    effective = tally.effective()
+    for prepared in rules.touching(tally.situation):
+        parts = tuple(_parts(prepared, tally, rules))
+        applies = prepared in effective and not any(_is_failure(prepared, part) for part in parts)
+        policy, rule = prepared.policy.policy.uid, prepared.rule.uid
+        yield RuleReport(policy, rule, str(prepared.kind), applies, parts)
+
+
+def _parts(prepared: PreparedRule, tally: _Tally, rules: Rules) -> Iterator[PartReport]:
+    """Every part of a rule, however many fail; that of its policy first, and once."""
+    situation = tally.situation.under(prepared.policy.hierarchies)
+    yield _of_policy(prepared, tally, rules)
+    told = wording.Told(situation.request, situation.known, tally.parameters(prepared))
+    for part, outcome, subject in _judged(prepared, tally, situation):
+        if part is not Part.POLICY:
+            text = wording.of_part(prepared, (part, outcome, subject), told)
+            where = NOWHERE if subject is None or isinstance(subject, str) else subject.where
+            yield PartReport(part, wording.finding_of(outcome), text, where)
+
+
+def _judged(prepared: PreparedRule, tally: _Tally, situation: Situation) -> Iterator[Judged]:
     if prepared.kind is Kind.PROHIBITION:
         yield from judged_as_prohibition(prepared, situation)
-        yield from judged_refinements(prepared.rule, situation.known.parameters)
-    elif forms := prepared.forms(situation.request.action):
-        yield from judged_as_grant(prepared, forms[0], situation)
+        yield from judged_refinements(prepared.rule, tally.parameters(prepared))
+    elif (form := tally.form(prepared)) is not None:
+        yield from judged_as_grant(prepared, form, situation)
     else:
         yield Part.ACTION, UNSATISFIED, None
 
 
-def _is_failure(kind: Kind, judged: Judged) -> bool:
-    outcome = judged[1]
-    if kind is Kind.PROHIBITION:
-        return outcome is UNSATISFIED
-    return outcome is not SATISFIED and not isinstance(outcome, Residual)
-
-
-def _reports(tally: _Tally, rules: Rules) -> Iterator[RuleReport]:
-    effective, request = tally.effective(), tally.situation.request
-    for prepared in rules.touching(tally.situation):
-        judged = list(_judged(prepared, tally.situation))
-        applies = prepared in effective
-        parts = [_report(prepared, one, request) for one in judged]
-        if not applies and not any(_is_failure(prepared.kind, one) for one in judged):
-            parts.append(PartReport(Part.POLICY, UNSATISFIED, wording.OVERRIDDEN))
-        policy, rule = prepared.policy.policy.uid, prepared.rule.uid
-        yield RuleReport(policy, rule, str(prepared.kind), applies, tuple(parts))
-
-
-def _report(prepared: PreparedRule, judged: Judged, request: Request) -> PartReport:
-    part, outcome, subject = judged
-    text = wording.of_part(prepared, judged, request)
-    where = NOWHERE if subject is None or isinstance(subject, str) else subject.where
-    return PartReport(part, wording.finding_of(outcome), text, where)
+def _of_policy(prepared: PreparedRule, tally: _Tally, rules: Rules) -> PartReport:
+    """What its policy as a whole means for a rule: the one thing that says whether it counts."""
+    policy, request = prepared.policy, tally.situation.request
+    forbids = prepared.kind is Kind.PROHIBITION
+    found, text = in_force(policy.policy, request), ""
+    if found is not UNSATISFIED:
+        overriding = tally.overriding(prepared)
+        if rules.may_prohibit_only(policy):
+            found, text = (found if forbids else UNSATISFIED), wording.prohibits_only(forbids)
+        elif policy.conflict is not None:
+            found, text = (found if forbids else UNSATISFIED), wording.voided(policy.conflict, forbids)
+        elif overriding is not None:
+            found, text = UNSATISFIED, wording.overridden(overriding, forbids)
+    return PartReport(Part.POLICY, found, text or wording.in_force(policy.policy, found, request))

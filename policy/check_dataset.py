@@ -7,6 +7,7 @@ from typing import Final
 from smalti.policy.dataset import ORDERED, ColumnFacts, DatasetFacts
 from smalti.policy.diagnostics import Diagnostic, Severity
 from smalti.policy.findings import quoted
+from smalti.policy.iris import normalised_column
 from smalti.policy.model import (
     Anonymization,
     ColumnComparison,
@@ -133,7 +134,7 @@ class _Checker:
         """What is said of a column; None after an error."""
         if reference.iri in self.columns:
             return self.columns[reference.iri]
-        stem = f"{self.target}/"
+        stem = normalised_column(f"{self.target}/")
         known = [iri.removeprefix(stem) for iri in self.columns]
         message = f"the description {quoted(self.facts.source)} has no column {quoted(reference.iri)}"
         help_ = did_you_mean(reference.iri.removeprefix(stem), known) or f"it has {_listed(known)}"
@@ -151,7 +152,8 @@ class _Checker:
 
     def _is_ours(self, reference: ColumnReference) -> bool:
         """Whether a column can be one of this table: in a rule about several, others may be meant."""
-        return reference.iri in self.columns or reference.iri.startswith(f"{self.target}/")
+        stem = normalised_column(f"{self.target}/")
+        return reference.iri in self.columns or reference.iri.startswith(stem)
 
     def row(self, condition: ColumnComparison) -> None:
         column = self.column(condition.column)

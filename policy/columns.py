@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from smalti.policy.findings import quoted
-from smalti.policy.iris import SCHEMES, column_iri
+from smalti.policy.iris import SCHEMES, column_iri, normalised_column
 from smalti.policy.json_text import Place
 from smalti.policy.nodes import Literal, Name, Value
 from smalti.policy.values import Scope, bare_name, iri_is_good, plain_text
@@ -18,6 +18,7 @@ class Column:
     """A column where the document names it."""
 
     iri: IRI
+    """As `normalised_column` spells it."""
     written: str
     place: Place
 
@@ -51,9 +52,9 @@ def read_column(value: Value, targets: tuple[IRI, ...], scope: Scope) -> Column 
             return None
         # After an error in the target there is nothing to resolve the name under.
         base = targets[0] if targets else IRI("urn:smalti:unknown-target")
-        return Column(column_iri(base, name.iri), name.written, name.place)
+        return Column(normalised_column(column_iri(base, name.iri)), name.written, name.place)
     iri = iri_is_good(name, "the column", scope)
-    return Column(iri, name.written, name.place) if iri is not None else None
+    return Column(normalised_column(iri), name.written, name.place) if iri is not None else None
 
 
 def read_respondent(value: Value, targets: tuple[IRI, ...], scope: Scope) -> Column | None:

@@ -3,7 +3,7 @@
 | value, reference | `eq` | order |
 |---|---|---|
 | two numbers | exact | exact |
-| two texts | by code points | unknown |
+| two texts | by code points; of two durations that are written differently unknown | unknown |
 | two truth values | exact | unknown |
 | two IRIs, where the operand has a hierarchy | the value is the same or narrower | unknown |
 | two other IRIs | the same IRI; `isA` of different ones is unknown | unknown |
@@ -15,6 +15,7 @@ A point in time without time zone may be up to 14 hours earlier or later than th
 day begins as much earlier or later. `lteq` of a day as reference includes the day, `gt` begins after it.
 """
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -32,6 +33,13 @@ UNKNOWN: Final = Finding.UNKNOWN
 _ZONES: Final = timedelta(hours=14)
 """The farthest that a time zone is from UTC (XML Schema 1.1 part 2, 3.3.7)."""
 _LAST: Final = timedelta(days=1) - timedelta(microseconds=1)
+_PART: Final = "[0-9]+(?:[.,][0-9]+)?"
+_DURATION: Final = re.compile(
+    rf"\s*[+-]?P(?=[0-9T])(?:{_PART}[YMWD])*(?:T(?=[0-9])(?:{_PART}[HMS])+)?\s*", re.ASCII
+)
+_LIKE_A_DURATION: Final = re.compile(r"\s*[+-]?P[0-9T]", re.ASCII)
+_LONGEST_DURATION: Final = 64
+"""What is longer is looked at by its beginning alone, so that no text makes it slow."""
 _OPPOSITES: Final = {Operator.GT: Operator.LTEQ, Operator.GTEQ: Operator.LT, Operator.NEQ: Operator.EQ}
 
 
@@ -66,7 +74,7 @@ def compare(operator: Operator, value: Value, reference: Value, hierarchy: Hiera
         case Number(value=number), Number(value=wanted_number):
             return _of_numbers(operator, number, wanted_number)
         case (Text(), Text()) | (Truth(), Truth()) if operator is Operator.EQ:
-            return finding(value == reference)
+            return UNKNOWN if _are_two_durations(value, reference) else finding(value == reference)
     return UNKNOWN
 
 
@@ -80,6 +88,19 @@ def _of_concepts(operator: Operator, value: IRI, reference: IRI, hierarchy: Hier
     if value == reference:
         return SATISFIED
     return UNSATISFIED if operator is Operator.EQ else UNKNOWN
+
+
+def _are_two_durations(value: Value, reference: Value) -> bool:
+    """Whether durations are written differently: PT24H is P1D, and a month may be P30D."""
+    return value != reference and _is_duration(value) and _is_duration(reference)
+
+
+def _is_duration(value: Value) -> bool:
+    """Whether a value is a text that looks like a duration of ISO 8601."""
+    if not isinstance(value, Text):
+        return False
+    form = _DURATION.fullmatch if len(value.text) <= _LONGEST_DURATION else _LIKE_A_DURATION.match
+    return form(value.text) is not None
 
 
 def _of_numbers(operator: Operator, value: Decimal, reference: Decimal) -> Finding:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from smalti.policy.iris import column_iri
+from smalti.policy.iris import column_iri, normalised_column
 from smalti.policy.model import Policy
 from smalti.vocab.terms import IRI
 
@@ -45,7 +45,10 @@ class DatasetFacts:
 
     def columns_of(self, target: IRI) -> Mapping[IRI, ColumnFacts]:
         """The columns by their IRIs, as the table of a target."""
-        return {IRI(column.iri or column_iri(target, column.name)): column for column in self.columns}
+        return {
+            normalised_column(column.iri or column_iri(target, column.name)): column
+            for column in self.columns
+        }
 
     def describes(self, policy: Policy) -> IRI | None:
         """The target of a policy that the description is about; None where that cannot be told.

@@ -153,6 +153,14 @@ class Decision:
         return self.effect is Effect.PERMIT
 
     @property
+    def is_unconditional(self) -> bool:
+        """Permitted by some grant that asks nothing in return, and is not limited to rows.
+
+        Otherwise whoever enforces a permit must see to the grant's obligations and apply its limits.
+        """
+        return any(not grant.obligations and not grant.rows for grant in self.grants)
+
+    @property
     def permissions(self) -> tuple[Permission, ...]:
         """The permissions that grant the request."""
         return tuple(grant.permission for grant in self.grants)

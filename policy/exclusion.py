@@ -64,7 +64,13 @@ class Prover:
             other: of which one is to be shown to be unsatisfied.
             of_action: whether they are refinements of an action.
         """
-        return any(self._excludes(one, two, of_action) for one in held for two in other)
+        pairs = ((one, two) for one in held for two in other)
+        for one, two in pairs:
+            if self.is_exhausted:
+                return False
+            if self._excludes(one, two, of_action):
+                return True
+        return False
 
     def _excludes(self, held: Condition, other: Condition, of_action: bool) -> bool:
         self.step()
@@ -83,15 +89,36 @@ class Prover:
     def _comparisons(self, held: Comparison, other: Comparison, of_action: bool) -> bool:
         if held.operand != other.operand or held.unit is not None or other.unit is not None:
             return False
-        self._steps -= len(held.values) * len(other.values)
         is_one = of_action or held.operand in {ODRL_PURPOSE, DATE_TIME}
         hierarchy = None if of_action else self._hierarchy(held.operand)
-        return _comparisons_exclude(held, other, hierarchy, is_one)
+        return (
+            self._affords(len(held.values) + len(other.values))
+            and _lists_exclude(held, other, is_exact=is_one and hierarchy is None)
+        ) or (
+            self._affords(len(held.values) * len(other.values))
+            and _comparisons_exclude(held, other, hierarchy, is_one)
+        )
+
+    def _affords(self, steps: int) -> bool:
+        """Count steps that are about to be made; False where there are too few left to make them."""
+        self._steps -= steps
+        return not self.is_exhausted
 
     def _hierarchy(self, operand: IRI) -> Hierarchy | None:
         if operand == ODRL_PURPOSE:
             return self._hierarchies.purposes
         return self._hierarchies.parties if operand == RECIPIENT else None
+
+
+def _lists_exclude(held: Comparison, other: Comparison, *, is_exact: bool) -> bool:
+    """Whether one list is inside of the other, or apart from it, so that no pair need be compared."""
+    values, others = frozenset(held.values), frozenset(other.values)
+    if held.operator in _POSITIVE and other.operator in _NEGATIVE:
+        return values <= others
+    if held.operator in _NEGATIVE and other.operator in _POSITIVE:
+        return others <= values
+    equal = is_exact and held.operator in _EQUAL and other.operator in _EQUAL
+    return equal and all(isinstance(one, Named) for one in values | others) and values.isdisjoint(others)
 
 
 def _comparisons_exclude(

@@ -7,18 +7,20 @@ from typing import Final
 
 from smalti.errors import UsageError
 from smalti.policy.decision import Fact
-from smalti.policy.iris import iri_problem
+from smalti.policy.iris import iri_problem, normalised_column
 from smalti.policy.model import Day, Instant, Named, Number, Text, Truth, Value
 from smalti.policy.names import iri, word
 from smalti.vocab.odrl import LEFT_OPERANDS
 from smalti.vocab.terms import IRI, ODRL
-from smalti.vocab.words import Kind
+from smalti.vocab.words import BY_IRI, Kind, Range
 
 _NUMBER: Final = re.compile(r"[+-]?[0-9]{1,32}(\.[0-9]{1,32})?([eE][+-]?[0-9]{1,3})?")
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _INSTANT: Final = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})?"
 )
+_COLUMNS: Final = frozenset({Range.COLUMN, Range.COLUMNS})
+_NUMBERS: Final = frozenset({Range.INTEGER, Range.DECIMAL})
 _TRUTHS: Final = {"true": True, "false": False}
 
 
@@ -95,10 +97,22 @@ def parameter(written: str, where: str) -> Fact:
     """One parameter of the requested action: `WORD=VALUE`, for example `k=20`.
 
     Raises:
-        UsageError: it is written otherwise, or the word is none of the profile.
+        UsageError: it is written otherwise, the word is none of the profile, or has no such value.
     """
     name, value_ = _halves(written, where)
-    return Fact(word(Kind.REFINEMENT, name, where), (value(value_, where),))
+    operand, found = word(Kind.REFINEMENT, name, where), value(value_, where)
+    known = BY_IRI.get(operand)
+    if known is not None and known.range in _NUMBERS and not _is_in(known.range, found):
+        raise UsageError(where, f"`{name}` is {known.range}, and `{value_}` is not", f"{name}=NUMBER")
+    if known is not None and known.range in _COLUMNS and isinstance(found, Named):
+        found = Named(normalised_column(found.iri))
+    return Fact(operand, (found,))
+
+
+def _is_in(range_: Range, found: Value) -> bool:
+    if not isinstance(found, Number):
+        return False
+    return range_ is not Range.INTEGER or found.value == found.value.to_integral_value()
 
 
 def _halves(written: str, where: str) -> tuple[str, str]:

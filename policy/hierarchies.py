@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 from smalti.errors import PolicyError
 from smalti.policy.decision import Finding
+from smalti.policy.model import Membership
 from smalti.vocab.odrl import ACTION_PARENTS
 from smalti.vocab.purposes import BROADER, EXACT_MATCHES
 from smalti.vocab.terms import IRI
@@ -257,11 +258,16 @@ class Hierarchies:
             purposes=_checked("purpose", self.purposes, self.purposes.with_(added.purposes)),
         )
 
-    def with_members(self, pairs: tuple[tuple[IRI, IRI], ...]) -> "Hierarchies":
+    def with_members(self, memberships: Iterable[Membership]) -> "Hierarchies":
         """These hierarchies with members of collections of assets and of parties, as a policy says them."""
-        if not pairs:
+        of_parties: list[tuple[IRI, IRI]] = []
+        of_assets: list[tuple[IRI, IRI]] = []
+        for one in memberships:
+            (of_parties if one.of_parties else of_assets).append((one.member, one.collection))
+        if not (of_parties or of_assets):
             return self
-        parties, assets = self.parties.with_members(pairs), self.assets.with_members(pairs)
+        parties = self.parties.with_members(tuple(of_parties)) if of_parties else self.parties
+        assets = self.assets.with_members(tuple(of_assets)) if of_assets else self.assets
         return Hierarchies(parties, assets, self.actions, self.purposes)
 
 

@@ -15,7 +15,7 @@ from smalti.policy.decision import Decision, Request
 from smalti.policy.hierarchies import STANDARD, Hierarchies, Hierarchy
 from smalti.policy.matching import Kind, PreparedPolicy, PreparedRule, Situation, touches
 from smalti.policy.model import Named, Policy
-from smalti.vocab.terms import IRI, ODRL_PURPOSE
+from smalti.vocab.terms import ANONYMIZE, IRI, ODRL_PURPOSE, READ
 
 
 class Standing(StrEnum):
@@ -191,12 +191,16 @@ class _Indexed(Rules):
     def is_about(self, situation: Situation) -> bool:
         actions, asked = situation.hierarchies.actions, situation.request.action
         return any(
-            self._is_there(rule) and _is_about(rule, situation)
+            rule.is_about(asked) and self._is_there(rule) and _is_about(rule, situation)
             for bucket in self._about(situation)
             for action, rules in bucket.by_action.items()
             if actions.relation(asked, action) is not UNSATISFIED
+            or (asked == ANONYMIZE and actions.covers(action, READ))
             for rule in rules.values()
         )
+
+    def may_prohibit_only(self, policy: PreparedPolicy) -> bool:
+        return self._standing_of(policy) is Standing.PROHIBITS
 
     def _about(self, situation: Situation) -> list[Bucket]:
         if self._found is None:

@@ -9,6 +9,8 @@ from smalti.vocab.terms import IRI
 SCHEMES: Final = frozenset({"http", "https", "urn", "did", "mailto", "tag"})
 """Schemes of IRIs that a policy may use; any other is an undefined prefix, or leads to a file."""
 _FORBIDDEN: Final = re.compile(r"[\s<>\"{}|\\^`\x00-\x20\x7f-\x9f]")  # RFC 3987, 2.2
+_TO_SPELL: Final = re.compile(r"%[0-9A-Fa-f]{2}|[^\x00-\x7f]+")
+_UNRESERVED: Final = re.compile(r"[A-Za-z0-9._~-]")  # RFC 3986, 2.3
 _COMPLETE: Final = re.compile(r"https?://[^/?#@]+.*|urn:[A-Za-z0-9][A-Za-z0-9-]*:.+|(?:did|mailto|tag):.+")
 
 
@@ -37,3 +39,27 @@ def column_iri(target: IRI, name: str) -> IRI:
     'http://example.com/Customer/ZIP%20code'
     """
     return IRI(f"{target}/{quote(name, safe='')}")
+
+
+def normalised_column(iri: str) -> IRI:
+    """The one spelling of a column's IRI (RFC 3987, 3.1 and 5.3.2; RFC 3986, 6.2.2).
+
+    What is beyond ASCII is percent-encoded, percent-encodings are in upper case, and those of unreserved
+    characters are decoded.
+
+    >>> normalised_column("http://example.com/T/Größe")
+    'http://example.com/T/Gr%C3%B6%C3%9Fe'
+    >>> normalised_column("http://example.com/T/Gr%c3%b6%c3%9fe")
+    'http://example.com/T/Gr%C3%B6%C3%9Fe'
+    >>> normalised_column("http://example.com/T/%41ge")
+    'http://example.com/T/Age'
+    """
+
+    def spelled(found: re.Match[str]) -> str:
+        part = found.group()
+        if not part.isascii():
+            return quote(part)
+        character = chr(int(part[1:], 16))
+        return character if _UNRESERVED.fullmatch(character) else part.upper()
+
+    return IRI(_TO_SPELL.sub(spelled, iri))

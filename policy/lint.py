@@ -37,7 +37,7 @@ _DIVERSITY: Final = IRI(SMALTI + "diversity")
 _PAIRS: Final = 64
 """Conditions, or prohibitions, that one is compared with: enough for people, and bounded for a machine."""
 _STEPS: Final = 100_000
-"""Of proofs that conditions exclude each other, in one policy."""
+"""Of proofs that conditions exclude each other, in one policy; and of those that one covers another."""
 _CONJUNCTIONS: Final = frozenset({LogicalOperator.AND, LogicalOperator.AND_SEQUENCE})
 _POSITIVE: Final = frozenset({Operator.EQ, Operator.IS_A, Operator.IS_ANY_OF})
 
@@ -148,42 +148,67 @@ def _all_of(conditions: Iterable[Condition]) -> Iterator[Condition]:
 
 def _overridden(policy: Policy, hierarchies: Hierarchies) -> Iterator[Diagnostic]:
     """Permissions that a prohibition of the same policy always overrides."""
+    covering = _Covering(hierarchies, _STEPS)
     about: dict[IRI, list[Prohibition]] = {}
     for prohibition in policy.prohibitions:
         for target in prohibition.targets:
             about.setdefault(target.iri, []).append(prohibition)
     for rule in policy.permissions:
         against = about.get(rule.targets[0].iri, [])[:_PAIRS]
-        winner = next((other for other in against if _covers(other, rule, hierarchies)), None)
+        winner = next((other for other in against if covering.covers(other, rule)), None)
         if winner is not None:
             message = f"this permission never applies: {_named(winner)} forbids all of it, and overrides it"
             yield _warning("P604", rule.where, message, "narrow the prohibition, or remove the permission")
 
 
-def _covers(prohibition: Prohibition, rule: Permission, hierarchies: Hierarchies) -> bool:
-    """Whether every request that meets the permission meets the prohibition."""
-    if prohibition.refinements or any(party.refinements for party in prohibition.assignees):
-        return False
-    targets = {target.iri for target in prohibition.targets if not target.refinements}
-    parties = set(prohibition.assignees)
-    return (
-        hierarchies.actions.covers(prohibition.action, rule.action)
-        and all(target.iri in targets for target in rule.targets)
-        and (not parties or (bool(rule.assignees) and set(rule.assignees) <= parties))
-        and all(_implies(rule.constraints, condition, hierarchies) for condition in prohibition.constraints)
-    )
+class _Covering:
+    """Tells prohibitions that cover permissions, in a bounded number of steps."""
+
+    def __init__(self, hierarchies: Hierarchies, steps: int) -> None:
+        self._hierarchies = hierarchies
+        self._steps = steps
+
+    def covers(self, prohibition: Prohibition, rule: Permission) -> bool:
+        """Whether every request that meets the permission meets the prohibition."""
+        listed = (prohibition.targets, prohibition.assignees, rule.targets, rule.assignees)
+        if prohibition.refinements or not self._affords(sum(map(len, listed))):
+            return False
+        if any(party.refinements for party in prohibition.assignees):
+            return False
+        targets = {target.iri for target in prohibition.targets if not target.refinements}
+        parties = set(prohibition.assignees)
+        return (
+            self._hierarchies.actions.covers(prohibition.action, rule.action)
+            and all(target.iri in targets for target in rule.targets)
+            and (not parties or (bool(rule.assignees) and set(rule.assignees) <= parties))
+            and all(self._implies(rule.constraints, condition) for condition in prohibition.constraints)
+        )
+
+    def _implies(self, conditions: Sequence[Condition], condition: Condition) -> bool:
+        """Whether a condition holds wherever all of some others do, as far as that is seen at once."""
+        return any(self._is_implied(one, condition) for one in conditions)
+
+    def _is_implied(self, held: Condition, condition: Condition) -> bool:
+        if self._steps <= 0 or not self._affords(_size(condition)):
+            return False
+        if held == condition:
+            return True
+        listed, wanted = _purposes(held), _purposes(condition)
+        if not listed or not wanted or not self._affords(len(listed) * len(wanted)):
+            return False
+        covers = self._hierarchies.purposes.covers
+        return all(any(covers(broad, narrow) for broad in wanted) for narrow in listed)
+
+    def _affords(self, steps: int) -> bool:
+        self._steps -= steps
+        return self._steps > 0
 
 
-def _implies(conditions: Sequence[Condition], condition: Condition, hierarchies: Hierarchies) -> bool:
-    """Whether a condition holds wherever all of some others do, as far as that is seen at once."""
-    if condition in conditions:
-        return True
-    wanted = _purposes(condition)
-    return bool(wanted) and any(
-        listed
-        and all(any(hierarchies.purposes.covers(broad, narrow) for broad in wanted) for narrow in listed)
-        for listed in map(_purposes, conditions)
-    )
+def _size(condition: Condition) -> int:
+    """The steps that it takes to compare a condition with another one."""
+    if isinstance(condition, Logical):
+        return 1 + sum(map(_size, condition.operands))
+    return 1 + len(condition.values)
 
 
 def _purposes(condition: Condition) -> tuple[IRI, ...]:

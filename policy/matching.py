@@ -84,6 +84,13 @@ class PreparedRule:
             return self.by_duty
         return () if self.form is None else (self.form,)
 
+    def is_about(self, action: IRI) -> bool:
+        """Whether its action, or that of a duty which permits to anonymize, has a part in another."""
+        if self.by_duty and action == ANONYMIZE:
+            return True
+        actions = self.policy.hierarchies.actions
+        return actions.relation(action, self.rule.action) is not UNSATISFIED
+
 
 class PreparedPolicy:
     """A policy with what can be worked out before any request."""
@@ -91,10 +98,9 @@ class PreparedPolicy:
     __slots__ = ("conflict", "has_members", "hierarchies", "policy", "rules")
 
     def __init__(self, policy: Policy, hierarchies: Hierarchies) -> None:
-        members = tuple((one.member, one.collection) for one in policy.memberships)
         self.policy = policy
-        self.has_members = bool(members)
-        self.hierarchies = hierarchies.with_members(members)
+        self.has_members = bool(policy.memberships)
+        self.hierarchies = hierarchies.with_members(policy.memberships)
         self.conflict: tuple[Rule, Rule] | None = None
         """A permission and a prohibition that make it void."""
         self.rules = tuple(PreparedRule(self, rule, kind) for kind, rule in _rules(policy))
@@ -185,7 +191,7 @@ def judged_as_grant(prepared: PreparedRule, form: Form, situation: Situation) ->
     yield Part.POLICY, in_force(prepared.policy.policy, request), None
     yield Part.TARGET, _covered(form.permission.targets, situation), None
     actions = situation.hierarchies.actions
-    yield Part.ACTION, actions.relation(request.action, form.permission.action), None
+    yield Part.ACTION, actions.relation(request.action, form.permission.action), form.duty
     yield Part.PARTY, _parties(prepared, situation), None
     if form.duty is not None and form.duty.assignees:
         yield Part.DUTY, _any_party(form.duty.assignees, situation), form.duty

@@ -65,7 +65,7 @@ def meaning_digest(policy: Policy) -> str:
     duties, remedies and consequences; every operand, operator, value and unit.
 
     Not in it: places, remarks and the document's digest; uids that the document does not give; the order
-    and repetition of anything but the operands of `andSequence` (of `xone` only the order is left out);
+    and repetition of anything but the operands of `andSequence` (of `xone` and of rules only the order);
     how a number is written (10 is 10.0) and in which time zone an instant is; which parents the rules were
     inherited from. An absent conflict strategy is `invalid`, an absent type Set.
     """
@@ -106,7 +106,10 @@ def _scalar(value: object) -> str:
 
 
 def _set(items: tuple[object, ...]) -> str:
-    return f"[{','.join(sorted({_text(item) for item in items}))}]"
+    found = [_text(item) for item in items]
+    # Two equal rules are two grants, of which a run must name one; all else is a set.
+    kept = found if items and isinstance(items[0], model.Rule) else set(found)
+    return f"[{','.join(sorted(kept))}]"
 
 
 def _logical(value: Logical) -> str:

@@ -327,6 +327,8 @@ class Membership:
 
     member: IRI
     collection: IRI
+    of_parties: bool = False
+    """Said of a party; False: of an asset. A party's group says nothing of assets with its IRI."""
 
 
 @dataclass(frozen=True, slots=True)

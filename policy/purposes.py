@@ -64,7 +64,10 @@ def _read_purpose(value: Value, scope: Scope) -> IRI | None:
         return iri
     if not iri_problem(iri) and not iri.startswith(_VOCABULARIES):
         message = f"no vocabulary here defines the purpose {quoted(name.written)}: it matches only itself"
-        help_ = "place it in the hierarchy of purposes, or use one of MOSAICrOWN's or DPV's"
+        help_ = (
+            "say with `smalti vocabulary add` which purpose it is narrower than, or use one of"
+            " MOSAICrOWN's or DPV's"
+        )
         scope.findings.warning("P507", name.place, message, help_)
         return iri
     # The nearest purpose may be quite another one: only a misspelling is taken for what was meant.

@@ -15,6 +15,7 @@ from smalti.policy.comparisons import (
     read_comparison,
 )
 from smalti.policy.findings import quoted
+from smalti.policy.iris import normalised_column
 from smalti.policy.model import (
     ColumnComparison,
     ColumnReference,
@@ -95,7 +96,10 @@ def _condition(value: Value, kind: str, context: ConditionContext, scope: Scope)
     targets = context.targets
 
     def is_foreign(iri: IRI) -> bool:
-        return context.place is not ConditionPlace.ACTION and is_foreign_iri(iri, targets)
+        if context.place is ConditionPlace.ACTION:
+            return False
+        under = tuple(normalised_column(target) for target in targets)
+        return is_foreign_iri(normalised_column(iri), under)
 
     way_out = f"a column is named by its IRI, as in `{targets[0]}/...`" if targets else ""
     written = read_comparison(node, kind, is_foreign, scope, way_out)
@@ -305,7 +309,9 @@ def _column_comparison(
     written: WrittenComparison, context: ConditionContext, scope: Scope
 ) -> ColumnComparison | None:
     name = written.operand_name
-    if not is_under(written.operand, context.targets):
+    iri = normalised_column(written.operand)
+    targets = tuple(normalised_column(target) for target in context.targets)
+    if not is_under(iri, targets):
         message = f"{quoted(name.written)} is no word that is known, and is taken for a column"
         help_ = "the columns of a target are named by its IRI, a slash and their name"
         scope.findings.warning("P508", name.place, message, help_ if context.targets else "")
@@ -317,5 +323,5 @@ def _column_comparison(
     values = read_set(written, lambda value: _ordered(value, written, scope), scope)
     if not _no_unit(written, scope) or values is None:
         return None
-    column = ColumnReference(written.operand, scope.findings.where(name.place))
+    column = ColumnReference(iri, scope.findings.where(name.place))
     return ColumnComparison(column, written.operator, values, scope.findings.where(written.place))

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from smalti.policy.diagnostics import Diagnostic
 
 _WIDEST = 120
+_SECRETS = frozenset({"P430"})
+"""Codes of findings whose line may hold a secret, and is not shown."""
 
 
 def render_human(diagnostics: Iterable[Diagnostic], text: str) -> str:
@@ -37,11 +39,13 @@ def to_json(found: Diagnostic) -> dict[str, str | int]:
         "column": found.where.column,
         "length": found.length,
         "pointer": found.where.pointer,
+        "node": found.where.node,
     }
 
 
 def _paragraph(found: Diagnostic, lines: list[str]) -> str:
-    shown = [f"{found.where}: {found.severity}[{found.code}] {found.message}", *_excerpt(found, lines)]
+    excerpt = [] if found.code in _SECRETS else _excerpt(found, lines)
+    shown = [f"{found.where}: {found.severity}[{found.code}] {found.message}", *excerpt]
     if found.help:
         shown.append(f"   help: {found.help}")
     return "\n".join(shown)
@@ -49,11 +53,11 @@ def _paragraph(found: Diagnostic, lines: list[str]) -> str:
 
 def _excerpt(found: Diagnostic, lines: list[str]) -> list[str]:
     line, column = found.where.line, found.where.column
-    if not 0 < line <= len(lines) or not lines[line - 1].strip():
+    if not 0 < line <= len(lines) or not lines[line - 1] or lines[line - 1].isspace():
         return []
-    source = "".join(c if c.isprintable() else " " for c in lines[line - 1].rstrip("\r"))
-    skipped = max(0, column - _WIDEST // 2) if len(source) > _WIDEST else 0
-    source = source[skipped : skipped + _WIDEST]
+    whole = lines[line - 1].rstrip("\r")
+    skipped = max(0, column - _WIDEST // 2) if len(whole) > _WIDEST else 0
+    source = "".join(c if c.isprintable() else " " for c in whole[skipped : skipped + _WIDEST])
     at = column - 1 - skipped
     carets = "^" * max(1, min(found.length, len(source) - at))
     gutter = f"{line:>5} | "

@@ -324,6 +324,10 @@ def _check_source(node: Node, kind: Kind, parts: _Parts, scope: Scope) -> None:
         scope.findings.error("P413", prop.values[0].place, message, help_)
 
 
+MADE_UIDS: Final = ("urn:smalti:policy:", "urn:smalti:rule:")
+"""What the uids begin with that are made where a document gives none."""
+
+
 def read_uid(node: Node, kind: str, scope: Scope) -> IRI:
     """The node's own uid, or one made from the document's digest and the node's place."""
     made = made_uid(node, kind, scope)
@@ -340,6 +344,10 @@ def read_uid(node: Node, kind: str, scope: Scope) -> IRI:
         help_ = "write an IRI, or leave the uid out"
         message = f"{quoted(name.written)} is a label inside this document, and no uid"
         scope.findings.error("P319", name.place, message, help_)
+        return made
+    if name.iri.startswith(MADE_UIDS):
+        message = f"{quoted(name.written)} is a uid of those that smalti makes itself"
+        scope.findings.error("P319", name.place, message, "write an IRI of your own, or leave the uid out")
         return made
     return iri_is_good(name, f"the uid of the {kind}", scope) or made
 

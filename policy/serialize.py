@@ -224,9 +224,10 @@ class _Writer:
 
     def __init__(self, policy: Policy, shared: Shared) -> None:
         self.shared = shared
-        self.collections: dict[IRI, list[IRI]] = {}
+        self.collections: dict[tuple[IRI, bool], list[IRI]] = {}
         for membership in policy.memberships:
-            self.collections.setdefault(membership.member, []).append(membership.collection)
+            key = membership.member, membership.of_parties
+            self.collections.setdefault(key, []).append(membership.collection)
 
     def rules(self, rules: Sequence[Rule], given: _Parts) -> list[JsonValue]:
         """One object for each rule as it was written: with all its actions."""
@@ -288,21 +289,20 @@ class _Writer:
 
     def collection(self, one: Asset | Party, kind: str) -> JsonValue:
         if not one.refinements:
-            return self.named(one.iri)
+            return self.named(one.iri, isinstance(one, Party))
         return _object(
             ("@type", _string(kind)),
-            ("source", self.named(one.iri)),
+            ("source", self.named(one.iri, isinstance(one, Party))),
             ("refinement", _list(map(_condition, one.refinements))),
         )
 
-    def named(self, iri: IRI) -> JsonValue:
+    def named(self, iri: IRI, is_party: bool = False) -> JsonValue:
         """An IRI; where it is named first, with the collections that it belongs to."""
-        collections = self.collections.pop(iri, [])
+        collections = self.collections.pop((iri, is_party), [])
         if not collections:
             return _string(iri)
-        return _object(
-            ("uid", _string(iri)), ("partOf", _one_or_list([self.named(one) for one in collections]))
-        )
+        wholes = [self.named(one, is_party) for one in collections]
+        return _object(("uid", _string(iri)), ("partOf", _one_or_list(wholes)))
 
 
 def _without_action(rule: Rule) -> Rule:

@@ -2,15 +2,16 @@
 
 Refinements say which are meant. What a request leaves open is chosen by the planner: the bound itself
 (k = 10 of `k gteq 10`, and l where l is larger). That choice is the witness; prohibitions are judged by it.
+What k and l come to, with what is asked for, is said by `taken` alone: to decisions and to plans.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final, TypeAlias
 
-from smalti.policy.comparing import UNKNOWN
+from smalti.policy.comparing import UNKNOWN, UNSATISFIED
 from smalti.policy.conditions import evaluate_parameter
 from smalti.policy.decision import Finding
 from smalti.policy.model import (
@@ -35,6 +36,7 @@ Parameters: TypeAlias = Mapping[IRI, tuple[Value, ...]]
 _DEFAULTS: Final = {terms.K_ANONYMITY: terms.MONDRIAN, terms.L_DIVERSITY: terms.MONDRIAN}
 """The technique of a method where the policy names none."""
 _DETERMINED: Final = frozenset({Operator.EQ, Operator.GTEQ, Operator.LTEQ, Operator.IS_ALL_OF})
+_TOO_MANY: Final = 1 << 62
 _COLUMN_LISTS: Final = (terms.IDENTIFIER, terms.QUASI_IDENTIFIER, terms.SENSITIVE, terms.RELEASED)
 
 
@@ -48,6 +50,8 @@ class Transformation:
     """That the refinements say something of, or that the transformation is known to be without."""
     witness: Parameters
     """What the planner chooses."""
+    k: Bound | None
+    diversity: Bound | None
 
 
 def transformation(anonymization: Anonymization) -> Transformation:
@@ -58,7 +62,8 @@ def transformation(anonymization: Anonymization) -> Transformation:
     # Of several bounds, as `gteq` and `lteq` of one operand, none is the planner's choice.
     chosen = {one.operand: one.values for one in determining if times[one.operand] == 1}
     witness = {**dict.fromkeys(_COLUMN_LISTS, ()), **chosen, **_raised(anonymization)}
-    return Transformation(said, frozenset[IRI]().union(witness, *map(_operands, said)), witness)
+    operands = frozenset[IRI]().union(witness, *map(_operands, said))
+    return Transformation(said, operands, witness, anonymization.k, anonymization.l)
 
 
 def _determines(condition: Comparison) -> bool:
@@ -68,11 +73,36 @@ def _determines(condition: Comparison) -> bool:
 
 
 def _raised(anonymization: Anonymization) -> dict[IRI, tuple[Value, ...]]:
-    """A larger k, where l is larger: a class of l different values has at least l respondents."""
-    k, diversity = anonymization.k, anonymization.l
-    if k is None or diversity is None or k.operator is not Operator.GTEQ:
+    if anonymization.k is None or anonymization.l is None:
         return {}
-    return {terms.K: (Number(Decimal(max(k.value, diversity.value))),)}
+    k, _ = taken(anonymization.k, anonymization.l)
+    return {terms.K: (Number(Decimal(k)),)}
+
+
+def taken(
+    k: Bound, diversity: Bound | None, asked_k: int | None = None, asked_l: int | None = None
+) -> tuple[int, int]:
+    """The k and l that a transformation has; l is 1 where only k is promised.
+
+    The bound itself, or what is asked for, where that is stronger. A k that may rise (`gteq`) is raised to
+    l: a class of l different values has at least l respondents. A k of `eq` stays, even below l: such a
+    transformation does not exist, and is to be refused.
+    """
+    number = k.value if asked_k is None else max(k.value, asked_k)
+    least = 1
+    if diversity is not None:
+        least = diversity.value if asked_l is None else max(diversity.value, asked_l)
+    return (max(number, least) if k.operator is Operator.GTEQ else number), least
+
+
+def whole(values: Sequence[Value]) -> int | None:
+    """The one whole number above 0 that is asked for as k or l; None: it is none."""
+    if len(values) != 1 or not isinstance(values[0], Number):
+        return None
+    number = values[0].value
+    if not number.is_finite() or not 1 <= number < _TOO_MANY or number % 1 != 0:
+        return None
+    return int(number)
 
 
 def _fields(anonymization: Anonymization) -> list[Condition]:
@@ -141,6 +171,10 @@ def asked_of(allowed: Transformation, asked: Parameters) -> list[tuple[Condition
     for operand in _COLUMN_LISTS:
         if asked.get(operand) and not allowed.witness.get(operand):
             found.append((operand, UNKNOWN))
+    if terms.L in asked and allowed.k is not None:
+        k, least = _taken(allowed, asked)
+        if k < least:
+            found += [(one, UNSATISFIED) for one in allowed.refinements if _operands(one) == {terms.K}]
     return found
 
 
@@ -148,4 +182,21 @@ def requested(allowed: Transformation | None, asked: Parameters) -> Parameters:
     """The parameters of what a request would do under a permission."""
     if allowed is None:
         return asked
-    return {**allowed.witness, **asked} if asked else allowed.witness
+    if not asked:
+        return allowed.witness
+    found = {**allowed.witness, **asked}
+    if allowed.k is None:
+        return found
+    k, least = _taken(allowed, asked)
+    # What is no bound stays as it is asked for: no plan is made of it.
+    if terms.K not in asked or whole(asked[terms.K]) is not None:
+        found[terms.K] = (Number(Decimal(k)),)
+    if allowed.diversity is not None and terms.L in asked and whole(asked[terms.L]) is not None:
+        found[terms.L] = (Number(Decimal(least)),)
+    return found
+
+
+def _taken(allowed: Transformation, asked: Parameters) -> tuple[int, int]:
+    if allowed.k is None:
+        return 1, 1
+    return taken(allowed.k, allowed.diversity, whole(asked.get(terms.K, ())), whole(asked.get(terms.L, ())))

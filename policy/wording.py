@@ -1,11 +1,14 @@
 """What was found out about rules, in words; lower case, no full stop, and no value of a fact."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
-from typing import Final, assert_never
+from typing import Final, TypeAlias, assert_never
 
 from smalti.policy.comparing import SATISFIED, UNKNOWN, UNSATISFIED
-from smalti.policy.conditions import Outcome, Residual
+from smalti.policy.conditions import DATE_TIME, Known, Outcome, Residual
 from smalti.policy.decision import Finding, Part, Reason, Request
 from smalti.policy.findings import quoted
 from smalti.policy.matching import PLANNED_DUTIES, Judged, Kind, PreparedRule, Subject
@@ -27,7 +30,11 @@ from smalti.policy.model import (
     Truth,
     Value,
 )
+from smalti.policy.transformations import Parameters
 from smalti.vocab.terms import IRI, ODRL_PURPOSE
+
+Values: TypeAlias = Callable[[IRI], Sequence[Value] | None]
+"""What is stated under an operand; None: nothing."""
 
 _SHOWN: Final = 5
 """Values, parties and operands that are named of a longer list."""
@@ -35,9 +42,36 @@ _POSITIVE: Final = frozenset({Operator.EQ, Operator.IS_A, Operator.IS_ANY_OF, Op
 _NEGATIVE: Final = frozenset({Operator.NEQ, Operator.IS_NONE_OF})
 
 
+_SHORT: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]+[/#](?:[^?]*[/#])?([^/#?]+)", re.IGNORECASE)
+"""An IRI with a path or a fragment, and the last part of it."""
+
+
 def local_name(iri: IRI) -> str:
-    """What follows the last `#` or `/`."""
-    return iri.rstrip("/#").rpartition("#")[2].rpartition("/")[2] or iri
+    """What follows the last `#` or `/`; the whole IRI where nothing does, or only its host."""
+    found = _SHORT.fullmatch(iri)
+    return iri if found is None else found[1]
+
+
+class _Names:
+    """Short names of some IRIs that are told together: in full where two of them have one local name."""
+
+    def __init__(self, iris: Iterable[IRI]) -> None:
+        times = Counter(map(local_name, set(iris)))
+        self._shared = frozenset(name for name, number in times.items() if number > 1)
+
+    def __call__(self, iri: IRI) -> str:
+        name = local_name(iri)
+        return iri if name in self._shared else name
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a rule is held against."""
+
+    request: Request
+    known: Known
+    parameters: Parameters
+    """What the refinements of its action are judged by."""
 
 
 def _listed(words: Sequence[str], conjunction: str) -> str:
@@ -47,24 +81,37 @@ def _listed(words: Sequence[str], conjunction: str) -> str:
     return f" {conjunction} ".join(shown)
 
 
-def _either(iris: Iterable[IRI], short: bool = False) -> str:
-    return _listed([f"`{local_name(iri) if short else iri}`" for iri in iris], "or")
+def _either(iris: Iterable[IRI], name: Callable[[IRI], str] = str) -> str:
+    return _listed([f"`{name(iri)}`" for iri in iris], "or")
 
 
 # --- Rules that determine a decision
 
 
-def matched(prepared: PreparedRule, request: Request) -> str:
-    """That a rule permits or forbids a request."""
+def matched(prepared: PreparedRule, duty: Duty | None, request: Request) -> str:
+    """That a rule permits or forbids a request.
+
+    Args:
+        prepared: the rule.
+        duty: the one of its duties that permits it, since it permits what was anonymized so.
+        request: what is asked for.
+    """
     rule = prepared.rule
-    party = f"party `{request.party}`" if rule.assignees else "any party"
+    named = rule.assignees or (duty is not None and duty.assignees)
+    party = f"party `{request.party}`" if named else "any party"
     verb = "forbids" if prepared.kind is Kind.PROHIBITION else "permits"
-    purpose = "any purpose" if prepared.is_for_any_purpose else "no stated purpose"
-    if not prepared.is_for_any_purpose and request.purpose is not None:
+    is_for_any = prepared.is_for_any_purpose and (duty is None or duty.purposes is None)
+    purpose = "any purpose" if is_for_any else "no stated purpose"
+    if not is_for_any and request.purpose is not None:
         purpose = f"purpose `{local_name(request.purpose)}`"
+    action = f"action `{local_name(rule.action)}`"
+    if duty is not None:
+        action = (
+            f"its duty to `{local_name(duty.action)}` [{duty.uid}] what it lets `{local_name(rule.action)}`"
+        )
     return (
         f"this {prepared.kind.value} {verb} it: it matches target {_targets(request)}, "
-        f"action `{local_name(rule.action)}`, {party} and {purpose}"
+        f"{action}, {party} and {purpose}"
     )
 
 
@@ -82,13 +129,11 @@ def void(policy: Policy, conflict: tuple[Rule, Rule]) -> str:
     )
 
 
-def not_applying(prepared: PreparedRule, failures: Sequence[Judged], request: Request) -> str:
+def not_applying(prepared: PreparedRule, why: Sequence[str]) -> str:
     """That a rule does not apply, and why."""
-    why = "; ".join(dict.fromkeys(of_part(prepared, judged, request) for judged in failures))
-    return f"this {prepared.kind} does not apply: {why or OVERRIDDEN}"
+    return f"this {prepared.kind} does not apply: {'; '.join(dict.fromkeys(why))}"
 
 
-OVERRIDDEN: Final = "a rule of its own policy overrides it, or the policy is void"
 NOTHING_APPLIES: Final = "no permission applies, and what is not permitted is denied"
 
 
@@ -112,73 +157,129 @@ def others(unnamed: int, elsewhere: int) -> Iterator[Reason]:
 # --- Parts of a rule
 
 
-def of_part(prepared: PreparedRule, judged: Judged, request: Request) -> str:
-    """What was found out about one part of a rule."""
+def of_part(prepared: PreparedRule, judged: Judged, told: Told) -> str:
+    """What was found out about one part of a rule but its policy."""
     rule, (part, outcome, subject) = prepared.rule, judged
     match part:
         case Part.TARGET:
-            return _target(rule, outcome, request)
+            return _target(rule, outcome, told)
         case Part.ACTION:
-            return _action(rule, outcome, request)
+            return _action(prepared, outcome, subject, told.request)
         case Part.PARTY:
-            return _party(rule, outcome is SATISFIED, request)
+            return _party(rule, outcome, told)
         case Part.CONSTRAINT | Part.REFINEMENT:
-            return _condition(part, outcome, subject, request)
+            return _condition(part, outcome, subject, told)
         case Part.DUTY:
-            return _duty(outcome, subject, request)
+            return _duty(outcome, subject, told.request)
         case Part.POLICY:
-            return _policy(prepared.policy.policy, outcome, request)
+            return in_force(prepared.policy.policy, finding_of(outcome), told.request)
     assert_never(part)
 
 
-def _target(rule: Rule, outcome: Outcome, request: Request) -> str:
+def _target(rule: Rule, outcome: Outcome, told: Told) -> str:
     if isinstance(outcome, Residual):
         return "it covers rows of what is asked for"
     if outcome is SATISFIED:
         return "it covers what is asked for"
     about = f"it is about the target {_either(target.iri for target in rule.targets)}"
-    if outcome is UNSATISFIED and len(request.targets) == 1:
+    if outcome is UNSATISFIED and len(told.request.targets) == 1:
         return about
-    return f"{about}, and not about all that is asked for"
-
-
-def _action(rule: Rule, outcome: Outcome, request: Request) -> str:
-    if outcome is SATISFIED:
-        return f"its action `{local_name(rule.action)}` covers `{local_name(request.action)}`"
+    refinements = [one for target in rule.targets for one in target.refinements]
     return (
-        f"it is about the action `{local_name(rule.action)}`, "
-        f"and the request is to `{local_name(request.action)}`"
+        f"{about}, and not about all that is asked for{_missing(outcome, refinements, told.known.values)}"
     )
 
 
-def _party(rule: Rule, is_matched: bool, request: Request) -> str:
+def _action(prepared: PreparedRule, outcome: Outcome, subject: Subject, request: Request) -> str:
+    action, asked = local_name(prepared.rule.action), local_name(request.action)
+    if isinstance(subject, Duty):
+        duty = f"its duty to `{local_name(subject.action)}`"
+        return f"{duty} what it lets `{action}` permits that [{subject.uid}]"
+    if outcome is SATISFIED:
+        return f"its action `{action}` covers `{asked}`"
+    if prepared.kind is Kind.OBLIGATION and prepared.form is None:
+        return f"an obligation to `{action}` permits nothing"
+    return f"it is about the action `{action}`, and the request is to `{asked}`"
+
+
+def _party(rule: Rule, outcome: Outcome, told: Told) -> str:
     if not rule.assignees:
-        return "it is about any party" if is_matched else "it names nobody whom it obliges"
+        return "it is about any party" if outcome is SATISFIED else "it names nobody whom it obliges"
     about = f"it is about the party {_either(party.iri for party in rule.assignees)}"
-    return about if is_matched else f"{about}, and the request is by `{request.party}`"
+    if outcome is SATISFIED:
+        return about
+    refinements = [one for party in rule.assignees for one in party.refinements]
+    missing = _missing(outcome, refinements, told.known.values)
+    return f"{about}, and the request is by `{told.request.party}`" + (missing and f": {missing}")
 
 
-def _condition(part: Part, outcome: Outcome, subject: Subject, request: Request) -> str:
+def _condition(part: Part, outcome: Outcome, subject: Subject, told: Told) -> str:
     if isinstance(subject, str):
         return f"it says nothing of `{local_name(subject)}`, which the request asks for"
     assert isinstance(subject, Comparison | ColumnComparison | Logical)  # noqa: S101
     if isinstance(outcome, Residual):
         return f"its {part} {condition(subject)} limits the rows"
-    if (
-        isinstance(subject, Comparison)
-        and subject.operand == ODRL_PURPOSE
-        and outcome is not SATISFIED
-        and subject.operator in _POSITIVE | _NEGATIVE
-    ):
-        return _purpose(subject, request)
-    return f"its {part} {condition(subject)} is {outcome}"
+    values = told.known.values if part is Part.CONSTRAINT else told.parameters.get
+    return _decided(part, finding_of(outcome), subject, values)
 
 
-def _purpose(limit: Comparison, request: Request) -> str:
-    purposes = _either((value.iri for value in limit.values if isinstance(value, Named)), short=True)
+def _decided(part: Part, found: Finding, subject: Condition, values: Values) -> str:
+    if found is SATISFIED:
+        return f"its {part} {condition(subject)} is {found}"
+    stated = _stated(subject, values)
+    if stated is not None and isinstance(subject, Comparison) and _is_limit_of_purposes(subject):
+        return _purpose(subject, stated)
+    text = f"its {part} {condition(subject, stated or ())} is {found}"
+    if missing := _missing(found, [subject], values):
+        return f"{text}: {missing}"
+    if stated:
+        names = _Names([*_iris(subject), *_iris_of(stated)])
+        return f"{text}: the request states {_listed([f'`{_value(one, names)}`' for one in stated], 'and')}"
+    return text
+
+
+def _is_limit_of_purposes(found: Comparison) -> bool:
+    return found.operand == ODRL_PURPOSE and found.operator in _POSITIVE | _NEGATIVE
+
+
+def _stated(subject: Condition, values: Values) -> Sequence[Value] | None:
+    """What is stated under the operand of a comparison; None: it may not be told.
+
+    Only concepts and the time of the request are told: texts, numbers and days may be about people.
+    """
+    if not isinstance(subject, Comparison):
+        return None
+    stated = values(subject.operand) or ()
+    is_time = subject.operand == DATE_TIME
+    tellable = all(isinstance(one, Named) or (is_time and isinstance(one, Instant)) for one in stated)
+    return stated if tellable else None
+
+
+def _missing(outcome: Outcome, conditions: Iterable[Condition], values: Values) -> str:
+    """The operands under which nothing is stated, where that leaves conditions unknown."""
+    operands = dict.fromkeys(operand for one in conditions for operand in _operands(one))
+    missing = [operand for operand in operands if values(operand) is None]
+    if outcome is not UNKNOWN or not missing:
+        return ""
+    names = _Names(operands)
+    return f"the request states no {_listed([f'`{names(one)}`' for one in missing], 'and no')}"
+
+
+def _operands(found: Condition) -> Iterator[IRI]:
+    match found:
+        case Comparison(operand=operand):
+            yield operand
+        case Logical(operands=operands):
+            for one in operands:
+                yield from _operands(one)
+
+
+def _purpose(limit: Comparison, stated: Sequence[Value]) -> str:
+    limits, asked = _iris_of(limit.values), _iris_of(stated)
+    names = _Names([*limits, *asked])
     other = "any purpose but" if limit.operator in _NEGATIVE else "the purpose"
-    asked = "states none" if request.purpose is None else f"is for `{local_name(request.purpose)}`"
-    return f"it is limited to {other} {purposes}, and the request {asked}"
+    told = f"is for {_listed([f'`{names(one)}`' for one in asked], 'and')}" if asked else "states none"
+    return f"it is limited to {other} {_either(limits, names)}, and the request {told}"
 
 
 def _duty(outcome: Outcome, subject: Subject, request: Request) -> str:
@@ -191,45 +292,88 @@ def _duty(outcome: Outcome, subject: Subject, request: Request) -> str:
     return f"{name} {done} [{subject.uid}]"
 
 
-def _policy(policy: Policy, outcome: Outcome, request: Request) -> str:
+# --- Its policy as a whole
+
+
+def in_force(policy: Policy, found: Finding, request: Request) -> str:
+    """Whether a policy is in force."""
     if policy.type is PolicyType.OFFER:
         return "its policy is an Offer, which grants and forbids nothing"
-    if outcome is SATISFIED:
+    if found is SATISFIED:
         return "its policy is in force"
-    if outcome is UNKNOWN and request.time is None:
+    if found is UNKNOWN:
         return "its policy is in force for some time only, and the time of the request is not known"
     return "its policy is not in force at the time of the request"
+
+
+def prohibits_only(forbids: bool) -> str:
+    """That a policy may prohibit only, for a prohibition or another rule of it."""
+    return "its policy may prohibit only" + (", and this does" if forbids else ", and so permits nothing")
+
+
+def voided(conflict: tuple[Rule, Rule], forbids: bool) -> str:
+    """That a policy is void, for a prohibition or another rule of it."""
+    one, other = conflict
+    still = ", and its prohibitions still forbid" if forbids else ", and so permits nothing"
+    return f"its policy is void, since its rules `{one.uid}` and `{other.uid}` contradict each other{still}"
+
+
+def overridden(by: Rule, forbids: bool) -> str:
+    """That another rule of its policy overrides a prohibition, or another rule."""
+    kind = "obligation" if isinstance(by, Duty) else "permission" if forbids else "prohibition"
+    return f"the {kind} `{by.uid}` of its own policy overrides it"
 
 
 # --- Conditions
 
 
-def condition(found: Condition) -> str:
-    """A condition as a policy's author would say it, in backticks."""
-    return quoted(_written(found))
+def condition(found: Condition, beside: Sequence[Value] = ()) -> str:
+    """A condition as a policy's author would say it, in backticks.
+
+    Args:
+        found: the condition.
+        beside: the values that are told beside it.
+    """
+    return quoted(_written(found, _Names([*_iris(found), *_iris_of(beside)])))
 
 
-def _written(found: Condition) -> str:
+def _iris(found: Condition) -> Iterator[IRI]:
+    """What a condition names."""
+    match found:
+        case Comparison(operand=operand, values=values):
+            yield from (operand, *_iris_of(values))
+        case ColumnComparison(column=column, values=values):
+            yield from (column.iri, *_iris_of(values))
+        case Logical(operands=operands):
+            for one in operands:
+                yield from _iris(one)
+
+
+def _iris_of(values: Sequence[Value]) -> list[IRI]:
+    return [value.iri for value in values if isinstance(value, Named)]
+
+
+def _written(found: Condition, names: _Names) -> str:
     match found:
         case Comparison():
             unit = f" {local_name(found.unit)}" if found.unit else ""
-            return f"{local_name(found.operand)} {found.operator} {_values(found.values)}{unit}"
+            return f"{names(found.operand)} {found.operator} {_values(found.values, names)}{unit}"
         case ColumnComparison():
-            return f"{local_name(found.column.iri)} {found.operator} {_values(found.values)}"
+            return f"{names(found.column.iri)} {found.operator} {_values(found.values, names)}"
         case Logical():
-            parts = [_written(operand) for operand in found.operands]
+            parts = [_written(operand, names) for operand in found.operands]
             return f"{found.operator}({', '.join(parts[:_SHOWN])}{', ...' if len(parts) > _SHOWN else ''})"
     assert_never(found)
 
 
-def _values(values: Sequence[Value]) -> str:
-    return _listed([_value(value) for value in values], "|").replace(" | ", "|")
+def _values(values: Sequence[Value], names: _Names) -> str:
+    return _listed([_value(value, names) for value in values], "|").replace(" | ", "|")
 
 
-def _value(value: Value) -> str:
+def _value(value: Value, names: _Names) -> str:
     match value:
         case Named(iri=iri):
-            return local_name(iri)
+            return names(iri)
         case Number(value=number):
             return _number(number)
         case Text(text=text):

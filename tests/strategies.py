@@ -35,6 +35,7 @@ from smalti.policy.model import (
     Policy,
     PolicyType,
     Prohibition,
+    Rule,
     Text,
     Truth,
     Value,
@@ -326,12 +327,12 @@ def policies(draw: st.DrawFn) -> Policy:
 
 def _memberships(rule: Permission) -> st.SearchStrategy[tuple[Membership, ...]]:
     """Mostly none; else collections of what a rule names, one of which belongs to another."""
-    plain = [one.iri for one in (*rule.targets, *rule.assignees) if not one.refinements]
+    plain = [one for one in (*rule.targets, *rule.assignees) if not one.refinements]
     if not plain:
         return st.just(())
-    of = IRI("http://example.com/all")
-    direct = Membership(plain[0], of)
-    further = Membership(of, IRI("http://example.com/whole"))
+    of, of_parties = IRI("http://example.com/all"), isinstance(plain[0], Party)
+    direct = Membership(plain[0].iri, of, of_parties)
+    further = Membership(of, IRI("http://example.com/whole"), of_parties)
     return st.sampled_from(((), (), (direct,), tuple(sorted((direct, further), key=lambda m: m.member))))
 
 
@@ -392,7 +393,7 @@ def shuffled(value: Any, random: Random, twice: bool = False) -> Any:
     """The same value with all sets in another order; with `twice`, some of their parts repeated."""
     if isinstance(value, tuple):
         items = [shuffled(item, random, twice) for item in value]
-        if twice and items:
+        if twice and items and not isinstance(items[0], Rule):  # a rule that is written twice grants twice
             items.append(random.choice(items))
         random.shuffle(items)
         return tuple(items)

@@ -223,3 +223,56 @@ def test_a_file_that_is_no_test_is_wrong_usage(
     ran = run(tmp_path, case({"effect": "deny"}), **change)
     assert (ran.code, ran.out) == (2, "")
     assert told in ran.err
+
+
+@pytest.mark.parametrize("path", ["\u0000", "a\u001b[31m", "x" * 2000, "/dev/zero", "none.ttl", "."])
+def test_paths_of_a_file_of_tests_cannot_break_it(tmp_path: Path, policy: Path, path: str) -> None:
+    ran = run(tmp_path, case({"effect": "deny"}), hierarchies=[path])
+    assert ran.code in {1, 2}
+    assert (ran.out, "internal error" in ran.err) == ("", False)
+    assert "\u001b" not in ran.err
+    planned = run(tmp_path, case({"effect": "permit", "plan": PLAN | {"data": path}}))
+    assert planned.code in {1, 2}
+    assert "internal error" not in planned.out + planned.err
+
+
+def test_one_long_line_with_many_findings_is_shown_in_time(tmp_path: Path) -> None:
+    """The work for each finding does not grow with the line that it is on."""
+    keys = ", ".join(f'"unknown{n}": "{"x" * 4000}"' for n in range(220))
+    document = f'{{"@context": "http://www.w3.org/ns/odrl.jsonld", {keys}}}'
+    (tmp_path / "long.jsonld").write_text(document, encoding="utf-8")
+    ran = smalti("check", "long.jsonld", cwd=tmp_path)
+    assert ran.code == 1
+    assert max(len(line) for line in ran.out.splitlines()) < 400
+
+
+def test_a_secret_in_the_place_of_a_name_is_not_shown(tmp_path: Path) -> None:
+    secret = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"
+    words = [
+        {"leftOperand": "mosaicrown:method", "operator": "eq", "rightOperand": "k-anonymity"},
+        {"leftOperand": "https://w3id.org/smalti#pseudonymKey", "operator": "eq", "rightOperand": secret},
+    ]
+    small_policy(tmp_path, rule={"action": [{"rdf:value": {"@id": "odrl:anonymize"}, "refinement": words}]})
+    ran = smalti("check", "policy.jsonld", cwd=tmp_path)
+    assert "error[P430]" in ran.out
+    assert secret not in ran.out
+
+
+def test_what_has_no_effect_is_not_told_as_if_it_had(tmp_path: Path) -> None:
+    document = {
+        "@context": "http://www.w3.org/ns/odrl.jsonld",
+        "uid": "http://example.com/policy/void",
+        "profile": "https://w3id.org/smalti#",
+        "permission": [{"uid": "urn:x:1", "action": "read", "target": CUSTOMER}],
+        "prohibition": [{"uid": "urn:x:2", "action": "use", "target": CUSTOMER}],
+    }
+    (tmp_path / "void.jsonld").write_text(json.dumps(document), encoding="utf-8")
+    ran = smalti("check", "void.jsonld", cwd=tmp_path)
+    assert ran.code == 0
+    assert "void.jsonld: valid, and void: it permits nothing" in ran.out
+
+
+def test_the_data_may_stand_for_its_description(tmp_path: Path, policy: Path) -> None:
+    table = small_table(tmp_path)
+    describe(table, ("who", "age", "city", "illness"))
+    assert smalti("check", "policy.jsonld", "--dataset", table.name, cwd=tmp_path).code == 0

@@ -232,8 +232,9 @@ def test_what_a_policy_affects(tmp_path: Path) -> None:
     shown = done(tmp_path, "targets", "--affected-by", POLICY_UID, "--format", "json").json
     assert [one["target"] for one in shown] == [OUTPUT]
     assert shown[0]["forReview"] is False
-    none = done(tmp_path, "targets", "--affected-by", "http://example.com/policy/none", "--format", "json")
-    assert none.json == []
+    none = smalti("targets", "--affected-by", "http://example.com/policy/none", cwd=tmp_path)
+    assert none.code == 2
+    assert "no such policy was ever put in force" in none.err
     done(tmp_path, "policy", "revoke", POLICY_UID, "--as", OWNER)
     (after,) = done(tmp_path, "targets", "--affected-by", POLICY_UID, "--format", "json").json
     assert after["forReview"] is True
@@ -249,3 +250,60 @@ def test_a_stronger_guarantee_may_be_asked_for(tmp_path: Path) -> None:
     assert min(rows.count(row) for row in rows) >= 4
     weaker = made(tmp_path, "weak", "--with", "k=1", code=1)
     assert "deny" in weaker.out
+
+
+# --- Attacks that were tried
+
+
+def test_a_policy_never_inherits_from_a_stranger(tmp_path: Path) -> None:
+    """Else whoever takes an ended parent's uid would write the owner's rules."""
+    stranger = "http://example.com/party/stranger"
+    parent = small_policy(tmp_path, file="parent.jsonld", uid="http://example.com/policy/parent")
+    child = {
+        "@context": "http://www.w3.org/ns/odrl.jsonld",
+        "uid": "http://example.com/policy/child",
+        "profile": "https://w3id.org/smalti#",
+        "inheritFrom": "http://example.com/policy/parent",
+    }
+    (tmp_path / "child.jsonld").write_text(json.dumps(child), encoding="utf-8")
+    small_table(tmp_path)
+    done(tmp_path, "policy", "add", parent.name, "--as", OWNER)
+    done(tmp_path, "policy", "add", "child.jsonld", "--as", OWNER)
+    text = parent.read_text(encoding="utf-8").replace(CUSTOMER, "http://example.com/Theirs")
+    (tmp_path / "theirs.jsonld").write_text(text, encoding="utf-8")
+    done(tmp_path, "policy", "add", "theirs.jsonld", "--as", stranger)
+    asked = ["child.jsonld", *request(Path("people.csv"))]
+    assert smalti("run", *asked, "--out", "one", cwd=tmp_path).code == 0
+    done(tmp_path, "policy", "revoke", "http://example.com/policy/parent", "--as", OWNER)
+    refused = smalti("run", *asked, "--out", "two", cwd=tmp_path)
+    assert refused.code == 1
+    assert "P328" in refused.err
+    assert not (tmp_path / "two").exists()
+
+
+def test_a_prohibition_on_an_overlapping_collection_is_seen_from_the_first_decision(tmp_path: Path) -> None:
+    """Two collections share a member: what is forbidden of one touches the other."""
+    whole, other, part = (f"http://example.com/{name}" for name in ("Whole", "Other", "Part"))
+    base = {"@context": "http://www.w3.org/ns/odrl.jsonld", "profile": "https://w3id.org/smalti#"}
+    for name, kind, target in (
+        ("a", "permission", whole),
+        ("b", "prohibition", other),
+        ("c", "permission", part),
+    ):
+        rule = {"uid": f"urn:x:{name}:1", "action": "read", "target": target}
+        document = base | {"uid": f"urn:x:{name}", kind: [rule]}
+        (tmp_path / f"{name}.jsonld").write_text(json.dumps(document), encoding="utf-8")
+        done(tmp_path, "policy", "add", f"{name}.jsonld", "--as", OWNER)
+    (tmp_path / "v.ttl").write_text(
+        "@prefix odrl: <http://www.w3.org/ns/odrl/2/> .\n"
+        f"<{part}> a odrl:Asset ; odrl:partOf <{whole}>, <{other}> .\n"
+        f"<{whole}> a odrl:AssetCollection . <{other}> a odrl:AssetCollection .\n",
+        encoding="utf-8",
+    )
+    done(tmp_path, "vocabulary", "add", "v.ttl", "--as", OWNER)
+    assert [asked_effect(tmp_path, target) for target in (whole, other, whole)] == ["deny"] * 3
+
+
+def asked_effect(folder: Path, target: str) -> str:
+    told: str = asked(folder, "--target", target).json["effect"]
+    return told

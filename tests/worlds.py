@@ -253,9 +253,9 @@ intervals = st.builds(
     st.integers(1, 3),
 )
 memberships = st.lists(
-    st.builds(Membership, assets | parties, st.sampled_from([SALES, FARM, STAFF, ZOE])).filter(
-        lambda one: one.member != one.collection
-    ),
+    st.builds(
+        Membership, assets | parties, st.sampled_from([SALES, FARM, STAFF, ZOE]), st.booleans()
+    ).filter(lambda one: one.member != one.collection),
     max_size=2,
 ).map(tuple)
 policies = st.builds(

@@ -7,7 +7,9 @@ the output, and records it as a new object that later policies can authorize.
     load_policy  a policy from a file
     plan         what would be done to each column, and why
     run          do it, and register the output
-    decide       whether somebody may do something, and why
+    decide       whether somebody may do something, by the registry, and why
+    authorize    the same by given policies alone: pure, for layers that keep policies themselves
+    parse        the policies of a document's bytes, with every finding
     verify       look at an output again
     Registry     policies, owners, outputs with their versions, decisions
 
@@ -21,15 +23,21 @@ if TYPE_CHECKING:
         IRI,
         Decision,
         Diagnostic,
+        Effect,
+        Fact,
+        Hierarchies,
         Outcome,
         Planned,
         PolicyDocument,
         Recheck,
         Registry,
+        Request,
+        authorize,
         check,
         decide,
         explain,
         load_policy,
+        parse,
         plan,
         run,
         verify,
@@ -40,16 +48,22 @@ __all__ = [
     "IRI",
     "Decision",
     "Diagnostic",
+    "Effect",
+    "Fact",
+    "Hierarchies",
     "Outcome",
     "Planned",
     "PolicyDocument",
     "Recheck",
     "Registry",
+    "Request",
     "SmaltiError",
+    "authorize",
     "check",
     "decide",
     "explain",
     "load_policy",
+    "parse",
     "plan",
     "run",
     "verify",

@@ -22,9 +22,12 @@ from smalti.engine.run import EngineName, Outcome, Planned, PolicyDocument, RunR
 from smalti.errors import UsageError
 from smalti.policy import given
 from smalti.policy import parse as parsing
-from smalti.policy.decision import Decision, Request
+from smalti.policy.authorize import authorize
+from smalti.policy.decision import Decision, Effect, Fact, Request
 from smalti.policy.diagnostics import Diagnostic
+from smalti.policy.hierarchies import Hierarchies
 from smalti.policy.names import iri, word
+from smalti.policy.parse import parse
 from smalti.transforms.mondrian import DEFAULT_CUT_THRESHOLD
 from smalti.vocab.terms import IRI
 from smalti.vocab.words import Kind
@@ -35,15 +38,21 @@ __all__ = [
     "Choices",
     "Decision",
     "Diagnostic",
+    "Effect",
+    "Fact",
+    "Hierarchies",
     "Outcome",
     "Planned",
     "PolicyDocument",
     "Recheck",
     "Registry",
+    "Request",
+    "authorize",
     "check",
     "decide",
     "explain",
     "load_policy",
+    "parse",
     "plan",
     "run",
     "verify",
@@ -71,12 +80,15 @@ def check(document: AnyPath, *, dataset: AnyPath | None = None) -> tuple[Diagnos
     return checked.diagnostics
 
 
-def load_policy(path: AnyPath, *, registry: Registry | AnyPath | None = None) -> PolicyDocument:
+def load_policy(
+    path: AnyPath, *, registry: Registry | AnyPath | None = None, issuer: str | None = None
+) -> PolicyDocument:
     """The one policy in a file.
 
     Args:
         path: of the document.
         registry: where the policies are in force that it may inherit from; None: it inherits from none.
+        issuer: who submits it, an IRI: it inherits from policies that this party has put in force.
 
     Raises:
         PolicyError: the document has errors, all of which the message shows, or holds several policies.
@@ -85,10 +97,11 @@ def load_policy(path: AnyPath, *, registry: Registry | AnyPath | None = None) ->
     place = Path(path)
     document = place.read_bytes() if place.is_file() else b""
     if not document or registry is None:
-        parsed = parsing.parse(document, str(path)) if document else parsing.load(path)
+        parsed = parse(document, str(path)) if document else parsing.load(path)
     else:
+        by = None if issuer is None else iri(issuer, "issuer (--owner)")
         with _using(registry) as known:
-            parsed = parsing.parse(document, str(path), known.policy_in_force)
+            parsed = parse(document, str(path), lambda uid: known.policy_in_force(uid, by))
     return PolicyDocument(parsing.require(parsed), document, str(path))
 
 
@@ -273,7 +286,9 @@ def _request(
     if isinstance(policy, PolicyDocument):
         document = policy
     else:
-        document = load_policy(policy, registry=choices.get("registry", DEFAULT_REGISTRY))
+        document = load_policy(
+            policy, registry=choices.get("registry", DEFAULT_REGISTRY), issuer=choices.get("owner") or party
+        )
     purpose, owner, rule = choices.get("purpose"), choices.get("owner"), choices.get("rule")
     return RunRequest(
         document=_signed(document, choices.get("signature")),

@@ -15,6 +15,8 @@ from smalti.policy.model import Policy
 from smalti.policy.parse import MAX_BYTES, ParsedDocument, load_all, parse
 
 STANDARD_INPUT = "-"
+_WITHOUT_EFFECT = frozenset({"P601", "P603", "P604", "P506"})
+"""Lints by which a rule, or the whole policy, does less than it says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +61,15 @@ def check_documents(
     if dataset is not None:
         from smalti.engine.dataset_facts import read_dataset_facts  # noqa: PLC0415 (only then)
 
-        facts = read_dataset_facts(dataset)
+        facts = read_dataset_facts(_description(dataset))
     found = _parsed(names)
     return tuple(_checked(parsed, facts, now or datetime.now(UTC)) for parsed in found)
+
+
+def _description(dataset: Path) -> Path:
+    """The CSVW description itself, or the one beside a file of data."""
+    beside = dataset.with_name(f"{dataset.name}-metadata.json")
+    return beside if dataset.suffix.lower() != ".json" and beside.exists() else dataset
 
 
 def _parsed(names: Sequence[str]) -> tuple[ParsedDocument, ...]:
@@ -83,9 +91,17 @@ def _checked(parsed: ParsedDocument, facts: DatasetFacts | None, now: datetime) 
             found += check_dataset(policy, facts)
     found.sort(key=lambda one: (one.where.line, one.where.column, one.code))
     is_valid = all(one.severity is not Severity.ERROR for one in found)
-    said = tuple(
-        f"{parsed.name}: valid: {summary(policy, facts is not None)}"
-        for policy in parsed.policies
-        if is_valid
-    )
+    said = tuple(_said(parsed.name, policy, found, facts) for policy in parsed.policies if is_valid)
     return CheckedDocument(parsed.name, parsed.text, tuple(found), parsed.policies, said)
+
+
+def _said(name: str, policy: Policy, found: Sequence[Diagnostic], facts: DatasetFacts | None) -> str:
+    """One paragraph; what has no effect is not told as if it had."""
+    if "P602" in {one.code for one in found}:
+        return (
+            f"{name}: valid, and void: it permits nothing (P602 above). It says: {summary(policy, False)}"
+        )
+    caution = (
+        "" if _WITHOUT_EFFECT.isdisjoint(one.code for one in found) else ", but see the warnings above"
+    )
+    return f"{name}: valid{caution}: {summary(policy, facts is not None)}"

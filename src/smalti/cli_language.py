@@ -119,7 +119,8 @@ def test(files: tuple[str, ...], shown_as: str) -> int:
 @click.option("--time", metavar="TIME", help="When, such as 2026-05-01T12:00:00Z.  [default: now]")
 @click.option("--fact", "facts", multiple=True, metavar="OPERAND=VALUE",
               help="What is true of the world or the party, by an operand of constraints.")  # fmt: skip
-@click.option("--fulfilled", multiple=True, metavar="UID", help="A duty that has been fulfilled.")
+@click.option("--fulfilled", multiple=True, metavar="UID",
+              help="A duty that has been fulfilled; never one to anonymize.")  # fmt: skip
 @parameter_option
 @click.option("--explain", is_flag=True, help="Show for each rule considered which part matched, and why.")
 @registry_option

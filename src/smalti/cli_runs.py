@@ -73,7 +73,7 @@ def run(context: click.Context, /, policy: str, out: str, dry_run: bool, **optio
 
     shown_as = options.pop("shown_as")
     registry = options["registry"]
-    document = api.load_policy(policy, registry=registry)
+    document = api.load_policy(policy, registry=registry, issuer=options["owner"] or options["party"])
     _show_warnings(policy)
     with _progress() as watch:
         outcome = api.run(document, out=out, watch=watch, **_bound(options))

@@ -22,7 +22,7 @@ from smalti.engine.recheck import Recheck
 from smalti.engine.run import Outcome
 from smalti.policy.decision import Decision, RuleReport
 from smalti.policy.describe import describe_condition, describe_duty
-from smalti.policy.model import Duty
+from smalti.policy.model import ColumnComparison, Condition, Duty, Logical, Value
 
 Json = dict[str, Any]
 
@@ -110,6 +110,7 @@ def decision_json(decision: Decision) -> Json:
     return {
         "effect": str(decision.effect),
         "permitted": decision.is_permitted,
+        "unconditional": decision.is_unconditional,
         "request": {
             "party": asked.party,
             "action": asked.action,
@@ -125,13 +126,29 @@ def decision_json(decision: Decision) -> Json:
                 "policy": grant.policy.uid,
                 "rule": grant.permission.uid,
                 "obligations": [_duty_json(duty) for duty in grant.obligations],
-                "rows": [describe_condition(condition) for condition in grant.rows],
+                "rows": [_condition_json(condition) for condition in grant.rows],
             }
             for grant in decision.grants
         ],
         "remedies": [_duty_json(duty) for duty in decision.remedies],
         "considered": [_report_json(report) for report in decision.considered],
     }
+
+
+def _condition_json(condition: Condition) -> Json:
+    """A limit to rows, for programs that apply it themselves."""
+    told: Json = {"text": describe_condition(condition), "operator": str(condition.operator)}
+    match condition:
+        case Logical(operands=operands):
+            return told | {"operands": [_condition_json(one) for one in operands]}
+        case ColumnComparison(column=column, values=values):
+            return told | {"column": column.iri, "values": [_value_json(one) for one in values]}
+    return told
+
+
+def _value_json(value: Value) -> Json:
+    (content,) = asdict(value).values()
+    return {"type": type(value).__name__.lower(), "value": str(content)}
 
 
 def _duty_json(duty: Duty) -> Json:
@@ -275,6 +292,18 @@ def owner_lines(report: OwnerReport) -> Iterable[str]:
         listed = ", ".join(f"{one.column} {one.l}" for one in report.diversity)
         yield f"achieved l (least over the classes): {listed}"
     yield f"information lost (global certainty penalty): {report.loss:.1%}"
+    if report.rows_withdrawn:
+        yield (
+            f"left out: {report.rows_withdrawn} rows about respondents who withdrew"
+            f" ({report.respondents_listed} are listed)"
+        )
+    elif report.respondents_listed:
+        yield (
+            f"none of the {report.respondents_listed} respondents who are listed as withdrawn was found in"
+            " the data: each line of the list is the text of one value, as the data writes it"
+        )
+    if report.rows_filtered:
+        yield f"left out: {report.rows_filtered} rows that the policy does not grant"
 
 
 def outcome_json(outcome: Outcome) -> Json:

@@ -14,6 +14,8 @@ from smalti.engine.needs import INSTALL_JAVA, INSTALL_SPARK, OLDEST_JAVA
 _PARTS = (
     ("core", ("pyld", "rdflib", "pydantic", "jsonschema", "duckdb", "pyarrow", "numpy", "sqlalchemy")),
     ("extra spark", ("pyspark", "pandas")),
+    ("extra signatures", ("cryptography",)),
+    ("extra postgresql", ("psycopg",)),
 )
 
 
@@ -42,7 +44,8 @@ def _python() -> Check:
 
 
 def _package(name: str, part: str) -> Check:
-    mend = INSTALL_SPARK if part == "extra spark" else "install it: pip install smalti"
+    wanted = f"smalti[{part.removeprefix('extra ')}]" if part.startswith("extra ") else "smalti"
+    mend = INSTALL_SPARK if part == "extra spark" else f"install it: pip install '{wanted}'"
     try:
         return Check(name, True, importlib.metadata.version(name), part, mend)
     except importlib.metadata.PackageNotFoundError:

@@ -23,7 +23,7 @@ import smalti
 from smalti.engine import run as engine_run
 from smalti.engine.registry import Registry
 from smalti.engine.secret import hmac_digest
-from smalti.errors import DataError, GuaranteeError, PlanError, UsageError
+from smalti.errors import DataError, GuaranteeError, PlanError, PolicyError, UsageError
 from smalti.policy.parse import parse
 from smalti.vocab.terms import IRI
 
@@ -100,7 +100,7 @@ def test_one_column_under_two_spellings_of_its_iri_has_one_role(tmp_path: Path) 
     policy = small_policy(
         tmp_path, identifier=("isAllOf", [{"@id": f"{CUSTOMER}/naïve"}]), sensitive=("isAllOf", listed)
     )
-    with pytest.raises(PlanError, match="is in two roles: identifier and sensitive"):
+    with pytest.raises(PolicyError, match="is in two roles: `identifier` and `sensitive`"):
         run(policy, data, "out")
 
 

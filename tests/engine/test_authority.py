@@ -1,9 +1,11 @@
 """Whose word counts: owners, submitted policies, and the implicit rule."""
 
+import json
 import sqlite3
 import sys
 from contextlib import closing
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,8 @@ import pytest
 from smalti.engine.authority import IMPLICIT_RULE, Submission, decide
 from smalti.engine.entries import Input, TargetVersion
 from smalti.engine.registry import Registry
+from smalti.engine.review import reviews
+from smalti.engine.signatures import new_key, sign
 from smalti.errors import UsageError
 from smalti.policy.decision import Decision, Effect, Request
 from smalti.policy.model import Policy
@@ -328,3 +332,204 @@ def test_an_owner_of_some_inputs_does_not_end_a_full_owners_prohibition(registry
     with pytest.raises(UsageError, match="may not revoke it"):
         registry.revoke_policy(world.uid("no"), part_owner)
     assert not decide(registry, read()).is_permitted
+
+
+# --- A permission to read, if anonymized so
+
+
+def read_if(uid: str = "read-if", least: int = 10, **more: Any) -> dict[str, Any]:
+    """May read the grown-up customers' rows, if anonymized so, for marketing."""
+    anonymize = world.anonymize_rule("duty", purpose=None)
+    anonymize["action"][0]["refinement"][1]["rightOperand"] = least
+    limit = {"leftOperand": f"{SOURCE}/Amount", "operator": "gteq", "rightOperand": 18}
+    duty = {name: anonymize[name] for name in ("action", "output")}
+    duty["uid"] = f"http://example.com/duty/{uid}"
+    rule = world.read_rule(uid, assignee=USER, purpose="mosaicrown:marketing")
+    return {**rule, "constraint": [limit], "duty": [duty], **more}
+
+
+def made_under(registry: Registry, folder: Path, document: bytes, uid: str = "read-if") -> TargetVersion:
+    rule = IRI(f"http://example.com/rule/{uid}")
+    version: TargetVersion = world.run(
+        registry, folder, document=document, policy_uid=world.uid(uid), rule_uid=rule
+    )
+    return version
+
+
+def test_what_was_made_as_a_duty_says_may_be_read(registry: Registry, tmp_path: Path) -> None:
+    document = world.document("read-if", read_if())
+    registry.add_policy(document, "read-if", OWNER)
+    made_under(registry, tmp_path / "out", document)
+    decision = decide(registry, read())
+    assert decision.is_permitted, texts(decision)
+    assert "is permitted by `http://example.com/rule/read-if`" in texts(decision)
+    for refused in (read(party=OTHER), read(purpose=terms.STATISTICAL), read(purpose=None)):
+        assert not decide(registry, refused).is_permitted
+    registry.add_policy(forbid("no", OUTPUT), "no", OWNER)
+    assert not decide(registry, read()).is_permitted
+    registry.revoke_policy(world.uid("no"), OWNER)
+    assert decide(registry, read()).is_permitted
+    registry.add_policy(forbid("no-source", SOURCE), "no", OWNER)
+    assert not decide(registry, read()).is_permitted
+    registry.revoke_policy(world.uid("no-source"), OWNER)
+    registry.revoke_policy(world.uid("read-if"), OWNER)
+    assert not decide(registry, read()).is_permitted
+
+
+def test_what_was_made_under_another_rule_is_not_what_a_duty_asks_for(
+    registry: Registry, tmp_path: Path
+) -> None:
+    registry.add_policy(world.document("read-if", read_if()), "read-if", OWNER)
+    world.run(registry, tmp_path / "out")
+    decision = decide(registry, read())
+    assert not decision.is_permitted
+    assert "under further conditions only" in texts(decision)
+
+
+def test_what_was_made_under_another_rule_of_the_same_policy_is_not(
+    registry: Registry, tmp_path: Path
+) -> None:
+    document = world.document("read-if", read_if(), world.anonymize_rule("anon"))
+    registry.add_policy(document, "read-if", OWNER)
+    rule = IRI("http://example.com/rule/anon")
+    world.run(registry, tmp_path / "out", document=document, policy_uid=world.uid("read-if"), rule_uid=rule)
+    assert not decide(registry, read()).is_permitted
+
+
+def test_a_weaker_duty_that_was_replaced_is_not_the_one_in_force(
+    registry: Registry, tmp_path: Path
+) -> None:
+    weak = world.document("read-if", read_if(least=2))
+    registry.add_policy(weak, "weak", OWNER)
+    made_under(registry, tmp_path / "out", weak)
+    registry.add_policy(world.document("read-if", read_if()), "strong", OWNER, replaces=True)
+    assert not decide(registry, read()).is_permitted
+
+
+def test_rows_that_depend_on_the_request_are_not_taken_as_given(registry: Registry, tmp_path: Path) -> None:
+    """A run before 2030 left nothing out; who reads after it may see the grown-ups' rows only."""
+    limits = [
+        {"leftOperand": f"{SOURCE}/Amount", "operator": "gteq", "rightOperand": 18},
+        {
+            "leftOperand": "dateTime",
+            "operator": "lt",
+            "rightOperand": {"@value": "2030-01-01T00:00:00Z", "@type": "xsd:dateTime"},
+        },
+    ]
+    document = world.document("read-if", read_if(constraint=[{"or": limits}]))
+    registry.add_policy(document, "read-if", OWNER)
+    made_under(registry, tmp_path / "out", document)
+    later = replace(read(), time=datetime(2031, 1, 1, tzinfo=UTC))
+    assert decide(registry, replace(later, targets=(SOURCE,))).is_permitted
+    assert not decide(registry, later).is_permitted
+
+
+def test_each_other_input_must_be_readable_too(registry: Registry, tmp_path: Path) -> None:
+    document = world.document("read-if", read_if())
+    registry.add_policy(document, "read-if", OWNER)
+    registry.add_policy(world.document("second", world.read_rule("x", SECOND, assignee=OTHER)), "s", OWNER)
+    world.run(
+        registry, tmp_path / "out", document=document, policy_uid=world.uid("read-if"),
+        rule_uid=IRI("http://example.com/rule/read-if"), inputs=(Input(SOURCE), Input(SECOND)),
+    )  # fmt: skip
+    assert not decide(registry, read()).is_permitted
+
+
+# --- Documents that were only laid out anew
+
+
+def laid_out(document: bytes) -> bytes:
+    return json.dumps(json.loads(document), indent=4, sort_keys=True).encode()
+
+
+TWIN = laid_out(world.SOURCE_POLICY)
+
+
+def test_a_twin_counts_like_the_stored_document(registry: Registry, tmp_path: Path) -> None:
+    registry.add_policy(world.SOURCE_POLICY, "anon", OWNER)
+    registry.add_policy(READ_SOURCE, "read", OWNER)
+    for party in (OWNER, OTHER, None):
+        decision = decide(registry, ANONYMIZE, submission=Submission(policy(TWIN), party, TWIN))
+        assert decision.is_permitted, texts(decision)
+        assert [one.document_digest for one in decision.policies] == [world.digest(TWIN)]
+    for number, issuer in enumerate((OTHER, OWNER, OTHER)):
+        world.run(registry, tmp_path / f"out{number}", document=TWIN, issuer=issuer)
+    in_force = [one for one in registry.list_policies() if one.is_in_force]
+    assert {one.digest for one in in_force} == {
+        world.digest(world.SOURCE_POLICY),
+        world.digest(READ_SOURCE),
+    }
+    assert decide(registry, read()).is_permitted
+    assert reviews(registry) == ()
+    registry.revoke_policy(world.uid("anon"), OWNER)
+    assert not decide(registry, read()).is_permitted
+    assert len(reviews(registry)) == 3
+
+
+@pytest.mark.parametrize("other", [laid_out(TWIN) + b"\n", world.SOURCE_POLICY, TWIN])
+@pytest.mark.parametrize("ran", [True, False])
+def test_a_twin_of_a_revoked_document_is_as_revoked(
+    registry: Registry, tmp_path: Path, other: bytes, ran: bool
+) -> None:
+    registry.add_policy(world.SOURCE_POLICY, "anon", OWNER)
+    if ran:
+        world.run(registry, tmp_path / "before", document=TWIN)
+    registry.revoke_policy(world.uid("anon"), OWNER)
+    for party in (OWNER, OTHER, None):
+        decision = decide(registry, ANONYMIZE, submission=Submission(policy(other), party, other))
+        assert decision.effect is Effect.DENY
+        assert "it was revoked" in texts(decision)
+    with pytest.raises(UsageError, match="the policy was revoked"):
+        world.run(registry, tmp_path / "out", document=other)
+    registry.add_policy(TWIN, "anon", OWNER)  # the owner's word puts it in force again, in each layout
+    for document in (other, world.SOURCE_POLICY):
+        submission = Submission(policy(document), OTHER, document)
+        assert decide(registry, ANONYMIZE, submission=submission).is_permitted
+
+
+def test_a_revoked_document_without_a_uid_is_revoked_in_each_layout(registry: Registry) -> None:
+    content = json.loads(world.SOURCE_POLICY)
+    del content["uid"]
+    document = json.dumps(content).encode()
+    (stored,) = registry.add_policy(document, "anon", OWNER)
+    registry.revoke_policy(stored.uid, OWNER)
+    twin = policy(laid_out(document))
+    assert twin.uid != stored.uid
+    decision = decide(registry, ANONYMIZE, submission=Submission(twin, OWNER))
+    assert "it was revoked" in texts(decision)
+
+
+def test_another_meaning_is_no_twin(registry: Registry) -> None:
+    registry.add_policy(world.SOURCE_POLICY, "anon", OWNER)
+    other = laid_out(world.document("anon", world.anonymize_rule("anon", purpose=None)))
+    for party, problem in ((OWNER, "smalti policy add --replace"), (OTHER, "no owner has put it in force")):
+        decision = decide(registry, ANONYMIZE, submission=Submission(policy(other), party, other))
+        assert decision.effect is Effect.DENY
+        assert problem in texts(decision)
+
+
+def test_a_twin_of_somebody_elses_document_is_no_owners_word(registry: Registry) -> None:
+    registry.add_policy(world.SOURCE_POLICY, "anon", OWNER)
+    registry.add_owner(SOURCE, OTHER, by=OWNER)
+    registry.remove_owner(SOURCE, OWNER, by=OTHER)
+    decision = decide(registry, ANONYMIZE, submission=Submission(policy(TWIN), USER, TWIN))
+    assert decision.effect is Effect.DENY
+
+
+def test_a_twin_of_a_signed_document_needs_its_own_signature(registry: Registry, tmp_path: Path) -> None:
+    private, public = new_key()
+    registry.trust_key(OWNER, public, by=OWNER)
+    signed = sign(world.SOURCE_POLICY, private, "key")
+    registry.add_policy(world.SOURCE_POLICY, "anon", OWNER, signature=signed)
+    for party in (OWNER, OTHER):
+        for signature in (None, signed):
+            submission = Submission(policy(TWIN), party, TWIN, signature)
+            decision = decide(registry, ANONYMIZE, submission=submission)
+            assert decision.effect is Effect.DENY
+            assert "it does not count, because" in texts(decision)
+            with pytest.raises(UsageError, match="sign"):
+                world.run(registry, tmp_path / "out", document=TWIN, issuer=party, signature=signature)
+        own = Submission(policy(TWIN), party, TWIN, sign(TWIN, private, "key"))
+        assert decide(registry, ANONYMIZE, submission=own).is_permitted
+    with pytest.raises(UsageError, match="it is not signed"):
+        registry.add_policy(TWIN, "anon", OWNER)

@@ -6,6 +6,7 @@ import resource
 import stat
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -65,9 +66,19 @@ def test_each_decision_is_a_line(registry: Registry, tmp_path: Path) -> None:
     assert permit["request"]["targets"] == [SOURCE]
     time = decisions[0].request.time
     assert time is not None
-    assert permit["time"] == time.isoformat(timespec="microseconds")
+    assert permit["request"]["time"] == time.isoformat(timespec="microseconds")
+    assert abs(datetime.fromisoformat(permit["time"]) - time) < timedelta(seconds=1)
     assert 0 < permit["milliseconds"] < 60_000
     assert stat.S_IMODE((tmp_path / "r.sqlite.decisions.jsonl").stat().st_mode) == 0o600
+
+
+def test_the_time_that_was_judged_is_no_time_of_asking(registry: Registry, tmp_path: Path) -> None:
+    before, claimed = datetime.now(UTC), datetime(2001, 2, 3, tzinfo=UTC)
+    decide(registry, read(time=claimed))
+    (line,) = lines(tmp_path)
+    assert datetime.fromisoformat(line["request"]["time"]) == claimed
+    slack = timedelta(seconds=1)
+    assert before - slack < datetime.fromisoformat(line["time"]) < datetime.now(UTC) + slack
 
 
 def test_no_value_of_a_fact_or_parameter_is_in_it(registry: Registry, tmp_path: Path) -> None:

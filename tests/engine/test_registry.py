@@ -15,6 +15,7 @@ from smalti.engine import secret
 from smalti.engine.entries import AssetKind, Input, version_iri
 from smalti.engine.registry import Registry
 from smalti.errors import PolicyError, RegistryError, SmaltiError, UsageError
+from smalti.policy.parse import parse
 from smalti.vocab.terms import IRI
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -207,6 +208,23 @@ def test_a_policy_is_replaced_at_once(registry: Registry) -> None:
     assert len(registry.policies_about(SOURCE)) == 1
 
 
+def test_a_document_that_was_only_laid_out_anew_takes_the_others_place(
+    registry: Registry, tmp_path: Path
+) -> None:
+    registry.add_policy(world.SOURCE_POLICY, "anon.jsonld", OWNER)
+    made = world.run(registry, tmp_path / "out")
+    twin = json.dumps(json.loads(world.SOURCE_POLICY)).encode()
+    (stored,) = registry.add_policy(twin, "anon.jsonld", OWNER)
+    assert (
+        [one.digest for one in registry.policies_about(SOURCE)] == [stored.digest] == [world.digest(twin)]
+    )
+    assert [one.is_in_force for one in registry.list_policies()] == [False, True]
+    assert registry.review_reason(made) is None  # what was made under the old bytes rests on the new ones
+    other = world.document("anon", world.anonymize_rule("anon", purpose="statistical"))
+    message = refused(UsageError, registry, registry.add_policy, other, "anon.jsonld", OWNER)
+    assert "smalti policy add --replace" in message
+
+
 def test_adding_twice_changes_nothing(registry: Registry) -> None:
     assert registry.add_policy(READ, "a", OWNER) == registry.add_policy(READ, "b", OWNER)
     assert len(registry.list_policies()) == 1
@@ -218,10 +236,11 @@ def test_a_revoked_policy_ends_and_can_be_added_again(registry: Registry) -> Non
     assert ended.revoked_at is not None
     assert registry.list_policies() == (ended,)
     assert registry.policies_about(SOURCE) == ()
-    assert registry.is_revoked(world.digest(READ), world.uid("read"))
+    (policy,) = parse(READ, "read").policies
+    assert registry.is_revoked(policy)
     assert registry.owners(SOURCE) == {OWNER}
     registry.add_policy(READ, "read.jsonld", OWNER)
-    assert not registry.is_revoked(world.digest(READ), world.uid("read"))
+    assert not registry.is_revoked(policy)
     assert [stored.is_in_force for stored in registry.list_policies()] == [False, True]
 
 

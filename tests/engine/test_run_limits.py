@@ -10,17 +10,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from smalti.engine import run as engine
 from smalti.engine.backends.local import LocalBackend
+from smalti.engine.bounds import chosen_bounds
 from smalti.engine.recheck import recheck, repeat
 from smalti.engine.registry import Registry
 from smalti.engine.run import Outcome, PolicyDocument, RunRequest, plan_undecided
 from smalti.errors import GuaranteeError, PlanError, SmaltiError, UsageError
 from smalti.policy.decision import Decision, Effect, Fact, Grant
-from smalti.policy.model import Duty, Number
+from smalti.policy.model import Anonymization, Bound, Duty, Number, Operator
 from smalti.policy.parse import parse, require
-from smalti.vocab.terms import IRI, K
+from smalti.policy.transformations import requested, transformation
+from smalti.vocab.terms import IRI, L_DIVERSITY, K, L
 
 sys.path.insert(0, str(Path(__file__).parent))
 import registry_world as world
@@ -360,3 +365,33 @@ def test_rows_that_depend_on_who_asks_have_no_plan_without_a_party(registry: Reg
     given = document(rule({"or": {"@list": [limit("Country", "eq", "IT"), purpose]}}))
     with pytest.raises(PlanError, match="depends on more than the data"):
         plan_undecided(replace(request(given, data), party=None), registry, LOCAL)
+
+
+# --- What is decided and what is run ---------------------------------------------------------------
+
+some_bounds = st.builds(Bound, st.sampled_from([Operator.EQ, Operator.GTEQ]), st.integers(2, 12))
+some_asks = st.none() | st.integers(1, 14)
+
+
+@given(some_bounds, st.none() | some_bounds, some_asks, some_asks)
+@settings(max_examples=examples(300))
+def test_a_run_takes_the_k_and_l_that_prohibitions_were_judged_by(
+    k: Bound, diversity: Bound | None, asked_k: int | None, asked_l: int | None
+) -> None:
+    wanted = Anonymization(
+        method=L_DIVERSITY, algorithm=None, k=k, l=diversity, identifiers=(), quasi_identifiers=(),
+        sensitive=(), released=(), respondent=None, one_row_each=False,
+    )  # fmt: skip
+    asked = {
+        word: (Number(Decimal(number)),)
+        for word, number in ((K, asked_k), (L, asked_l))
+        if number is not None
+    }
+    problems: list[SmaltiError] = []
+    taken = chosen_bounds(wanted, [Fact(*one) for one in asked.items()], problems)
+    judged = requested(transformation(wanted), asked)
+    if problems:
+        return
+    assert judged[K] == (Number(Decimal(taken[0])),)
+    assert judged.get(L, (Number(Decimal(1)),)) == (Number(Decimal(taken[1])),)
+    assert taken[0] >= taken[1]

@@ -266,7 +266,8 @@ def test_a_policy_affects_what_was_made_under_it_and_from_that(registry: Registr
     first, later = chained(registry, tmp_path)
     assert {made.iri for made in registry.affected_by(world.uid("anon"))} == {first, later}
     assert {made.iri for made in registry.affected_by(world.uid("chain"))} == {later}
-    assert registry.affected_by(world.uid("nosuch")) == ()
+    with pytest.raises(UsageError, match="no such policy was ever put in force"):
+        registry.affected_by(world.uid("nosuch"))
     registry.revoke_policy(world.uid("anon"), OWNER)
     assert len(registry.affected_by(world.uid("anon"))) == 2
 

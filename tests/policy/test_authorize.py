@@ -14,6 +14,7 @@ from smalti.policy.authorize import NEAR_MISSES, authorize, prepare
 from smalti.policy.conditions import DATE_TIME
 from smalti.policy.decision import Decision, Effect, Fact, Finding, Grant, Part, Request
 from smalti.policy.hierarchies import STANDARD, Relations, Vocabulary
+from smalti.policy.index import PolicyIndex
 from smalti.policy.model import (
     Anonymization,
     Asset,
@@ -418,8 +419,6 @@ def test_to_read_what_is_anonymized_so() -> None:
     must = duty(terms.ANONYMIZE)
     given = [policy(permission(duties=(must,)))]
     assert authorize(REQUEST, given).grants[0].obligations == (must,)
-    done = replace(REQUEST, fulfilled=frozenset({must.uid}))
-    assert authorize(done, given).grants[0].obligations == ()
     (grant,) = authorize(ANONYMIZE, given).grants
     assert grant.permission.uid == "urn:x:p"
     assert (grant.permission.anonymization, grant.permission.output) == (how(), OUT)
@@ -427,6 +426,29 @@ def test_to_read_what_is_anonymized_so() -> None:
     assert grant.obligations == ()
     assert not authorize(replace(ANONYMIZE, purpose=terms.STATISTICAL), given).is_permitted
     assert authorize(replace(ANONYMIZE, rule=must.uid), given).is_permitted
+
+
+def test_a_claim_never_fulfils_a_duty_to_anonymize() -> None:
+    must, audit = duty(terms.ANONYMIZE), duty(AUDIT, "urn:x:e")
+    unsaid = duty(terms.ANONYMIZE, "urn:x:f", output=None, anonymization=None)
+    given = [policy(permission(duties=(must, audit, unsaid)))]
+    claimed = authorize(replace(REQUEST, fulfilled=frozenset({must.uid, audit.uid, unsaid.uid})), given)
+    assert claimed.grants[0].obligations == (must, unsaid)
+    assert not claimed.is_unconditional
+
+
+def test_a_duty_to_anonymize_is_about_anonymizing() -> None:
+    given = [policy(permission(duties=(duty(terms.ANONYMIZE, anonymization=how(5)),)))]
+    refused, plain = (authorize(asking(k=3), stored) for stored in (given, [policy(anonymizing(how(5)))]))
+    assert refused.effect is plain.effect is Effect.DENY
+    assert PolicyIndex(STANDARD, given).authorize(asking(k=3)) == refused
+    assert authorize(ANONYMIZE, [policy(permission())]).effect is Effect.NOT_APPLICABLE
+    permitted = authorize(ANONYMIZE, given, explain=True)
+    assert "its duty to `anonymize` [urn:x:d] what it lets `read`" in permitted.reasons[0].text
+    action = permitted.considered[0].parts[2]
+    assert (action.part, action.finding) == (Part.ACTION, Finding.SATISFIED)
+    assert "its duty to `anonymize`" in action.text
+    assert "duty" not in authorize(REQUEST, given).reasons[0].text
 
 
 def test_a_duty_to_anonymize_is_its_assignees() -> None:
@@ -580,6 +602,40 @@ def test_a_refined_prohibition_hits_some_permissions_only() -> None:
     assert authorize(replace(ANONYMIZE, rule=weak.uid), [policy(weak, strong), no]).effect is Effect.DENY
 
 
+@pytest.mark.parametrize("rule", [None, "urn:x:weak"])
+def test_a_permission_spares_only_its_own_policy_what_it_grants(rule: str | None) -> None:
+    """Another policy's weaker permission is not what `perm` prefers to the prohibition."""
+    lenient = policy(
+        anonymizing(how(10)), prohibition(action=terms.ANONYMIZE), conflict=ConflictStrategy.PERMIT
+    )
+    weak = policy(replace(anonymizing(how(2)), uid=IRI("urn:x:weak")), uid="urn:x:2")
+    asked = replace(ANONYMIZE, rule=None if rule is None else IRI(rule))
+    for both in ([lenient, weak], [weak, lenient]):
+        decision = authorize(asked, both, explain=True)
+        assert PolicyIndex(STANDARD, both).authorize(asked, explain=True) == decision
+        assert decision.permissions == (lenient.permissions if rule is None else ())
+        assert decision.effect is (Effect.PERMIT if rule is None else Effect.DENY)
+
+
+RAISED = replace(how(3, sensitive=True), l=Bound(Operator.GTEQ, 10))
+
+
+@pytest.mark.parametrize("asked", [{}, {"k": 5}, {"k": 10}, {"l": 10}, {"k": 5, "l": 12}])
+def test_an_asked_k_is_raised_as_in_a_run_before_prohibitions_are_judged(asked: dict[str, int]) -> None:
+    no = prohibition(action=terms.ANONYMIZE, refinements=(k(Operator.GTEQ, 10),))
+    one = policy(anonymizing(RAISED), no, conflict=ConflictStrategy.PROHIBIT)
+    assert authorize(asking(**asked), [one]).effect is Effect.DENY
+    fewer = replace(no, refinements=(k(Operator.LT, 10),))
+    assert authorize(asking(**asked), [replace(one, prohibitions=(fewer,))]).is_permitted
+
+
+def test_an_asked_l_beyond_an_exact_k_is_refused() -> None:
+    exact = policy(anonymizing(how(10, Operator.EQ, sensitive=True)))
+    assert authorize(asking(l=10), [exact]).is_permitted
+    assert not authorize(asking(l=11), [exact]).is_permitted
+    assert not authorize(asking(k=10, l=11), [exact]).is_permitted
+
+
 def test_refinements_of_other_actions_need_the_parameter() -> None:
     small = Comparison(COUNT, Operator.LTEQ, (Number(Decimal(5)),))
     given = [policy(permission(refinements=(small,)))]
@@ -663,6 +719,133 @@ def test_no_value_of_a_fact_is_told() -> None:
     decision = authorize(asked, [policy(permission(constraints=(doctors,)))], explain=True)
     assert "canary" not in repr((decision.reasons, decision.considered))
     assert "`role eq doctor` is unsatisfied" in repr(decision.reasons)
+
+
+def told(condition: Comparison | Logical, **changes: object) -> str:
+    """What is said of a condition that refuses a request."""
+    asked = replace(REQUEST, **changes)  # type: ignore[arg-type]
+    decision = authorize(asked, [policy(permission(constraints=(condition,)))], explain=True)
+    (text,) = [part.text for part in decision.considered[0].parts if part.part is Part.CONSTRAINT]
+    assert any(text in reason.text for reason in decision.reasons)
+    return text
+
+
+RECIPIENT = IRI(terms.ODRL + "recipient")
+HALL, TOWN = IRI("http://hall.example/IT"), IRI("http://town.example/IT")
+
+
+def test_what_the_request_does_not_state_is_named() -> None:
+    few = Comparison(COUNT, Operator.LTEQ, (Number(Decimal(5)),))
+    many = Fact(COUNT, (Number(Decimal(747)),))
+    assert told(few) == "its constraint `count lteq 5` is unknown: the request states no `count`"
+    assert told(few, facts=(many,)) == "its constraint `count lteq 5` is unsatisfied"
+    for_it = Comparison(RECIPIENT, Operator.EQ, (Named(HALL),))
+    either = Logical(LogicalOperator.OR, (few, for_it))
+    assert told(either).endswith(": the request states no `count` and no `recipient`")
+    assert told(either, facts=(many,)).endswith(": the request states no `recipient`")
+    # Parameters are not facts.
+    refined = policy(permission(refinements=(few,)))
+    refused = authorize(replace(REQUEST, facts=(many,)), [refined])
+    assert "its refinement `count lteq 5` is unknown: the request states no `count`" in repr(refused)
+    role = Comparison(IRI("http://example.com/role"), Operator.EQ, (Text("doctor"),))
+    doctors = authorize(REQUEST, [policy(permission(assignees=(Party(ACME, (role,)),)))])
+    assert "`: the request states no `role`" in repr(doctors.reasons)
+
+
+def test_concepts_and_the_time_are_told_and_nothing_else_is() -> None:
+    for_it = Comparison(RECIPIENT, Operator.EQ, (Named(HALL),))
+    stated = told(for_it, facts=(Fact(RECIPIENT, (Named(BANK),)),))
+    assert stated == "its constraint `recipient eq IT` is unsatisfied: the request states `bank`"
+    late = Comparison(DATE_TIME, Operator.GT, (Instant(NOW),))
+    assert told(late, time=NOW).endswith(": the request states `2026-05-01T00:00:00+00:00`")
+    born = Comparison(IRI("http://example.com/born"), Operator.GT, (Instant(NOW),))
+    before = Fact(born.operand, (Instant(NOW - timedelta(days=9000)),))
+    assert told(born, facts=(before,)).endswith(" is unsatisfied")
+    mixed = Fact(RECIPIENT, (Named(BANK), Text("canary")))
+    assert told(for_it, facts=(mixed,)).endswith(" is unknown")
+
+
+def test_names_that_could_be_mistaken_are_told_in_full() -> None:
+    both = Comparison(RECIPIENT, Operator.IS_ANY_OF, (Named(HALL), Named(TOWN)))
+    assert f"`recipient isAnyOf {HALL}|{TOWN}`" in told(both)
+    each = [Comparison(RECIPIENT, Operator.EQ, (Named(one),)) for one in (HALL, TOWN)]
+    assert f"(recipient eq {HALL}, recipient eq {TOWN})" in told(Logical(LogicalOperator.OR, tuple(each)))
+    other = told(each[0], facts=(Fact(RECIPIENT, (Named(TOWN),)),))
+    assert other.endswith(f"`recipient eq {HALL}` is unsatisfied: the request states `{TOWN}`")
+    for whole in ("http://evil", "http://evil/", "http://evil/a#", "http://evil/a?b=/c", "urn:x:y"):
+        assert f"`recipient eq {whole}`" in told(Comparison(RECIPIENT, Operator.EQ, (Named(IRI(whole)),)))
+    false = IRI("http://evil/marketing")
+    (limited,) = limit(frozenset({terms.MARKETING}))
+    assert told(limited, purpose=false).endswith(
+        f"limited to the purpose `{terms.MARKETING}`, and the request is for `{false}`"
+    )
+    stated = Fact(terms.ODRL_PURPOSE, (Named(terms.STATISTICAL),))
+    assert told(limited, purpose=None, facts=(stated,)).endswith("the request is for `statistical`")
+
+
+def policy_parts(decision: Decision) -> dict[str, tuple[bool, Finding, str]]:
+    """Of each rule: whether it applies, and what is said of its policy, which is said once."""
+    found = {}
+    for report in decision.considered:
+        (part,) = [part for part in report.parts if part.part is Part.POLICY]
+        assert report.parts[0] is part
+        found[report.rule[-1]] = (report.applies, part.finding, part.text)
+    return found
+
+
+YES, NO, MAYBE = Finding.SATISFIED, Finding.UNSATISFIED, Finding.UNKNOWN
+VOID = "its policy is void, since its rules `urn:x:p` and `urn:x:n` contradict each other, "
+PERMISSIVE, PROHIBITIVE = ConflictStrategy.PERMIT, ConflictStrategy.PROHIBIT
+
+
+@pytest.mark.parametrize(
+    ("strategy", "permits", "forbids"),
+    [
+        (
+            ConflictStrategy.INVALID,
+            (False, NO, VOID + "and so permits nothing"),
+            (True, YES, VOID + "and its prohibitions still forbid"),
+        ),
+        (
+            PERMISSIVE,
+            (True, YES, "its policy is in force"),
+            (False, NO, "the permission `urn:x:p` of its own policy overrides it"),
+        ),
+        (
+            PROHIBITIVE,
+            (False, NO, "the prohibition `urn:x:n` of its own policy overrides it"),
+            (True, YES, "its policy is in force"),
+        ),
+    ],
+)  # fmt: skip
+def test_one_thing_is_said_of_the_policy_of_a_rule(
+    strategy: ConflictStrategy,
+    permits: tuple[bool, Finding, str],
+    forbids: tuple[bool, Finding, str],
+) -> None:
+    contradicting = policy(permission(), prohibition(), conflict=strategy)
+    assert policy_parts(authorize(REQUEST, [contradicting], explain=True)) == {"p": permits, "n": forbids}
+
+
+def test_what_is_said_of_a_policy_that_is_not_in_force() -> None:
+    both = policy(permission(), prohibition(assignee=ZOO))
+    ended = replace(both, valid=Interval(None, NOW))
+    late = policy_parts(authorize(replace(REQUEST, time=NOW), [ended], explain=True))
+    assert set(late.values()) == {(False, NO, "its policy is not in force at the time of the request")}
+    unknown = policy_parts(authorize(REQUEST, [ended], explain=True))
+    assert {found for _, found, _ in unknown.values()} == {MAYBE}
+    offered = authorize(REQUEST, [replace(both, type=PolicyType.OFFER)], explain=True)
+    assert {text for _, _, text in policy_parts(offered).values()} == {
+        "its policy is an Offer, which grants and forbids nothing"
+    }
+
+
+def test_refinements_of_prohibitions_are_told_of_the_witness() -> None:
+    no = prohibition(action=terms.ANONYMIZE, refinements=(k(Operator.LT, 10),))
+    decision = authorize(ANONYMIZE, [policy(anonymizing(), no)], explain=True)
+    report = decision.considered[1]
+    assert (report.applies, report.parts[0].finding) == (False, YES)
+    assert (report.parts[-1].part, report.parts[-1].finding) == (Part.REFINEMENT, NO)
 
 
 parties = st.sampled_from([None, ACME, ZOO])

@@ -323,3 +323,43 @@ def test_residuals_are_simplified() -> None:
 def test_zones_do_not_matter_where_they_are_stated() -> None:
     far = timezone(timedelta(hours=14))
     assert compare(EQ, Instant(NOW), Instant(NOW.astimezone(far)), None) is YES
+
+
+PERIOD = IRI(terms.ODRL + "delayPeriod")
+
+
+@pytest.mark.parametrize(
+    ("known", "listed"),
+    [
+        ("P1D", "PT24H"),
+        ("P1D", "P01D"),
+        ("P1M", "P30D"),
+        ("P1W", "P7D"),
+        ("PT1,5H", "PT90M"),
+        ("PT0.5S", "PT0.50S"),
+        ("+P1D", "P1D"),
+        ("-P1D", "-PT24H"),
+        (" P1D", "P1D"),
+        ("P" + "0" * 100 + "1D", "P1D"),
+    ],
+)
+def test_durations_that_are_written_differently_are_not_known_to_be_unequal(
+    known: str, listed: str
+) -> None:
+    fact = replace(REQUEST, facts=(Fact(PERIOD, (Text(known),)),))
+    others = {
+        EQ: (listed,), NEQ: (listed,), Operator.IS_ANY_OF: (listed, "P9Y"),
+        Operator.IS_NONE_OF: (listed, "P9Y"), Operator.IS_ALL_OF: (listed,),
+    }  # fmt: skip
+    for operator, texts in others.items():
+        condition = Comparison(PERIOD, operator, tuple(map(Text, texts)))
+        assert evaluate(condition, Known(fact, WORLD)) is UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [("PT24H", "PT24H", YES), ("P1D", "soon", NO), ("P1D", "", NO), ("P1", "P2", NO), ("P1DT", "P1D", NO),
+     ("Paris", "Pisa", NO), ("P", "PT", NO)],
+)  # fmt: skip
+def test_other_texts_are_compared_exactly(one: str, other: str, expected: Finding) -> None:
+    assert compare(EQ, Text(one), Text(other), None) is expected

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from written import (
     TARGET,
     Json,
+    anonymize,
     constraint,
     document,
     errors,
@@ -17,6 +18,7 @@ from written import (
     permission,
     read,
     refinement,
+    transformation,
     warnings,
 )
 
@@ -538,3 +540,72 @@ def test_whatever_stands_in_a_constraint_is_read_or_reported(written: Json) -> N
         require(parsed)
     else:
         assert parsed.policies == ()
+
+
+# --- One column, spelled in several ways
+
+ENCODED = IRI(f"{TARGET}/Gr%C3%B6%C3%9Fe")
+SPELLINGS = ["Größe", f"{TARGET}/Größe", f"{TARGET}/Gr%C3%B6%C3%9Fe", f"{TARGET}/Gr%c3%b6%c3%9fe"]
+K_PROMISE = [
+    refinement("mosaicrown:method", "eq", "k-anonymity"), refinement("mosaicrown:k", "gteq", 10),
+    refinement("mosaicrown:quasi-identifier", "isAllOf", ["ZIP"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("spelled", SPELLINGS)
+def test_a_column_has_one_spelling_in_its_role(spelled: str) -> None:
+    way = transformation(anonymize([*K_PROMISE, refinement("smalti:released", "isAllOf", [spelled])]))
+    assert [column.iri for column in way.released] == [ENCODED]
+
+
+@pytest.mark.parametrize("spelled", SPELLINGS)
+def test_a_column_has_one_spelling_as_parameter_of_what_is_forbidden(spelled: str) -> None:
+    action = [{"rdf:value": {"@id": "odrl:anonymize"},
+               "refinement": refinement("smalti:released", "isAnyOf", [spelled])}]  # fmt: skip
+    rule = {"assignee": "http://example.com/acme", "target": TARGET, "action": action}
+    (forbidden,) = require(document({"prohibition": [rule]})).prohibitions
+    (condition,) = forbidden.refinements
+    assert isinstance(condition, Comparison)
+    assert condition.values == (Named(ENCODED),)
+
+
+@pytest.mark.parametrize("spelled", SPELLINGS[1:])
+def test_a_column_has_one_spelling_as_limit_of_rows(spelled: str) -> None:
+    parsed = read(refinement(spelled, "gteq", 7))
+    found = constraint(parsed)
+    assert isinstance(found, ColumnComparison)
+    assert found.column.iri == ENCODED
+    assert warnings(parsed) == []
+
+
+@pytest.mark.parametrize("target", ["http://example.com/Größe", "urn:example:Größe"])
+@pytest.mark.parametrize("is_encoded", [False, True])
+def test_columns_of_a_target_beyond_ascii_are_its_own(target: str, is_encoded: bool) -> None:
+    encoded = target.replace("öß", "%C3%B6%C3%9F")
+    stem = encoded if is_encoded else target
+    parsed = read(refinement(f"{stem}/Age", "gteq", 7), target=target)
+    found = constraint(parsed)
+    assert isinstance(found, ColumnComparison)
+    assert found.column.iri == f"{encoded}/Age"
+    assert warnings(parsed) == []
+
+
+def test_only_unreserved_characters_are_decoded_in_a_columns_name() -> None:
+    found = constraint(read(refinement(f"{TARGET}/%41ge%2fx", "gteq", 7)))
+    assert isinstance(found, ColumnComparison)
+    assert found.column.iri == f"{TARGET}/Age%2Fx"
+
+
+def test_two_spellings_of_a_column_in_one_list_are_one() -> None:
+    parsed = anonymize([*K_PROMISE, refinement("smalti:released", "isAllOf", SPELLINGS[:2])])
+    assert errors(parsed) == []
+    assert [code for code, _ in warnings(parsed)] == ["P504"]
+    assert len(transformation(parsed).released) == 1
+
+
+def test_two_spellings_of_a_column_in_two_roles_are_an_error() -> None:
+    released = refinement("smalti:released", "isAllOf", [SPELLINGS[3]])
+    parsed = anonymize(
+        [*K_PROMISE, refinement("mosaicrown:identifier", "isAllOf", [SPELLINGS[1]]), released]
+    )
+    assert [code for code, _ in errors(parsed)] == ["P407"]

@@ -11,10 +11,11 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from worlds import COUNT, NOW, ROLE, WORLD
 
-from smalti.policy.comparing import SATISFIED, UNSATISFIED
+from smalti.policy.comparing import SATISFIED, UNSATISFIED, compare
 from smalti.policy.conditions import DATE_TIME, Known, evaluate, evaluate_parameter
-from smalti.policy.decision import Fact, Request
+from smalti.policy.decision import Fact, Finding, Request
 from smalti.policy.exclusion import Prover
+from smalti.policy.hierarchies import Hierarchy
 from smalti.policy.model import (
     Comparison,
     Condition,
@@ -161,3 +162,55 @@ def test_a_proof_that_takes_too_long_is_none() -> None:
     prover = Prover(WORLD, 1)
     assert not prover.exclude((count(LT, 2),), (count(GT, 3),))
     assert prover.is_exhausted
+
+
+def recipients(operator: Operator, first: int, last: int) -> Comparison:
+    return Comparison(
+        worlds.RECIPIENT, operator, tuple(Named(IRI(f"http://e.com/{at}")) for at in range(first, last))
+    )
+
+
+def test_durations_that_are_written_differently_may_be_equal() -> None:
+    day, hours, soon = Text("P1D"), Text("PT24H"), Text("soon")
+    for of_action in (True, False):
+        one, other = Comparison(ROLE, EQ, (day,)), Comparison(ROLE, EQ, (hours,))
+        assert not excludes(one, other, of_action=of_action)
+        assert not excludes(Comparison(ROLE, ALL, (day,)), other, of_action=of_action)
+        assert not excludes(one, Comparison(ROLE, NEQ, (hours,)), of_action=of_action)
+        assert excludes(one, Comparison(ROLE, NEQ, (day,)), of_action=of_action)
+    assert excludes(Comparison(ROLE, EQ, (day,)), Comparison(ROLE, EQ, (soon,)), of_action=True)
+
+
+def test_lists_are_compared_as_sets_before_their_pairs_are() -> None:
+    def proved(held: Comparison, other: Comparison, *, of_action: bool = False) -> bool:
+        return Prover(WORLD, 10_000).exclude((held,), (other,), of_action=of_action)
+
+    assert proved(recipients(ANY, 0, 3000), recipients(NONE, 0, 3001))
+    assert proved(recipients(NONE, 0, 3001), recipients(ANY, 0, 3000))
+    assert proved(recipients(ANY, 0, 3000), recipients(ANY, 3000, 6000), of_action=True)
+    assert not proved(recipients(ANY, 0, 20), recipients(ANY, 20, 40))
+    assert not proved(recipients(ANY, 0, 20), recipients(ANY, 19, 40), of_action=True)
+    assert not proved(recipients(ANY, 0, 20), recipients(NONE, 0, 19))
+
+
+def test_nothing_is_compared_that_the_steps_do_not_allow(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[Value] = []
+
+    def counted(operator: Operator, value: Value, reference: Value, hierarchy: Hierarchy | None) -> Finding:
+        compared.append(value)
+        return compare(operator, value, reference, hierarchy)
+
+    monkeypatch.setattr("smalti.policy.exclusion.compare", counted)
+    prover = Prover(WORLD, 1000)
+    assert not prover.exclude((recipients(ANY, 0, 300),), (recipients(NONE, 1, 300),))
+    assert prover.is_exhausted
+    assert not compared
+
+
+def test_conditions_are_not_looked_at_once_the_steps_are_used_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    prover = Prover(WORLD, 50)
+    taken: list[None] = []
+    step = Prover.step
+    monkeypatch.setattr(Prover, "step", lambda self: (taken.append(None), step(self)))
+    assert not prover.exclude([count(LT, 2)] * 100, [count(LT, 3)] * 100)
+    assert len(taken) <= 50

@@ -8,7 +8,7 @@ from worlds import WORLD
 
 from smalti.policy.authorize import authorize
 from smalti.policy.buckets import Buckets, Keys
-from smalti.policy.decision import Effect, Request
+from smalti.policy.decision import Effect, Finding, Part, Request
 from smalti.policy.hierarchies import STANDARD
 from smalti.policy.index import PolicyIndex, Standing
 from smalti.policy.model import (
@@ -107,6 +107,20 @@ def test_who_issued_a_policy_says_what_it_may_say() -> None:
     assert decide(a=Standing.NONE, b=Standing.NONE, c=Standing.NONE) == ["not applicable"]
 
 
+def test_one_thing_is_said_of_a_policy_that_may_prohibit_only() -> None:
+    index = PolicyIndex(WORLD, [policy("a", permission("p"), prohibition("n", worlds.FARM))])
+    index.add(policy("b", prohibition("m")))
+    decision = index.authorize(REQUEST, standing=lambda _: Standing.PROHIBITS, explain=True)
+    said = {
+        report.rule[-1]: [(part.finding, part.text) for part in report.parts if part.part is Part.POLICY]
+        for report in decision.considered
+    }
+    assert said["p"] == [(Finding.UNSATISFIED, "its policy may prohibit only, and so permits nothing")]
+    assert said["m"] == [(Finding.SATISFIED, "its policy may prohibit only, and this does")]
+    assert [report.applies for report in decision.considered] == [False, True]
+    assert any("may prohibit only" in reason.text for reason in decision.reasons)
+
+
 def test_a_member_that_a_policy_names_is_found() -> None:
     said = replace(
         policy("a", permission("p", worlds.FARM)), memberships=(Membership(worlds.SALES, worlds.FARM),)
@@ -163,3 +177,13 @@ def test_a_rule_of_very_many_parties_takes_bounded_room() -> None:
     asked = replace(REQUEST, party=crowd[1999].iri, targets=(many.targets[150].iri,))
     assert index.authorize(asked).is_permitted
     assert not index.authorize(replace(asked, party=worlds.ZOE)).is_permitted
+
+
+def test_a_group_of_parties_is_no_collection_of_assets() -> None:
+    """Else a policy's word about a party would let a rule about one asset reach another."""
+    granting = policy("a", permission("p", worlds.FARM))
+    asked = replace(REQUEST, targets=(worlds.SALES,))
+    for of_parties, effect in ((False, Effect.PERMIT), (True, Effect.NOT_APPLICABLE)):
+        said = replace(granting, memberships=(Membership(worlds.SALES, worlds.FARM, of_parties),))
+        assert authorize(asked, [said], STANDARD).effect is effect
+        assert PolicyIndex(STANDARD, [said]).authorize(asked).effect is effect

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from worlds import WORLD, Row, row_satisfies
 
 from smalti.policy.authorize import authorize, prepare
-from smalti.policy.decision import Decision, Request
+from smalti.policy.decision import Decision, Finding, Part, Request
 from smalti.policy.hierarchies import Hierarchies
 from smalti.policy.index import PolicyIndex
 from smalti.policy.model import (
@@ -27,6 +27,7 @@ from smalti.vocab.terms import IRI, ODRL_PURPOSE
 
 stored = st.lists(worlds.policies, min_size=1, max_size=3)
 places = st.integers(0, 5)
+FAILING = frozenset({Finding.UNSATISFIED, Finding.UNKNOWN})
 some_rows = st.lists(worlds.rows, min_size=1, max_size=6)
 
 
@@ -68,6 +69,29 @@ def test_adding_a_prohibition_never_permits_more(
     alone = Policy(uid=IRI("urn:x:new"), document_digest="sha256:1", prohibitions=(added,))
     assert granted(decide(request_, swapped(policies, number, changed)), rows) <= before
     assert granted(decide(request_, [*policies, alone]), rows) <= before
+
+
+@given(worlds.requests, stored, worlds.policies, places)
+@settings(max_examples=examples(150))
+def test_no_policy_makes_another_one_permit_more(
+    request_: Request, policies: list[Policy], added: Policy, place: int
+) -> None:
+    """Neither by being there, nor by the rules that it has: each permission is granted for itself."""
+    number, policy = at(policies, place)
+    others = [one for at_, one in enumerate(policies) if at_ != number and one != policy]
+    of_others = [grant for grant in decide(request_, [*others, policy]).grants if grant.policy in others]
+    free = decide(request_, others).grants
+    assert all(grant in free for grant in of_others)
+    more = replace(
+        policy,
+        uid=IRI("urn:x:new"),
+        permissions=(*policy.permissions, *added.permissions),
+        conflict=ConflictStrategy.PERMIT,
+    )
+    fewer = replace(more, permissions=())
+    with_more = decide(request_, [*others, more]).grants
+    with_fewer = decide(request_, [*others, fewer]).grants
+    assert all(grant in with_fewer for grant in with_more if grant.policy in others)
 
 
 def permission_at(policy: Policy, place: int) -> Permission:
@@ -217,7 +241,10 @@ def test_explaining_changes_nothing_else(request_: Request, policies: list[Polic
     applying = {report.rule for report in explained.considered if report.applies}
     assert {grant.permission.uid for grant in plain.grants} <= applying
     for report in explained.considered:
-        assert report.parts
+        assert [part.part for part in report.parts].count(Part.POLICY) == 1
+        findings = {part.finding for part in report.parts}
+        failing = {Finding.UNSATISFIED} if report.kind == "prohibition" else FAILING
+        assert report.applies == findings.isdisjoint(failing)
         for part in report.parts:
             assert part.text
             assert not part.text.endswith(".")

@@ -236,3 +236,10 @@ def test_a_hostile_policy_is_quick() -> None:
     start = time.process_time()
     meaning_digest(policy)
     assert time.process_time() - start < 5
+
+
+def test_a_rule_that_is_written_twice_grants_twice() -> None:
+    """Of two grants a run must name one, so the meaning is another one."""
+    policy = load(Path(__file__).parent / "good" / "read.jsonld").policies[0]
+    twice = replace(policy, permissions=policy.permissions * 2)
+    assert meaning_digest(twice) != meaning_digest(policy)

@@ -35,6 +35,7 @@ def test_json_form() -> None:
     assert found["pointer"] == "/permission/0/action/0/refinement/1/rightOperand"
     assert set(found) == {
         "code", "severity", "message", "help", "document", "line", "column", "length", "pointer",
+        "node",
     }  # fmt: skip
 
 
