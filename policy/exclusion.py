@@ -37,6 +37,7 @@ _CLOSED: Final = frozenset({Operator.LTEQ, Operator.GTEQ})
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_YEAR: Final = 9999
 _ANY: Final = frozenset({LogicalOperator.OR, LogicalOperator.XONE})
+_BY_HIERARCHY: Final = frozenset({Operator.IS_A, Operator.IS_PART_OF, Operator.HAS_PART})
 
 
 class Prover:
@@ -91,6 +92,8 @@ class Prover:
             return False
         is_one = of_action or held.operand in {ODRL_PURPOSE, DATE_TIME}
         hierarchy = None if of_action else self._hierarchy(held.operand)
+        if hierarchy is None and {held.operator, other.operator} & _BY_HIERARCHY:
+            return False  # whether one is within another is not known then
         return (
             self._affords(len(held.values) + len(other.values))
             and _lists_exclude(held, other, is_exact=is_one and hierarchy is None)

@@ -292,7 +292,7 @@ class _Writer:
             return self.named(one.iri, isinstance(one, Party))
         return _object(
             ("@type", _string(kind)),
-            ("source", self.named(one.iri, isinstance(one, Party))),
+            ("source", _string(one.iri)),  # no membership is read there: it is written at a plain name
             ("refinement", _list(map(_condition, one.refinements))),
         )
 

@@ -133,6 +133,7 @@ def test_some_proofs(held: Condition, other: Condition, expected: bool) -> None:
 @pytest.mark.parametrize(
     ("held", "other", "expected"),
     [
+        (purpose(NEQ, terms.MARKETING), purpose(Operator.IS_A, terms.MARKETING), False),
         (count(EQ, 3), count(GT, 5), True),
         (count(ANY, 3, 4), count(GT, 3), False),
         (count(ANY, 3, 4), count(EQ, 5), True),
