@@ -86,8 +86,12 @@ the requested targets is touched.
 
 A **duty** of a permission must be fulfilled for the permission to apply, unless smalti can do it: a duty
 to anonymize becomes part of the plan ("may read, if anonymized so"). An **obligation** to anonymize
-permits its assignee to do exactly that. A **remedy** grants nothing; a denial reports it. A
-**consequence** is what must be done when a duty was not fulfilled, and has none itself.
+permits its assignee to do exactly that. A denial reports the **remedies** of its prohibitions: what must
+be done when one was violated all the same. A remedy to anonymize permits exactly that, and only to a
+request that names it by its uid (`--rule`). Its conditions and those of its prohibition must hold, the
+party is one of its assignees (its prohibition's, where it has none; an owner of the target, where neither
+names anybody), and no other prohibition may apply. A **consequence** is what must be done when a duty was
+not fulfilled, and has none itself.
 
 Notes for people (`dct:title`, `rdfs:comment` and the like) have no effect."""
 

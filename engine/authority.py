@@ -146,7 +146,10 @@ def _decide(
     if refusal is not None:
         reasons = tuple(dict.fromkeys((refusal, *notes)))
         return Decision(request=request, effect=Effect.DENY, reasons=reasons)
-    decision = _authorize(judge, question, None if submission is None else submission.policy)
+    if submission is None:
+        decision = _authorize(judge, question, None, question.full_owners)
+    else:
+        decision = _authorize(judge, question, submission.policy, _owners(question, submission))
     if submission is not None and submitted is not None:
         decision = _only_granted_by(decision, submission.policy)
         notes = (submitted.reason, *notes)
@@ -216,7 +219,9 @@ def _notes(snapshot: Snapshot, question: _Question, entries: Iterable[Entry]) ->
                 yield Reason(text, snapshot.entry(key).uid)
 
 
-def _authorize(judge: _Judge, question: _Question, added: Policy | None) -> Decision:
+def _authorize(
+    judge: _Judge, question: _Question, added: Policy | None, owners: frozenset[IRI]
+) -> Decision:
     """Decide by the index, and by one policy more."""
     snapshot = judge.snapshot
 
@@ -226,7 +231,9 @@ def _authorize(judge: _Judge, question: _Question, added: Policy | None) -> Deci
         return snapshot.standing(policy, question.owners, question.full_owners)
 
     with nullcontext() if added is None else snapshot.also(added):
-        return snapshot.index.authorize(question.request, explain=judge.explain, standing=standing)
+        return snapshot.index.authorize(
+            question.request, explain=judge.explain, standing=standing, owners=owners
+        )
 
 
 # --- Submitted policies
@@ -234,8 +241,7 @@ def _authorize(judge: _Judge, question: _Question, added: Policy | None) -> Deci
 
 def _submitted(judge: _Judge, question: _Question, submission: Submission) -> _Submitted:
     policy, by, targets = submission.policy, submission.by, question.request.targets
-    unknown = len(question.unknown) == len(targets)
-    owners = _just(by) if unknown else question.full_owners
+    owners, unknown = _owners(question, submission), _are_unknown(question)
     shown = " and ".join(f"`{target}`" for target in targets)
     if (refusal := _submission_refused(judge, submission, targets, owners)) is not None:
         return _Submitted(refusal, counts=False)
@@ -247,6 +253,15 @@ def _submitted(judge: _Judge, question: _Question, submission: Submission) -> _S
             text = f"{by} submitted it, and is taken as the owner of {shown}, not known so far"
         return _Submitted(Reason(text, policy.uid), counts=True)
     return _stored_by_owner(judge, question, submission, shown)
+
+
+def _owners(question: _Question, submission: Submission) -> frozenset[IRI]:
+    """Who owns all of each target; of what nobody knows, who binds it."""
+    return _just(submission.by) if _are_unknown(question) else question.full_owners
+
+
+def _are_unknown(question: _Question) -> bool:
+    return len(question.unknown) == len(question.request.targets)
 
 
 def _stored_by_owner(judge: _Judge, question: _Question, submission: Submission, shown: str) -> _Submitted:
@@ -368,7 +383,8 @@ def _imply(judge: _Judge, question: _Question, explicit: Decision, asked: frozen
         for version in question.versions
         for limit in _purposes(judge, question.request, version) or ()
     ]
-    decision = _authorize(judge, question, _implicit_policy(question.request, limits))
+    implicit = _implicit_policy(question.request, limits)
+    decision = _authorize(judge, question, implicit, question.full_owners)
     if not decision.is_permitted:
         return decision
     text = "by the implicit rule: who may view all inputs may view the output"
@@ -435,12 +451,16 @@ def _is_valid(policy: Policy, request: Request) -> bool:
 
 
 def _granting(policy: Policy) -> Iterator[Rule]:
-    """The rules that a run may be made under; a duty with what limits its permission."""
+    """The rules that a run may be made under; a duty as its permission, which the run is made under."""
     yield from policy.obligations
     for permission in policy.permissions:
         yield permission
-        for duty in permission.duties:
-            yield replace(duty, constraints=(*permission.constraints, *duty.constraints))
+        for duty in permission.duties if permission.action != terms.ANONYMIZE else ():
+            if duty.action == terms.ANONYMIZE:
+                yield replace(duty, uid=permission.uid)
+    for prohibition in policy.prohibitions:
+        for remedy in prohibition.remedies:
+            yield replace(remedy, constraints=(*prohibition.constraints, *remedy.constraints))
 
 
 def _is_about_purpose(condition: Condition) -> bool:

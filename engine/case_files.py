@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from smalti.errors import UsageError
 from smalti.policy import given
@@ -72,7 +72,10 @@ class _Case(_Object):
 
 class _File(_Object):
     policies: _Lines
-    hierarchies: tuple[_Line, ...] = ()
+    # `hierarchies` is the former spelling.
+    vocabularies: tuple[_Line, ...] = Field(
+        (), validation_alias=AliasChoices("vocabularies", "hierarchies")
+    )
     tests: Annotated[tuple[_Case, ...], Field(min_length=1)]
 
 
@@ -155,7 +158,7 @@ def _file(path: Path, found: _File) -> CaseFile:
     return CaseFile(
         path,
         tuple(here / name for name in found.policies),
-        tuple(here / name for name in found.hierarchies),
+        tuple(here / name for name in found.vocabularies),
         tuple(_case(path, case) for case in found.tests),
     )
 

@@ -23,9 +23,9 @@ class Offer:
     """One way to anonymize a target under a policy."""
 
     permission: Permission
-    """The document's; for a duty, the permission that it amounts to."""
+    """The document's; for a duty or a remedy, the permission that it amounts to."""
     names: frozenset[IRI]
-    """The uids by which it can be picked: of the rule, and of its duty."""
+    """The uids by which it can be picked: of the rule, and of its duty; of a remedy its own alone."""
 
     def rows(self, target: IRI) -> tuple[Condition, ...]:
         """The rows that it is limited to, if all its other conditions hold.
@@ -58,10 +58,10 @@ def _all(policy: Policy) -> Iterator[Offer]:
 def _of_duties(rule: Rule, duties: Iterable[Duty]) -> Iterator[Offer]:
     for duty in duties:
         if duty.action == ANONYMIZE and duty.anonymization is not None:
-            # A remedy is owed where the prohibition's conditions hold, which say nothing about its rows.
-            inherited = () if rule is duty or isinstance(rule, Prohibition) else rule.constraints
+            inherited = () if rule is duty else rule.constraints
+            uid = duty.uid if isinstance(rule, Prohibition) else rule.uid
             permission = Permission(
-                uid=rule.uid,
+                uid=uid,
                 action=ANONYMIZE,
                 targets=duty.targets or rule.targets,
                 assignees=duty.assignees or rule.assignees,
@@ -71,7 +71,7 @@ def _of_duties(rule: Rule, duties: Iterable[Duty]) -> Iterator[Offer]:
                 anonymization=duty.anonymization,
                 where=duty.where,
             )
-            yield Offer(permission, frozenset({rule.uid, duty.uid}))
+            yield Offer(permission, frozenset({uid, duty.uid}))
 
 
 def _covers(permission: Permission, target: IRI) -> bool:

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
@@ -53,6 +53,7 @@ def authorize(
     hierarchies: Hierarchies = STANDARD,
     *,
     explain: bool = False,
+    owners: frozenset[IRI] = frozenset(),
 ) -> Decision:
     """Decide a request by policies; pure, and denying by default.
 
@@ -68,6 +69,13 @@ def authorize(
                      each permission would lead to (`policy.transformations`).
         To anonymize is also permitted by a permission to read what was anonymized so (a duty), and to the
                      assignees of an obligation to anonymize.
+        Remedy       to anonymize: permits exactly its own transformation of its own target, which its
+                     prohibition covers, too, and only a request that names it by its uid. Each condition
+                     of it and of its prohibition must hold, and no other prohibition apply: its own does
+                     not stand against it, and no strategy spares it another one. Its party is one of its
+                     assignees (its prohibition's, where it has none), or an owner, where nobody is named.
+                     That its prohibition was infringed (ODRL IM 2.6.7) is the requester's word: ODRL has
+                     no term by which that would be recorded.
         Duty to anonymize: who reads owes it, whatever the request says was fulfilled: that is a claim, and
                      what is read is the target itself.
         Policies     that are Offers are not considered; outside of its `dct:valid` a policy is not in
@@ -78,17 +86,18 @@ def authorize(
                      (with their transformation and rows), and nothing else is. Between policies: any
                      prohibition denies.
         Several      permissions may grant one request; `request.rule` picks by its uid (or its duty's).
-        Promised     adding a prohibition never permits more, and no policy, nor a rule that is added to it,
-                     makes another one permit more.
+        Promised     adding a prohibition never permits more, but for its own remedy; and no policy, nor a
+                     rule that is added to it, makes another one permit more.
 
     Args:
         request: who wants to do what. The party is asserted by the caller; nothing here authenticates it.
         policies: those of the target's owners that are in force; others must not be passed.
         hierarchies: what includes what.
         explain: whether the decision reports each part of each rule about the targets (`considered`).
+        owners: who owns all of each target; a remedy that names nobody is theirs.
     """
     prepared = [prepare(policy, hierarchies) for policy in distinct(policies)]
-    return conclude(Situation(request, hierarchies), _Listed(prepared), explain=explain)
+    return conclude(Situation(request, hierarchies, owners), _Listed(prepared), explain=explain)
 
 
 def prepare(policy: Policy, hierarchies: Hierarchies) -> PreparedPolicy:
@@ -191,6 +200,10 @@ class _Candidate:
     def policy(self) -> PreparedPolicy:
         return self.prepared.policy
 
+    @property
+    def is_remedy(self) -> bool:
+        return self.prepared.kind is Kind.REMEDY
+
     def is_picked(self, rule: IRI | None) -> bool:
         duty = self.form.duty
         return rule is None or rule == self.prepared.rule.uid or (duty is not None and rule == duty.uid)
@@ -209,15 +222,19 @@ class _Tally:
 
     __slots__ = ("chosen", "denying", "forbidding", "granting", "situation", "surviving", "void")
 
-    def __init__(self, situation: Situation, rules: Iterable[PreparedRule]) -> None:
+    def __init__(self, situation: Situation, rules: Rules) -> None:
         self.situation = situation
         permitting: list[_Candidate] = []
         forbidding: list[PreparedRule] = []
-        for prepared in rules:
+        for prepared in rules.candidates(situation):
             if prepared.kind is not Kind.PROHIBITION:
                 permitting += _candidates(prepared, situation)
-            elif _forbids(prepared, situation):
+                continue
+            if _forbids(prepared, situation):
                 forbidding.append(prepared)
+            if not rules.may_prohibit_only(prepared.policy):
+                for remedy in _named_remedies(prepared, situation.request):
+                    permitting += _candidates(remedy, situation)
         self.void = _void(permitting, forbidding)
         """Policies that contradict themselves and would grant or deny."""
         self.granting = [one for one in permitting if one.policy not in self.void]
@@ -248,9 +265,13 @@ class _Tally:
     def _denies(self, prepared: PreparedRule, candidate: _Candidate) -> bool:
         """Whether a prohibition hits a permission, and their policy, if it is one, lets it.
 
-        What `perm` spares is what the policy itself permits: another policy's permission may be weaker.
+        What `perm` spares is what the policy itself permits: another policy's permission may be weaker. A
+        remedy is spared by the prohibition that it is of alone.
         """
-        spares = prepared.policy is candidate.policy and _is_lenient(prepared.policy)
+        if (prohibition := candidate.prepared.of) is not None:
+            spares = _is_of_one_node(prepared, prohibition)
+        else:
+            spares = prepared.policy is candidate.policy and _is_lenient(prepared.policy)
         return not spares and self._hits(prepared, candidate)
 
     def _hits(self, prepared: PreparedRule, candidate: _Candidate | None) -> bool:
@@ -277,23 +298,43 @@ class _Tally:
         granting = (one.form for one in self.granting if one.prepared is prepared)
         return next(granting, next(iter(prepared.forms(self.situation.request.action)), None))
 
-    def overriding(self, prepared: PreparedRule) -> Rule | None:
+    def overriding(self, prepared: PreparedRule) -> PreparedRule | None:
         """The rule of its own policy that takes its say from one that would apply."""
         if prepared.kind is Kind.PROHIBITION:
             if prepared not in self.forbidding or prepared in self.denying:
                 return None
-            if not _is_lenient(prepared.policy):
-                return None
-            return next((one.prepared.rule for one in self.granting if one.policy is prepared.policy), None)
+            return next((one.prepared for one in self.granting if self._overrides(one, prepared)), None)
         mine = [one for one in self.granting if one.prepared is prepared]
         own = [one for one in self.denying if one.policy is prepared.policy]
         if any(one in self.surviving for one in mine):
             return None
-        return next((no.rule for no in own for one in mine if self._denies(no, one)), None)
+        return next((no for no in own for one in mine if self._denies(no, one)), None)
+
+    @staticmethod
+    def _overrides(candidate: _Candidate, prohibition: PreparedRule) -> bool:
+        if candidate.prepared.of is not None:
+            return _is_of_one_node(prohibition, candidate.prepared.of)
+        return candidate.policy is prohibition.policy and _is_lenient(candidate.policy)
 
     def effective(self) -> set[PreparedRule]:
-        """The rules that apply and have a say."""
+        """The rules that apply and have a say; a remedy among them, where the request names it."""
         return {*(one.prepared for one in self.granting), *self.denying}
+
+
+def _named_remedies(prepared: PreparedRule, request: Request) -> list[PreparedRule]:
+    """The remedies of a prohibition that a request relies on."""
+    if request.rule is None or request.action != ANONYMIZE:
+        return []
+    return [remedy for remedy in prepared.remedies if remedy.rule.uid == request.rule]
+
+
+def _is_of_one_node(one: PreparedRule, other: PreparedRule) -> bool:
+    """Whether two rules are what a document wrote as one, with several actions."""
+    return one is other or (
+        one.policy is other.policy
+        and one.kind is other.kind
+        and replace(one.rule, action=other.rule.action, refinements=other.rule.refinements) == other.rule
+    )
 
 
 def _is_lenient(policy: PreparedPolicy) -> bool:
@@ -308,7 +349,7 @@ def _void(permitting: list[_Candidate], forbidding: list[PreparedRule]) -> list[
 
 def conclude(situation: Situation, rules: Rules, *, explain: bool) -> Decision:
     """The decision that some rules lead to."""
-    request, tally = situation.request, _Tally(situation, rules.candidates(situation))
+    request, tally = situation.request, _Tally(situation, rules)
     effect = Effect.PERMIT if tally.surviving else _refusal(tally, rules)
     remedies = () if tally.surviving else _remedies(tally)
     return Decision(
@@ -366,7 +407,16 @@ def _refusal(tally: _Tally, rules: Rules) -> Effect:
     if tally.void:
         return Effect.VOID
     is_about = tally.granting or tally.denying or rules.is_about(tally.situation)
+    is_about = is_about or _remedies_about(tally.situation, rules)
     return Effect.DENY if is_about else Effect.NOT_APPLICABLE
+
+
+def _remedies_about(situation: Situation, rules: Rules) -> list[PreparedRule]:
+    """The remedies that a request names, of prohibitions about its targets."""
+    if situation.request.rule is None or situation.request.action != ANONYMIZE:
+        return []
+    touching = rules.touching(situation)
+    return [remedy for one in touching for remedy in _named_remedies(one, situation.request)]
 
 
 def _remedies(tally: _Tally) -> tuple[Duty, ...]:
@@ -416,12 +466,14 @@ def _nothing(effect: Effect, request: Request) -> str:
 def _near_misses(tally: _Tally, rules: Rules) -> Iterator[Reason]:
     """Some rules about the targets that have no say, and how many others there are."""
     situation, effective = tally.situation, tally.effective()
+    named = [remedy for remedy in _remedies_about(situation, rules) if remedy not in effective]
+    effective = {rule for rule in effective if rule.kind is not Kind.REMEDY}
     touching = rules.number_touching(situation)
     misses: list[PreparedRule] = []
     if touching <= FEW_RULES:
         first = rules.touching(situation, NEAR_MISSES + len(effective))
         misses = [rule for rule in first if rule not in effective][:NEAR_MISSES]
-    for prepared in misses:
+    for prepared in (*named[:NEAR_MISSES], *misses):
         failing = (
             report.text for report in _parts(prepared, tally, rules) if _is_failure(prepared, report)
         )
@@ -438,8 +490,8 @@ def _is_failure(prepared: PreparedRule, report: PartReport) -> bool:
 
 def _reports(tally: _Tally, rules: Rules) -> Iterator[RuleReport]:
     """Of every rule about the targets; one applies when no part of it fails."""
-    effective = tally.effective()
-    for prepared in rules.touching(tally.situation):
+    effective, situation = tally.effective(), tally.situation
+    for prepared in (*rules.touching(situation), *_remedies_about(situation, rules)):
         parts = tuple(_parts(prepared, tally, rules))
         applies = prepared in effective and not any(_is_failure(prepared, part) for part in parts)
         policy, rule = prepared.policy.policy.uid, prepared.rule.uid
@@ -480,5 +532,5 @@ def _of_policy(prepared: PreparedRule, tally: _Tally, rules: Rules) -> PartRepor
         elif policy.conflict is not None:
             found, text = (found if forbids else UNSATISFIED), wording.voided(policy.conflict, forbids)
         elif overriding is not None:
-            found, text = UNSATISFIED, wording.overridden(overriding, forbids)
+            found, text = UNSATISFIED, wording.overridden(overriding)
     return PartReport(Part.POLICY, found, text or wording.in_force(policy.policy, found, request))

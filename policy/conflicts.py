@@ -11,13 +11,15 @@ from typing import Final
 from smalti.policy.buckets import Buckets, Keys, related
 from smalti.policy.comparing import UNSATISFIED
 from smalti.policy.conditions import evaluate_parameter
-from smalti.policy.exclusion import Prover
+from smalti.policy.exclusion import Prover, size
 from smalti.policy.hierarchies import Hierarchy
 from smalti.policy.matching import Form, Kind, PreparedPolicy, PreparedRule
-from smalti.policy.model import Party, Rule
+from smalti.policy.model import Rule
+from smalti.vocab.terms import IRI
 
 _STEPS: Final = 200_000
 _STEPS_FOR_EACH_RULE: Final = 20
+_LOOKED_UP_IN_A_STEP: Final = 32
 
 
 def contradiction(prepared: PreparedPolicy) -> tuple[Rule, Rule] | None:
@@ -26,11 +28,39 @@ def contradiction(prepared: PreparedPolicy) -> tuple[Rule, Rule] | None:
     Where there are too many pairs to look at, the first one that was not looked at counts.
     """
     prover = Prover(prepared.hierarchies, _STEPS + _STEPS_FOR_EACH_RULE * len(prepared.rules))
+    parties = _Parties(prepared.hierarchies.parties, prover)
     for one, other in _pairs(prepared):
         prover.step()
-        if prover.is_exhausted or any(_overlap(form, other, prepared, prover) for form in _forms(one)):
+        if prover.is_exhausted or any(
+            parties.may_meet(form, other) and _overlap(form, other, prepared.hierarchies.actions, prover)
+            for form in _forms(one)
+        ):
             return one.rule, other.rule
     return None
+
+
+class _Parties:
+    """Whom rules are about; worked out once for each, since a rule of many parties may be in many pairs."""
+
+    def __init__(self, hierarchy: Hierarchy, prover: Prover) -> None:
+        self._hierarchy = hierarchy
+        self._prover = prover
+        self._reached: dict[Form, frozenset[IRI]] = {}
+        self._named: dict[PreparedRule, frozenset[IRI]] = {}
+
+    def may_meet(self, form: Form, prohibition: PreparedRule) -> bool:
+        """Whether one party may be that of both; so it is taken where there are no steps left to see."""
+        if not form.permission.assignees or not prohibition.rule.assignees:
+            return True
+        if form not in self._reached:
+            iris = [party.iri for party in form.permission.assignees]
+            self._reached[form] = related(self._hierarchy, iris)
+        if prohibition not in self._named:
+            iris = [party.iri for party in prohibition.rule.assignees]
+            self._named[prohibition] = frozenset(map(self._hierarchy.concept, iris))
+        reached, named = self._reached[form], self._named[prohibition]
+        affordable = self._prover.affords(min(len(reached), len(named)) // _LOOKED_UP_IN_A_STEP)
+        return not affordable or not reached.isdisjoint(named)
 
 
 def _forms(prepared: PreparedRule) -> tuple[Form, ...]:
@@ -52,22 +82,14 @@ def _pairs(prepared: PreparedPolicy) -> Iterator[tuple[PreparedRule, PreparedRul
             yield from ((rule, other) for other in prohibitions.find(keys))
 
 
-def _overlap(form: Form, other: PreparedRule, prepared: PreparedPolicy, prover: Prover) -> bool:
-    """Whether some request could meet both a form of a rule and a prohibition about one target."""
-    permission, prohibition, hierarchies = form.permission, other.rule, prepared.hierarchies
+def _overlap(form: Form, other: PreparedRule, actions: Hierarchy, prover: Prover) -> bool:
+    """Whether some request could meet both a form of a rule and a prohibition of one target and party."""
+    permission, prohibition = form.permission, other.rule
     return (
-        hierarchies.actions.relation(permission.action, prohibition.action) is not UNSATISFIED
-        and _share_a_party(permission.assignees, prohibition.assignees, hierarchies.parties)
+        actions.relation(permission.action, prohibition.action) is not UNSATISFIED
         and not prover.exclude(permission.constraints, prohibition.constraints)
         and not _transformations_exclude(form, prohibition, prover)
     )
-
-
-def _share_a_party(one: tuple[Party, ...], other: tuple[Party, ...], parties: Hierarchy) -> bool:
-    if not one or not other:
-        return True
-    reached = related(parties, [party.iri for party in one])
-    return any(parties.concept(party.iri) in reached for party in other)
 
 
 def _transformations_exclude(form: Form, prohibition: Rule, prover: Prover) -> bool:
@@ -76,7 +98,8 @@ def _transformations_exclude(form: Form, prohibition: Rule, prover: Prover) -> b
     if form.transformation is None:
         return prover.exclude(form.permission.refinements, prohibition.refinements, of_action=True)
     absent = {operand: values for operand, values in form.transformation.witness.items() if not values}
-    if any(evaluate_parameter(one, absent) is UNSATISFIED for one in prohibition.refinements):
-        return True
+    for one in prohibition.refinements:
+        if prover.affords(size(one)) and evaluate_parameter(one, absent) is UNSATISFIED:
+            return True
     held = form.transformation.refinements
     return prover.exclude(held, prohibition.refinements, of_action=True)

@@ -27,7 +27,8 @@ class Request:
     """At least one; several are asked for jointly."""
     purpose: IRI | None = None
     rule: IRI | None = None
-    """The uid of the permission that the requester relies on, when several match."""
+    """The uid of the permission that the requester relies on, when several match; of its duty to anonymize;
+    or of a remedy, which permits nothing unless it is named."""
     parameters: tuple[Fact, ...] = ()
     """Of the requested action, by the operands of refinements: `mosaicrown:k` is 20, for example."""
     time: datetime | None = None
@@ -92,7 +93,7 @@ class RuleReport:
     policy: IRI
     rule: IRI
     kind: str
-    """`permission`, `prohibition` or `obligation`."""
+    """`permission`, `prohibition`, `obligation` or `remedy`."""
     applies: bool
     parts: tuple[PartReport, ...]
 
@@ -123,7 +124,7 @@ class Grant:
 
     policy: Policy
     permission: Permission
-    """For a run under a duty to anonymize: the duty, as the permission that it amounts to."""
+    """For a run under a duty to anonymize, or a remedy: the permission that it amounts to."""
     rows: tuple[Condition, ...] = ()
     """Only rows that satisfy all of these are granted; made of `ColumnComparison` and `Logical` alone."""
     obligations: tuple[Duty, ...] = ()

@@ -95,14 +95,14 @@ class Prover:
         if hierarchy is None and {held.operator, other.operator} & _BY_HIERARCHY:
             return False  # whether one is within another is not known then
         return (
-            self._affords(len(held.values) + len(other.values))
+            self.affords(len(held.values) + len(other.values))
             and _lists_exclude(held, other, is_exact=is_one and hierarchy is None)
         ) or (
-            self._affords(len(held.values) * len(other.values))
+            self.affords(len(held.values) * len(other.values))
             and _comparisons_exclude(held, other, hierarchy, is_one)
         )
 
-    def _affords(self, steps: int) -> bool:
+    def affords(self, steps: int) -> bool:
         """Count steps that are about to be made; False where there are too few left to make them."""
         self._steps -= steps
         return not self.is_exhausted
@@ -111,6 +111,13 @@ class Prover:
         if operand == ODRL_PURPOSE:
             return self._hierarchies.purposes
         return self._hierarchies.parties if operand == RECIPIENT else None
+
+
+def size(condition: Condition) -> int:
+    """The steps that it takes to look at a condition."""
+    if isinstance(condition, Logical):
+        return 1 + sum(map(size, condition.operands))
+    return 1 + len(condition.values)
 
 
 def _lists_exclude(held: Comparison, other: Comparison, *, is_exact: bool) -> bool:

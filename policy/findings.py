@@ -2,6 +2,8 @@
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from copy import copy
+from itertools import count
 from typing import Final
 
 from smalti.policy.codes import BY_CODE
@@ -43,11 +45,26 @@ class Findings:
         self._found: list[Diagnostic] = []
         self._has_errors = False
         self._aliases: set[str] = set()
-        self._suggestions = 0
+        self._suggestions = count(1)
+        self._whole = self
+
+    def of_a_policy(self) -> "Findings":
+        """Where the findings about one policy go; they are the document's, too.
+
+        It has the errors of the document so far: they may be about any of its policies.
+        """
+        part = copy(self)
+        part._whole = self
+        return part
 
     @property
     def has_errors(self) -> bool:
+        """Whether there is an error in the document, or in what these are about."""
         return self._has_errors
+
+    @property
+    def document_has_errors(self) -> bool:
+        return self._whole._has_errors
 
     def sorted(self) -> tuple[Diagnostic, ...]:
         """All findings, by place; the first `MOST`, and a remark if there were more."""
@@ -83,8 +100,7 @@ class Findings:
 
     def did_you_mean(self, word: str, known: Iterable[str]) -> str:
         """The nearest known word as a `help`; none any more in a document with very many mistakes."""
-        self._suggestions += 1
-        return did_you_mean(word, known) if self._suggestions <= MOST else ""
+        return did_you_mean(word, known) if next(self._suggestions) <= MOST else ""
 
     def word(self, iri: str, place: Place) -> str:
         """The canonical spelling of a word; the first use of another spelling is noted."""
@@ -97,7 +113,8 @@ class Findings:
 
     def _add(self, code: str, severity: Severity, place: Place, message: str, help_: str) -> None:
         assert code in BY_CODE, code  # noqa: S101 (a fault of ours)
-        self._has_errors |= severity is Severity.ERROR
+        if severity is Severity.ERROR:
+            self._has_errors = self._whole._has_errors = True
         where = self.where(place)
         length = 1 if place.node else self._length(place)
         found = Diagnostic(code, severity, printable(message), where, length, printable(help_))

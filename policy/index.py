@@ -4,6 +4,7 @@ Decisions over an index and over the list of the same policies (`policy.authoriz
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from itertools import islice
 from typing import Final, TypeAlias
@@ -99,7 +100,12 @@ class PolicyIndex:
         return _policies(touching)
 
     def authorize(
-        self, request: Request, *, explain: bool = False, standing: Standings | None = None
+        self,
+        request: Request,
+        *,
+        explain: bool = False,
+        standing: Standings | None = None,
+        owners: frozenset[IRI] = frozenset(),
     ) -> Decision:
         """Decide a request by the policies of this index; see `policy.authorize.authorize`.
 
@@ -108,9 +114,10 @@ class PolicyIndex:
             explain: whether the decision reports each part of each rule about the targets.
             standing: what each policy has to say about this request; None: each in full. It is asked once
                 for each policy that may count. The numbers of rules in the reasons count all policies.
+            owners: who owns all of each target; a remedy that names nobody is theirs.
         """
         rules = _Indexed(self, self._buckets, standing)
-        return conclude(Situation(request, self.hierarchies), rules, explain=explain)
+        return conclude(Situation(request, self.hierarchies, owners), rules, explain=explain)
 
 
 def _policies(rules: Iterable[PreparedRule]) -> tuple[Policy, ...]:
@@ -122,8 +129,12 @@ def _name(policy: Policy) -> tuple[IRI, str]:
 
 
 def _keys(rule: PreparedRule) -> Keys:
-    """What a rule is found by; members that its policy names lead to it, too."""
+    """What a rule is found by; members that its policy names lead to it, too, and whose remedies it has."""
     keys = Keys.of(rule.rule, rule.policy.hierarchies)
+    if keys.parties is not None and rule.remedies:
+        concept = rule.policy.hierarchies.parties.concept
+        obliged = [concept(party.iri) for remedy in rule.remedies for party in remedy.rule.assignees]
+        keys = replace(keys, parties=keys.parties.union(obliged))
     if rule.policy.has_members:
         own, members = rule.policy.hierarchies, rule.policy.policy.memberships
         named = {iri for one in members for iri in (one.member, one.collection)}

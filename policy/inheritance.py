@@ -318,7 +318,7 @@ def report_unusable_parents(entries: Sequence[Entry]) -> None:
         found = [
             (one, name)
             for one in entries
-            if not one.scope.findings.has_errors
+            if not one.scope.findings.document_has_errors
             for name in _parents_with_errors(one)
         ]
         if not found:
@@ -329,7 +329,7 @@ def report_unusable_parents(entries: Sequence[Entry]) -> None:
 
 
 def _parents_with_errors(one: Entry) -> list[Name]:
-    broken = {parent.uid for parent in one.parents if parent.scope.findings.has_errors}
+    broken = {parent.uid for parent in one.parents if parent.scope.findings.document_has_errors}
     return [name for name in one.names if name.iri in broken]
 
 

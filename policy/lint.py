@@ -8,7 +8,7 @@ from smalti.policy.check_dataset import Use, all_rules, parameters_of, uses
 from smalti.policy.conflicts import contradiction
 from smalti.policy.dataset import ORDERED, ColumnFacts, DatasetFacts
 from smalti.policy.diagnostics import Diagnostic, Severity
-from smalti.policy.exclusion import Prover
+from smalti.policy.exclusion import Prover, size
 from smalti.policy.findings import quoted
 from smalti.policy.hierarchies import STANDARD, Hierarchies
 from smalti.policy.matching import PreparedPolicy
@@ -189,7 +189,7 @@ class _Covering:
         return any(self._is_implied(one, condition) for one in conditions)
 
     def _is_implied(self, held: Condition, condition: Condition) -> bool:
-        if self._steps <= 0 or not self._affords(_size(condition)):
+        if self._steps <= 0 or not self._affords(size(condition)):
             return False
         if held == condition:
             return True
@@ -202,13 +202,6 @@ class _Covering:
     def _affords(self, steps: int) -> bool:
         self._steps -= steps
         return self._steps > 0
-
-
-def _size(condition: Condition) -> int:
-    """The steps that it takes to compare a condition with another one."""
-    if isinstance(condition, Logical):
-        return 1 + sum(map(_size, condition.operands))
-    return 1 + len(condition.values)
 
 
 def _purposes(condition: Condition) -> tuple[IRI, ...]:

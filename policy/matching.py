@@ -4,7 +4,7 @@ A permission applies when every part is satisfied; a prohibition unless some par
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, TypeAlias
 
@@ -23,6 +23,7 @@ from smalti.policy.model import (
     Permission,
     Policy,
     PolicyType,
+    Prohibition,
     Rule,
 )
 from smalti.policy.transformations import Parameters, Transformation, asked_of, transformation
@@ -37,6 +38,8 @@ class Kind(StrEnum):
     PERMISSION = "permission"
     PROHIBITION = "prohibition"
     OBLIGATION = "obligation"
+    REMEDY = "remedy"
+    """A prohibition's duty to anonymize; it permits only a request that names it."""
 
 
 Subject: TypeAlias = Condition | Duty | IRI | None
@@ -64,12 +67,20 @@ class Form:
 class PreparedRule:
     """A rule with what can be worked out before any request."""
 
-    __slots__ = ("by_duty", "form", "is_for_any_purpose", "kind", "order", "policy", "rule")
+    __slots__ = (
+        "by_duty", "form", "is_for_any_purpose", "kind", "of", "order", "policy", "remedies", "rule"
+    )  # fmt: skip
 
-    def __init__(self, policy: "PreparedPolicy", rule: Rule, kind: Kind) -> None:
+    def __init__(
+        self, policy: "PreparedPolicy", rule: Rule, kind: Kind, of: "PreparedRule | None" = None
+    ) -> None:
         self.policy = policy
         self.rule = rule
         self.kind = kind
+        self.of = of
+        """Of a remedy: its prohibition."""
+        self.remedies: tuple[PreparedRule, ...] = ()
+        """What it demands, once it was infringed, and so permits whoever names it."""
         self.order = 0
         """Where it stands among the rules of all policies."""
         self.is_for_any_purpose = not rule.constraints or rule.purposes is None
@@ -106,12 +117,35 @@ class PreparedPolicy:
         self.rules = tuple(PreparedRule(self, rule, kind) for kind, rule in _rules(policy))
         for order, rule in enumerate(self.rules):
             rule.order = order
+        self._prepare_remedies()
+
+    def _prepare_remedies(self) -> None:
+        """Each remedy once, also of a prohibition that was written with several actions."""
+        found: set[tuple[tuple[Asset, ...], Rule]] = set()
+        for rule in self.rules:
+            if isinstance(rule.rule, Prohibition) and rule.rule.remedies:
+                own = [(rule.rule.targets, one) for one in _remedies(rule.rule)]
+                new = [key for key in dict.fromkeys(own) if key not in found]
+                rule.remedies = tuple(PreparedRule(self, one, Kind.REMEDY, rule) for _, one in new)
+                found.update(new)
 
 
 def _rules(policy: Policy) -> Iterator[tuple[Kind, Rule]]:
     yield from ((Kind.PERMISSION, rule) for rule in policy.permissions)
     yield from ((Kind.PROHIBITION, rule) for rule in policy.prohibitions)
     yield from ((Kind.OBLIGATION, rule) for rule in policy.obligations)
+
+
+def _remedies(rule: Prohibition) -> Iterator[Duty]:
+    """The remedies to anonymize, each with what its prohibition says of when and of whom."""
+    for duty in rule.remedies:
+        if duty.action == ANONYMIZE and duty.anonymization is not None and duty.output is not None:
+            yield replace(
+                duty,
+                targets=duty.targets or rule.targets,
+                assignees=duty.assignees or rule.assignees,
+                constraints=(*rule.constraints, *duty.constraints),
+            )
 
 
 def _own_form(rule: Rule) -> Form | None:
@@ -163,16 +197,22 @@ def _as_permission(rule: Rule, duty: Duty) -> Permission:
 class Situation:
     """A request, with what is known, under the hierarchies that count for one policy."""
 
-    __slots__ = ("hierarchies", "known", "request")
+    __slots__ = ("hierarchies", "known", "owners", "request")
 
-    def __init__(self, request: Request, hierarchies: Hierarchies) -> None:
+    def __init__(
+        self, request: Request, hierarchies: Hierarchies, owners: frozenset[IRI] = frozenset()
+    ) -> None:
         self.request = request
         self.hierarchies = hierarchies
+        self.owners = owners
+        """Who owns all of each target, as far as that is known."""
         self.known = Known(request, hierarchies)
 
     def under(self, hierarchies: Hierarchies) -> "Situation":
         """The same, as a policy with members of its own sees it."""
-        return self if hierarchies is self.hierarchies else Situation(self.request, hierarchies)
+        if hierarchies is self.hierarchies:
+            return self
+        return Situation(self.request, hierarchies, self.owners)
 
 
 def touches(prepared: PreparedRule, situation: Situation) -> bool:
@@ -186,7 +226,7 @@ def touches(prepared: PreparedRule, situation: Situation) -> bool:
 
 
 def judged_as_grant(prepared: PreparedRule, form: Form, situation: Situation) -> Iterator[Judged]:
-    """The parts of a permission or an obligation; it applies when each is satisfied or left to the rows."""
+    """The parts of what permits; it applies when each is satisfied or left to the rows."""
     rule, request = prepared.rule, situation.request
     yield Part.POLICY, in_force(prepared.policy.policy, request), None
     yield Part.TARGET, _covered(form.permission.targets, situation), None
@@ -197,6 +237,8 @@ def judged_as_grant(prepared: PreparedRule, form: Form, situation: Situation) ->
         yield Part.DUTY, _any_party(form.duty.assignees, situation), form.duty
     if form.duty is not None and form.duty.targets:
         yield Part.TARGET, _covered(rule.targets, situation), None
+    if prepared.of is not None:
+        yield Part.TARGET, _covered(prepared.of.rule.targets, situation), None
     for condition in form.permission.constraints:
         yield Part.CONSTRAINT, evaluate(condition, situation.known), condition
     for condition in form.permission.refinements:
@@ -277,6 +319,8 @@ def _parties(prepared: PreparedRule, situation: Situation) -> Finding:
     assignees = prepared.rule.assignees
     if assignees:
         return _any_party(assignees, situation)
+    if prepared.kind is Kind.REMEDY:
+        return SATISFIED if situation.request.party in situation.owners else UNSATISFIED
     # An obligation of nobody in particular lets nobody do anything.
     return UNSATISFIED if prepared.kind is Kind.OBLIGATION else SATISFIED
 

@@ -36,6 +36,8 @@ class ParsedDocument:
     """As the user gave it."""
     policies: tuple[Policy, ...]
     """Empty when any finding is an error: a document counts as a whole or not at all."""
+    sound: tuple[Policy, ...]
+    """The policies that have no error themselves: to look for more findings, and for nothing else."""
     diagnostics: tuple[Diagnostic, ...]
     """All findings, by place."""
     digest: str
@@ -99,12 +101,16 @@ def parse_all(
         for node, scope in _scoped(draft)
     ]  # fmt: skip
     family = Family(entries, stored)
+    partial = set()
     for one in family.in_order():
-        one.policy = read_policy(one.node, family.inherited(one), one.scope)
+        inherited = family.inherited(one)
+        one.policy = read_policy(one.node, inherited, one.scope)
+        if not inherited.is_whole or any(id(parent) in partial for parent in one.parents):
+            partial.add(id(one))
     report_unusable_parents(entries)
     read: list[list[Policy]] = [[] for _ in drafts]
     for one in entries:
-        if one.policy is not None:
+        if one.policy is not None and id(one) not in partial:
             read[one.document].append(one.policy)
     return tuple(map(_parsed, drafts, read))
 
@@ -132,7 +138,7 @@ def _file(path: str | PathLike[str]) -> tuple[bytes, str] | ParsedDocument:
         findings = Findings(name, "")
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "unusable path"
         findings.error("P109", Place(0, 0, ""), f"the document cannot be read: {reason.lower()}")
-        return ParsedDocument(name, (), findings.sorted(), "", "")
+        return ParsedDocument(name, (), (), findings.sorted(), "", "")
 
 
 def require(parsed: ParsedDocument) -> Policy:
@@ -179,12 +185,13 @@ def _scoped(draft: _Draft) -> list[tuple[Node, Scope]]:
     if draft.findings.has_errors:
         return []
     nodes = read_nodes(draft.text, draft.findings)
-    pairs = [(node, Scope(terms, draft.findings, draft.digest)) for node, terms in nodes]
-    if pairs:
-        check_described_once([node for node, _ in pairs], pairs[0][1])
-    return pairs
+    if nodes:
+        scope = Scope(nodes[0][1], draft.findings, draft.digest)
+        check_described_once([node for node, _ in nodes], scope)
+    return [(node, Scope(terms, draft.findings.of_a_policy(), draft.digest)) for node, terms in nodes]
 
 
 def _parsed(draft: _Draft, policies: Sequence[Policy]) -> ParsedDocument:
     kept = () if draft.findings.has_errors else tuple(policies)
-    return ParsedDocument(draft.name, kept, draft.findings.sorted(), f"sha256:{draft.digest}", draft.text)
+    digest, found = f"sha256:{draft.digest}", draft.findings.sorted()
+    return ParsedDocument(draft.name, kept, tuple(policies), found, digest, draft.text)

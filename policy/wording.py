@@ -98,7 +98,7 @@ def matched(prepared: PreparedRule, duty: Duty | None, request: Request) -> str:
     """
     rule = prepared.rule
     named = rule.assignees or (duty is not None and duty.assignees)
-    party = f"party `{request.party}`" if named else "any party"
+    party = f"party `{request.party}`" if named or prepared.kind is Kind.REMEDY else "any party"
     verb = "forbids" if prepared.kind is Kind.PROHIBITION else "permits"
     is_for_any = prepared.is_for_any_purpose and (duty is None or duty.purposes is None)
     purpose = "any purpose" if is_for_any else "no stated purpose"
@@ -166,7 +166,7 @@ def of_part(prepared: PreparedRule, judged: Judged, told: Told) -> str:
         case Part.ACTION:
             return _action(prepared, outcome, subject, told.request)
         case Part.PARTY:
-            return _party(rule, outcome, told)
+            return _party(prepared, outcome, told)
         case Part.CONSTRAINT | Part.REFINEMENT:
             return _condition(part, outcome, subject, told)
         case Part.DUTY:
@@ -202,7 +202,11 @@ def _action(prepared: PreparedRule, outcome: Outcome, subject: Subject, request:
     return f"it is about the action `{action}`, and the request is to `{asked}`"
 
 
-def _party(rule: Rule, outcome: Outcome, told: Told) -> str:
+def _party(prepared: PreparedRule, outcome: Outcome, told: Told) -> str:
+    rule = prepared.rule
+    if not rule.assignees and prepared.kind is Kind.REMEDY:
+        who = "owns" if outcome is SATISFIED else "is not known to own"
+        return f"it names nobody, and the party `{told.request.party}` {who} all that is asked for"
     if not rule.assignees:
         return "it is about any party" if outcome is SATISFIED else "it names nobody whom it obliges"
     about = f"it is about the party {_either(party.iri for party in rule.assignees)}"
@@ -318,10 +322,9 @@ def voided(conflict: tuple[Rule, Rule], forbids: bool) -> str:
     return f"its policy is void, since its rules `{one.uid}` and `{other.uid}` contradict each other{still}"
 
 
-def overridden(by: Rule, forbids: bool) -> str:
-    """That another rule of its policy overrides a prohibition, or another rule."""
-    kind = "obligation" if isinstance(by, Duty) else "permission" if forbids else "prohibition"
-    return f"the {kind} `{by.uid}` of its own policy overrides it"
+def overridden(by: PreparedRule) -> str:
+    """That another rule of its policy overrides a rule."""
+    return f"the {by.kind} `{by.rule.uid}` of its own policy overrides it"
 
 
 # --- Conditions

@@ -78,6 +78,43 @@ def test_a_description_finds_misspelt_columns(tmp_path: Path) -> None:
     assert missing.code == 2
 
 
+def test_an_error_hides_no_finding_about_another_policy(tmp_path: Path) -> None:
+    """Neither one in the same document, before or after it, nor one in another."""
+    columns = [{"@id": f"{CUSTOMER}/age"}, {"@id": f"{CUSTOMER}/cty"}]
+    misspelt = small_policy(tmp_path, **{"quasi-identifier": ("isAllOf", columns)})
+    raw = json.loads(misspelt.read_text(encoding="utf-8"))
+    wrong = {
+        "@context": raw["@context"], "@type": "Set", "uid": "http://example.com/policy/wrong",
+        "profile": raw["profile"], "conflict": "maybe",
+        "permission": [{"uid": "http://example.com/rule/wrong", "target": CUSTOMER, "action": "read"}],
+    }  # fmt: skip
+    described = describe(small_table(tmp_path), ("who", "age", "city", "illness"))
+    for name, found in {"alone": wrong, "first": [wrong, raw], "last": [raw, wrong]}.items():
+        (tmp_path / f"{name}.jsonld").write_text(json.dumps(found, indent=1), encoding="utf-8")
+    for names in (["alone.jsonld", misspelt.name], ["first.jsonld"], ["last.jsonld"]):
+        ran = smalti("check", *names, "--dataset", described.name, "--format", "json", cwd=tmp_path)
+        codes = {one["code"] for one in ran.json}
+        assert {"P315", "P610"} <= codes, (names, codes)
+        assert ran.code == 1
+        assert "valid" not in smalti("check", *names[:1], "--dataset", described.name, cwd=tmp_path).out
+
+
+def test_a_policy_that_lacks_its_parent_is_not_linted(tmp_path: Path) -> None:
+    """What it would have taken from there is missing, and would be missed."""
+    misspelt = small_policy(tmp_path, **{"quasi-identifier": ("isAllOf", [{"@id": f"{CUSTOMER}/cty"}])})
+    raw = json.loads(misspelt.read_text(encoding="utf-8"))
+    child = {**raw, "inheritFrom": "http://example.com/policy/wrong"}
+    wrong = {
+        "@context": raw["@context"], "@type": "Set", "uid": "http://example.com/policy/wrong",
+        "profile": raw["profile"], "conflict": "maybe",
+        "permission": [{"uid": "http://example.com/rule/wrong", "target": CUSTOMER, "action": "read"}],
+    }  # fmt: skip
+    (tmp_path / "both.jsonld").write_text(json.dumps([wrong, child]), encoding="utf-8")
+    described = describe(small_table(tmp_path), ("who", "age", "city", "illness"))
+    ran = smalti("check", "both.jsonld", "--dataset", described.name, "--format", "json", cwd=tmp_path)
+    assert {one["code"] for one in ran.json if one["severity"] == "error"} == {"P315"}
+
+
 def test_documents_named_together_inherit_from_each_other(tmp_path: Path) -> None:
     child = {
         "@context": "http://www.w3.org/ns/odrl.jsonld",
@@ -225,9 +262,12 @@ def test_a_file_that_is_no_test_is_wrong_usage(
     assert told in ran.err
 
 
+@pytest.mark.parametrize("spelling", ["vocabularies", "hierarchies"])
 @pytest.mark.parametrize("path", ["\u0000", "a\u001b[31m", "x" * 2000, "/dev/zero", "none.ttl", "."])
-def test_paths_of_a_file_of_tests_cannot_break_it(tmp_path: Path, policy: Path, path: str) -> None:
-    ran = run(tmp_path, case({"effect": "deny"}), hierarchies=[path])
+def test_paths_of_a_file_of_tests_cannot_break_it(
+    tmp_path: Path, policy: Path, path: str, spelling: str
+) -> None:
+    ran = run(tmp_path, case({"effect": "deny"}), **{spelling: [path]})
     assert ran.code in {1, 2}
     assert (ran.out, "internal error" in ran.err) == ("", False)
     assert "\u001b" not in ran.err

@@ -241,6 +241,45 @@ def test_what_a_policy_affects(tmp_path: Path) -> None:
     assert "was revoked" in after["reviewReasons"][0]
 
 
+def test_a_replaced_policy_is_listed_so(tmp_path: Path) -> None:
+    """By another document, or by the layout that is in force when another one of it was run."""
+
+    def states(*more: str) -> list[str]:
+        return [one["state"] for one in done(tmp_path, "policy", "list", "--format", "json").json]
+
+    given = small_policy(tmp_path)
+    done(tmp_path, "policy", "add", given.name, "--as", OWNER)
+    document = json.loads(given.read_text(encoding="utf-8"))
+    given.write_text(json.dumps(document | {"dct:title": "again"}, indent=3), encoding="utf-8")
+    done(tmp_path, "policy", "add", given.name, "--as", OWNER, "--replace")
+    assert states() == ["replaced", "in force"]
+    assert "replaced 20" in done(tmp_path, "policy", "list").out
+    done(tmp_path, "policy", "revoke", POLICY_UID, "--as", OWNER)
+    assert states() == ["revoked", "revoked"]
+
+
+def test_a_remedy_that_is_named_can_be_run(tmp_path: Path) -> None:
+    given = small_policy(tmp_path)
+    document = json.loads(given.read_text(encoding="utf-8"))
+    (permission,) = document.pop("permission")
+    uid = "http://example.com/rule/remedy"
+    document["prohibition"] = [
+        {
+            "uid": "http://example.com/rule/no",
+            "target": CUSTOMER,
+            "action": "use",
+            "remedy": [{**permission, "uid": uid}],
+        }
+    ]
+    given.write_text(json.dumps(document), encoding="utf-8")
+    small_table(tmp_path)
+    made(tmp_path, "none", code=1)
+    assert not (tmp_path / "none").exists()
+    shown = made(tmp_path, "out", "--rule", uid, "--format", "json").json
+    assert [one["rule"] for one in shown["decision"]["grants"]] == [uid]
+    assert published(tmp_path, "out")
+
+
 def test_a_stronger_guarantee_may_be_asked_for(tmp_path: Path) -> None:
     small_policy(tmp_path)
     small_table(tmp_path)

@@ -1,6 +1,7 @@
 """Random policies and requests of a small world with groups, collections and purposes, for decisions."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 
@@ -220,6 +221,23 @@ permissions = st.builds(
     constraints=no_or_few,
     duties=mostly((), duties, 3),
 )
+remedy_uids = st.integers(1, 2).map(lambda number: IRI(f"urn:x:remedy:{number}"))
+remedies = st.builds(
+    lambda uid, how, targets, assignees, constraints: Duty(
+        uid=uid,
+        action=terms.ANONYMIZE,
+        targets=targets,
+        assignees=assignees,
+        constraints=constraints,
+        output=IRI("http://example.com/out"),
+        anonymization=how,
+    ),
+    remedy_uids,
+    anonymizations,
+    mostly((), refined_assets, 3),
+    some_parties,
+    mostly((), few_conditions),
+)
 prohibitions = st.builds(
     lambda action, refinements, **parts: Prohibition(
         action=action, refinements=refinements if action == terms.ANONYMIZE else (), **parts
@@ -230,6 +248,7 @@ prohibitions = st.builds(
     targets=refined_assets,
     assignees=some_parties,
     constraints=no_or_few,
+    remedies=mostly((), st.lists(remedies, max_size=2).map(tuple), 2),
 )
 obligations = st.builds(
     lambda how, uid, targets, assignees, constraints: Duty(
@@ -296,6 +315,62 @@ requests = st.builds(
     time=mostly(NOW, st.none() | instants.map(lambda instant: instant.time)),
     facts=mostly((), facts, 2),
     fulfilled=st.sets(st.integers(1, 4).map(lambda number: IRI(f"urn:x:duty:{number}"))).map(frozenset),
+)
+
+remedy_requests = st.builds(
+    lambda asked, uid: replace(asked, action=terms.ANONYMIZE, rule=uid), requests, remedy_uids
+)
+"""Requests that rely on a remedy."""
+
+
+# --- Rules that meet: nearly all of them are about nearly each of these requests
+
+_plain = {
+    "action": st.sampled_from([terms.READ, terms.USE, terms.ANONYMIZE]),
+    "targets": st.sampled_from([(Asset(SHOP),), (Asset(SALES),), (Asset(SHOP), Asset(BANK))]),
+    "assignees": st.sampled_from([(), (Party(ANN),), (Party(STAFF),)]),
+}
+plain_remedies = st.builds(
+    lambda uid, how, assignees: Duty(
+        uid=uid,
+        action=terms.ANONYMIZE,
+        targets=(),
+        assignees=assignees,
+        output=IRI("http://example.com/out"),
+        anonymization=how,
+    ),
+    remedy_uids,
+    anonymizations,
+    _plain["assignees"],
+)
+plain_permissions = st.builds(_permission, how=anonymizations, uid=numbered, **_plain)
+plain_prohibitions = st.builds(
+    lambda action, refinements, **parts: Prohibition(
+        action=action, refinements=refinements if action == terms.ANONYMIZE else (), **parts
+    ),
+    refinements=st.just(()) | st.tuples(on_parameters),
+    uid=numbered.map(lambda uid: IRI(uid + ":no")),
+    remedies=st.just(()) | st.tuples(plain_remedies),
+    **_plain,
+)
+plain_policies = st.builds(
+    Policy,
+    uid=st.integers(1, 3).map(lambda number: IRI(f"urn:x:policy:{number}")),
+    document_digest=st.just("sha256:0"),
+    conflict=st.sampled_from(ConflictStrategy),
+    permissions=st.lists(plain_permissions, max_size=2).map(tuple),
+    prohibitions=mostly((), st.lists(plain_prohibitions, min_size=1, max_size=2).map(tuple), 2),
+)
+plain_requests = st.builds(
+    Request,
+    party=st.just(ANN),
+    action=st.sampled_from([terms.READ, terms.ANONYMIZE]),
+    targets=st.just((SHOP,)),
+    purpose=st.just(DIRECT),
+    time=st.just(NOW),
+)
+plain_remedy_requests = st.builds(
+    lambda asked, uid: replace(asked, action=terms.ANONYMIZE, rule=uid), plain_requests, remedy_uids
 )
 
 

@@ -28,7 +28,7 @@ class CheckedDocument:
     text: str
     """Its characters, for rendering; empty when they could not be read."""
     diagnostics: tuple[Diagnostic, ...]
-    """All findings, by place: of the document, and of each policy in it."""
+    """All findings, by place: of the document, and of each policy in it that has no error itself."""
     policies: tuple[Policy, ...]
     """Empty when any finding of the document is an error."""
     said: tuple[str, ...]
@@ -85,7 +85,7 @@ def _parsed(names: Sequence[str]) -> tuple[ParsedDocument, ...]:
 
 def _checked(parsed: ParsedDocument, facts: DatasetFacts | None, now: datetime) -> CheckedDocument:
     found = [*parsed.diagnostics]
-    for policy in parsed.policies:
+    for policy in parsed.sound:
         found += lint(policy, facts, now)
         if facts is not None:
             found += check_dataset(policy, facts)

@@ -275,13 +275,14 @@ def policy_keys(registry: str, shown_as: str) -> int:
 @registry_option
 @format_option("human", "json")
 def policy_list(registry: str, shown_as: str) -> int:
-    """List the policies that were put in force, and the revoked ones."""
+    """List the policies that were put in force, also those that were replaced or revoked."""
     from smalti import console
     from smalti.opening import open_registry
 
     stored = open_registry(registry).list_policies()
     if shown_as == "json":
-        click.echo(console.as_json([console.policy_json(one) for one in stored]), nl=False)
+        states = zip(stored, console.policy_states(stored), strict=True)
+        click.echo(console.as_json([console.policy_json(*one) for one in states]), nl=False)
     elif stored:
         console.show_policies(console.console(), stored)
     else:

@@ -376,8 +376,9 @@ def show_versions(
 
 def show_policies(out: Console, policies: Iterable[StoredPolicy]) -> None:
     """Stored policies with their state."""
-    for stored in policies:
-        state = "in force" if stored.is_in_force else f"revoked {stored.revoked_at:%Y-%m-%d %H:%M}"
+    listed = list(policies)
+    for stored, word in zip(listed, policy_states(listed), strict=True):
+        state = word if stored.is_in_force else f"{word} {stored.revoked_at:%Y-%m-%d %H:%M}"
         out.print(Text(stored.uid, style=LABEL))
         _fields(out, ("  state", state))
         _fields(out, ("  issuer", stored.issuer))
@@ -385,7 +386,28 @@ def show_policies(out: Console, policies: Iterable[StoredPolicy]) -> None:
         _fields(out, ("  document", f"{stored.name}, {stored.digest}"))
 
 
-def policy_json(stored: StoredPolicy) -> Json:
+def policy_states(policies: Sequence[StoredPolicy]) -> list[str]:
+    """What became of each policy: `in force`, `revoked`, or `replaced`.
+
+    One has been replaced when another document of its issuer, or about one of its targets, is in force
+    under its uid; so has a layout of it, in which a run was given the policy that is in force.
+    """
+    standing: dict[str, list[StoredPolicy]] = {}
+    for one in policies:
+        if one.is_in_force:
+            standing.setdefault(one.uid, []).append(one)
+
+    def state(one: StoredPolicy) -> str:
+        if one.is_in_force:
+            return "in force"
+        rivals = standing.get(one.uid, ())
+        is_replaced = any(new.issuer == one.issuer or new.targets & one.targets for new in rivals)
+        return "replaced" if is_replaced else "revoked"
+
+    return [state(one) for one in policies]
+
+
+def policy_json(stored: StoredPolicy, state: str) -> Json:
     """The same for programs."""
     return {
         "uid": stored.uid,
@@ -394,6 +416,7 @@ def policy_json(stored: StoredPolicy) -> Json:
         "issuer": stored.issuer,
         "targets": sorted(stored.targets),
         "added": stored.added_at.isoformat(),
+        "state": state,
         "revoked": stored.revoked_at.isoformat() if stored.revoked_at else None,
     }
 

@@ -376,6 +376,75 @@ def test_what_was_made_as_a_duty_says_may_be_read(registry: Registry, tmp_path: 
     assert not decide(registry, read()).is_permitted
 
 
+def test_the_purposes_of_the_duty_that_a_run_was_made_under_limit_reading(
+    registry: Registry, tmp_path: Path
+) -> None:
+    """A run under a permission's duty, or a remedy, keeps to their purposes, not to its rule's alone."""
+    rule = read_if()
+    (duty,) = rule["duty"]
+    duty["constraint"] = [
+        {"leftOperand": "purpose", "operator": "eq", "rightOperand": {"@id": "mosaicrown:statistical"}}
+    ]
+    del rule["purpose"]
+    document = world.document("read-if", rule)
+    registry.add_policy(document, "read-if", OWNER)
+    made_under(registry, tmp_path / "out", document)
+    registry.add_policy(READ_SOURCE, "read", OWNER)
+    assert decide(registry, read(SOURCE)).is_permitted
+    assert decide(registry, read(purpose=terms.STATISTICAL)).is_permitted
+    refused = decide(registry, read())
+    assert not refused.is_permitted
+    assert "is outside the purposes of the rule" in texts(refused)
+
+
+def remedied(assignee: IRI | None, purpose: str | None = None) -> bytes:
+    """A prohibition of use; whoever uses it all the same must anonymize it."""
+    remedy = world.anonymize_rule("remedy", purpose=purpose)
+    remedy.pop("assignee", None)
+    if assignee is not None:
+        remedy["assignee"] = assignee
+    rule = {"uid": "http://example.com/rule/no-use", "target": SOURCE, "action": "odrl:derive"}
+    return world.document("no-use", prohibitions=({**rule, "remedy": [remedy]},))
+
+
+REMEDY = replace(ANONYMIZE, rule=IRI("http://example.com/rule/remedy"))
+
+
+def test_a_stored_remedy_permits_whoever_names_it(registry: Registry) -> None:
+    registry.add_policy(remedied(USER), "no-use", OWNER)
+    assert not decide(registry, ANONYMIZE).is_permitted
+    assert decide(registry, REMEDY).is_permitted
+    assert not decide(registry, replace(REMEDY, party=OTHER)).is_permitted
+    registry.add_policy(forbid("no", SOURCE, "odrl:anonymize"), "no", OWNER)
+    assert not decide(registry, REMEDY).is_permitted
+
+
+def test_a_remedy_that_names_nobody_is_a_full_owners(registry: Registry) -> None:
+    registry.add_policy(remedied(None), "no-use", OWNER)
+    assert not decide(registry, REMEDY).is_permitted
+    assert decide(registry, replace(REMEDY, party=OWNER)).is_permitted
+
+
+def test_a_remedy_of_somebody_elses_policy_permits_nothing(registry: Registry) -> None:
+    registry.add_policy(READ_SOURCE, "read", OWNER)
+    document = remedied(USER)
+    submission = Submission(policy(document), OTHER, document)
+    assert not decide(registry, REMEDY, submission=submission).is_permitted
+    own = Submission(policy(document), OWNER, document)
+    assert decide(registry, REMEDY, submission=own).is_permitted
+
+
+def test_what_was_made_as_a_remedy_is_read_for_its_purposes(registry: Registry, tmp_path: Path) -> None:
+    document = remedied(USER, "statistical")
+    registry.add_policy(READ_SOURCE, "read", OWNER)
+    registry.add_policy(document, "no-use", OWNER)
+    world.run(
+        registry, tmp_path / "out", document=document, policy_uid=world.uid("no-use"), rule_uid=REMEDY.rule
+    )
+    assert decide(registry, read(purpose=terms.STATISTICAL)).is_permitted
+    assert not decide(registry, read()).is_permitted
+
+
 def test_what_was_made_under_another_rule_is_not_what_a_duty_asks_for(
     registry: Registry, tmp_path: Path
 ) -> None:

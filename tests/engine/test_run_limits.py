@@ -351,6 +351,35 @@ def test_obligations_and_remedies_have_a_plan(registry: Registry, data: Path, mo
     assert found.filter is None
 
 
+def remedied(**more: Any) -> PolicyDocument:
+    """Nobody may use it; the user, who did all the same, must anonymize it."""
+    no = {"uid": "http://example.com/rule/no", "target": SOURCE, "action": "odrl:use", **more}
+    return document(prohibition=[{**no, "remedy": [as_duty({**rule(), "assignee": USER})]}])
+
+
+DUTY = IRI("http://example.com/duty")
+
+
+def test_a_remedy_that_is_named_is_run(registry: Registry, data: Path, tmp_path: Path) -> None:
+    given = remedied(constraint=[limit("Country", "eq", "IT")])
+    for more in ({}, {"rule": IRI("http://example.com/rule/no")}):
+        assert ran(registry, given, data, tmp_path / "out", **more).version is None
+    outcome = ran(registry, given, data, tmp_path / "out", rule=DUTY)
+    assert len(published(outcome)) == 28
+    assert outcome.version is not None
+    assert (outcome.version.target, outcome.version.rule_uid) == (OUTPUT, DUTY)
+    planned = plan_undecided(request(given, data, rule=DUTY), registry, LOCAL).plan
+    assert planned == outcome.plan
+
+
+def test_a_remedy_is_its_party_and_its_owners_word(registry: Registry, data: Path, tmp_path: Path) -> None:
+    registry.add_policy(world.document("read", world.read_rule("read")), "read", OWNER)
+    wanted = request(remedied(), data, rule=DUTY)
+    for refused in (replace(wanted, party=OTHER), replace(wanted, owner=OTHER)):
+        assert engine.run(refused, tmp_path / "out", registry, LOCAL).version is None
+    assert engine.run(wanted, tmp_path / "out", registry, LOCAL).version is not None
+
+
 def test_several_ways_to_anonymize_are_listed(registry: Registry, data: Path) -> None:
     given = document(rule(), read_rule(duty=[as_duty(rule())]))
     wanted = replace(request(given, data), party=None)

@@ -14,7 +14,7 @@ from smalti.policy.authorize import NEAR_MISSES, authorize, prepare
 from smalti.policy.conditions import DATE_TIME
 from smalti.policy.decision import Decision, Effect, Fact, Finding, Grant, Part, Request
 from smalti.policy.hierarchies import STANDARD, Relations, Vocabulary
-from smalti.policy.index import PolicyIndex
+from smalti.policy.index import PolicyIndex, Standing
 from smalti.policy.model import (
     Anonymization,
     Asset,
@@ -494,13 +494,144 @@ def test_an_obligation_to_anonymize_permits_its_assignee_to() -> None:
     assert authorize(ANONYMIZE, [against]).effect is Effect.VOID
 
 
-def test_remedies_are_reported_and_grant_nothing() -> None:
+# --- Remedies
+
+
+REMEDY = IRI("urn:x:r")
+ASKED = replace(ANONYMIZE, rule=REMEDY)
+
+
+def remedied(
+    *more: Permission | Prohibition, of: dict[str, object] | None = None, **said: object
+) -> Policy:
+    """Nobody may use the shop; whoever at acme did all the same must anonymize it."""
+    remedy = duty(terms.ANONYMIZE, REMEDY, **{"assignees": (Party(ACME),), **said})
+    no = prohibition(**{"action": terms.USE, "remedies": (remedy,), **(of or {})})
+    return policy(no, *more, conflict=ConflictStrategy.PROHIBIT, uid="urn:x:2")
+
+
+def test_remedies_are_reported_and_grant_nothing_unless_named() -> None:
     remedy = duty(terms.ANONYMIZE, "urn:x:r")
     no = policy(prohibition(remedies=(remedy,)), uid="urn:x:2")
     denied = authorize(REQUEST, [policy(permission()), no])
     assert (denied.effect, denied.remedies) == (Effect.DENY, (remedy,))
     assert not authorize(ANONYMIZE, [no]).is_permitted
     assert authorize(ANONYMIZE, [no]).remedies == ()
+    assert not authorize(replace(ANONYMIZE, rule=IRI("urn:x:n")), [no]).is_permitted  # its prohibition
+    assert not authorize(replace(REQUEST, rule=REMEDY), [no]).is_permitted  # not to anonymize
+
+
+def test_a_remedy_that_is_named_permits_its_own_transformation() -> None:
+    """Against its own prohibition of every use, of which to anonymize is one."""
+    decision = authorize(ASKED, [remedied()], explain=True)
+    (grant,) = decision.grants
+    assert (grant.permission.uid, grant.permission.anonymization) == (REMEDY, how())
+    assert (grant.permission.output, grant.permission.targets) == (OUT, (Asset(SHOP),))
+    assert [one.rule for one in decision.determining] == [REMEDY]
+    assert (decision.remedies, grant.obligations, grant.rows) == ((), (), ())
+    assert decision.reasons[0].rule == REMEDY
+    assert "this remedy permits it" in decision.reasons[0].text
+    forbidding, remedy = decision.considered
+    assert (forbidding.kind, forbidding.applies) == ("prohibition", False)
+    assert "the remedy `urn:x:r` of its own policy overrides it" in forbidding.parts[0].text
+    assert (remedy.kind, remedy.applies) == ("remedy", True)
+    asked = replace(asking(k=20), rule=REMEDY)
+    assert authorize(asked, [remedied()]).is_permitted
+    assert not authorize(replace(asking(k=5), rule=REMEDY), [remedied()]).is_permitted
+
+
+ELSEWHERE = limit(frozenset({terms.STATISTICAL}))
+LATER = Interval(NOW + timedelta(days=1), None)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (remedied(anonymization=None, output=None), "no permission with the uid"),
+        (remedied(output=None), "no permission with the uid"),
+        (remedied(targets=(Asset(BANK),)), "it is about the target"),
+        (remedied(targets=(Asset(SHOP),), of={"target": BANK}), "about other targets"),
+        (remedied(assignees=(Party(ZOO),)), "it is about the party"),
+        (remedied(assignees=(), of={"assignee": ZOO}), "it is about the party"),
+        (remedied(assignees=()), "it names nobody"),
+        (remedied(constraints=ELSEWHERE), "limited to the purpose"),
+        (remedied(of={"constraints": ELSEWHERE}), "limited to the purpose"),
+        (remedied(prohibition("urn:x:m", action=terms.ANONYMIZE)), "this prohibition forbids it"),
+        (replace(remedied(), type=PolicyType.OFFER), "an Offer, which grants and forbids nothing"),
+        (replace(remedied(), valid=LATER), "not in force at the time"),
+    ],
+    ids=lambda one: one if isinstance(one, str) else "",
+)
+def test_what_keeps_a_remedy_from_permitting(given: Policy, why: str) -> None:
+    asked = replace(ASKED, time=NOW)
+    assert authorize(asked, [remedied()]).is_permitted
+    refused = authorize(asked, [given])
+    assert not refused.is_permitted
+    assert any(why in reason.text for reason in refused.reasons), refused.reasons
+    assert PolicyIndex(STANDARD, [given]).authorize(asked) == refused
+
+
+def test_no_strategy_spares_a_remedy_another_prohibition() -> None:
+    other = prohibition("urn:x:m", action=terms.ANONYMIZE)
+    for strategy in ConflictStrategy:
+        own = replace(remedied(other, permission()), conflict=strategy)
+        assert not authorize(ASKED, [own]).is_permitted
+        apart = [replace(remedied(), conflict=strategy), policy(other)]
+        assert not authorize(ASKED, apart).is_permitted
+    assert not authorize(ASKED, [remedied(), remedied(anonymization=how(5))]).is_permitted
+
+
+def test_a_remedy_of_a_void_policy_permits_nothing() -> None:
+    void = replace(remedied(permission()), conflict=ConflictStrategy.INVALID)
+    assert authorize(ASKED, [void]).effect is Effect.VOID
+    alone = replace(remedied(), conflict=ConflictStrategy.INVALID)
+    assert authorize(ASKED, [alone]).is_permitted  # a remedy is no contradiction of its prohibition
+
+
+def test_a_remedy_that_names_nobody_is_its_prohibitions_or_an_owners() -> None:
+    at_acme = remedied(assignees=(), of={"assignee": ACME})
+    assert authorize(ASKED, [at_acme]).is_permitted
+    nobody = remedied(assignees=())
+    for decide_by in (
+        lambda owners: authorize(ASKED, [nobody], owners=owners),
+        lambda owners: PolicyIndex(STANDARD, [nobody]).authorize(ASKED, owners=owners),
+    ):
+        assert not decide_by(frozenset({ZOO})).is_permitted
+        assert decide_by(frozenset({ACME})).is_permitted
+    assert not authorize(ASKED, [remedied(assignees=(Party(ZOO),))], owners=frozenset({ACME})).is_permitted
+
+
+def test_who_must_remedy_may_be_another_one_than_who_is_forbidden() -> None:
+    steward = remedied(assignees=(Party(ZOO),), of={"assignee": ACME})
+    asked = replace(ASKED, party=ZOO)
+    assert authorize(asked, [steward]).is_permitted
+    index = PolicyIndex(STANDARD, [steward])
+    assert index.authorize(asked).is_permitted
+    index.remove(steward)
+    assert index.size == 0
+
+
+def test_a_remedy_of_a_policy_that_may_prohibit_only_permits_nothing() -> None:
+    index = PolicyIndex(STANDARD, [remedied()])
+    assert index.authorize(ASKED).is_permitted
+    refused = index.authorize(ASKED, standing=lambda _: Standing.PROHIBITS, explain=True)
+    assert refused.effect is Effect.DENY
+    assert any(
+        "its policy may prohibit only, and so permits nothing" in one.text for one in refused.reasons
+    )
+
+
+def test_a_remedy_keeps_to_the_rows_that_its_prohibition_is_about() -> None:
+    rows = ColumnComparison(ColumnReference(IRI(SHOP + "/zip")), Operator.EQ, (Text("20100"),))
+    (grant,) = authorize(ASKED, [remedied(of={"constraints": (rows,)})]).grants
+    assert grant.rows == (rows,)
+
+
+def test_a_remedy_of_a_prohibition_of_several_actions_is_one() -> None:
+    given = remedied()
+    (no,) = given.prohibitions
+    both = replace(given, prohibitions=(no, replace(no, action=terms.ANONYMIZE)))
+    assert len(authorize(ASKED, [both]).grants) == 1
 
 
 # --- Requested transformations

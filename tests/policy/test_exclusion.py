@@ -147,6 +147,24 @@ def test_some_proofs_about_parameters(held: Condition, other: Condition, expecte
     assert excludes(held, other, of_action=True) is expected
 
 
+@pytest.mark.parametrize("operator", [Operator.IS_A, Operator.IS_PART_OF, Operator.HAS_PART])
+@pytest.mark.parametrize("negative", [NEQ, NONE])
+def test_nothing_is_proved_about_parts_where_no_hierarchy_tells_of_them(
+    operator: Operator, negative: Operator
+) -> None:
+    """What is no part of it by name may be one all the same, and the other way round."""
+    within, without = (Comparison(ROLE, one, (Named(worlds.STAFF),)) for one in (operator, negative))
+    for held, other in ((within, without), (without, within)):
+        assert not excludes(held, other)
+        assert not excludes(held, other, of_action=True)
+    for held, other in ((within, of_role(EQ)), (of_role(EQ), within)):
+        assert not excludes(held, other, of_action=True)
+
+
+def of_role(operator: Operator) -> Comparison:
+    return Comparison(ROLE, operator, (Named(worlds.ZOE),))
+
+
 def test_logical_constraints_are_looked_into() -> None:
     low, high, middle = count(LT, 2), count(GT, 8), count(EQ, 5)
     either = Logical(LogicalOperator.OR, (low, high))

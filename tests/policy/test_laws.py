@@ -1,23 +1,28 @@
 """Laws that decisions keep, on random policies of the whole language."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+import pytest
 import worlds
 from effort import examples
-from hypothesis import assume, given, settings
+from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 from worlds import WORLD, Row, row_satisfies
 
-from smalti.policy.authorize import authorize, prepare
+from smalti.policy.authorize import _Candidate, _Tally, authorize, prepare
 from smalti.policy.decision import Decision, Finding, Part, Request
 from smalti.policy.hierarchies import Hierarchies
 from smalti.policy.index import PolicyIndex
+from smalti.policy.matching import PreparedRule
 from smalti.policy.model import (
     Comparison,
     Condition,
     ConflictStrategy,
+    Duty,
     Named,
     Operator,
+    Party,
     Permission,
     Policy,
     Prohibition,
@@ -25,6 +30,7 @@ from smalti.policy.model import (
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI, ODRL_PURPOSE
 
+requests = worlds.requests | worlds.remedy_requests
 stored = st.lists(worlds.policies, min_size=1, max_size=3)
 places = st.integers(0, 5)
 FAILING = frozenset({Finding.UNSATISFIED, Finding.UNKNOWN})
@@ -58,25 +64,79 @@ def is_void(policy: Policy) -> bool:
     return prepare(policy, WORLD).conflict is not None
 
 
-@given(worlds.requests, stored, worlds.prohibitions, places, some_rows)
+@given(requests, stored, worlds.prohibitions, places, some_rows)
 @settings(max_examples=examples(100))
 def test_adding_a_prohibition_never_permits_more(
     request_: Request, policies: list[Policy], added: Prohibition, place: int, rows: list[Row]
 ) -> None:
     before = granted(decide(request_, policies), rows)
     number, policy = at(policies, place)
+    added = replace(added, remedies=())
     changed = replace(policy, prohibitions=(*policy.prohibitions, added))
     alone = Policy(uid=IRI("urn:x:new"), document_digest="sha256:1", prohibitions=(added,))
     assert granted(decide(request_, swapped(policies, number, changed)), rows) <= before
     assert granted(decide(request_, [*policies, alone]), rows) <= before
 
 
-@given(worlds.requests, stored, worlds.policies, places)
+@given(requests, stored, worlds.policies, places)
 @settings(max_examples=examples(150))
 def test_no_policy_makes_another_one_permit_more(
     request_: Request, policies: list[Policy], added: Policy, place: int
 ) -> None:
     """Neither by being there, nor by the rules that it has: each permission is granted for itself."""
+    check_that_no_policy_helps_another(request_, policies, added, place)
+
+
+meeting = st.lists(worlds.plain_policies, min_size=2, max_size=3)
+
+
+@given(worlds.plain_requests, meeting, worlds.plain_policies, places)
+@settings(max_examples=examples(150))
+def test_no_policy_makes_another_one_permit_more_where_rules_meet(
+    request_: Request, policies: list[Policy], added: Policy, place: int
+) -> None:
+    check_that_no_policy_helps_another(request_, policies, added, place)
+
+
+def lifted_by_any(tally: _Tally, prohibition: PreparedRule, _: _Candidate) -> bool:
+    """Wrong: `perm` of any policy that permits lifts the prohibitions of all."""
+    return any(is_lenient(one) for one in tally.granting) or not tally._hits(prohibition, _)
+
+
+def lifted_by_its_own(tally: _Tally, prohibition: PreparedRule, candidate: _Candidate) -> bool:
+    """Wrong: what a policy with `perm` permits somehow, its prohibitions spare every other policy."""
+    mine = [one for one in tally.granting if one.policy is prohibition.policy]
+    return any(map(is_lenient, mine)) or not tally._hits(prohibition, candidate)
+
+
+def lifted_by_another(tally: _Tally, prohibition: PreparedRule, candidate: _Candidate) -> bool:
+    """Wrong: two permissions outvote a prohibition."""
+    others = [one for one in tally.granting if one.policy is not prohibition.policy]
+    return len(others) > 1 or not tally._hits(prohibition, candidate)
+
+
+def is_lenient(candidate: _Candidate) -> bool:
+    return candidate.policy.policy.conflict is ConflictStrategy.PERMIT
+
+
+@pytest.mark.parametrize("lifted", [lifted_by_any, lifted_by_its_own, lifted_by_another])
+def test_the_law_fails_where_one_policy_lifts_the_prohibition_of_another(
+    lifted: Callable[[_Tally, PreparedRule, _Candidate], bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_Tally, "_denies", lambda *told: not lifted(*told))
+    law = given(worlds.plain_requests, meeting, worlds.plain_policies, places)(
+        check_that_no_policy_helps_another
+    )
+    found = settings(
+        derandomize=True, max_examples=2000, database=None, deadline=None, phases=[Phase.generate]
+    )
+    with pytest.raises(AssertionError):
+        found(law)()
+
+
+def check_that_no_policy_helps_another(
+    request_: Request, policies: list[Policy], added: Policy, place: int
+) -> None:
     number, policy = at(policies, place)
     others = [one for at_, one in enumerate(policies) if at_ != number and one != policy]
     of_others = [grant for grant in decide(request_, [*others, policy]).grants if grant.policy in others]
@@ -94,6 +154,98 @@ def test_no_policy_makes_another_one_permit_more(
     assert all(grant in with_fewer for grant in with_more if grant.policy in others)
 
 
+# --- Remedies
+
+
+def without_remedies(prohibitions: Iterable[Prohibition]) -> tuple[Prohibition, ...]:
+    return tuple(replace(one, remedies=()) for one in prohibitions)
+
+
+def is_alike(one: Decision, other: Decision) -> bool:
+    """Whether two decisions say the same, but for the remedies of those policies."""
+
+    def bare(decision: Decision) -> Decision:
+        grants = tuple(
+            replace(
+                grant,
+                policy=replace(grant.policy, prohibitions=without_remedies(grant.policy.prohibitions)),
+            )
+            for grant in decision.grants
+        )
+        return replace(decision, remedies=(), grants=grants)
+
+    return bare(one) == bare(other)
+
+
+@given(worlds.requests | worlds.plain_requests, stored | meeting)
+@settings(max_examples=examples(200))
+def test_a_remedy_that_no_request_names_changes_no_decision(
+    request_: Request, policies: list[Policy]
+) -> None:
+    """Neither its effect, nor its grounds, nor what an explanation says of any rule."""
+    bare = [replace(one, prohibitions=without_remedies(one.prohibitions)) for one in policies]
+    decision = authorize(request_, policies, WORLD, explain=True)
+    assert is_alike(decision, authorize(request_, bare, WORLD, explain=True))
+
+
+def owed(policies: list[Policy], uid: IRI | None) -> list[tuple[Policy, Prohibition, Duty]]:
+    return [
+        (policy, prohibition, remedy)
+        for policy in policies
+        for prohibition in policy.prohibitions
+        for remedy in prohibition.remedies
+        if remedy.uid == uid
+    ]
+
+
+@given(
+    worlds.remedy_requests | worlds.plain_remedy_requests,
+    stored | meeting,
+    st.sampled_from([frozenset(), frozenset({worlds.ANN})]),
+)
+@settings(max_examples=examples(300))
+def test_a_remedy_permits_its_own_transformation_of_its_own_target_alone(
+    request_: Request, policies: list[Policy], owners: frozenset[IRI]
+) -> None:
+    """And only where no other prohibition would deny a permission for that, however lenient."""
+    decision = authorize(request_, policies, WORLD, owners=owners)
+    assert PolicyIndex(WORLD, policies).authorize(request_, owners=owners) == decision
+    for grant in decision.grants:
+        assert not is_void(grant.policy)
+        made = grant.permission
+        own = [
+            (prohibition, remedy)
+            for policy, prohibition, remedy in owed(policies, request_.rule)
+            if policy == grant.policy
+            and (remedy.anonymization, remedy.output) == (made.anonymization, made.output)
+            and (remedy.targets or prohibition.targets) == made.targets
+            and {*prohibition.constraints, *remedy.constraints} == {*made.constraints}
+            and (remedy.assignees or prohibition.assignees) == made.assignees
+        ]
+        assert any(is_the_only_one(prohibition, request_, policies, made) for prohibition, _ in own)
+
+
+def is_the_only_one(own: Prohibition, request_: Request, policies: list[Policy], made: Permission) -> bool:
+    """Whether what a remedy permits would be permitted, were its prohibition the only one that it hits."""
+    alone = Policy(uid=IRI("urn:x:alone"), document_digest="sha256:1", permissions=(made,))
+    if not made.assignees:
+        alone = replace(alone, permissions=(replace(made, assignees=(Party(request_.party),)),))
+    others = [
+        replace(
+            one,
+            permissions=(),
+            obligations=(),
+            prohibitions=tuple(two for two in one.prohibitions if two != own),
+        )
+        for one in policies
+    ]
+    members = next(one.memberships for one in policies if own in one.prohibitions)
+    return decide(request_, [*others, replace(alone, memberships=members)]).is_permitted
+
+
+# --- Permissions
+
+
 def permission_at(policy: Policy, place: int) -> Permission:
     assume(policy.permissions)
     return policy.permissions[place % len(policy.permissions)]
@@ -103,7 +255,7 @@ def with_permission(policy: Policy, old: Permission, new: Permission) -> Policy:
     return replace(policy, permissions=tuple(new if one is old else one for one in policy.permissions))
 
 
-@given(worlds.requests, stored, worlds.conditions, places, some_rows)
+@given(requests, stored, worlds.conditions, places, some_rows)
 @settings(max_examples=examples(100))
 def test_adding_a_constraint_to_a_permission_never_permits_more(
     request_: Request, policies: list[Policy], added: Condition, place: int, rows: list[Row]
@@ -123,7 +275,7 @@ NARROWER = {
 }
 
 
-@given(worlds.requests, stored, st.sampled_from(sorted(NARROWER)), places, some_rows, st.data())
+@given(requests, stored, st.sampled_from(sorted(NARROWER)), places, some_rows, st.data())
 @settings(max_examples=examples(100))
 def test_narrowing_the_purpose_of_a_permission_never_permits_more(
     request_: Request,
@@ -152,7 +304,7 @@ def test_narrowing_the_purpose_of_a_permission_never_permits_more(
         assert granted(after, rows) <= granted(before, rows)
 
 
-@given(worlds.requests, stored, worlds.prohibitions, worlds.conditions, places, some_rows)
+@given(requests, stored, worlds.prohibitions, worlds.conditions, places, some_rows)
 @settings(max_examples=examples(100))
 def test_removing_a_constraint_from_a_prohibition_never_permits_more(
     request_: Request,
@@ -163,6 +315,7 @@ def test_removing_a_constraint_from_a_prohibition_never_permits_more(
     rows: list[Row],
 ) -> None:
     number, policy = at(policies, place)
+    rule = replace(rule, remedies=())
 
     def forbidding(one: Prohibition) -> set[tuple[IRI, str, int]]:
         changed = replace(policy, prohibitions=(*policy.prohibitions, one))
@@ -173,7 +326,7 @@ def test_removing_a_constraint_from_a_prohibition_never_permits_more(
     assert forbidding(replace(rule, refinements=())) <= forbidding(rule)
 
 
-@given(worlds.requests, stored, worlds.assets, some_rows)
+@given(requests, stored, worlds.assets, some_rows)
 @settings(max_examples=examples(100))
 def test_asking_for_more_never_permits_more(
     request_: Request, policies: list[Policy], target: IRI, rows: list[Row]
@@ -182,7 +335,7 @@ def test_asking_for_more_never_permits_more(
     assert granted(decide(more, policies), rows) <= granted(decide(request_, policies), rows)
 
 
-@given(worlds.requests, stored, some_rows)
+@given(requests, stored, some_rows)
 @settings(max_examples=examples(100))
 def test_stating_no_purpose_and_no_time_never_permits_more(
     request_: Request, policies: list[Policy], rows: list[Row]
@@ -194,13 +347,13 @@ def test_stating_no_purpose_and_no_time_never_permits_more(
     assert granted(decide(silent, policies), rows) <= granted(decide(request_, policies), rows)
 
 
-@given(worlds.requests, worlds.policies, worlds.prohibitions)
+@given(requests, worlds.policies, worlds.prohibitions)
 @settings(max_examples=examples(200))
 def test_a_policy_that_is_not_void_never_permits_and_forbids_one_request(
     request_: Request, policy: Policy, added: Prohibition
 ) -> None:
     """What is proved about conditions statically agrees with what they are evaluated to."""
-    prohibitions = (*policy.prohibitions, added)
+    prohibitions = without_remedies((*policy.prohibitions, added))
     policy = replace(policy, conflict=ConflictStrategy.INVALID, prohibitions=prohibitions)
     if is_void(policy):
         return
@@ -209,14 +362,14 @@ def test_a_policy_that_is_not_void_never_permits_and_forbids_one_request(
     assert decide(request_, [judged]).permissions == free.permissions
 
 
-@given(worlds.requests, st.lists(worlds.policies, max_size=4), st.booleans())
+@given(requests, st.lists(worlds.policies, max_size=4), st.booleans())
 @settings(max_examples=examples(150))
 def test_an_index_decides_like_the_list(request_: Request, policies: list[Policy], explain: bool) -> None:
     listed = authorize(request_, policies, WORLD, explain=explain)
     assert PolicyIndex(WORLD, policies).authorize(request_, explain=explain) == listed
 
 
-@given(worlds.requests, stored, worlds.policies)
+@given(requests, stored, worlds.policies)
 @settings(max_examples=examples(60))
 def test_an_index_forgets_what_is_removed(
     request_: Request, policies: list[Policy], passing: Policy
@@ -231,7 +384,7 @@ def test_an_index_forgets_what_is_removed(
     assert index.size == 0
 
 
-@given(worlds.requests, stored)
+@given(requests, stored)
 @settings(max_examples=examples(100))
 def test_explaining_changes_nothing_else(request_: Request, policies: list[Policy]) -> None:
     plain = authorize(request_, policies, WORLD)

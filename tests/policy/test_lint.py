@@ -13,10 +13,12 @@ from strategies import policies
 
 from smalti.engine.dataset_facts import read_dataset_facts
 from smalti.errors import DataError
+from smalti.policy import conflicts
 from smalti.policy.check_dataset import check_dataset
 from smalti.policy.codes import BY_CODE
 from smalti.policy.dataset import ColumnFacts, DatasetFacts
 from smalti.policy.diagnostics import Diagnostic, Severity
+from smalti.policy.hierarchies import Hierarchy
 from smalti.policy.lint import lint
 from smalti.policy.model import (
     Anonymization,
@@ -46,7 +48,7 @@ from smalti.policy.model import (
     Where,
 )
 from smalti.policy.parse import parse
-from smalti.vocab.terms import ANONYMIZE, DPV, IRI, ODRL, ODRL_PURPOSE, READ, SMALTI, USE
+from smalti.vocab.terms import ANONYMIZE, DPV, IRI, ODRL, ODRL_PURPOSE, READ, SMALTI, USE, K
 
 TARGET = IRI("http://x.org/t")
 UID = IRI("http://x.org/p")
@@ -215,6 +217,72 @@ def test_an_overridden_permission(
 ) -> None:
     assert shown(lint(policy(permission, prohibition))) == ([("P604", 7)] if overridden else [])
     assert lint(policy(permission, prohibition, conflict=ConflictStrategy.PERMIT)) == ()
+
+
+# --- Hostile policies: work is counted, never timed
+
+BUDGET = 300_000
+"""Steps that any of the policies below may take; their pairs, one by one, would be millions."""
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, owner: object, name: str) -> list[None]:
+    """The calls of a function from now on."""
+    calls: list[None] = []
+    real = getattr(owner, name)
+
+    def counting(*given: object, **more: object) -> object:
+        calls.append(None)
+        return real(*given, **more)
+
+    monkeypatch.setattr(owner, name, counting)
+    return calls
+
+
+def crowd(name: str, size: int) -> tuple[Party, ...]:
+    return tuple(Party(IRI(f"http://x.org/{name}/{at_}")) for at_ in range(size))
+
+
+def test_parties_are_looked_up_once_for_each_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """3,600 pairs of 600 parties; so many parties are in no index, so that each pair is looked at."""
+    rules = [may(uid=IRI(f"urn:x:p{n}"), assignees=crowd(f"p{n}", 300)) for n in range(60)]
+    none = [may_not(uid=IRI(f"urn:x:n{n}"), assignees=crowd(f"n{n}", 300)) for n in range(60)]
+    found = counted(monkeypatch, Hierarchy, "concept")
+    assert lint(policy(*rules, *none, conflict=ConflictStrategy.INVALID)) == ()
+    assert 0 < len(found) < BUDGET
+
+
+@pytest.mark.parametrize("action", [ANONYMIZE, USE])
+def test_refinements_of_prohibitions_are_judged_within_the_steps(
+    action: IRI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """40,000 pairs of a permission with a prohibition of 200 refinements."""
+    many = tuple(compared(f"http://x.org/{n}", Operator.EQ, number(n)) for n in range(200))
+    beyond = compared(K, Operator.LT, number(5))
+    rules = [
+        replace(anonymizing().permissions[0], uid=IRI(f"urn:x:p{n}"), assignees=crowd("p", 1))
+        for n in range(200)
+    ]
+    none = [may_not(uid=IRI(f"urn:x:n{n}"), action=action, refinements=(*many, beyond)) for n in range(200)]
+    judged = counted(monkeypatch, conflicts, "evaluate_parameter")
+    found = lint(policy(*rules, *none, conflict=ConflictStrategy.INVALID))
+    assert "P602" in {one.code for one in found}  # what was not looked at counts as a contradiction
+    assert 0 < len(judged) < BUDGET
+
+
+def test_covering_is_told_within_the_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of 500 permissions beside 64 prohibitions: 150 purposes against 150, and 300 parties."""
+    names = [f"Purpose{n}" for n in range(150)]
+    rules = [may(purpose(*names), uid=IRI(f"urn:x:p{n}"), assignees=crowd("p", 300)) for n in range(500)]
+    none = [
+        may_not(
+            purpose(*(f"Other{name}" for name in names)), uid=IRI(f"urn:x:n{n}"), assignees=crowd("p", 300)
+        )
+        for n in range(64)
+    ]
+    compared_, hashed = counted(monkeypatch, Hierarchy, "covers"), counted(monkeypatch, Party, "__hash__")
+    assert lint(policy(*rules, *none)) == ()
+    assert 0 < len(compared_) < BUDGET
+    assert 0 < len(hashed) < BUDGET
 
 
 @given(policies())

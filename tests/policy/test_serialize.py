@@ -1,5 +1,6 @@
 """Writing a policy and reading it again gives the same policy."""
 
+import json
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -12,7 +13,7 @@ from strategies import policies, without_made_up
 
 from smalti.policy.format import format_document
 from smalti.policy.meaning import meaning_digest
-from smalti.policy.model import Policy
+from smalti.policy.model import Membership, Policy
 from smalti.policy.parse import ParsedDocument, load, parse
 from smalti.policy.serialize import number_text, serialize
 from smalti.vocab.terms import IRI
@@ -74,6 +75,39 @@ def _of_content(codes: set[str]) -> set[str]:
 def test_it_is_laid_out_as_fmt_does(policy: Policy) -> None:
     text = serialize(policy).decode()
     assert format_document(text).text == text
+
+
+STAFF, ALL = {"uid": "http://example.com/staff"}, "http://example.com/all"
+GROWN_UP = [{"leftOperand": "http://example.com/age", "operator": "gteq", "rightOperand": 18}]
+
+
+@pytest.mark.parametrize(
+    "parties",
+    [
+        ["http://example.com/ann", {**STAFF, "partOf": ALL}],
+        [
+            {"@type": "PartyCollection", "source": STAFF["uid"], "refinement": GROWN_UP},
+            {**STAFF, "partOf": ALL},
+        ],
+    ],
+    ids=["not-named-first", "named-first-where-no-membership-is-read"],
+)
+@pytest.mark.parametrize("target", ["http://example.com/shop", STAFF["uid"]], ids=["other", "its-namesake"])
+def test_a_membership_of_a_party_is_written_where_it_is_read(parties: list[object], target: str) -> None:
+    """An asset with the party's IRI has no part in it."""
+    rule = {"uid": "http://example.com/rule", "target": target, "action": "read", "assignee": parties}
+    document = {
+        "@context": "http://www.w3.org/ns/odrl.jsonld",
+        "@type": "Set",
+        "uid": "http://example.com/policy",
+        "profile": "http://www.w3.org/ns/odrl/2/core",
+        "permission": [rule],
+    }
+    read = parse(json.dumps(document).encode(), "p.jsonld")
+    assert read.errors == ()
+    (policy,) = read.policies
+    assert policy.memberships == (Membership(IRI(STAFF["uid"]), IRI(ALL), of_parties=True),)
+    same(policy)
 
 
 def test_made_up_uids_stay_out() -> None:
