@@ -8,27 +8,47 @@ CR, a record of more than 8 MiB) is refused as a whole, on every engine: CSV rea
 they make of such records.
 """
 
-import codecs
 import csv
 import hashlib
 import io
+import os
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
+from typing import BinaryIO
 
-import numpy as np
-from numpy.typing import NDArray
+from smalti.engine._records import LINE_END, Marks, Piece, Window, ended, join
+from smalti.errors import DataError, InternalError
 
-from smalti.errors import DataError
-
-LONGEST_RECORD = 1 << 23
-"""Bytes; every reader takes the file in larger blocks than this."""
-_TOO_LONG = ("a record is longer than 8 MiB", "shorter records")
-_CHUNK = 1 << 24
+_CHUNK = 1 << 20
+_AFTER = 3  # as much of a character as may stand behind a chunk
 _LONGEST_HEADER = 1 << 20
 _BOM = b"\xef\xbb\xbf"
-_QUOTE, _COMMA, _LF, _CR, _NUL = 34, 44, 10, 13, 0
-_LONE_RETURN = ("a carriage return stands alone", "LF or CRLF at the end of a record")
 _WAY_OUT = "correct the file, or export it again as RFC 4180 CSV in UTF-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Consecutive records of a file that keeps to the dialect."""
+
+    begin: int
+    """The file offset of the first byte of the first one."""
+    end: int
+    """The file offset behind the last one."""
+    first: int
+    """The number of the first one, from 0 after the header."""
+    records: int
+    """At least one."""
+    size: int
+    """Bytes of the file."""
+    longest: int
+    """Bytes of the file's longest record."""
+    has_quotes: bool
+    """Whether the file has any."""
+    has_inner_lines: bool
+    """Whether a line ends inside quotes somewhere in the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +60,20 @@ class CsvFile:
     """Records after the header."""
     digest: str
     """`sha256:` and hexadecimal digits, of all bytes."""
+    parts: tuple[Part, ...]
+    """One, with all records after the header; none where there are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class RangeFacts:
+    """What a range of a file's bytes holds, for `join_ranges`."""
+
+    begin: int
+    end: int
+    size: int
+    """Bytes of the file, as far as it could be read."""
+    pieces: tuple[Piece, ...]
+    """By whether the range begins inside quotes; the first range of a file does not."""
 
 
 def check_csv(path: Path) -> CsvFile:
@@ -51,17 +85,132 @@ def check_csv(path: Path) -> CsvFile:
         DataError: names the first record that breaks the dialect, and how; no value.
     """
     header = read_header(path)
-    checker = _Checker(path.name, len(header))
     digest = hashlib.sha256()
-    with path.open("rb") as file:
-        start = file.read(len(_BOM))
-        digest.update(start)
-        checker.feed(start.removeprefix(_BOM))
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-            checker.feed(chunk)
-    checker.finish()
-    return CsvFile(header, checker.records - 1, f"sha256:{digest.hexdigest()}")
+    with path.open("rb", buffering=0) as file:
+        facts = _scan(file, 0, file.seek(0, os.SEEK_END), len(header), digest)
+    parts = join_ranges(path.name, [facts], len(header))
+    return CsvFile(
+        header, sum(part.records for part in parts), f"sha256:{digest.hexdigest()}", tuple(parts)
+    )
+
+
+def scan_range(file: BinaryIO, begin: int, end: int, fields: int) -> RangeFacts:
+    """Read a range of a file; it may begin and end anywhere: in a record, in quotes, in a character.
+
+    Args:
+        file: open for reading bytes, and able to seek.
+        begin: the file offset of its first byte.
+        end: the file offset behind its last byte.
+        fields: the number of columns in the file's header.
+    """
+    return _scan(file, begin, end, fields)
+
+
+def join_ranges(name: str, facts: Iterable[RangeFacts], fields: int) -> list[Part]:
+    """The records that begin in each range, in the file's order; nothing of ranges in which none begins.
+
+    Args:
+        name: the file's, for messages.
+        facts: of ranges that cover the whole file, each byte once.
+        fields: the number of columns in the file's header.
+
+    Raises:
+        DataError: names the first record that breaks the dialect, and how, as `check_csv` does; or says
+            that the file changed between the reads.
+    """
+    ranges = sorted(facts, key=lambda one: (one.begin, one.end))
+    _check_cover(name, ranges)
+    whole, starts = LINE_END, list[tuple[int, int]]()
+    for one in ranges:
+        piece = one.pieces[whole.is_inside]
+        starts += _first_record(whole, one, piece)
+        whole = _accepted(name, join(whole, piece, fields))
+    whole = _accepted(name, ended(whole, fields))
+    size, records = ranges[-1].size if ranges else 0, whole.ends - 2
+    return [
+        Part(begin, end, first, after - first, size, whole.longest, whole.has_quotes, whole.has_inner_lines)
+        for (begin, first), (end, after) in pairwise([*starts, (size, records)])
+    ]
+
+
+def _check_cover(name: str, ranges: list[RangeFacts]) -> None:
+    sizes = {one.size for one in ranges}
+    if len(sizes) > 1 or any(one.end > one.size for one in ranges):
+        raise changed(name)
+    ends = [0, *(one.end for one in ranges)]
+    if [one.begin for one in ranges] != ends[:-1] or ends[-1] not in {0, *sizes}:
+        raise InternalError("ranges do not cover a file")
+
+
+def _first_record(before: Piece, one: RangeFacts, piece: Piece) -> list[tuple[int, int]]:
+    """Where the first record that begins in a range begins, and its number; the header is none."""
+    first = before.ends - 2
+    if first >= 0 and not before.tail.length and one.begin < one.end:
+        return [(one.begin, first)]
+    if piece.first_end is not None and piece.first_end < one.end:
+        return [(piece.first_end, first + 1)]
+    return []
+
+
+def _accepted(name: str, whole: Piece) -> Piece:
+    if whole.fault is None:
+        return whole
+    # The end of the line before the header counts, too.
+    record = whole.fault.record - 1
+    place = "the header" if record == 0 else f"record {record}"
+    raise DataError(f"{name}, {place}", whole.fault.problem, whole.fault.expected, _WAY_OUT)
+
+
+def changed(name: str) -> DataError:
+    """The error for a file that is not what it was when it was checked."""
+    return DataError(name, "the file changed while it was read", "a file that stays as it is", "run again")
+
+
+def _scan(
+    file: BinaryIO, begin: int, end: int, fields: int, digest: "hashlib._Hash | None" = None
+) -> RangeFacts:
+    size, text = file.seek(0, os.SEEK_END), _begin_of_text(file)
+    reached = max(begin, text)
+    windows = _windows(file, reached, end, text)
+    if digest is not None:
+        digest.update(_BOM[:text])
+        windows = _hashed(windows, digest)
+    pieces = [Piece(is_inside) for is_inside in ((False,) if begin <= text else (False, True))]
+    for window in windows:
+        marks = Marks(window)
+        pieces = [
+            one if one.fault else join(one, marks.piece(fields, is_inside=one.is_inside), fields)
+            for one in pieces
+        ]
+        reached += window.length
+        if all(one.fault for one in pieces):
+            return RangeFacts(begin, end, size, tuple(pieces))
+    return RangeFacts(begin, end, size if reached >= end else reached, tuple(pieces))
+
+
+def _begin_of_text(file: BinaryIO) -> int:
+    file.seek(0)
+    return len(_BOM) if file.read(len(_BOM)) == _BOM else 0
+
+
+def _windows(file: BinaryIO, begin: int, end: int, text: int) -> Iterator[Window]:
+    """A range of a file, as far as the file has it; the text begins at `text`."""
+    for place in range(begin, end, _CHUNK):
+        length, before = min(_CHUNK, end - place), 0 if place == text else 1
+        file.seek(place - before)
+        data = file.read(before + length + _AFTER)
+        if len(data) < before + length:
+            return
+        yield Window(data if before else b"\n" + data, place, length)
+
+
+def _hashed(windows: Iterator[Window], digest: "hashlib._Hash") -> Iterator[Window]:
+    """The same windows; they are hashed on another core while they are looked at."""
+    with ThreadPoolExecutor(1) as pool:
+        for window in windows:
+            hashing = pool.submit(digest.update, window.body)
+            yield window
+            hashing.result()
 
 
 def read_header(path: Path) -> tuple[str, ...]:
@@ -114,133 +263,3 @@ def checked_names(name: str, names: list[str]) -> tuple[str, ...]:
             _WAY_OUT,
         )
     return tuple(names)
-
-
-class _Checker:
-    """The dialect as a check over chunks; vectorised, with the state between chunks in fields."""
-
-    def __init__(self, name: str, fields: int) -> None:
-        self.name = name
-        self.fields = fields
-        self.records = 0
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
-        self._inside = 0
-        self._commas = 0
-        self._length = 0
-        self._last = _LF
-        self._held = b""
-
-    def feed(self, chunk: bytes) -> None:
-        # One byte is held back, so that each byte is seen together with the one after it.
-        data = self._held + chunk
-        self._decode(chunk, self._held)
-        self._held = data[-1:]
-        self._scan(np.frombuffer(data, np.uint8))
-
-    def finish(self) -> None:
-        end = np.frombuffer(self._held + bytes([_LF]), np.uint8)
-        ends_in_line = bool(self._held) and not (self._held == b"\n" and not self._inside)
-        self._decode(b"", self._held, final=True)
-        if self._held:
-            self._scan(end)
-        if self._inside:
-            self._refuse(self.records, "a quoted field is never closed", "a closing quote")
-        if self._held == b"\r":
-            self._refuse(self.records, *_LONE_RETURN)
-        if ends_in_line:
-            self._scan(np.array([_LF, _LF], np.uint8))
-
-    def _decode(self, chunk: bytes, held: bytes, final: bool = False) -> None:
-        waiting = len(self._decoder.getstate()[0])
-        try:
-            self._decoder.decode(chunk, final)
-        except UnicodeDecodeError as error:
-            readable = held + chunk[: max(error.start - waiting, 0)]
-            self._scan(np.frombuffer(readable + b"?", np.uint8))
-            self._refuse(self.records, "bytes that are not UTF-8", "UTF-8")
-
-    def _scan(self, data: NDArray[np.uint8]) -> None:
-        """Check all bytes of `data` but the last, which is there to be looked ahead at."""
-        if len(data) < 2:
-            return
-        byte, following = data[:-1], data[1:]
-        previous = np.concatenate((np.array([self._last], np.uint8), byte[:-1]))
-        quote = byte == _QUOTE
-        inside = ((np.cumsum(quote) - quote + self._inside) & 1).astype(np.bool_)
-        end = (byte == _LF) & ~inside
-        fault = _first_fault(byte, previous, following, quote, inside)
-        stop = len(byte) if fault is None else fault.position
-        self._check_records(end[:stop], ((byte == _COMMA) & ~inside)[:stop], byte[:stop])
-        if fault is not None:
-            self._refuse(self.records, fault.problem, fault.expected)
-        self._inside = (self._inside + int(np.count_nonzero(quote))) & 1
-        self._last = int(byte[-1])
-
-    def _check_records(
-        self, end: NDArray[np.bool_], comma: NDArray[np.bool_], byte: NDArray[np.uint8]
-    ) -> None:
-        ends = np.flatnonzero(end)
-        commas = np.concatenate(([0], np.cumsum(comma)))
-        begins = np.concatenate(([0], ends + 1))
-        counts = np.diff(commas[begins])
-        lengths = np.diff(begins) - 1
-        if len(ends):
-            counts[0] += self._commas
-            lengths[0] += self._length
-            before = np.where(ends > 0, byte[ends - 1], self._last)
-            lengths -= before == _CR
-            self._check_counts(counts, lengths)
-            self._commas = self._length = 0
-            self.records += len(ends)
-        self._commas += int(commas[-1] - commas[begins[-1]])
-        self._length += len(byte) - int(begins[-1])
-        if self._length > LONGEST_RECORD:
-            self._refuse(self.records, *_TOO_LONG)
-
-    def _check_counts(self, counts: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
-        wrong = (lengths <= 0) | (counts != self.fields - 1) | (lengths > LONGEST_RECORD)
-        if not wrong.any():
-            return
-        first = int(np.argmax(wrong))
-        if lengths[first] > LONGEST_RECORD:
-            self._refuse(self.records + first, *_TOO_LONG)
-        if lengths[first] <= 0:
-            self._refuse(self.records + first, "a blank line", "no blank lines")
-        found = int(counts[first]) + 1
-        self._refuse(self.records + first, f"{found} fields", f"{self.fields}, as in the header")
-
-    def _refuse(self, record: int, problem: str, expected: str) -> None:
-        place = "the header" if record == 0 else f"record {record}"
-        raise DataError(f"{self.name}, {place}", problem, expected, _WAY_OUT)
-
-
-@dataclass(frozen=True, slots=True)
-class _Fault:
-    """A byte that no record may have."""
-
-    position: int
-    problem: str
-    expected: str
-
-
-def _first_fault(
-    byte: NDArray[np.uint8],
-    previous: NDArray[np.uint8],
-    following: NDArray[np.uint8],
-    quote: NDArray[np.bool_],
-    inside: NDArray[np.bool_],
-) -> _Fault | None:
-    opening, closing = quote & ~inside, quote & inside
-    bad_opening = opening & ~np.isin(previous, (_COMMA, _LF, _QUOTE))
-    bad_closing = closing & ~np.isin(following, (_COMMA, _LF, _CR, _QUOTE))
-    lone_return = (byte == _CR) & ~inside & (following != _LF)
-    faults = [
-        _Fault(int(np.argmax(found)), problem, expected)
-        for found, problem, expected in (
-            (bad_opening | bad_closing, "a quote stands inside a field", "quotes around whole fields only"),
-            (lone_return, *_LONE_RETURN),
-            (byte == _NUL, "a NUL byte", "text"),
-        )
-        if found.any()
-    ]
-    return min(faults, key=lambda fault: fault.position, default=None)

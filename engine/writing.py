@@ -2,16 +2,19 @@
 
 import hashlib
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from smalti.engine.plan import OutputFormat
 
-_NEEDS_QUOTES = '[",\r\n]'
+_TEXT = pa.large_string()
 
 
 def csv_records(columns: list[pa.Array]) -> bytes:
@@ -20,37 +23,109 @@ def csv_records(columns: list[pa.Array]) -> bytes:
     Quotes stand only where a field needs them; a missing value is an empty field, and a quoted empty
     field where it is the only one of its record, for a blank line is no record.
 
+    Args:
+        columns: texts, or dictionaries of texts, whose texts are then looked at once.
+
     >>> csv_records([pa.array(["a,b", None]), pa.array(["x", "1"])])
     b'"a,b",x\n,1\n'
     """
-    if not columns or len(columns[0]) == 0:
-        return b""
-    empty = '""' if len(columns) == 1 else ""
-    fields = [pc.cast(_field(column, empty), pa.large_string()) for column in columns]
-    fields[-1] = pc.binary_join_element_wise(fields[-1], pa.scalar("\n", pa.large_string()), _text(""))
-    lines = pc.binary_join_element_wise(*fields, _text(","))
-    return _content(lines)
+    return csv_lines([_field(column) for column in columns])
+
+
+def joined_fields(columns: list[pa.Array]) -> pa.Array:
+    """The CSV text of several neighbouring columns of each row, for `csv_lines`.
+
+    >>> joined_fields([pa.array(["a,b", None]), pa.array(["x", "1"])]).to_pylist()
+    ['"a,b",x', ',1']
+    """
+    return pc.binary_join_element_wise(*(_decoded(_field(column)) for column in columns), _text(","))
+
+
+def csv_lines(pieces: list[pa.Array]) -> bytes:
+    r"""Rows of pieces that `joined_fields` made, or dictionaries of them, as `csv_records` writes them.
+
+    >>> joined = joined_fields([pa.array(["a", None]), pa.array(["x", "1"])])
+    >>> csv_lines([pa.DictionaryArray.from_arrays([0, 1, 1], joined), pa.array(["p", "q", "r"])])
+    b'a,x,p\n,1,q\n,1,r\n'
+    """
+    return bytes(_lines(pieces))
+
+
+def _lines(pieces: list[pa.Array]) -> memoryview:
+    if not pieces or len(pieces[0]) == 0:
+        return memoryview(b"")
+    *others, last = pieces
+    end = _ended if others else _never_blank
+    texts = [*map(_decoded, others), _decoded(_each_text(end, last))]
+    lines = texts[0] if not others else pc.binary_join_element_wise(*texts, _text(","))
+    begins = _offsets(lines)
+    return memoryview(lines.buffers()[2])[begins[0] : begins[-1]]
+
+
+def _ended(texts: pa.Array) -> pa.Array:
+    return pc.binary_join_element_wise(texts, _text("\n"), _text(""))
+
+
+def _never_blank(texts: pa.Array) -> pa.Array:
+    return _ended(pc.if_else(pc.equal(texts, _text("")), _text('""'), texts))
 
 
 def _text(value: str) -> pa.Scalar:
-    return pa.scalar(value, pa.large_string())
+    return pa.scalar(value, _TEXT)
 
 
-def _field(column: pa.Array, empty: str) -> pa.Array:
-    needs = pc.fill_null(pc.match_substring_regex(column, _NEEDS_QUOTES), False)
-    if pc.any(needs).as_py():
-        doubled = pc.replace_substring(column, '"', '""')
-        quoted = pc.binary_join_element_wise('"', doubled, '"', "")
-        column = pc.if_else(needs, quoted, column)
-    return pc.fill_null(column, empty)
+def _field(column: pa.Array) -> pa.Array:
+    """A column with quotes where they are needed, and empty texts where there is none."""
+    column = _each_text(_quoted, column)
+    if not pa.types.is_dictionary(column.type):
+        return pc.fill_null(column, _text(""))
+    if column.indices.null_count:
+        texts = pa.concat_arrays([column.dictionary, pa.array([""], _TEXT)])
+        column = pa.DictionaryArray.from_arrays(pc.fill_null(column.indices, len(texts) - 1), texts)
+    return column
 
 
-def _content(lines: pa.Array) -> bytes:
-    """The texts of an array one after the other: its data buffer, as far as the array reaches."""
-    offsets = memoryview(lines.buffers()[1]).cast("q")
-    start, end = offsets[lines.offset], offsets[lines.offset + len(lines)]
-    content: bytes = lines.buffers()[2].to_pybytes()
-    return content[start:end]
+def _each_text(change: Callable[[pa.Array], pa.Array], column: pa.Array) -> pa.Array:
+    """Change the texts of a column, or of its dictionary if that is the shorter of the two."""
+    if not pa.types.is_dictionary(column.type) or len(column.dictionary) > len(column):
+        return change(_decoded(column))
+    indices = pc.cast(column.indices, pa.int32())
+    return pa.DictionaryArray.from_arrays(indices, change(pc.cast(column.dictionary, _TEXT)))
+
+
+def _decoded(column: pa.Array) -> pa.Array:
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return pc.cast(column, _TEXT)
+
+
+def _quoted(texts: pa.Array) -> pa.Array:
+    """Texts as fields: with quotes where they are needed."""
+    needs = _need_quotes(texts)
+    if needs.any():
+        mask, quote = pa.array(needs), _text('"')
+        doubled = pc.replace_substring(texts.filter(mask), '"', '""')
+        quoted = pc.binary_join_element_wise(quote, doubled, quote, _text(""))
+        texts = pc.replace_with_mask(texts, mask, quoted)
+    return pc.fill_null(texts, _text(""))
+
+
+def _need_quotes(texts: pa.Array) -> NDArray[np.bool_]:
+    needs = np.zeros(len(texts), np.bool_)
+    content = texts.buffers()[2]
+    if content is None or not len(texts):
+        return needs
+    begins = _offsets(texts)
+    byte = np.frombuffer(content, np.uint8)[begins[0] : begins[-1]]
+    for mark in b'",\r\n':
+        places = np.flatnonzero(byte == mark) + begins[0]
+        needs[np.searchsorted(begins, places, side="right") - 1] = True
+    return needs
+
+
+def _offsets(texts: pa.Array) -> NDArray[np.int64]:
+    """Where each text begins in the array's data buffer, and where the last one ends."""
+    return np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1]
 
 
 class TableWriter(ABC):
@@ -58,7 +133,7 @@ class TableWriter(ABC):
 
     @abstractmethod
     def write(self, batch: pa.RecordBatch) -> None:
-        """Append rows of text columns."""
+        """Append rows of text columns, or of dictionaries of texts."""
 
     @abstractmethod
     def close(self) -> None: ...
@@ -74,7 +149,11 @@ class CsvWriter(TableWriter):
             self._file.write(csv_records([pa.array([name]) for name in columns]))
 
     def write(self, batch: pa.RecordBatch) -> None:
-        self._file.write(csv_records(batch.columns))
+        self.write_pieces([_field(column) for column in batch.columns])
+
+    def write_pieces(self, pieces: list[pa.Array]) -> None:
+        """Append rows as `csv_lines` makes them of their pieces."""
+        self._file.write(_lines(pieces))
 
     def close(self) -> None:
         self._file.close()

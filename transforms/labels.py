@@ -14,43 +14,72 @@ that begins with ``[``, ``{`` or ``\`` is written with a backslash before it. So
 text can be read in one way only.
 """
 
-import re
-
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+import pyarrow.compute as pc
 
+from smalti.transforms._by_class import distinct_codes, extremes
 from smalti.transforms.base import Datatype
-from smalti.transforms.problem import MISSING
+from smalti.transforms.problem import MISSING, Flags, Integers
 from smalti.transforms.values import Codebook
 
-_SPECIAL = re.compile(r"[\\|{}]")
+_TEXT = pa.large_string()
 
 
-def range_label(low: str, high: str, or_missing: bool) -> str:
-    """The label of the values from `low` to `high`.
+def range_labels(low: pa.Array, high: pa.Array, or_missing: Flags) -> pa.Array:
+    """The labels of the values from `low` to `high`.
 
-    >>> range_label("17", "34", False), range_label("17", "17", False), range_label("17", "17", True)
-    ('[17..34]', '17', '[17..17|]')
+    Args:
+        low: large strings; null where no value is present.
+        high: the same.
+        or_missing: whether the value may also be missing.
+
+    >>> low, high = pa.array(["17", "17", "17"], _TEXT), pa.array(["34", "17", "17"], _TEXT)
+    >>> range_labels(low, high, np.array([False, False, True])).to_pylist()
+    ['[17..34]', '17', '[17..17|]']
     """
-    if low == high and not or_missing:
-        return low
-    return f"[{low}..{high}|]" if or_missing else f"[{low}..{high}]"
+    end = pc.if_else(pa.array(or_missing), _constant("|]"), _constant("]"))
+    ranges = _concatenated(_constant("["), low, _constant(".."), high, end)
+    return pc.if_else(pc.and_(pc.equal(low, high), pa.array(~or_missing)), low, ranges)
 
 
-def set_label(values: list[str], or_missing: bool) -> str:
-    r"""The label of a set of strings, given in bytewise order.
+def set_labels(texts: pa.Array, sets: pa.LargeListArray, or_missing: Flags) -> pa.Array:
+    r"""The labels of sets of strings.
 
-    >>> set_label(["a|b", "c"], True), set_label(["[x]"], False), set_label(["a"], True)
-    ('{a\\|b|c|}', '\\[x]', '{a|}')
+    Args:
+        texts: large strings, in bytewise order.
+        sets: indexes of some of them, ascending; at least one in each set.
+        or_missing: by set: whether the value may also be missing.
+
+    >>> texts = pa.array(["[x]", "a", "a|b", "c"], _TEXT)
+    >>> sets = pa.array([[2, 3], [0], [1]], pa.large_list(pa.int64()))
+    >>> set_labels(texts, sets, np.array([True, False, True])).to_pylist()
+    ['{a\\|b|c|}', '\\[x]', '{a|}']
     """
-    if len(values) == 1 and not or_missing:
-        return "\\" + values[0] if values[0][:1] in ("[", "{", "\\") else values[0]
-    items = [_SPECIAL.sub(r"\\\g<0>", value) for value in values]
-    return "{" + "|".join(items + [""] * or_missing) + "}"
+    sizes = pc.list_value_length(sets).to_numpy(zero_copy_only=False)
+    is_braced = (sizes > 1) | or_missing
+    marked = pc.match_substring_regex(texts, r"^[\[{\\]")
+    alone = pc.if_else(marked, _concatenated(_constant("\\"), texts), texts)
+    labels = alone.take(pc.list_element(sets, 0))
+    inside = pc.replace_substring_regex(texts, r"([\\|{}])", r"\\\1")
+    starts = np.concatenate(([0], np.cumsum(sizes[is_braced])))
+    items = inside.take(sets.filter(pa.array(is_braced)).flatten())
+    joined = pc.binary_join(
+        pa.LargeListArray.from_arrays(pa.array(starts, pa.int64()), items), _constant("|")
+    )
+    end = pc.if_else(pa.array(or_missing[is_braced]), _constant("|}"), _constant("}"))
+    return pc.replace_with_mask(labels, pa.array(is_braced), _concatenated(_constant("{"), joined, end))
 
 
-def class_labels(book: Codebook, codes: NDArray[np.int64], classes: NDArray[np.int64]) -> pa.Array:
+def _concatenated(*texts: pa.Array | pa.Scalar) -> pa.Array:
+    return pc.binary_join_element_wise(*texts, _constant(""))
+
+
+def _constant(text: str) -> pa.Scalar:
+    return pa.scalar(text, _TEXT)
+
+
+def class_labels(book: Codebook, codes: Integers, classes: Integers) -> pa.Array:
     """The label of each class for one column; null where all its values are missing.
 
     Args:
@@ -58,33 +87,28 @@ def class_labels(book: Codebook, codes: NDArray[np.int64], classes: NDArray[np.i
         codes: the code of each tuple.
         classes: the class of each tuple, numbered from 0 without gaps.
     """
-    if book.datatype is Datatype.STRING:
-        return pa.array(_set_labels(book, codes, classes), pa.string())
-    return pa.array(_range_labels(book, codes, classes), pa.string())
+    of_kind = _class_sets if book.datatype is Datatype.STRING else _class_ranges
+    return of_kind(book.texts, codes, classes).cast(pa.string())
 
 
-def _range_labels(book: Codebook, codes: NDArray[np.int64], classes: NDArray[np.int64]) -> list[str | None]:
+def _class_ranges(texts: pa.Array, codes: Integers, classes: Integers) -> pa.Array:
     count = int(classes.max()) + 1
-    low = np.full(count, len(book.texts) + 1)
-    high = np.zeros(count, np.int64)
-    missing = np.zeros(count, np.bool_)
-    present = codes != MISSING
-    np.minimum.at(low, classes[present], codes[present])
-    np.maximum.at(high, classes[present], codes[present])
-    missing[classes[~present]] = True
-    texts = ("", *book.texts)
-    return [
-        range_label(texts[a], texts[b], m) if b != MISSING else None
-        for a, b, m in zip(low.tolist(), high.tolist(), missing.tolist(), strict=True)
-    ]
+    low, high = extremes(codes, classes, count)
+    with_missing, none_present = low == MISSING, high == MISSING
+    if np.any(with_missing):
+        low, _ = extremes(np.where(codes == MISSING, len(texts) + 1, codes), classes, count)
+    low_texts, high_texts = (texts.take(pa.array(ends - 1, mask=none_present)) for ends in (low, high))
+    return range_labels(low_texts, high_texts, with_missing)
 
 
-def _set_labels(book: Codebook, codes: NDArray[np.int64], classes: NDArray[np.int64]) -> list[str | None]:
-    pairs = np.unique(np.stack([classes, codes]), axis=1)
-    ends = np.cumsum(np.bincount(pairs[0]))
-    texts = ("", *book.texts)
-    labels: list[str | None] = []
-    for held in np.split(pairs[1], ends[:-1]):
-        values = [texts[code] for code in held.tolist() if code != MISSING]
-        labels.append(set_label(values, len(values) < len(held)) if values else None)
-    return labels
+def _class_sets(texts: pa.Array, codes: Integers, classes: Integers) -> pa.Array:
+    owners, held = distinct_codes(codes, classes)
+    count = int(owners[-1]) + 1
+    is_present = held != MISSING
+    sizes = np.bincount(owners[is_present], minlength=count)
+    with_missing = np.bincount(owners[~is_present], minlength=count) > 0
+    some = sizes > 0
+    starts = np.concatenate(([0], np.cumsum(sizes[some])))
+    sets = pa.LargeListArray.from_arrays(pa.array(starts, pa.int64()), pa.array(held[is_present] - 1))
+    labels = set_labels(texts, sets, with_missing[some])
+    return labels.take(pa.array(np.cumsum(some) - 1, mask=~some))

@@ -3,12 +3,12 @@
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from smalti.transforms.problem import SCALE, Attribute, OrderedAttribute, Problem
+from smalti.transforms._by_class import distinct_codes, extremes
+from smalti.transforms.problem import SCALE, Attribute, Integers, OrderedAttribute, Problem
 
 
-def certainty_penalties(problem: Problem, classes: NDArray[np.int64]) -> tuple[Fraction, ...]:
+def certainty_penalties(problem: Problem, classes: Integers) -> tuple[Fraction, ...]:
     """The normalised certainty penalty of each attribute, averaged over rows; from 0 to 1.
 
     Xu et al., "Utility-Based Anonymization Using Local Recoding", KDD 2006, Definition 2: a range is
@@ -19,22 +19,23 @@ def certainty_penalties(problem: Problem, classes: NDArray[np.int64]) -> tuple[F
     rows = np.zeros(int(classes.max()) + 1, np.int64)
     np.add.at(rows, classes, problem.weights)
     total = int(rows.sum()) * SCALE
+    return tuple(Fraction(int(np.dot(rows, p)), total) for p in class_penalties(problem, classes))
+
+
+def class_penalties(problem: Problem, classes: Integers) -> tuple[Integers, ...]:
+    """For each attribute what each class is charged for each of its rows, from 0 to SCALE."""
     return tuple(
-        Fraction(int(np.dot(rows, _class_penalties(attribute, problem.codes[:, i], classes))), total)
+        _class_penalties(attribute, problem.codes[:, i], classes)
         for i, attribute in enumerate(problem.attributes)
     )
 
 
-def _class_penalties(
-    attribute: Attribute, codes: NDArray[np.int64], classes: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _class_penalties(attribute: Attribute, codes: Integers, classes: Integers) -> Integers:
     count = int(classes.max()) + 1
     if isinstance(attribute, OrderedAttribute):
-        positions = attribute.positions[codes]
-        low = np.full(count, SCALE)
-        high = np.full(count, -SCALE)
-        np.minimum.at(low, classes, positions)
-        np.maximum.at(high, classes, positions)
-        return np.asarray(np.minimum(high - low, SCALE), np.int64)
-    held = np.bincount(np.unique(np.stack([classes, codes]), axis=1)[0], minlength=count)
-    return (held * SCALE // attribute.size) * (held > 1)
+        low, high = extremes(attribute.positions[codes], classes, count)
+        penalties: Integers = np.minimum(high - low, SCALE)
+    else:
+        held = np.bincount(distinct_codes(codes, classes)[0], minlength=count)
+        penalties = (held * SCALE // attribute.size) * (held > 1)
+    return penalties

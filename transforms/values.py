@@ -5,11 +5,7 @@ datatype has one ASCII regular expression (RE2 and Python read it alike); a text
 it is an error, never a guess.
 """
 
-import re
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta, tzinfo
-from decimal import Decimal
-from fractions import Fraction
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -18,8 +14,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from smalti.transforms._numbers import decimal_places, narrow_numbers, nearest_doubles, wide_numbers
+from smalti.transforms._ranking import Numbers, WideNumbers, positions, rank, rises
+from smalti.transforms._times import MOST_PLACES, NoSuchTimeError, days, instants, second_places
 from smalti.transforms.base import Datatype
-from smalti.transforms.problem import MISSING, SCALE, Attribute, OrderedAttribute, UnorderedAttribute
+from smalti.transforms.problem import (
+    MISSING,
+    SCALE,
+    Attribute,
+    Integers,
+    OrderedAttribute,
+    UnorderedAttribute,
+)
 
 LEXICAL_FORMS: Final = {
     Datatype.INTEGER: r"-?(0|[1-9][0-9]{0,99})",
@@ -28,19 +34,15 @@ LEXICAL_FORMS: Final = {
     Datatype.DATE: r"[0-9]{4}-[0-9]{2}-[0-9]{2}",
     Datatype.DATETIME: (
         r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?"
-        r"(Z|[+-][0-9]{2}:[0-9]{2})?"
+        r"(Z|[+-][0-9]{2}:[0-5][0-9])?"
     ),
 }
 """The texts that a value of each ordered datatype may have; a string may be any text."""
 
 _INFERRED: Final = (Datatype.INTEGER, Datatype.DECIMAL, Datatype.DATE, Datatype.DATETIME)
-_LONGEST_FAST_INTEGER = 18
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_ZONE = re.compile(r"(Z|[+-][0-9]{2}:[0-9]{2})$", re.ASCII)
-_FRACTION = re.compile(r"\.([0-9]{1,9})")
+_CHUNK: Final = 1 << 16
 
-
-Keys = NDArray[np.int64] | NDArray[np.object_]
+Keys = Integers | NDArray[np.object_]
 
 
 class ValueFormError(ValueError):
@@ -52,10 +54,11 @@ class Codebook:
     """The values of one quasi-identifier and their codes, made from all its distinct texts."""
 
     datatype: Datatype
-    codes: NDArray[np.int64]
+    codes: Integers
     """By distinct text, in the order given: 1 for the least value, and so on; equal values share one."""
-    texts: tuple[str, ...]
-    """By code, from 1: the value's text; of several spellings the shortest, then the bytewise least."""
+    texts: pa.Array
+    """By code, from 1: the value's text; of several spellings the shortest, then the bytewise least.
+    Its Arrow type is `large_string`."""
     attribute: Attribute
     """What the kernel needs to know of the column."""
 
@@ -64,14 +67,15 @@ def infer_datatype(texts: pa.Array, time_zone: str | None) -> Datatype:
     """The narrowest datatype that every text has; string where none does, or where there is no text.
 
     Exponents, leading zeros, signs other than minus, and date-times of which only some state their
-    zone are never taken for numbers or times.
+    zone are never taken for numbers or times. The texts are values of what is found: there is no need
+    of `check_values`.
     """
     if len(texts) == 0:
         return Datatype.STRING
     for datatype in _INFERRED:
         if all_match(texts, datatype):
             try:
-                _keys(texts, datatype, time_zone)
+                _check_existence(texts, datatype, time_zone)
             except ValueFormError:
                 return Datatype.STRING
             return datatype
@@ -82,9 +86,28 @@ def all_match(texts: pa.Array, datatype: Datatype) -> bool:
     """Whether each text, as far as present, has the datatype's lexical form."""
     if datatype is Datatype.STRING:
         return True
-    matches = pc.match_substring_regex(texts, rf"^(?:{LEXICAL_FORMS[datatype]})$")
     # `$` of RE2 matches at the very end only; a line end inside a text matches no form.
-    return bool(pc.all(matches, min_count=0).as_py())
+    form = rf"^(?:{LEXICAL_FORMS[datatype]})$"
+    # In parts, for a column of another datatype mostly shows it in the first.
+    parts = (texts.slice(start, _CHUNK) for start in range(0, len(texts), _CHUNK))
+    return all(pc.all(pc.match_substring_regex(part, form), min_count=0).as_py() for part in parts)
+
+
+def check_values(texts: pa.Array, datatype: Datatype, time_zone: str | None) -> None:
+    """Check that present texts are values of a datatype; `make_codebook` does so too, and orders them.
+
+    Raises:
+        ValueFormError: some text is none.
+    """
+    if not all_match(texts, datatype):
+        raise ValueFormError
+    _check_existence(texts, datatype, time_zone)
+
+
+def _check_existence(texts: pa.Array, datatype: Datatype, time_zone: str | None) -> None:
+    """Each text of a number's form is a number; not each of a date's form is a date."""
+    if datatype in (Datatype.DATE, Datatype.DATETIME):
+        _numbers(texts, datatype, time_zone, None)
 
 
 def make_codebook(
@@ -97,137 +120,134 @@ def make_codebook(
     """
     if not all_match(texts, datatype):
         raise ValueFormError
+    texts = texts.cast(pa.large_string())
     if datatype is Datatype.STRING:
         return _string_codebook(texts, has_missing)
-    keys = _keys(texts, datatype, time_zone)
-    distinct, inverse = _unique(keys)
-    spellings = _spellings(texts.to_pylist(), inverse, len(distinct))
-    return Codebook(datatype, inverse + 1, spellings, OrderedAttribute(_positions(distinct)))
+    numbers = _numbers(texts, datatype, time_zone, None)
+    ranking = rank(numbers)
+    codes, firsts = ranking.codes, ranking.firsts
+    places = np.concatenate((np.array([-SCALE], np.int64), positions(numbers, firsts)))
+    return Codebook(datatype, codes, _spellings(texts, codes, firsts), OrderedAttribute(places))
 
 
 def _string_codebook(texts: pa.Array, has_missing: bool) -> Codebook:
-    values = [text.encode() for text in texts.to_pylist()]
-    ranked = sorted(range(len(values)), key=values.__getitem__)
-    codes = np.empty(len(values), np.int64)
-    codes[ranked] = np.arange(1, len(values) + 1)
-    ordered = tuple(values[i].decode() for i in ranked)
-    return Codebook(Datatype.STRING, codes, ordered, UnorderedAttribute(len(values) + has_missing))
+    order = pc.array_sort_indices(texts)  # by bytes
+    codes = np.empty(len(texts), np.int64)
+    codes[order.to_numpy(zero_copy_only=False)] = np.arange(1, len(texts) + 1)
+    attribute = UnorderedAttribute(len(texts) + has_missing)
+    return Codebook(Datatype.STRING, codes, texts.take(order), attribute)
 
 
-def _spellings(texts: list[str], codes: NDArray[np.int64], count: int) -> tuple[str, ...]:
-    best: list[str | None] = [None] * count
-    for text, code in zip(texts, codes.tolist(), strict=True):
-        known = best[code]
-        if known is None or (len(text), text) < (len(known), known):
-            best[code] = text
-    return tuple(text for text in best if text is not None)
+def _spellings(texts: pa.Array, codes: Integers, firsts: Integers) -> pa.Array:
+    """By code: the text of the value, of several the shortest, then the bytewise least.
 
-
-def _unique(keys: Keys) -> tuple[Keys, NDArray[np.int64]]:
-    found, inverse = np.unique(keys, return_inverse=True)
-    distinct: Keys = found.astype(np.int64) if keys.dtype == np.int64 else _objects(found.tolist())
-    return distinct, inverse.astype(np.int64)
-
-
-def _positions(keys: Keys) -> NDArray[np.int64]:
-    """By code: the place in the domain as a whole number from 0 to SCALE, rounded down; missing first."""
-    if len(keys) == 0:
-        return np.array([-SCALE], np.int64)
-    low, width = int(keys[0]), int(keys[-1]) - int(keys[0])
-    if width == 0:
-        places = [0] * len(keys)
-    elif keys.dtype == np.int64 and width < 1 << 42:
-        return np.concatenate(([-SCALE], (keys - low) * SCALE // width)).astype(np.int64)
-    else:
-        places = [(int(key) - low) * SCALE // width for key in keys.tolist()]
-    return np.array([-SCALE, *places], np.int64)
-
-
-def _keys(texts: pa.Array, datatype: Datatype, time_zone: str | None) -> Keys:
-    """Whole numbers in the order of the values, equal for equal values, apart as the values are."""
-    match datatype:
-        case Datatype.INTEGER | Datatype.DECIMAL:
-            return _decimal_keys(texts)
-        case Datatype.DOUBLE:
-            return _scaled([Decimal(text) for text in texts.to_pylist()])
-        case Datatype.DATE:
-            return np.array([_day(text) for text in texts.to_pylist()], np.int64)
-        case _:
-            return _instants(texts.to_pylist(), time_zone)
-
-
-def _decimal_keys(texts: pa.Array) -> Keys:
-    values = texts.to_pylist()
-    places = max((len(text.partition(".")[2]) for text in values), default=0)
-    padded = [_shifted(text, places) for text in values]
-    keys = [int(text) for text in padded]
-    if max(map(len, padded), default=0) <= _LONGEST_FAST_INTEGER:
-        return np.array(keys, np.int64)
-    return _objects(keys)
-
-
-def _shifted(text: str, places: int) -> str:
-    whole, _, fraction = text.partition(".")
-    return whole + fraction.ljust(places, "0")
-
-
-def _scaled(values: list[Decimal]) -> NDArray[np.object_]:
-    exponents = [exponent for v in values if isinstance(exponent := v.as_tuple().exponent, int)]
-    shift = Fraction(10) ** -min(exponents, default=0)
-    return _objects([int(Fraction(value) * shift) for value in values])
-
-
-def _objects(values: list[int]) -> NDArray[np.object_]:
-    result = np.empty(len(values), np.object_)
-    result[:] = values
-    return result
-
-
-def _day(text: str) -> int:
-    try:
-        return date.fromisoformat(text).toordinal()
-    except ValueError:
-        raise ValueFormError from None
-
-
-def _instants(texts: list[str], time_zone: str | None) -> Keys:
-    """Nanoseconds since 1970 in UTC.
-
-    Date-times without a zone are read in `time_zone`; without that, only among their like.
+    Args:
+        texts: all of them.
+        codes: by text.
+        firsts: by code, from 1: the index of one of its texts.
     """
-    zoned = [_ZONE.search(text) is not None for text in texts]
-    if time_zone is None and any(zoned) and not all(zoned):
-        raise ValueFormError
-    local = ZoneInfo(time_zone) if time_zone else UTC
-    keys = [_nanoseconds(text, local) for text in texts]
-    if all(-(1 << 62) < key < 1 << 62 for key in keys):
-        return np.array(keys, np.int64)
-    return _objects(keys)
+    if len(firsts) == len(texts):
+        return texts.take(pa.array(firsts))
+    shared = np.flatnonzero(np.bincount(codes)[codes] > 1)
+    several = texts.take(pa.array(shared))
+    table = pa.table({"code": codes[shared], "length": pc.binary_length(several), "text": several})
+    order = pc.sort_indices(table, [(name, "ascending") for name in table.column_names])
+    ranked = shared[order.to_numpy(zero_copy_only=False)]
+    best = ranked[rises(codes[ranked])]
+    chosen = firsts.copy()
+    chosen[codes[best] - 1] = best
+    return texts.take(pa.array(chosen))
 
 
-def _in_zone(moment: datetime, local: tzinfo) -> datetime:
-    """A local time as an instant; of two with the same local time, when clocks go back, the first.
+def keys(texts: pa.Array, datatype: Datatype, time_zone: str | None, places: int | None = None) -> Keys:
+    """Whole numbers in the order of the values, equal for equal values, and apart as the values are.
+
+    They count units: numbers in 10 ** -places; date-times in 10 ** -places seconds since 1970 in UTC;
+    dates in days since 1970-01-01, whatever the places. Keys of several calls can be compared if their
+    places are the same and, where no time zone is given, all or none of their date-times state one.
+
+    Args:
+        texts: the present texts of a column, or some of them; they may repeat.
+        datatype: an ordered one.
+        time_zone: of date-times that state none.
+        places: `unit_places` of these texts, which is taken where it is None, or more; of date-times
+            at most 9.
+
+    Returns:
+        int64 where each number, written to that many places, has at most 18 digits (a minus counts as
+        one), and each time at most 62 bits; else Python's integers, at the cost of time and memory.
 
     Raises:
-        ValueFormError: there is no such local time, for clocks went forward.
+        ValueFormError: some text is no value of the datatype.
+        ValueError: fewer places than the texts have, or too many.
     """
-    instant = moment.replace(tzinfo=local)
-    if instant.astimezone(UTC).astimezone(local).replace(tzinfo=None) != moment:
+    if not all_match(texts, datatype):
         raise ValueFormError
-    return instant
+    if places is not None and places < unit_places(texts, datatype):
+        raise ValueError("some text has more decimal places than the unit")
+    if places is not None and places > MOST_PLACES and datatype is Datatype.DATETIME:
+        raise ValueError(f"date-times are counted in {MOST_PLACES} decimal places of a second at most")
+    numbers = _numbers(texts, datatype, time_zone, places)
+    if not isinstance(numbers, WideNumbers):
+        return numbers
+    found = np.empty(len(texts), np.object_)
+    found[:] = numbers.exact(np.arange(len(texts)))
+    return found
 
 
-def _nanoseconds(text: str, local: tzinfo) -> int:
-    fraction = _FRACTION.search(text)
-    nanoseconds = int(fraction[1].ljust(9, "0")) if fraction else 0
+def unit_places(texts: pa.Array, datatype: Datatype) -> int:
+    """The decimal places that `keys` of these texts needs; for parts of a column, take their maximum.
+
+    Args:
+        texts: present texts of the datatype's lexical form.
+        datatype: an ordered one.
+
+    Raises:
+        ValueFormError: some date-time states a zone that is a day or more from UTC.
+    """
+    if len(texts) == 0 or datatype is Datatype.DATE:
+        return 0
+    texts = texts.cast(pa.large_string())
+    if datatype is not Datatype.DATETIME:
+        return decimal_places(texts)
     try:
-        moment = datetime.fromisoformat(_FRACTION.sub("", text))
-        if moment.tzinfo is None:
-            moment = _in_zone(moment, local)
-        elapsed = moment - _EPOCH
-    except (ValueError, OverflowError):
+        return second_places(texts)
+    except NoSuchTimeError:
         raise ValueFormError from None
-    return (elapsed // timedelta(seconds=1)) * 1_000_000_000 + nanoseconds
+
+
+def _numbers(texts: pa.Array, datatype: Datatype, time_zone: str | None, places: int | None) -> Numbers:
+    """The keys of texts that have the lexical form, in 64 bits or with a way to get at each."""
+    if len(texts) == 0:
+        return np.empty(0, np.int64)
+    texts = texts.cast(pa.large_string())
+    if datatype not in (Datatype.DATE, Datatype.DATETIME):
+        return _decimal_numbers(texts, places)
+    zone = ZoneInfo(time_zone) if time_zone else None
+    try:
+        return days(texts) if datatype is Datatype.DATE else _instant_numbers(texts, zone, places)
+    except NoSuchTimeError:
+        raise ValueFormError from None
+
+
+def _decimal_numbers(texts: pa.Array, places: int | None) -> Numbers:
+    narrow = narrow_numbers(texts, places)
+    if narrow is not None:
+        return narrow
+    return WideNumbers(
+        nearest_doubles(texts),
+        lambda chosen: wide_numbers(texts.take(pa.array(chosen)), places),
+    )
+
+
+def _instant_numbers(texts: pa.Array, zone: ZoneInfo | None, places: int | None) -> Numbers:
+    found = instants(texts, zone)
+    unit = found.places if places is None else places
+    narrow = found.narrow(unit)
+    if narrow is not None:
+        return narrow
+    wide = found.wide(unit)
+    return WideNumbers(wide.astype(np.float64), lambda chosen: list(wide[chosen]))
 
 
 def encode(

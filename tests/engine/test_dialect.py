@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smalti.engine import dialect, reading
+from smalti.engine._records import LONGEST_RECORD
 from smalti.engine.description import Description, Source
 from smalti.engine.dialect import check_csv, read_header
 from smalti.engine.plan import OutputFormat
@@ -90,6 +91,8 @@ BAD: dict[str, tuple[bytes, str, str]] = {
     "overlong": (b"a,b\n1,2\n3,\xc0\x80\n", "record 2", "not UTF-8"),
     "latin-1 in the header": (b"a,\xe9\n1,2\n", "the header", "not UTF-8"),
     "utf-16": ("a,b\n1,2\n".encode("utf-16"), "the header", "not UTF-8"),
+    "the rest of a character first": (b"\x80a,b\n1,2\n", "the header", "not UTF-8"),
+    "the rest of a character after the mark": (BOM + b"\x80a,b\n1,2\n", "the header", "not UTF-8"),
     "header open": (b'a,"b\n1,2\n', "the header", "never closed"),
 }
 
@@ -376,7 +379,7 @@ def test_a_record_that_no_reader_takes_whole_is_refused(
 ) -> None:
     monkeypatch.setattr(dialect, "_CHUNK", chunk)
     path = tmp_path / "long.csv"
-    for size, is_refused in ((dialect.LONGEST_RECORD - 10, False), (dialect.LONGEST_RECORD + 1, True)):
+    for size, is_refused in ((LONGEST_RECORD - 10, False), (LONGEST_RECORD + 1, True)):
         path.write_bytes(b"a,b\n1,2\n3," + b"x" * size + b"\n5,6\n")
         if is_refused:
             with pytest.raises(DataError, match="record 2: a record is longer than 8 MiB"):

@@ -105,18 +105,18 @@ def test_a_text_that_is_no_value_is_refused(text: str, datatype: str) -> None:
 def test_equal_values_share_a_code_and_the_shortest_spelling() -> None:
     book = make_codebook(pa.array(["10.0", "10", "9", "10.00"]), Datatype.DECIMAL, None, False)
     assert book.codes.tolist() == [2, 2, 1, 2]
-    assert book.texts == ("9", "10")
+    assert book.texts.to_pylist() == ["9", "10"]
 
 
 def test_strings_are_ordered_by_their_bytes_and_missing_is_a_value() -> None:
     column = pa.chunked_array([["b", None], ["é", "a", "\U0001f600", "｡", "b"]])
     book, codes = encode(column, Datatype.STRING, None)
-    assert book.texts == ("a", "b", "é", "｡", "\U0001f600")  # by code point, not by UTF-16
+    assert book.texts.to_pylist() == ["a", "b", "é", "｡", "\U0001f600"]  # by code point, not by UTF-16
     assert codes.tolist() == [2, MISSING, 3, 1, 5, 4, 2]
     assert book.attribute == UnorderedAttribute(6)
 
 
 def test_a_column_of_missing_values_has_no_codes() -> None:
     book, codes = encode(pa.chunked_array([pa.nulls(2, pa.string())]), Datatype.INTEGER, None)
-    assert book.texts == ()
+    assert book.texts.to_pylist() == []
     assert codes.tolist() == [MISSING, MISSING]
