@@ -6,6 +6,7 @@ PYTHON ?= python3
 VENV ?= .venv
 PYTEST_ARGS ?=
 JOBS ?= 2
+BENCH_ARGS ?=
 FUZZ_SECONDS ?= 60
 
 SHELL := bash
@@ -63,9 +64,8 @@ lock: $(DEV) ## compile the locks anew (LOCK_ARGS=--upgrade takes newer versions
 generate: $(INSTALLED) $(DEV) ## write what is made from tables of the code: reference pages, JSON Schema, SHACL shapes
 	$(BIN)/python docs/generate.py
 
-bench: $(INSTALLED) $(DEV) ## measure speed and memory
-	$(BIN)/python benchmarks/run.py
-	$(BIN)/python benchmarks/decisions.py
+bench: $(INSTALLED) $(DEV) ## measure speed and memory (BENCH_ARGS="--rows 10000000 --engine local spark --peers")
+	$(BIN)/python benchmarks/run.py $(BENCH_ARGS)
 
 clean: ## remove builds, caches and the demo's output; keep the environment
 	rm -rf build dist src/*.egg-info *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -7,12 +7,15 @@ the same number of lookups of requests in a dictionary: what a cache of all answ
 """
 
 import argparse
+import json
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from random import Random
+
+from results import DecisionRow
 
 from smalti.policy.decision import Request
 from smalti.policy.hierarchies import STANDARD, Hierarchies, Relations, Vocabulary
@@ -129,32 +132,39 @@ def seconds(work: list[Request], of: Callable[[Request], object]) -> float:
     return min(times[1:])
 
 
+def measure(count: int) -> DecisionRow:
+    """Make that many rules, index them, and time requests that are permitted and refused."""
+    random = Random(7)
+    parties, assets = tree("party", count // 20), tree("asset", count // 5)
+    vocabulary = Vocabulary(parties=below(parties, random), assets=below(assets, random))
+    hierarchies: Hierarchies = STANDARD.with_(vocabulary)
+    stored = policies(count, parties, assets, random)
+
+    start = time.perf_counter()
+    index = PolicyIndex(hierarchies, stored)
+    built = time.perf_counter() - start
+    asked = requests(stored, random)
+    granted = [one for one in asked if index.authorize(one).is_permitted]
+    refused = [one for one in asked if not index.authorize(one).is_permitted]
+    return DecisionRow(
+        rules=count,
+        built=built,
+        permitted=seconds(granted, index.authorize) / len(granted),
+        permitted_floor=seconds(granted, dict.fromkeys(granted).get) / len(granted),
+        refused=seconds(refused, index.authorize) / len(refused),
+        refused_floor=seconds(refused, dict.fromkeys(refused).get) / len(refused),
+    )
+
+
 def main() -> None:
     """Print one line for each number of rules."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rules", type=int, nargs="+", default=[10_000, 100_000])
-    for count in parser.parse_args().rules:
-        random = Random(7)
-        parties, assets = tree("party", count // 20), tree("asset", count // 5)
-        vocabulary = Vocabulary(parties=below(parties, random), assets=below(assets, random))
-        hierarchies: Hierarchies = STANDARD.with_(vocabulary)
-        stored = policies(count, parties, assets, random)
-
-        start = time.perf_counter()
-        index = PolicyIndex(hierarchies, stored)
-        built = time.perf_counter() - start
-        asked = requests(stored, random)
-        granted = [one for one in asked if index.authorize(one).is_permitted]
-        refused = [one for one in asked if not index.authorize(one).is_permitted]
-        print(f"{count:>8,} rules: indexed in {built:.2f} s", flush=True)
-        for what, some in (("permitted", granted), ("refused", refused)):
-            floor = seconds(some, dict.fromkeys(some).get) / len(some)
-            taken = seconds(some, index.authorize) / len(some)
-            print(
-                f"{what:>15}: {taken * 1e6:6.1f} us for one decision, {1 / taken:8,.0f} in a second, "
-                f"{taken / floor:6.0f} times the floor",
-                flush=True,
-            )
+    parser.add_argument("--json", action="store_true", help="one line of JSON for each")
+    given = parser.parse_args()
+    for count in given.rules:
+        row = measure(count)
+        print(json.dumps(asdict(row)) if given.json else row.line(), flush=True)
 
 
 if __name__ == "__main__":

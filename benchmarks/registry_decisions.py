@@ -7,11 +7,15 @@ what every decision needs at the least: one query whether the registry was chang
 """
 
 import argparse
+import json
 import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
+
+from results import RegistryRow
 
 from smalti.engine.authority import decide
 from smalti.engine.registry import Registry
@@ -32,20 +36,20 @@ RULE = """{{"uid": "http://bench.example/rule/{name}", "target": "http://bench.e
 
 
 def main() -> None:
-    """Measure, and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Print one line for each number of rules."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rules", type=int, nargs="+", default=[10_000])
     parser.add_argument("--registry", help="address of an empty database; a file when not given")
+    parser.add_argument("--json", action="store_true", help="one line of JSON for each")
     given = parser.parse_args()
-    heads = ("adding", "opening", "cold", "warm", "followed", "floor")
-    print(f"{'rules':>8} " + " ".join(f"{head:>10}" for head in heads))
     for rules in given.rules:
         with tempfile.TemporaryDirectory() as folder:
-            measure(given.registry or str(Path(folder) / "registry.sqlite"), rules)
+            row = measure(given.registry or str(Path(folder) / "registry.sqlite"), rules)
+        print(json.dumps(asdict(row)) if given.json else row.line(), flush=True)
 
 
-def measure(place: str, rules: int) -> None:
-    """Store that many rules, decide, and print a line."""
+def measure(place: str, rules: int) -> RegistryRow:
+    """Store that many rules, and decide: at first, again, and after another document was stored."""
     registry = Registry.open(place)
     registry.add_hierarchy(groups(), "groups", OWNER)
     adding = timed(lambda: fill(registry, rules))
@@ -61,9 +65,17 @@ def measure(place: str, rules: int) -> None:
         fill(registry, RULES_EACH, f"more{number}-")
         followed.append(timed(lambda: decide(fresh, request(0))))
     floor = [timed(lambda: least(fresh)) for _ in range(200)]
-    numbers = [opening, *(statistics.median(some) for some in (cold, warm, followed, floor))]
-    print(
-        f"{rules:>8} {adding:>8.1f} s " + " ".join(f"{one * 1000:>7.3f} ms" for one in numbers), flush=True
+    cold_median, warm_median, followed_median, floor_median = (
+        statistics.median(some) for some in (cold, warm, followed, floor)
+    )
+    return RegistryRow(
+        rules=rules,
+        adding=adding,
+        opening=opening,
+        cold=cold_median,
+        warm=warm_median,
+        followed=followed_median,
+        floor=floor_median,
     )
 
 

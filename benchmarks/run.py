@@ -1,101 +1,179 @@
-"""Times whole runs of the command line on Adult-like rows: wall clock, CPU and peak memory.
+"""Measures smalti from outside: time, CPU and memory of whole runs, of the kernel, of decisions; and loss.
 
-    python benchmarks/run.py --rows 30000 300000 --engine local
+    python benchmarks/run.py
+    python benchmarks/run.py --adult adult.csv --rows 10000000 --engine local spark --suites runs --results
+    python benchmarks/run.py --adult adult.csv --suites loss peers --rows 100000 1000000
 
-Each size runs once more after a first run that is reported, too: the first one pays for cold files. The
-floor is the same reader and writer copying the same file.
+The first line is what `make bench` runs. A line is printed as soon as something is measured; with
+--results it is also kept in `results.json`, and shown in `RESULTS.md`. Linux only.
 """
 
 import argparse
 import os
+import platform
+import subprocess
 import sys
 import tempfile
-import time
-from importlib.util import module_from_spec, spec_from_file_location
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-HERE = Path(__file__).parent
-POLICY = HERE / "adult-like.jsonld"
-TARGET = "http://example.com/adult-like"
-PARTY = "http://example.com/party/researcher"
-PURPOSE = "https://www.mosaicrown.eu/ns/mosaicrown/1/statistical"
+import generated
+import suites
+from measuring import CommandError
+from peers import PEERS
+from results import KEPT, SHOWN, Measured, NothingToGeneraliseError, Row, Setting, keep, to_json
+
+SUITES = ("runs", "kernel", "loss", "decisions", "peers")
+DEFAULT_SUITES = ("runs", "kernel", "decisions")
 
 
-def measure(command: list[str]) -> tuple[float, float, float]:
-    """Run a command and return its wall-clock seconds, its CPU seconds and its peak memory in MB."""
-    start = time.perf_counter()
-    output = os.open(os.devnull, os.O_WRONLY)
-    child = os.posix_spawnp(
-        command[0], command, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, output, 1)]
+def arguments() -> argparse.ArgumentParser:
+    """What can be asked for."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    add = parser.add_argument
+    add("--suites", nargs="+", choices=SUITES, default=list(DEFAULT_SUITES), help="what to measure")
+    add("--rows", type=_positive, nargs="+", default=[100_000, 1_000_000], help="sizes, of runs and peers")
+    add("--engine", nargs="+", choices=["local", "spark"], default=["local"], help="of runs")
+    add("--data", nargs="+", choices=suites.KINDS, default=["redrawn"], help="of runs")
+    add("--columns", type=int, nargs="+", choices=[4, 8], default=[8],
+        help="quasi-identifiers of redrawn rows")  # fmt: skip
+    add("--run-option", action="append", default=[], metavar="OPTION",
+        help="a further option of `smalti run`, as in --run-option=--fragments=7; repeatable")  # fmt: skip
+    add("--runs", type=int, default=2, help="how often each thing is run, at least 2")
+    add("--kernel-rows", type=_positive, nargs="+", default=[1_000_000], help="sizes, of the kernel alone")
+    add("--rules", type=_positive, nargs="+", default=[10_000, 100_000], help="sizes, of decisions")
+    add("--peers", nargs="*", choices=[peer.name for peer in PEERS], metavar="PEER",
+        help="other tools to run on the same files, all if none is named; adds that suite")  # fmt: skip
+    add("--peer-limit", type=float, default=300.0, metavar="SECONDS", help="CPU that a peer may take")
+    add("--adult", type=Path, metavar="PATH", help="the Adult data set; invented rows if not given")
+    add("--seed", type=int, default=7, help="of the generated data")
+    add("--folder", type=Path, metavar="DIR", help="where a scratch folder for data and outputs is made")
+    add("--json", type=Path, metavar="PATH", help="also write what was measured to this file")
+    add("--results", action="store_true", help=f"also keep it in {KEPT.name}, shown in {SHOWN.name}")
+    return parser
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("expected 1 or more")
+    return number
+
+
+def rows(given: argparse.Namespace, bench: suites.Bench) -> Iterator[Row]:
+    """Everything that was asked for, as it is measured."""
+    wanted = set(given.suites) | ({"peers"} if given.peers is not None else set())
+    if "runs" in wanted:
+        for size in given.rows:
+            yield from _run_rows(given, bench, size)
+    if "kernel" in wanted:
+        for size in given.kernel_rows:
+            for kind, threshold in suites.KERNELS:
+                yield suites.kernel_row(bench, kind, size, threshold)
+    if "loss" in wanted:
+        yield from suites.loss_rows(bench)
+    if "decisions" in wanted:
+        yield from suites.decision_rows(bench, given.rules)
+    if "peers" in wanted:
+        chosen = [peer for peer in PEERS if not given.peers or peer.name in given.peers]
+        for columns in given.columns:
+            yield from suites.peer_rows(bench, chosen, given.rows, columns, given.peer_limit)
+
+
+def _run_rows(given: argparse.Namespace, bench: suites.Bench, size: int) -> Iterator[Row]:
+    for kind in given.data:
+        for columns in given.columns if kind == "redrawn" else [0]:
+            for engine in given.engine:
+                yield suites.run_row(bench, kind, size, engine, columns)
+        if "peers" not in given.suites and given.peers is None:
+            for path in bench.folder.glob(f"{kind}-{size}.csv*"):
+                path.unlink()
+
+
+def setting(base: generated.Base) -> Setting:
+    """This machine, now."""
+    return Setting(
+        date=f"{datetime.now(UTC):%Y-%m-%d}",
+        commit=_commit(),
+        machine=f"{_processor()}, {os.cpu_count()} cores, {_memory():.0f} GiB, {platform.system()}",
+        software=", ".join(
+            [
+                f"Python {platform.python_version()}",
+                *map(_version, ("smalti", "duckdb", "pyarrow", "pyspark")),
+            ]
+        ),
+        base=base.name,
     )
-    os.close(output)
-    _, status, usage = os.wait4(child, 0)
-    wall = time.perf_counter() - start
-    if code := os.waitstatus_to_exitcode(status):
-        sys.exit(f"exit code {code}: {' '.join(command)}")
-    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
-def smalti(*arguments: str) -> list[str]:
-    """Return the command that runs smalti with this Python."""
-    return [sys.executable, "-P", "-m", "smalti", *arguments]
+def _commit() -> str:
+    def git(*words: str) -> str:
+        command = ["git", "-C", str(Path(__file__).parent), *words]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except OSError:
+            return ""
+        return done.stdout.strip()
+
+    commit = git("rev-parse", "--short=10", "HEAD") or "unknown"
+    return commit + ("+" if git("status", "--porcelain", "--untracked-files=no") else "")
 
 
-COPY = """
-import sys
-from contextlib import closing
-from pathlib import Path
-from smalti.engine.description import bind
-from smalti.engine.reading import inspect, text_batches
-from smalti.engine.writing import CsvWriter
-source = bind("http://example.com/copied", Path(sys.argv[1]))
-contents = inspect(source)
-with closing(CsvWriter(Path(sys.argv[2]), contents.header)) as writer:
-    for batch in text_batches(source, contents):
-        writer.write(batch.select(range(1, batch.num_columns)))
-"""
+def _processor() -> str:
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
 
 
-def copy(data: Path, out: Path) -> list[str]:
-    """Return the command of the floor: the same reader and writer, without the work between them."""
-    return [sys.executable, "-P", "-c", COPY, str(data), str(out)]
+def _memory() -> float:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
 
 
-def report(what: str, command: list[str], floor: float | None = None) -> float:
-    """Measure a command, print one line about it, and return its wall-clock seconds."""
-    wall, cpu, memory = measure(command)
-    ratio = f" {wall / floor:6.1f} times the floor" if floor else ""
-    print(f"{what:40} {wall:8.2f} s {cpu:8.2f} s CPU {memory:8.0f} MB{ratio}", flush=True)
-    return wall
+def _version(name: str) -> str:
+    try:
+        return f"{name} {version(name)}"
+    except PackageNotFoundError:
+        return f"no {name}"
 
 
 def main() -> None:
-    """Print one line for each measured run."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--rows", type=int, nargs="+", default=[30_000, 300_000], help="sizes of the table")
-    parser.add_argument("--engine", choices=["local", "spark"], default="local")
-    options = parser.parse_args()
+    """Measure, print, and keep."""
+    parser = arguments()
+    given = parser.parse_args()
+    if given.runs < 2:
+        parser.error("--runs: expected 2 or more, for the first one pays for cold files")
+    try:
+        base = generated.read_base(given.adult)
+    except (generated.BaseError, OSError) as error:
+        parser.error(f"--adult: {error}")
+    measured: list[Measured] = []
+    here = setting(base)
+    with tempfile.TemporaryDirectory(dir=given.folder) as folder:
+        bench = suites.Bench(
+            folder=Path(folder),
+            base=base,
+            adult=given.adult,
+            seed=given.seed,
+            runs=given.runs,
+            run_options=tuple(given.run_option),
+        )
+        try:
+            for row in rows(given, bench):
+                measured.append(Measured(row, here))
+                print(row.line(), flush=True)
+        except (CommandError, NothingToGeneraliseError) as error:
+            sys.exit(f"benchmark ended: {error}")
+        finally:
+            _keep(given, measured)
 
-    spec = spec_from_file_location("adult_like", HERE / "adult_like.py")
-    assert spec is not None
-    assert spec.loader is not None
-    adult_like = module_from_spec(spec)
-    spec.loader.exec_module(adult_like)
 
-    report("smalti --version", smalti("--version"))
-    request = ("--as", PARTY, "--purpose", PURPOSE, "--engine", options.engine)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for rows in options.rows:
-            data = folder / f"{rows}.csv"
-            adult_like.write(data, rows, seed=7)
-            report(f"copy, {rows:,} rows, first run", copy(data, folder / f"{rows}-copy-first"))
-            floor = report(f"copy, {rows:,} rows, second run", copy(data, folder / f"{rows}-copy-second"))
-            for attempt in ("first", "second"):
-                out = folder / f"{rows}-{attempt}"
-                places = ("--out", str(out), "--registry", str(folder / "registry.sqlite"))
-                command = smalti("run", str(POLICY), "--data", f"{TARGET}={data}", *request, *places)
-                report(f"{options.engine}, {rows:,} rows, {attempt} run", command, floor)
+def _keep(given: argparse.Namespace, measured: list[Measured]) -> None:
+    if given.json:
+        given.json.write_text(to_json(measured), encoding="utf-8")
+    if given.results and measured:
+        keep(measured)
 
 
 if __name__ == "__main__":
