@@ -112,7 +112,8 @@ def _check_place(registry: Registry, folder: Path, certificate: "_Stated") -> No
 
 def _checked(promise: Promise, output: Output, digest: str) -> PublishedCheck:
     try:
-        return verify_published(promise, output, digest)
+        with scratch() as place:
+            return verify_published(promise, output, digest, folder=place)
     except GuaranteeError as error:
         raise GuaranteeError(
             error.where,
@@ -166,7 +167,8 @@ def _content(made: Plan, data: Path, backend: Backend, withdrawn: Withdrawn) -> 
             leave_out_rows(made, table, withdrawn)
             execute(made, table, output, link, lambda _: None)
         original = Original(source.path, source.format)
-        verify_run(made, original, Output(output, made.write.format), link, withdrawn.known_form)
+        published = Output(output, made.write.format)
+        verify_run(made, original, published, link, withdrawn.known_form, folder=place / "spill")
         return content_digest(output, made.write.format)
 
 

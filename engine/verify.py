@@ -10,39 +10,44 @@ permutation. Messages name columns and promises, never a value or a count.
     verify_against      later, with the owner's data but no link: everything, where it is determined
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
-from smalti.engine.plan import OneRowEach, Plan, RespondentColumn, Role
-from smalti.engine.verify_classes import Groups, diversity, group, least_respondents
-from smalti.engine.verify_labels import Coverage, by_value, coverage
-from smalti.engine.verify_read import (
-    MISSING,
-    Coded,
-    Codes,
-    Original,
-    Output,
-    Table,
-    broken,
-    pc,
-    read_link,
-    read_original,
-    read_output,
+from smalti.engine.plan import OneRowEach, Plan, RespondentColumn
+from smalti.engine.verify_against import verify_against
+from smalti.engine.verify_columns import TEXT, Batch, Codes, Numbered, Table, broken
+from smalti.engine.verify_count import MEMORY, ClassCount
+from smalti.engine.verify_csv import BLOCK
+from smalti.engine.verify_entries import IsCounted, Keys, Values, count_rows
+from smalti.engine.verify_form import Order
+from smalti.engine.verify_join import WINDOW, Check, Granted, IsCovered, IsKept, check_link, join
+from smalti.engine.verify_promise import (
+    Counted,
+    Promise,
+    Property,
+    PublishedCheck,
+    Verification,
+    check_counted,
+    shown,
 )
+from smalti.engine.verify_read import Link, Original, Output, open_original, read_output
 from smalti.engine.verify_rows import (
     IsWithdrawn,
-    columns_of_filter,
+    columns_to_read,
     restricted,
     satisfying,
     still_participating,
 )
-from smalti.errors import GuaranteeError
-from smalti.transforms.base import Guarantee
+from smalti.engine.verify_stage import Arrays, StagedTable
+from smalti.errors import BackendError
 
 __all__ = [
     "Original",
@@ -56,102 +61,31 @@ __all__ = [
     "verify_run",
 ]
 
-_LARGEST_SEARCH = 2_000_000_000
-_CHUNK = 4_000_000
-
-
-class Property(StrEnum):
-    """What a run promises of its output; the text says it to people."""
-
-    FORM = "the header is the promised one, no dropped column is present"
-    ORDER = "rows are ordered by published values only"
-    DIGEST = "the bytes are those that were recorded"
-    ROWS = "each input row that the plan keeps is published exactly once, and no other"
-    KEPT = "sensitive and released values are unchanged"
-    COVERAGE = "each published quasi-identifier covers its original"
-    CLASS_ROWS = "each equivalence class has enough rows, with enough sensitive values"
-    RESPONDENTS = "each equivalence class has enough respondents, told apart by sensitive values"
+_KNOWN_FORMS: Final = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
-class Promise:
-    """What the published bytes must show: part of a plan, or of a certificate."""
+class Sizes:
+    """How much is held in memory at a time."""
 
-    columns: tuple[str, ...]
-    """The header."""
-    quasi_identifiers: tuple[str, ...]
-    sensitive: tuple[str, ...]
-    dropped: tuple[str, ...]
-    guarantee: Guarantee
-
-    @classmethod
-    def of(cls, plan: Plan) -> "Promise":
-        """The promise of a plan.
-
-        A column is taken as generalised, or as sensitive, when either its role or the transform
-        says so.
-        """
-        transform, columns = plan.apply.transform, plan.write.columns
-        roles = {column.name: column.role for column in plan.read.columns}
-
-        def having(role: Role, named: tuple[str, ...]) -> tuple[str, ...]:
-            return tuple(name for name in columns if roles.get(name) is role or name in named)
-
-        return cls(
-            columns,
-            having(Role.QUASI_IDENTIFIER, transform.quasi_identifiers),
-            having(Role.SENSITIVE, transform.sensitive),
-            tuple(name for name, role in roles.items() if not role.is_published),
-            transform.guarantee,
-        )
-
-    @property
-    def kept(self) -> tuple[str, ...]:
-        """The columns that are published as they came."""
-        return tuple(name for name in self.columns if name not in self.quasi_identifiers)
-
-
-@dataclass(frozen=True, slots=True)
-class Verification:
-    """Every promise was counted again and holds. For the owner: k and values can exceed the promise."""
-
-    rows: int
-    """Published."""
-    classes: int
-    respondents: int
-    k: int
-    """Least number of respondents in a class; 0 if there is no row."""
-    diversity: tuple[tuple[str, int], ...]
-    """For each sensitive column: the least number of values, over the classes, that can be matched to
-    different respondents (with one row each: of different values)."""
-    output_digest: str
-    """SHA-256 of the published bytes that were checked: commit these, or none."""
-    input_digest: str
-    """SHA-256 of the owner's file. Private: it lets a reader test guesses of a small table."""
-    rows_withdrawn: int = 0
-    """Left out, for they are about people who withdrew."""
-    rows_filtered: int = 0
-    """Left out of the others, for they do not satisfy the plan's filter."""
-
-
-@dataclass(frozen=True, slots=True)
-class PublishedCheck:
-    """What published bytes show by themselves; rows are counted, not respondents."""
-
-    rows: int
-    classes: int
-    least_rows: int
-    """Rows in the smallest class: at least as many as its respondents."""
-    distinct: tuple[tuple[str, int], ...]
-    """For each sensitive column: the least number of different values in a class."""
-    output_digest: str
-    recounted: tuple[Property, ...]
-    attested: tuple[Property, ...]
-    """Shown when the run was verified, and taken on trust here."""
+    block: int = BLOCK
+    """Bytes of a file that are parsed together."""
+    window: int = WINDOW
+    """Bytes of columns of the original."""
+    seen: int = 1 << 26
+    """Rows of the original that are ticked off together."""
+    count: str = MEMORY
+    """What the count of classes holds before it spills, as DuckDB writes sizes."""
 
 
 def verify_run(
-    plan: Plan, original: Original, output: Output, link: Path, is_withdrawn: IsWithdrawn | None = None
+    plan: Plan,
+    original: Original,
+    output: Output,
+    link: Path,
+    is_withdrawn: IsWithdrawn | None = None,
+    *,
+    folder: Path | None = None,
 ) -> Verification:
     """Check every promise of a run on the bytes that it wrote.
 
@@ -162,7 +96,10 @@ def verify_run(
                   no value held by all respondents of a class and, for l-diversity, l values matched
                   to l respondents; rows ordered by published values.
         Not       that the plan is what the policy asks; file metadata of Parquet.
-        Cost      the coded columns of both files in memory, and a published Parquet file as a whole.
+        Cost      memory does not grow with the rows: some blocks of a file, a window of the original's
+                  columns (`verify_join.WINDOW`), and the count of classes (`verify_count.MEMORY`). A
+                  class in which several respondents hold several values each, and rare ones, is looked
+                  at in memory. On the disk: columns of numbers and texts, smaller than the files.
 
     Args:
         plan: what was promised.
@@ -170,33 +107,34 @@ def verify_run(
         output: the staged file.
         link: a `.npy` file of int64; entry i is the 0-based record of the original of published row i.
         is_withdrawn: tells whose rows must not be published; None: nobody withdrew.
+        folder: a private place for what does not fit into memory, to be removed by the caller; None: one
+            is made, and removed.
 
     Raises:
         GuaranteeError: a promise is broken.
         DataError: the original cannot be read as the plan says.
-        BackendError: a file cannot be opened.
+        BackendError: a file cannot be opened, or no memory or no disk is left.
     """
-    promise = Promise.of(plan)
-    published = read_output(output, promise.columns, promise.dropped)
-    granted = _Granted.of(plan, _read_owned(plan, promise, original), is_withdrawn)
-    owned = granted.table
-    rows = granted.numbers_within(read_link(link))
-    _check_permutation(rows, owned.rows, published.rows)
-    linked = Table(
-        {name: column.rows(rows) for name, column in owned.columns.items()}, owned.rows, owned.digest
-    )
-    _check_order(promise, published)
-    for name in promise.kept:
-        if not np.array_equal(
-            published.columns[name].in_terms_of(linked.columns[name]), linked.columns[name].codes
-        ):
-            raise broken(f"column `{name}`", "published values differ from the original ones", "no change")
-    for name in promise.quasi_identifiers:
-        _check_coverage(plan, name, linked.columns[name], published.columns[name])
-    return granted.told(_recounted(plan, promise, linked, published, _classes(promise, published)))
+    with _private(folder) as place:
+        return verify_in(place, plan, original, output, link, is_withdrawn, Sizes())
 
 
-def verify_published(promise: Promise, output: Output, digest: str | None = None) -> PublishedCheck:
+def verify_in(  # noqa: PLR0913, PLR0917 (`verify_run` with two more)
+    place: Path,
+    plan: Plan,
+    original: Original,
+    output: Output,
+    link: Path,
+    is_withdrawn: IsWithdrawn | None,
+    sizes: Sizes,
+) -> Verification:
+    """As `verify_run`, in an empty private folder, with so much in memory at a time."""
+    return _Run(plan, place, sizes).verified(original, output, link, is_withdrawn)
+
+
+def verify_published(
+    promise: Promise, output: Output, digest: str | None = None, *, folder: Path | None = None
+) -> PublishedCheck:
     """Check what the published bytes can show, without the owner's data.
 
     Rows are counted in place of respondents, so this can refute a promise and cannot prove it where
@@ -206,293 +144,180 @@ def verify_published(promise: Promise, output: Output, digest: str | None = None
         promise: from the plan or the certificate.
         output: the published file.
         digest: the recorded SHA-256 of the file; None leaves it unchecked.
+        folder: as for `verify_run`.
 
     Raises:
         GuaranteeError: a promise is broken, or the bytes are not the recorded ones.
-        BackendError: the file cannot be opened.
+        BackendError: the file cannot be opened, or no memory or no disk is left.
     """
-    published = read_output(output, promise.columns, promise.dropped)
-    if digest is not None and published.digest != digest:
-        raise broken(output.path.name, "its bytes are not those that were recorded", "the recorded digest")
-    _check_order(promise, published)
-    unseen = (Property.ROWS, Property.KEPT, Property.COVERAGE, Property.RESPONDENTS)
-    return _shown(promise, published, unseen, is_digest_known=digest is not None)
+    with _private(folder) as place:
+        published = _Published.read(promise, output, place, BLOCK)
+        if digest is not None and published.digest != digest:
+            raise broken(
+                output.path.name, "its bytes are not those that were recorded", "the recorded digest"
+            )
+        unseen = (Property.ROWS, Property.KEPT, Property.COVERAGE, Property.RESPONDENTS)
+        attested = unseen if digest is not None else (*unseen, Property.DIGEST)
+        with closing(ClassCount(place)) as count:
+            values = {name: Values(published.table.columns[name], None) for name in promise.sensitive}
+            count_rows(count, published.table, published.keys(promise), values)
+            counted = count.counted()
+        return shown(published.table.rows, published.digest, counted, promise, attested)
 
 
-def verify_against(
-    plan: Plan, original: Original, output: Output, is_withdrawn: IsWithdrawn | None = None
-) -> Verification | PublishedCheck:
-    """Repeat the checks of a run with the owner's data, without the link.
-
-    Where the labels of a published row cover an original row, the row can belong to its class. If each
-    original row can belong to one class only, which is so when the cuts do not overlap, then a link
-    exists exactly when each class has the same kept rows on both sides, and every promise is counted
-    again. Otherwise, or when the search would be too long, kept columns and row numbers are compared
-    for the table as a whole, and the rest as `verify_published` does. (A rerun of the plan, and a
-    comparison of bytes, shows everything for deterministic transforms.)
-
-    Raises:
-        GuaranteeError: a promise is broken.
-        DataError: the original cannot be read as the plan says.
-        BackendError: a file cannot be opened.
-    """
-    promise = Promise.of(plan)
-    published = read_output(output, promise.columns, promise.dropped)
-    granted = _Granted.of(plan, _read_owned(plan, promise, original), is_withdrawn)
-    owned = granted.table
-    if published.rows != owned.rows:
-        raise broken(
-            output.path.name, "rows were lost or added", "as many rows as the plan keeps of the original"
-        )
-    _check_order(promise, published)
-    classes = _classes(promise, published)
-    belongs = _only_classes(plan, promise, owned, published, classes)
-    _check_same_rows(promise, owned, published, belongs, classes)
-    if belongs is None:
-        unseen = (Property.ROWS, Property.COVERAGE, Property.RESPONDENTS)
-        return _shown(promise, published, unseen, is_digest_known=False)
-    return granted.told(_recounted(plan, promise, owned, published, Groups(belongs, classes.count)))
+@contextmanager
+def _private(folder: Path | None) -> Iterator[Path]:
+    """A new place in `folder`, which goes with it; or one of its own, that is gone at the end."""
+    try:
+        if folder is not None:
+            yield Path(tempfile.mkdtemp(prefix="verify-", dir=folder))
+            return
+        with tempfile.TemporaryDirectory(prefix="verify-") as place:
+            yield Path(place)
+    except (OSError, MemoryError):
+        raise BackendError(
+            "verifier",
+            "a step failed",
+            "enough free memory and disk in the folder of the output",
+            "free some space",
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)
-class _Granted:
-    """The rows of the original that may be published."""
+class _Published:
+    """The published file, staged; its form and its order are as promised."""
 
-    table: Table
-    """With these rows alone, in the order of the file."""
-    numbers: Codes | None
-    """Their places in the file; None where they are all rows."""
+    table: StagedTable
+    digest: str
+
+    @classmethod
+    def read(cls, promise: Promise, output: Output, place: Path, block: int) -> "_Published":
+        reading, order = read_output(output, promise.columns, promise.dropped), Order(promise.columns)
+        table = StagedTable(place, "published", promise.columns)
+        for batch in reading.batches(promise.columns, place, block):
+            order.check(batch)
+            table.append(batch)
+        return cls(table, reading.digest)
+
+    def keys(self, promise: Promise) -> Keys:
+        return Keys([self.table.columns[name] for name in promise.quasi_identifiers])
+
+
+@dataclass(frozen=True, slots=True)
+class _Owned:
+    """The original, staged."""
+
+    granted: Granted
+    digest: str
     rows_withdrawn: int
     rows_filtered: int
 
-    @classmethod
-    def of(cls, plan: Plan, owned: Table, is_withdrawn: IsWithdrawn | None) -> "_Granted":
-        if plan.filter is None and is_withdrawn is None:
-            return cls(owned, None, 0, 0)
-        here = still_participating(plan, owned, is_withdrawn)
-        there = restricted(owned, here)
-        kept = satisfying(plan, there)
-        return cls(restricted(there, kept), here[kept], owned.rows - there.rows, there.rows - len(kept))
-
-    def numbers_within(self, link: Codes) -> Codes:
-        """A link to rows of the file as one to rows of `table`.
-
-        Raises:
-            GuaranteeError: it leads to a row that must not be published.
-        """
-        if self.numbers is None:
-            return link
-        places = np.searchsorted(self.numbers, link)
-        found = np.append(self.numbers, -1)[np.minimum(places, len(self.numbers))]
-        if (found != link).any():
-            raise broken(
-                "published output",
-                "it holds a row that the policy leaves out, or whose respondent withdrew",
-                "rows that satisfy the plan's filter, of respondents who did not withdraw",
-            )
-        return places.astype(np.int64)
-
-    def told(self, verification: Verification) -> Verification:
-        return replace(verification, rows_withdrawn=self.rows_withdrawn, rows_filtered=self.rows_filtered)
-
-
-def _read_owned(plan: Plan, promise: Promise, original: Original) -> Table:
-    wanted = list(promise.columns)
-    match plan.read.respondent:
-        case RespondentColumn(column) if column not in wanted:
-            wanted.append(column)
-    wanted += sorted(columns_of_filter(plan) - set(wanted))
-    if not set(wanted) <= {column.name for column in plan.read.columns}:
-        raise broken("plan", "it publishes a column that it does not read", "columns of the input")
-    return read_original(original, [column.name for column in plan.read.columns], wanted)
-
-
-def _check_permutation(link: Codes, rows_in: int, rows_out: int) -> None:
-    is_whole = len(link) == rows_in == rows_out
-    if is_whole and rows_in:
-        is_whole = link.min() >= 0 and link.max() < rows_in and bool((np.bincount(link) == 1).all())
-    if not is_whole:
-        raise broken("published output", "rows were lost or doubled", "each input row exactly once")
-
-
-def _check_order(promise: Promise, published: Table) -> None:
-    """Adjacent rows, by all published columns: bytewise, missing first."""
-    undecided = np.arange(max(published.rows - 1, 0))
-    for name in promise.columns:
-        column = published.columns[name]
-        left, right = column.codes[undecided], column.codes[undecided + 1]
-        differ = np.flatnonzero(left != right)
-        if not _is_ascending(column, left[differ], right[differ]):
-            raise broken(
-                f"column `{name}`",
-                "rows are not in the order of the published values, so their order can tell originals",
-                "rows ordered by all published columns, bytewise, missing first",
-            )
-        undecided = undecided[left == right]
-
-
-def _is_ascending(column: Coded, left: Codes, right: Codes) -> bool:
-    if (right == MISSING).any():
-        return False
-    texts = left != MISSING
-    lesser, greater = (column.values.take(pa.array(side[texts])) for side in (left, right))
-    return bool(pc.all(pc.less(lesser, greater), min_count=0).as_py())
-
-
-def _check_coverage(plan: Plan, name: str, original: Coded, published: Coded) -> None:
-    labels = coverage(plan.column(name), original, published)
-    pairs = group([published.codes, original.codes]).first_rows()
-    if not labels.claims(published.codes[pairs], original.codes[pairs]).all():
-        raise broken(
-            f"column `{name}`", "a published value does not cover its original", "generalised values"
-        )
-
-
-def _classes(promise: Promise, published: Table) -> Groups:
-    codes = [published.columns[name].codes for name in promise.quasi_identifiers]
-    return group(codes or [np.zeros(published.rows, np.int64)])
-
-
-def _respondents(plan: Plan, owned: Table) -> Codes:
-    match plan.read.respondent:
-        case RespondentColumn(column):
-            codes = by_value(plan.column(column), owned.columns[column])
-            if (codes == MISSING).any():
-                raise broken(
-                    f"column `{column}`", "a row states no respondent", "a respondent for each row"
-                )
-            return codes
-        case OneRowEach():
-            return np.arange(owned.rows)
-
-
-def _recounted(
-    plan: Plan, promise: Promise, owned: Table, published: Table, classes: Groups
-) -> Verification:
-    """Count the classes of the original rows by respondents.
-
-    `owned` and `classes` have one entry for each original row, in the same order.
-    """
-    respondents = _respondents(plan, owned)
-    values = [by_value(plan.column(name), owned.columns[name]) for name in promise.sensitive]
-    k, found = _counted(promise, classes, respondents, values)
-    return Verification(
-        published.rows,
-        classes.count,
-        group([respondents]).count,
-        k,
-        found,
-        published.digest,
-        owned.digest,
-    )
-
-
-def _counted(
-    promise: Promise, classes: Groups, respondents: Codes, sensitive: Sequence[Codes]
-) -> tuple[int, tuple[tuple[str, int], ...]]:
-    guarantee = promise.guarantee
-    k = least_respondents(classes, respondents)
-    if classes.count and k < guarantee.k:
-        raise _unmet(f"{guarantee.model}: an equivalence class has too few respondents")
-    found = []
-    for name, codes in zip(promise.sensitive, sensitive, strict=True):
-        result = diversity(classes, respondents, codes)
-        if result.is_homogeneous:
-            raise _unmet(f"{guarantee.model}: one value of `{name}` is certain for all of a class")
-        if classes.count and guarantee.l is not None and result.least_values < guarantee.l:
-            raise _unmet(f"{guarantee.model}: a class has too few values of `{name}` for its respondents")
-        found.append((name, result.least_values))
-    return k, tuple(found)
-
-
-def _unmet(problem: str) -> GuaranteeError:
-    return broken("published output", problem, "what the plan guarantees")
-
-
-def _shown(
-    promise: Promise, published: Table, unseen: tuple[Property, ...], *, is_digest_known: bool
-) -> PublishedCheck:
-    classes = _classes(promise, published)
-    values = [published.columns[name].codes for name in promise.sensitive]
-    least, distinct = _counted(promise, classes, np.arange(published.rows), values)
-    attested = unseen if is_digest_known else (*unseen, Property.DIGEST)
-    recounted = tuple(each for each in Property if each not in attested)
-    return PublishedCheck(
-        published.rows, classes.count, least, distinct, published.digest, recounted, attested
-    )
-
-
-def _only_classes(
-    plan: Plan, promise: Promise, owned: Table, published: Table, classes: Groups
-) -> Codes | None:
-    """The class of each original row, or None if some row fits several or the search is too long."""
-    names = promise.quasi_identifiers
-    labels = [coverage(plan.column(name), owned.columns[name], published.columns[name]) for name in names]
-    if not names:
-        return np.zeros(owned.rows, np.int64)
-    tuples = group([owned.columns[name].codes for name in names])
-    if tuples.count * classes.count > _LARGEST_SEARCH:
-        return None
-    ours = [owned.columns[name].codes[tuples.first_rows()] for name in names]
-    theirs = [published.columns[name].codes[classes.first_rows()] for name in names]
-    search = _Search.over(list(zip(labels, ours, theirs, strict=True)))
-    found = np.empty(tuples.count, np.int64)
-    step = max(1, _CHUNK // max(classes.count, 1))
-    for start in range(0, tuples.count, step):
-        numbers = np.arange(start, min(start + step, tuples.count))
-        of_tuple, of_class = search.fits(numbers)
-        fitting = np.bincount(of_tuple - start, minlength=len(numbers))
-        if (fitting == 0).any():
-            raise broken("published output", "an original row is covered by no published row", "coverage")
-        if (fitting > 1).any():
-            return None
-        found[of_tuple] = of_class
-    return found[tuples.ids]
-
 
 @dataclass(frozen=True, slots=True)
-class _Search:
-    """For each column, the most telling first: its labels, codes of original tuples and of classes."""
+class _Run:
+    """A run that is verified in a place of its own."""
 
-    columns: tuple[tuple[Coverage, Codes, Codes], ...]
+    plan: Plan
+    place: Path
+    sizes: Sizes
 
-    @classmethod
-    def over(cls, columns: list[tuple[Coverage, Codes, Codes]]) -> "_Search":
-        def share(column: tuple[Coverage, Codes, Codes]) -> float:
-            labels, ours, theirs = column
-            sample = ours[:: max(1, len(ours) // 64)]
-            return float(labels.claims(theirs[None, :], sample[:, None]).mean())
-
-        return cls(tuple(sorted(columns, key=share)) if len(columns[0][1]) else tuple(columns))
-
-    def fits(self, tuples: Codes) -> tuple[Codes, Codes]:
-        """The pairs of these original tuples and of classes whose labels cover them."""
-        labels, ours, theirs = self.columns[0]
-        rows, of_class = np.nonzero(labels.claims(theirs[None, :], ours[tuples][:, None]))
-        of_tuple = tuples[rows]
-        for labels, ours, theirs in self.columns[1:]:
-            covered = labels.claims(theirs[of_class], ours[of_tuple])
-            of_tuple, of_class = of_tuple[covered], of_class[covered]
-        return of_tuple, of_class
-
-
-def _check_same_rows(
-    promise: Promise, owned: Table, published: Table, belongs: Codes | None, classes: Groups
-) -> None:
-    """Compare kept rows as multisets: in each class where it is known, otherwise in the table."""
-    before = [owned.columns[name].codes for name in promise.kept]
-    after = [published.columns[name].in_terms_of(owned.columns[name]) for name in promise.kept]
-    if any((codes < MISSING).any() for codes in after):
-        raise broken("published output", "a kept value is not in the original", "no change")
-    if belongs is not None:
-        before.append(belongs)
-        after.append(classes.ids)
-    if not before:
-        return
-    both = group([np.concatenate(pair) for pair in zip(before, after, strict=True)])
-    first, second = both.ids[: owned.rows], both.ids[owned.rows :]
-    expected, found = (np.bincount(side, minlength=both.count) for side in (first, second))
-    if not np.array_equal(expected, found):
-        raise broken(
-            "published output", "its rows are not the original ones, generalised", "kept columns unchanged"
+    def verified(
+        self, original: Original, output: Output, link: Path, is_withdrawn: IsWithdrawn | None
+    ) -> Verification:
+        promise = Promise.of(self.plan)
+        published = _Published.read(promise, output, self.place, self.sizes.block)
+        owned = self._owned(promise, original, is_withdrawn)
+        rows = Link(link)
+        check_link(owned.granted, rows, published.table.rows, self.sizes.seen)
+        counted = self._joined(promise, published, owned.granted, rows)
+        check_counted(promise, counted)
+        return Verification(
+            published.table.rows,
+            counted.classes,
+            counted.respondents,
+            counted.k,
+            counted.diversity_of(promise),
+            published.digest,
+            owned.digest,
+            owned.rows_withdrawn,
+            owned.rows_filtered,
         )
+
+    def _joined(self, promise: Promise, published: _Published, granted: Granted, link: Link) -> Counted:
+        plan, before, after = self.plan, granted.table.columns, published.table.columns
+        checks: list[Check] = [IsKept(name, before[name], after[name]) for name in promise.kept]
+        checks += [
+            IsCovered(plan.column(name), before[name], after[name]) for name in promise.quasi_identifiers
+        ]
+        keys = published.keys(promise)
+        with closing(ClassCount(self.place, memory=self.sizes.count)) as count:
+            values = {name: Values(after[name], plan.column(name)) for name in promise.sensitive}
+            match plan.read.respondent:
+                case RespondentColumn(column):
+                    people = plan.column(column)
+                    counting = IsCounted(count, published.table, keys, values, people, before[column])
+                    join(published.table, granted, link, [*checks, counting], self.sizes.window)
+                case OneRowEach():
+                    join(published.table, granted, link, checks, self.sizes.window)
+                    count_rows(count, published.table, keys, values)
+            return count.counted()
+
+    def _owned(self, promise: Promise, original: Original, is_withdrawn: IsWithdrawn | None) -> _Owned:
+        plan = self.plan
+        names = columns_to_read(plan, promise.columns)
+        reading = open_original(original, [column.name for column in plan.read.columns])
+        kept = [*promise.columns]
+        match plan.read.respondent:
+            case RespondentColumn(column) if column not in kept:
+                kept.append(column)
+        table = StagedTable(self.place, "original", kept)
+        limits = _Limits(plan, is_withdrawn, self.place)
+        for batch in reading.batches(names, self.place, self.sizes.block):
+            table.append(limits.applied(batch) if limits.are_there else batch)
+        return limits.owned(table, reading.digest)
+
+
+class _Limits:
+    """Leaves out the rows that must not be published."""
+
+    def __init__(self, plan: Plan, is_withdrawn: IsWithdrawn | None, place: Path) -> None:
+        self.are_there = plan.filter is not None or is_withdrawn is not None
+        self._plan = plan
+        self._is_withdrawn = lru_cache(_KNOWN_FORMS)(is_withdrawn) if is_withdrawn else None
+        self._flags = Arrays(place / "original.flags")
+        self._withdrawn = 0
+        self._filtered = 0
+
+    def applied(self, batch: Batch) -> Batch:
+        """The batch without texts of rows that are left out; which these are is noted."""
+        columns = {name: column.coded for name, column in batch.columns.items()}
+        whole = Table(columns, batch.rows, "")
+        here = still_participating(self._plan, whole, self._is_withdrawn)
+        there = restricted(whole, here)
+        kept = satisfying(self._plan, there)
+        self._withdrawn += whole.rows - there.rows
+        self._filtered += there.rows - len(kept)
+        rows = here[kept]
+        flags = np.zeros(batch.rows, np.uint8)
+        flags[rows] = 1
+        self._flags.append(flags)
+        return Batch(
+            {name: _blanked(column, rows) for name, column in batch.columns.items()}, batch.repeats
+        )
+
+    def owned(self, table: StagedTable, digest: str) -> _Owned:
+        granted = Granted(
+            table,
+            self._flags if self.are_there else None,
+            table.rows - self._withdrawn - self._filtered,
+        )
+        return _Owned(granted, digest, self._withdrawn, self._filtered)
+
+
+def _blanked(column: Numbered, rows: Codes) -> Numbered:
+    """The column with a missing value in all other rows, and without their texts."""
+    used, numbers = np.unique(column.numbers[rows], return_inverse=True)
+    blanked = np.full(len(column.numbers), len(used), np.int32)
+    blanked[rows] = numbers
+    texts = pa.chunked_array([column.texts.take(pa.array(used)), pa.array([""], TEXT)]).combine_chunks()
+    return Numbered(blanked, texts)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from smalti.engine.verify_read import Codes
+from smalti.engine.verify_columns import Codes
 
 _LARGEST_KEY = 1 << 62
 _ROUNDS = 8

@@ -25,7 +25,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from smalti.engine.plan import Column
-from smalti.engine.verify_read import MISSING, ArrowArray, Coded, Codes, broken, pc
+from smalti.engine.verify_columns import MISSING, ArrowArray, Coded, Codes, broken, pc
 from smalti.errors import DataError
 from smalti.transforms.base import Datatype
 
@@ -46,6 +46,7 @@ LEXICAL_FORMS = {
 """One form for each ordered datatype; exponents are bounded, so that comparing stays cheap."""
 
 _MOST_DIGITS = 18
+_MOST_PLAIN = 40
 _NANOSECONDS = 10**9
 _INSTANT = re.compile(rf"({_DATE})[T ]({_HOUR}):([0-9]{{2}})(?::([0-9]{{2}})(?:\.([0-9]+))?)?({_ZONE})?")
 _PIECES = re.compile(r"(?s)\\(?P<escaped>.?)|(?P<bar>\|)|(?P<plain>[^\\|]+)")
@@ -245,6 +246,49 @@ def by_value(column: Column, coded: Coded) -> Codes:
     _, number = np.unique(places, return_inverse=True)
     found: Codes = np.append(number.astype(np.int64), MISSING)[coded.codes]
     return found
+
+
+def canonical(column: Column, texts: ArrowArray) -> ArrowArray:
+    """A text for each text, the same for equal values; the empty one, a missing value, stays.
+
+    Raises:
+        DataError: a text is no value of the declared type.
+    """
+    if not column.datatype.is_ordered:
+        return texts
+    present = texts.filter(pc.not_equal(texts, ""))
+    try:
+        _check_form(present, column.datatype)
+        if column.datatype in (Datatype.DATE, Datatype.DATETIME):
+            key = _day if column.datatype is Datatype.DATE else _instants(column)
+            return pa.array([text and str(key(text)) for text in texts.to_pylist()], pa.large_string())
+    except UnreadableError:
+        raise _unreadable_original(column) from None
+    return _canonical_numbers(texts)
+
+
+def _canonical_numbers(texts: ArrowArray) -> ArrowArray:
+    whole = pc.replace_substring_regex(texts, r"\.0+\z", "")
+    short = pc.replace_substring_regex(whole, r"(\.[0-9]*[1-9])0+\z", r"\1")
+    found = pc.if_else(pc.equal(short, "-0"), "0", short)
+    has_power = pc.match_substring_regex(texts, "[eE]")
+    is_other = pc.or_(has_power, pc.greater(pc.utf8_length(texts), _MOST_PLAIN))
+    others = [_canonical_number(text) for text in texts.filter(is_other).to_pylist()]
+    return pc.replace_with_mask(found, is_other, pa.array(others, pa.large_string()))
+
+
+def _canonical_number(text: str) -> str:
+    """As digits without zeros at the end, where that is short; else digits and a power of ten."""
+    sign, digits, power = Decimal(text).as_tuple()
+    bare = "".join(map(str, digits)).rstrip("0")
+    if not bare:
+        return "0"
+    exponent = int(power) + len(digits) - len(bare)
+    if abs(exponent) <= _MOST_PLAIN:
+        plain = format(Decimal((sign, tuple(map(int, bare)), exponent)), "f")
+        if len(plain) <= _MOST_PLAIN:
+            return plain
+    return f"{'-' * sign}{bare}e{exponent}"
 
 
 def places_beside(column: Column, originals: ArrowArray, given: ArrowArray) -> tuple[Codes, Codes]:

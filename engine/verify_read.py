@@ -1,68 +1,53 @@
-"""The verifier's own reader: published and original files, as columns of codes.
+"""The verifier's own reader: published and original files, batch by batch.
 
 Both files are read again from the disk, by the one dialect (UTF-8, RFC 4180 quoting, a header, every
 column text, empty and quoted-empty missing), with the digest of exactly the bytes that were parsed: a
-CSV file is hashed while the parser takes it, a Parquet file is held in memory.
+CSV file is hashed while it is taken apart, a Parquet file while it is copied to the private place where
+it is read then. Some batches are in memory at a time, never the file.
 """
 
 import csv
 import hashlib
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from functools import partial
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, BinaryIO, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute
-import pyarrow.csv
 import pyarrow.parquet
-from numpy.typing import NDArray
 
 from smalti.engine.plan import OutputFormat
-from smalti.errors import BackendError, DataError, GuaranteeError, SmaltiError
+from smalti.engine.verify_columns import (
+    ArrowArray,
+    Batch,
+    Coded,
+    Codes,
+    Table,
+    broken,
+    gathered,
+    numbered,
+    pc,
+)
+from smalti.engine.verify_csv import BLOCK, CsvStream, csv_header, parse_distinct_records, parse_records
+from smalti.engine.verify_form import CsvForm
+from smalti.errors import BackendError, DataError, SmaltiError
 
-Codes = NDArray[np.int64]
-MISSING = -1
+__all__ = [
+    "Coded",
+    "Codes",
+    "Link",
+    "Original",
+    "Output",
+    "Reading",
+    "Table",
+    "read_original",
+    "read_output",
+]
 
-ArrowArray = Any
-"""A pyarrow array or chunked array; their stubs know neither dictionaries nor mixed calls."""
-pc: Any = pyarrow.compute
-
-_BLOCK = 1 << 24
-_LARGEST_BLOCK = (1 << 31) - 1
-_TEXT = pa.large_string()
-
-
-@dataclass(frozen=True, slots=True)
-class Coded:
-    """A column as distinct texts and, for each row, the number of its text."""
-
-    codes: Codes
-    """One for each row; -1 is a missing value."""
-    values: ArrowArray
-    """The distinct texts, none of them missing."""
-
-    def rows(self, numbers: Codes) -> "Coded":
-        """The same column with these rows, in this order."""
-        return Coded(self.codes[numbers], self.values)
-
-    def in_terms_of(self, other: "Coded") -> Codes:
-        """This column's codes in the numbering of `other`; -2 for texts that `other` lacks."""
-        found = pc.fill_null(pc.index_in(self.values, value_set=other.values), -2)
-        numbers = np.append(found.to_numpy(zero_copy_only=False).astype(np.int64), MISSING)
-        return numbers[self.codes]
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A file that was read."""
-
-    columns: dict[str, Coded]
-    rows: int
-    digest: str
-    """SHA-256 of the bytes that were parsed, in hexadecimal digits."""
+_BATCH_ROWS: Final = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,30 +66,106 @@ class Original:
     format: OutputFormat
 
 
-def read_original(original: Original, header: Sequence[str], wanted: Sequence[str]) -> Table:
-    """Read the wanted columns of the owner's file.
+class Reading:
+    """A file as it is read: its batches once, in order; then the digest of the bytes that were parsed."""
+
+    def __init__(self, file: Output | Original, header: Sequence[str], problem: SmaltiError) -> None:
+        self._file = file
+        self._names = tuple(header)
+        self._problem = problem
+        self.digest = ""
+        """SHA-256 in hexadecimal digits, once all batches were taken."""
+
+    def batches(self, wanted: Sequence[str], folder: Path | None, block: int = BLOCK) -> Iterator[Batch]:
+        """All records, with the wanted columns.
+
+        Args:
+            wanted: names of columns.
+            folder: a private place for what does not fit into memory; None: one is made.
+            block: bytes, or records of Parquet, that are parsed together.
+
+        Raises:
+            SmaltiError: the problem that this was made with: the file cannot be read, its header is
+                another, or it does not have the form of its kind.
+            BackendError: the operating system refuses.
+        """
+        is_csv = self._file.format is OutputFormat.CSV
+        try:
+            if is_csv:
+                yield from self._csv(wanted, block)
+            else:
+                with tempfile.NamedTemporaryFile(dir=folder) as copy:
+                    self.digest = _copied(self._file.path, copy)
+                    yield from self._parquet(wanted, Path(copy.name), min(block, _BATCH_ROWS))
+        except OSError as error:
+            raise _refused(self._file.path, error) from None
+        except (pa.ArrowException, UnicodeDecodeError, csv.Error, KeyError, ValueError):
+            raise self._problem from None
+
+    def _csv(self, wanted: Sequence[str], block: int) -> Iterator[Batch]:
+        stream = CsvStream(self._file.path, block)
+        if isinstance(self._file, Output):
+            form = CsvForm(self._file.path.name, len(self._names))
+            for batch, marks in stream.batches(self._names, partial(parse_distinct_records, wanted=wanted)):
+                form.add(batch, marks)
+                yield batch
+            form.finish(self._names, stream.header, ends_with_line_end=stream.ends_with_line_end)
+        else:
+            yield from stream.batches(self._names, partial(parse_records, wanted=wanted))
+        self.digest = stream.digest
+
+    def _parquet(self, wanted: Sequence[str], copy: Path, rows: int) -> Iterator[Batch]:
+        with pa.parquet.ParquetFile(copy, pre_buffer=False) as file:
+            if tuple(file.schema_arrow.names) != self._names or len(set(self._names)) != len(self._names):
+                raise ValueError
+            for part in file.iter_batches(rows, columns=list(wanted)):
+                if isinstance(self._file, Output) and not all(map(_is_plain_text, part.columns)):
+                    raise broken(
+                        self._file.path.name,
+                        "a column is not text, or has empty texts",
+                        "text columns, missing as null",
+                    )
+                yield _batch_of(part, wanted)
+            if file.metadata.num_rows == 0:
+                yield _batch_of(file.read(columns=list(wanted)), wanted)
+
+
+def open_original(original: Original, header: Sequence[str]) -> Reading:
+    """The owner's file, to be read; a problem with it is a DataError.
 
     A Parquet column of another type than text is cast by Arrow (`1`, `1.5`, `true`, `2020-01-31`,
     `2020-01-31 10:00:00`). An empty text is missing in either format.
 
-    Raises:
-        DataError: the file cannot be read, or its header is not the plan's.
-        BackendError: the operating system refuses.
+    Args:
+        original: the file.
+        header: the plan's columns.
     """
     problem = DataError(
         original.path.name,
         "the original cannot be read again as the plan says",
         "the file that the run read, unchanged: UTF-8, RFC 4180, a header with the plan's columns",
     )
-    return _read(original.path, original.format, tuple(header), wanted, problem).table
+    return Reading(original, header, problem)
 
 
-def read_output(output: Output, header: Sequence[str], forbidden: Sequence[str]) -> Table:
-    """Read the published file and check its form.
+def read_original(original: Original, header: Sequence[str], wanted: Sequence[str]) -> Table:
+    """The wanted columns of the owner's file in memory; see `open_original`.
+
+    Raises:
+        DataError: the file cannot be read, or its header is not the plan's.
+        BackendError: the operating system refuses.
+    """
+    reading = open_original(original, header)
+    columns, rows = gathered(reading.batches(wanted, None))
+    return Table(columns, rows, reading.digest)
+
+
+def read_output(output: Output, header: Sequence[str], forbidden: Sequence[str]) -> Reading:
+    """The published file, to be read; its form is checked meanwhile.
 
     Form: the header is exactly `header`; CSV has LF line ends, and quotes either where they are
     needed or everywhere, so that they tell nothing about the original; Parquet holds text columns
-    only, with missing values as null.
+    only, with missing values as null. A problem with it is a GuaranteeError.
 
     Args:
         output: the published file.
@@ -112,7 +173,7 @@ def read_output(output: Output, header: Sequence[str], forbidden: Sequence[str])
         forbidden: columns that must not be published; only these may be named in a message.
 
     Raises:
-        GuaranteeError: the file cannot be read, or does not have that form.
+        GuaranteeError: a forbidden column is there.
         BackendError: the operating system refuses.
     """
     where = output.path.name
@@ -120,116 +181,60 @@ def read_output(output: Output, header: Sequence[str], forbidden: Sequence[str])
     if present:
         raise broken(where, f"it holds `{'`, `'.join(present)}`", "no column that the plan drops")
     problem = broken(where, "it cannot be read, or its columns are not the plan's", "the plan's columns")
-    found = _read(output.path, output.format, tuple(header), header, problem)
-    if output.format is OutputFormat.CSV:
-        _check_csv_form(where, found, tuple(header))
-    elif not found.seen.is_plain_text:
-        raise broken(where, "a column is not text, or has empty texts", "text columns, missing as null")
-    return found.table
+    return Reading(output, header, problem)
 
 
-def broken(where: str, problem: str, expected: str) -> GuaranteeError:
-    """The error of a promise that the published bytes do not keep."""
-    way_out = "do not publish this output; report the fault to the developers of smalti"
-    return GuaranteeError(where, f"a promise is broken: {problem}", expected, way_out)
-
-
-def read_link(path: Path) -> Codes:
-    """Read the link from published rows to input records: a `.npy` file, one dimension of int64.
-
-    Raises:
-        GuaranteeError: the file is something else; without a link nothing can be shown.
-        BackendError: the operating system refuses.
-    """
-    try:
-        link = np.load(path, allow_pickle=False)
-    except OSError as error:
-        raise _refused(path, error) from None
-    except (ValueError, EOFError):
-        link = None
-    if not isinstance(link, np.ndarray) or link.ndim != 1 or link.dtype != np.int64:
-        raise broken(path.name, "the link cannot be read", "a one-dimensional int64 array") from None
-    return link
-
-
-@dataclass(slots=True)
-class _Seen:
-    """How a file looks, gathered while it is read."""
-
-    quotes: int = 0
-    returns: int = 0
-    commas: int = 0
-    is_plain_text: bool = True
-    """False for a Parquet file with a column of another type, or with an empty text."""
-    last: bytes = b""
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    table: Table
-    seen: _Seen
-
-
-class _HashedFile:
-    """A file that hashes what is read from it; each byte is read once, in order."""
+class Link:
+    """The link from published rows to input records: a `.npy` file, one dimension of int64."""
 
     def __init__(self, path: Path) -> None:
-        self._file = path.open("rb")
-        self._hash = hashlib.sha256()
-        self.seen = _Seen()
-        self.closed = False
+        """Look at the file's header.
 
-    def read(self, size: int = -1) -> bytes:
-        data = self._file.read(size)
-        self._hash.update(data)
-        self.seen.quotes += data.count(b'"')
-        self.seen.returns += data.count(b"\r")
-        self.seen.commas += data.count(b",")
-        self.seen.last = data[-1:] or self.seen.last
-        return data
+        Raises:
+            GuaranteeError: the file is something else; without a link nothing can be shown.
+            BackendError: the operating system refuses.
+        """
+        self._path = path
+        try:
+            with path.open("rb") as file:
+                self.rows, self._offset = _array_in(file)
+                if path.stat().st_size != self._offset + self.rows * 8:
+                    raise ValueError
+        except OSError as error:
+            raise _refused(path, error) from None
+        except (ValueError, EOFError):
+            raise broken(path.name, "the link cannot be read", "a one-dimensional int64 array") from None
 
-    def digest(self) -> str:
-        while self.read(_BLOCK):
-            pass
-        return self._hash.hexdigest()
+    def part(self, start: int, rows: int) -> Codes:
+        """The input records, from 0, of so many published rows.
 
-    def readable(self) -> bool:
-        return True
+        Raises:
+            BackendError: the operating system refuses.
+        """
+        try:
+            return np.fromfile(self._path, np.int64, rows, offset=self._offset + start * 8)
+        except OSError as error:
+            raise _refused(self._path, error) from None
 
-    def writable(self) -> bool:
-        return False
 
-    def seekable(self) -> bool:
-        return False
-
-    def close(self) -> None:
-        """The parser must not close it: the digest is taken afterwards."""
-
-    def release(self) -> None:
-        self.closed = True
-        self._file.close()
+def _array_in(file: BinaryIO) -> tuple[int, int]:
+    """The length of a one-dimensional array of int64, and where it begins in its file."""
+    if np.lib.format.read_magic(file) != (1, 0):
+        raise ValueError
+    shape, _, datatype = np.lib.format.read_array_header_1_0(file)
+    if len(shape) != 1 or datatype != np.int64:
+        raise ValueError
+    return shape[0], file.tell()
 
 
 def _refused(path: Path, error: OSError) -> BackendError:
     return BackendError(path.name, f"cannot be opened: {error.strerror or 'input/output error'}")
 
 
-def _read(
-    path: Path, form: OutputFormat, header: tuple[str, ...], wanted: Sequence[str], problem: SmaltiError
-) -> _Found:
-    read = _read_csv if form is OutputFormat.CSV else _read_parquet
-    try:
-        return read(path, header, wanted)
-    except OSError as error:
-        raise _refused(path, error) from None
-    except (pa.ArrowException, UnicodeDecodeError, csv.Error, KeyError, ValueError):
-        raise problem from None
-
-
 def _header(output: Output) -> tuple[str, ...]:
     try:
         if output.format is OutputFormat.CSV:
-            return _csv_header(output.path)
+            return csv_header(output.path)
         return tuple(pa.parquet.read_schema(output.path).names)
     except OSError as error:
         raise _refused(output.path, error) from None
@@ -237,48 +242,20 @@ def _header(output: Output) -> tuple[str, ...]:
         return ()
 
 
-def _csv_header(path: Path) -> tuple[str, ...]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        return tuple(next(csv.reader(file, strict=True), ()))
+def _copied(path: Path, copy: IO[bytes]) -> str:
+    """Copy a file, and return the digest of its bytes."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while data := file.read(BLOCK):
+            digest.update(data)
+            copy.write(data)
+    copy.flush()
+    return digest.hexdigest()
 
 
-def _read_csv(path: Path, header: tuple[str, ...], wanted: Sequence[str]) -> _Found:
-    _check_names(_csv_header(path), header)
-    if path.stat().st_size <= _BLOCK:
-        return _parse_csv(path, header, wanted, _BLOCK)
-    try:
-        return _parse_csv(path, header, wanted, _BLOCK)
-    except pa.ArrowInvalid:  # perhaps a record longer than a block
-        return _parse_csv(path, header, wanted, min(path.stat().st_size + 1, _LARGEST_BLOCK))
-
-
-def _parse_csv(path: Path, header: tuple[str, ...], wanted: Sequence[str], block: int) -> _Found:
-    file = _HashedFile(path)
-    try:
-        table = pa.csv.read_csv(
-            cast("IO[bytes]", file),
-            read_options=pa.csv.ReadOptions(block_size=block),
-            parse_options=pa.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
-            convert_options=pa.csv.ConvertOptions(
-                column_types=dict.fromkeys(header, pa.dictionary(pa.int32(), pa.string())),
-                include_columns=list(wanted),
-                null_values=[""],
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=True,
-            ),
-        )
-        return _Found(_coded(table, file.digest()), file.seen)
-    finally:
-        file.release()
-
-
-def _read_parquet(path: Path, header: tuple[str, ...], wanted: Sequence[str]) -> _Found:
-    data = path.read_bytes()
-    file = pa.parquet.ParquetFile(pa.BufferReader(data))
-    _check_names(file.schema_arrow.names, header)
-    table = file.read(columns=list(wanted))
-    seen = _Seen(is_plain_text=all(map(_is_plain_text, table.columns)))
-    return _Found(_coded(table, hashlib.sha256(data).hexdigest()), seen)
+def _batch_of(part: pa.RecordBatch | pa.Table, wanted: Sequence[str]) -> Batch:
+    columns = {name: numbered(_in_utc(part.column(name))) for name in wanted}
+    return Batch(columns, np.ones(part.num_rows, np.int64))
 
 
 def _is_plain_text(column: ArrowArray) -> bool:
@@ -286,75 +263,7 @@ def _is_plain_text(column: ArrowArray) -> bool:
     return is_text and not bool(pc.any(pc.equal(column, ""), min_count=0).as_py())
 
 
-def _check_names(found: Sequence[str], header: tuple[str, ...]) -> None:
-    if tuple(found) != header or len(set(header)) != len(header):
-        raise ValueError
-
-
-def _coded(table: pa.Table, digest: str) -> Table:
-    columns = {name: _coded_column(table.column(name)) for name in table.column_names}
-    return Table(columns, table.num_rows, digest)
-
-
-def _coded_column(column: ArrowArray) -> Coded:
-    if pa.types.is_dictionary(column.type) and pa.types.is_string(column.type.value_type):
-        whole = column.unify_dictionaries().combine_chunks()
-    else:
-        if pa.types.is_timestamp(column.type) and column.type.tz:
-            column = column.cast(pa.timestamp(column.type.unit, tz="UTC"))
-        whole = column.cast(_TEXT).combine_chunks().dictionary_encode()
-    values = whole.dictionary.cast(_TEXT)
-    codes = pc.fill_null(whole.indices, MISSING).to_numpy(zero_copy_only=False).astype(np.int64)
-    return _without_empty(codes, values)
-
-
-def _without_empty(codes: Codes, values: ArrowArray) -> Coded:
-    """The same column with the empty text as the missing value."""
-    empty = pc.index(values, pa.scalar("", _TEXT)).as_py()
-    if empty < 0:
-        return Coded(codes, values)
-    shifted = np.where(codes == empty, MISSING, codes - (codes > empty))
-    return Coded(shifted, values.filter(pc.not_equal(values, "")))
-
-
-def _check_csv_form(where: str, found: _Found, header: tuple[str, ...]) -> None:
-    table, seen = found.table, found.seen
-    if seen.last != b"\n" or seen.returns != _occurrences(table, header, "\r"):
-        raise broken(where, "its line ends are not those of the dialect", "LF after every record")
-    if seen.commas != (len(header) - 1) * (table.rows + 1) + _occurrences(table, header, ","):
-        raise broken(where, "it has records with too few fields", "all fields of every record")
-    if seen.quotes and seen.quotes not in _uniform_quotes(table, header):
-        raise broken(
-            where,
-            "its fields are quoted in more than one way, which can tell originals apart",
-            "quotes where they are needed, or around every field",
-        )
-
-
-def _occurrences(table: Table, header: tuple[str, ...], mark: str) -> int:
-    count = sum(name.count(mark) for name in header)
-    for column in table.columns.values():
-        count += _weighted(column, pc.count_substring(column.values, mark))
-    return count
-
-
-def _weighted(column: Coded, weights: ArrowArray) -> int:
-    """The sum of the texts' weights over the rows."""
-    rows = np.bincount(column.codes + 1, minlength=len(column.values) + 1)[1:]
-    return int(rows @ weights.to_numpy(zero_copy_only=False).astype(np.int64))
-
-
-def _uniform_quotes(table: Table, header: tuple[str, ...]) -> set[int]:
-    """The numbers of quotation marks that the uniform ways of quoting need."""
-    special = '[,"\r\n]'
-    needed = sum(
-        _weighted(column, pc.match_substring_regex(column.values, special))
-        for column in table.columns.values()
-    )
-    present = sum(int((column.codes >= 0).sum()) for column in table.columns.values())
-    every = table.rows * len(header)
-    blank = every - present if len(header) == 1 else 0
-    in_header = sum(any(mark in name for mark in ',"\r\n') for name in header)
-    inner = _occurrences(table, header, '"')
-    fields = product({needed, needed + blank, present, every}, {in_header, len(header)})
-    return {2 * (inner + body + head) for body, head in fields}
+def _in_utc(column: ArrowArray) -> ArrowArray:
+    if pa.types.is_timestamp(column.type) and column.type.tz:
+        return column.cast(pa.timestamp(column.type.unit, tz="UTC"))
+    return column

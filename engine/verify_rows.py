@@ -21,8 +21,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from smalti.engine.plan import Plan, RespondentColumn, RowComparison, RowCondition
+from smalti.engine.verify_columns import MISSING, Coded, Codes, Table, broken
 from smalti.engine.verify_labels import LEXICAL_FORMS, UnreadableError, places_beside
-from smalti.engine.verify_read import MISSING, Coded, Codes, Table
 from smalti.errors import DataError
 from smalti.policy.model import LogicalOperator, Operator
 from smalti.transforms.base import Datatype
@@ -55,6 +55,22 @@ def _columns(conditions: tuple[RowCondition, ...]) -> Iterator[str]:
             yield condition.column
         else:
             yield from _columns(condition.operands)
+
+
+def columns_to_read(plan: Plan, published: tuple[str, ...]) -> tuple[str, ...]:
+    """Those that are published, that tell respondents apart, and that decide which rows are left out.
+
+    Raises:
+        GuaranteeError: the plan does not read one of them.
+    """
+    wanted = list(published)
+    match plan.read.respondent:
+        case RespondentColumn(column) if column not in wanted:
+            wanted.append(column)
+    wanted += sorted(columns_of_filter(plan) - set(wanted))
+    if not set(wanted) <= {column.name for column in plan.read.columns}:
+        raise broken("plan", "it publishes a column that it does not read", "columns of the input")
+    return tuple(wanted)
 
 
 def restricted(owned: Table, rows: Codes) -> Table:

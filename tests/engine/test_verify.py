@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
@@ -19,10 +20,11 @@ from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from smalti.engine import verify
+from smalti.engine import verify, verify_stage
 from smalti.engine.plan import (
     Apply,
     Column,
+    Filter,
     OneRowEach,
     OutputFormat,
     Plan,
@@ -30,6 +32,7 @@ from smalti.engine.plan import (
     Respondent,
     RespondentColumn,
     Role,
+    RowComparison,
     Select,
     Write,
 )
@@ -39,12 +42,15 @@ from smalti.engine.verify import (
     Promise,
     Property,
     PublishedCheck,
+    Sizes,
     Verification,
     verify_against,
+    verify_in,
     verify_published,
     verify_run,
 )
 from smalti.errors import BackendError, DataError, GuaranteeError
+from smalti.policy.model import Operator
 from smalti.transforms.base import Datatype, Guarantee, Transform
 from smalti.vocab.terms import IRI
 
@@ -172,6 +178,14 @@ class Run:
         link = self.folder / "link.npy"
         np.save(link, np.array(self.link, np.int64))
         return verify_run(self.plan, original, output, link)
+
+    def verify_in_pieces(self, sizes: Sizes) -> Verification:
+        """As `verify`, with as little in memory at a time."""
+        original, output = self._write()
+        link, place = self.folder / "link.npy", self.folder / f"place-{uuid4()}"
+        np.save(link, np.array(self.link, np.int64))
+        place.mkdir()
+        return verify_in(place, self.plan, original, output, link, None, sizes)
 
     def verify_published(self, digest: str | None = None) -> PublishedCheck:
         return verify_published(Promise.of(self.plan), self._write()[1], digest)
@@ -363,6 +377,35 @@ def test_an_original_with_another_header_is_the_datas_fault(run: Run) -> None:
         verify_run(run.plan, original, output, run.folder / "link.npy")
 
 
+# --- in pieces --------------------------------------------------------------------------------------
+
+PIECES = [Sizes(block, window, seen) for block, window, seen in ((40, 1, 1), (90, 40, 3), (1, 1 << 20, 4))]
+
+
+@pytest.fixture(params=["numbers", "texts"])
+def wide(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns as small numbers as far as that goes, or as texts from the third different one on."""
+    if request.param == "texts":
+        monkeypatch.setattr(verify_stage, "MOST_TEXTS", 2)
+
+
+@pytest.mark.usefixtures("wide")
+@pytest.mark.parametrize("sizes", PIECES)
+@pytest.mark.parametrize("forms", [(CSV, CSV), (PARQUET, PARQUET)])
+def test_an_honest_run_in_pieces(run: Run, forms: tuple[OutputFormat, OutputFormat], sizes: Sizes) -> None:
+    honest_run = replace(run, forms=forms)
+    assert honest_run.verify_in_pieces(sizes) == honest_run.verify()
+
+
+@pytest.mark.usefixtures("wide")
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_promise_is_caught_in_pieces(run: Run, name: str) -> None:
+    changes, message = BROKEN[name]
+    for sizes in PIECES:
+        with pytest.raises(GuaranteeError, match=message):
+            replace(run, **changes).verify_in_pieces(sizes)
+
+
 # --- respondents -----------------------------------------------------------------------------------
 
 VISITS = {
@@ -433,6 +476,88 @@ def test_two_sensitive_columns_are_judged_separately(tmp_path: Path) -> None:
     rows = [("a", "40", "x", "same"), ("b", "40", "y", "same")]
     with pytest.raises(GuaranteeError, match="`drug`"):
         Run(tmp_path, plan, rows, [row[1:] for row in rows], (0, 1)).verify()
+
+
+@pytest.mark.usefixtures("wide")
+@pytest.mark.parametrize("sizes", PIECES)
+def test_respondents_are_counted_in_pieces(tmp_path: Path, sizes: Sizes) -> None:
+    honest_run = visits(tmp_path, TEN[1:], Guarantee("l-diversity", 10, 3))
+    assert honest_run.verify_in_pieces(sizes) == honest_run.verify()
+    with pytest.raises(GuaranteeError, match="too few values"):
+        visits(tmp_path, HEAVY, Guarantee("l-diversity", 10, 3)).verify_in_pieces(sizes)
+    with pytest.raises(GuaranteeError, match="certain for all"):
+        visits(tmp_path, TEN, Guarantee("k-anonymity", 10)).verify_in_pieces(sizes)
+    with pytest.raises(GuaranteeError, match="too few respondents"):
+        visits(tmp_path, [("ann", f"d{i}") for i in range(10)], TWO).verify_in_pieces(sizes)
+    with pytest.raises(GuaranteeError, match=r"`who`.*no respondent"):
+        visits(tmp_path, [("ann", "a"), ("bob", "b"), (None, "c")], TWO).verify_in_pieces(sizes)
+
+
+@pytest.mark.usefixtures("wide")
+@pytest.mark.parametrize("sizes", PIECES)
+def test_numbers_are_counted_by_value_in_pieces(tmp_path: Path, sizes: Sizes) -> None:
+    """Three spellings of one person and of one value; a fourth person has another value."""
+    columns = {
+        "who": (Datatype.DECIMAL, Role.IDENTIFIER),
+        "age": (Datatype.INTEGER, Role.QUASI_IDENTIFIER),
+        "score": (Datatype.DOUBLE, Role.SENSITIVE),
+    }
+    rows = [("1", "40", "2.0"), ("1.0", "40", "2"), ("1.00", "40", "2e0"), ("2", "40", "3")]
+    order = sorted(range(4), key=lambda i: rows[i][2])
+    for k, is_met in ((2, True), (3, False)):
+        plan = plan_of(columns, Guarantee("k-anonymity", k), RespondentColumn("who"))
+        case = Run(tmp_path, plan, rows, [rows[i][1:] for i in order], order)
+        if is_met:
+            found = case.verify_in_pieces(sizes)
+            assert (found.respondents, found.k, found.diversity) == (2, 2, (("score", 2),))
+        else:
+            with pytest.raises(GuaranteeError, match="too few respondents"):
+                case.verify_in_pieces(sizes)
+
+
+def limited(run: Run) -> Run:
+    """Rows without an age, and with one below 0, are left out."""
+    comparison = RowComparison("age", Operator.GTEQ, ("0",), Datatype.INTEGER)
+    kept = [(row, i) for row, i in OUTPUT if i not in (2, 5, 6)]
+    labels = {"[31..35|]": "[31..35]"}
+    return replace(
+        run,
+        plan=replace(run.plan, filter=Filter((comparison,))),
+        output=[(labels.get(str(row[0]), row[0]), *row[1:]) for row, _ in kept],
+        link=[i for _, i in kept],
+    )
+
+
+@pytest.mark.usefixtures("wide")
+@pytest.mark.parametrize("sizes", PIECES)
+def test_rows_that_are_left_out_in_pieces(run: Run, sizes: Sizes) -> None:
+    """Rows of the original that nobody may publish stand between the others."""
+    case = limited(run)
+    found = case.verify_in_pieces(sizes)
+    assert found == case.verify()
+    assert (found.rows, found.rows_filtered, found.rows_withdrawn, found.k) == (4, 3, 0, 2)
+    with pytest.raises(GuaranteeError, match="the policy leaves out"):
+        replace(case, link=[*case.link[:-1], 5]).verify_in_pieces(sizes)
+    with pytest.raises(GuaranteeError, match="lost or doubled"):
+        replace(case, link=[*case.link[:-1], case.link[0]]).verify_in_pieces(sizes)
+    with pytest.raises(GuaranteeError, match="lost or doubled"):
+        replace(case, link=case.link[1:], output=case.output[1:]).verify_in_pieces(sizes)
+
+
+@pytest.mark.parametrize("sizes", [*PIECES, Sizes()])
+def test_equal_rows_are_each_compared(tmp_path: Path, sizes: Sizes) -> None:
+    """Sixty published lines, of which two are different: a wrong original of any of them is found."""
+    rows = [(f"p{i}", str(30 + i % 4), "flu" if i % 3 else "gout") for i in range(60)]
+    order = sorted(range(60), key=lambda i: rows[i][2])
+    case = Run(tmp_path, plan_of(VISITS), rows, [("[30..33]", rows[i][2]) for i in order], order)
+    assert case.verify_in_pieces(sizes).k == 60
+    swapped = [*order[1:-1], order[0], order[-1]]
+    assert swapped != order
+    with pytest.raises(GuaranteeError, match=r"`disease`.*differ"):
+        replace(case, link=swapped).verify_in_pieces(sizes)
+    older = [*rows[:17], ("p17", "34", rows[17][2]), *rows[18:]]
+    with pytest.raises(GuaranteeError, match=r"`age`.*cover"):
+        replace(case, input=older).verify_in_pieces(sizes)
 
 
 # --- later checks ----------------------------------------------------------------------------------
