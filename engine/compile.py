@@ -3,9 +3,10 @@
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
-from smalti.engine.backends.base import BoundTable
+from smalti.engine.backends.staged import StagedTable
 from smalti.engine.bounds import chosen_bounds
 from smalti.engine.description import Source
 from smalti.engine.plan import (
@@ -29,14 +30,36 @@ from smalti.policy.anonymization import unimplemented_limits, unimplemented_word
 from smalti.policy.decision import Fact
 from smalti.policy.iris import column_iri as default_column_iri
 from smalti.policy.iris import normalised_column
-from smalti.policy.model import Anonymization, ColumnReference, Condition, Permission
+from smalti.policy.model import (
+    Anonymization,
+    ColumnReference,
+    Comparison,
+    Condition,
+    Named,
+    Permission,
+    Text,
+)
 from smalti.transforms import ALL_TRANSFORMS
 from smalti.transforms.base import Datatype, Transform
-from smalti.transforms.mondrian import DEFAULT_CUT_THRESHOLD
-from smalti.transforms.values import LEXICAL_FORMS, Codebook, ValueFormError, infer_datatype, make_codebook
-from smalti.vocab.terms import IRI, MONDRIAN
+from smalti.transforms.mondrian import DEFAULT_CUT_THRESHOLD, Dimensionality, Partitioning
+from smalti.transforms.problem import CutScore
+from smalti.transforms.values import (
+    LEXICAL_FORMS,
+    Codebook,
+    ValueFormError,
+    check_values,
+    infer_datatype,
+    make_codebook,
+)
+from smalti.vocab.terms import CUT_SCORE, DIMENSIONALITY, FRAGMENT_COLUMN, IRI, MONDRIAN, PARTITIONING
 
 _SHOWN = 20
+_CHOICES: Final[Mapping[IRI, tuple[str, type[StrEnum]]]] = {
+    PARTITIONING: ("partitioning", Partitioning),
+    DIMENSIONALITY: ("dimensionality", Dimensionality),
+    CUT_SCORE: ("cut_score", CutScore),
+}
+"""Words with a choice of names about how classes are made, each with the field of the transform."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +90,7 @@ NO_MORE: Final = Circumstances()
 def compile_plan(
     permission: Permission,
     source: Source,
-    table: BoundTable,
+    table: StagedTable,
     options: Options,
     circumstances: Circumstances = NO_MORE,
 ) -> Plan:
@@ -134,15 +157,30 @@ def _transform(
                 names[Role.QUASI_IDENTIFIER],
                 names[Role.SENSITIVE],
                 options.cut_threshold,
+                **_variant(wanted, columns),
             )
     raise InternalError("a method that no transform implements reached the compiler")
+
+
+def _variant(wanted: Anonymization, columns: tuple[Column, ...]) -> dict[str, str]:
+    """The fields of Mondrian that the policy sets by words of their own."""
+    by_iri = {normalised_column(column.iri): column.name for column in columns}
+    found: dict[str, str] = {}
+    for parameter in wanted.parameters:
+        match parameter:
+            case Comparison(operand=operand, values=(Text(name),)) if operand in _CHOICES:
+                field, kind = _CHOICES[operand]
+                found[field] = kind(name)
+            case Comparison(operand=operand, values=(Named(iri),)) if operand == FRAGMENT_COLUMN:
+                found["fragment_column"] = by_iri[normalised_column(iri)]
+    return found
 
 
 class _Compiler:
     """Binds columns, and gathers what stands against it."""
 
     def __init__(
-        self, wanted: Anonymization, source: Source, table: BoundTable, inherited: Respondent | None
+        self, wanted: Anonymization, source: Source, table: StagedTable, inherited: Respondent | None
     ) -> None:
         self.wanted, self.source, self.table, self.inherited = wanted, source, table, inherited
         self.problems: list[SmaltiError] = []
@@ -295,7 +333,13 @@ class _Compiler:
             if not self.table.matches(name, LEXICAL_FORMS[declared]):
                 self._not_of_type(name, declared)
             return
-        self._codebook(name, declared, zone)
+        self._refuse_other_values(name, declared, zone)
+
+    def _refuse_other_values(self, name: str, declared: Datatype, zone: str | None) -> None:
+        try:
+            check_values(self.table.texts(name), declared, zone)
+        except ValueFormError:
+            self._not_of_type(name, declared)
 
     def _codebook(self, name: str, declared: Datatype, zone: str | None) -> Codebook | None:
         try:
@@ -307,7 +351,7 @@ class _Compiler:
     def _quasi_identifier_type(self, name: str, declared: Datatype | None, zone: str | None) -> Datatype:
         if declared is None:
             return infer_datatype(self.table.texts(name), zone)
-        self._codebook(name, declared, zone)
+        self._refuse_other_values(name, declared, zone)
         return declared
 
     def _not_of_type(self, name: str, datatype: Datatype) -> None:

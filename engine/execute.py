@@ -1,25 +1,31 @@
 """A plan on a bound table: the one way from rows to a staged output, for every backend."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from smalti.engine.backends.base import BoundTable, Frequencies, Recoding
+from smalti.engine.backends.staged import Coded, Frequencies, Holders, Recoding, StagedTable
+from smalti.engine.fragments import Fragments
 from smalti.engine.plan import Plan, RespondentColumn
+from smalti.engine.recoder import distinct, held
 from smalti.errors import DataError, GuaranteeError, InternalError
+from smalti.transforms.global_recoding import recode_globally
 from smalti.transforms.kernel import partition
 from smalti.transforms.labels import class_labels
-from smalti.transforms.metrics import certainty_penalties
-from smalti.transforms.mondrian import MondrianKAnonymity, MondrianLDiversity
-from smalti.transforms.problem import Incidence, Problem, SensitiveIncidence
-from smalti.transforms.values import Codebook, ValueFormError, encode
+from smalti.transforms.metrics import certainty_penalty
+from smalti.transforms.mondrian import (
+    Dimensionality,
+    MondrianKAnonymity,
+    MondrianLDiversity,
+    Partitioning,
+)
+from smalti.transforms.problem import MISSING, Incidence, Integers, Problem, SensitiveIncidence
+from smalti.transforms.values import Codebook, ValueFormError, make_codebook
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +45,7 @@ Phase = Callable[[str], Any]
 """Told of each phase as it begins; names only, no figures."""
 
 
-def execute(plan: Plan, table: BoundTable, output: Path, link: Path, phase: Phase) -> InformationLoss:
+def execute(plan: Plan, table: StagedTable, output: Path, link: Path, phase: Phase) -> InformationLoss:
     """Write the plan's output, and the private link from published row to input row.
 
     Raises:
@@ -47,15 +53,67 @@ def execute(plan: Plan, table: BoundTable, output: Path, link: Path, phase: Phas
         BackendError: the machine.
     """
     phase("frequencies")
-    problem, books = _problem(plan, table.frequencies(plan))
+    if _transform(plan).dimensionality is Dimensionality.MULTI:
+        loss = _execute_in_fragments(plan, table, output, link, phase)
+        if loss is not None:
+            return loss
+    frequencies = table.frequencies(plan)
+    problem, books = _problem(plan, frequencies)
+    problem, tuple_of = _merged(problem, books)
     phase("generalise")
-    classes = partition(problem)
-    if classes is None:
+    generalised = _generalised(plan, problem)
+    if generalised is None:
         raise _cannot_be_met(plan)
     phase("write")
-    table.write(plan, _recoding(plan, problem, books, classes), output, link)
-    names = plan.apply.transform.quasi_identifiers
-    return InformationLoss(tuple(zip(names, certainty_penalties(problem, classes), strict=True)))
+    recoding = _recoding(plan, problem, books, generalised)
+    classes = recoding.classes[tuple_of]
+    table.write(plan, replace(recoding, classes=classes), frequencies, output, link)
+    losses = (certainty_penalty(problem, i, parts) for i, parts in enumerate(generalised.parts))
+    return InformationLoss(tuple(zip(plan.apply.transform.quasi_identifiers, losses, strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Generalised:
+    """Which tuples are published alike."""
+
+    classes: Integers
+    """By tuple."""
+    parts: tuple[Integers, ...]
+    """For each quasi-identifier, by tuple: what has one label, which is one class or several."""
+
+
+def _generalised(plan: Plan, problem: Problem) -> _Generalised | None:
+    if _transform(plan).dimensionality is Dimensionality.SINGLE:
+        cells = recode_globally(problem)
+        return None if cells is None else _Generalised(cells.classes, tuple(cells.parts.T))
+    classes = partition(problem)
+    return None if classes is None else _Generalised(classes, (classes,) * len(problem.attributes))
+
+
+def _transform(plan: Plan) -> MondrianKAnonymity | MondrianLDiversity:
+    transform = plan.apply.transform
+    if not isinstance(transform, MondrianKAnonymity | MondrianLDiversity):
+        raise InternalError("a transform that the kernel does not run reached it")
+    return transform
+
+
+def _execute_in_fragments(
+    plan: Plan, table: StagedTable, output: Path, link: Path, phase: Phase
+) -> InformationLoss | None:
+    """The same from facts, with several kernels; None where one kernel takes the frequency table."""
+    most = table.most_fragments(plan)
+    fragments = Fragments(plan, table)
+    may_divide = _transform(plan).partitioning is Partitioning.RELAXED
+    count = fragments.cut(most) if most > 1 or may_divide else 1
+    if count == 1 and not may_divide:
+        return None
+    phase("generalise")
+    penalties = fragments.generalise()
+    if penalties is None:
+        raise _cannot_be_met(plan)
+    phase("write")
+    fragments.write(output, link)
+    return InformationLoss(tuple(zip(plan.apply.transform.quasi_identifiers, penalties, strict=True)))
 
 
 def _cannot_be_met(plan: Plan) -> GuaranteeError:
@@ -72,76 +130,95 @@ def _cannot_be_met(plan: Plan) -> GuaranteeError:
     )
 
 
-def _recoding(plan: Plan, problem: Problem, books: list[Codebook], classes: NDArray[np.int64]) -> Recoding:
+def _recoding(plan: Plan, problem: Problem, books: list[Codebook], generalised: _Generalised) -> Recoding:
+    _, some_tuple = np.unique(generalised.classes, return_index=True)
+    labels = [
+        class_labels(book, problem.codes[:, i], parts).take(pa.array(parts[some_tuple]))
+        for i, (book, parts) in enumerate(zip(books, generalised.parts, strict=True))
+    ]
     names = plan.apply.transform.quasi_identifiers
-    labels = [class_labels(book, problem.codes[:, i], classes) for i, book in enumerate(books)]
-    return Recoding(classes, pa.table(labels, names=list(names)))
+    return Recoding(generalised.classes, pa.table(labels, names=list(names)))
 
 
 def _problem(plan: Plan, frequencies: Frequencies) -> tuple[Problem, list[Codebook]]:
-    transform = plan.apply.transform
-    if not isinstance(transform, MondrianKAnonymity | MondrianLDiversity):
-        raise InternalError("a transform that the kernel does not run reached it")
-    tuples = frequencies.tuples
-    encoded = [_encoded(plan, name, tuples.column(name)) for name in transform.quasi_identifiers]
+    transform = _transform(plan)
+    encoded = [
+        _by_value(plan, name, column)
+        for name, column in zip(transform.quasi_identifiers, frequencies.tuples, strict=True)
+    ]
+    respondents = None
+    if frequencies.respondents is not None:
+        tuples, people = frequencies.respondents
+        respondents = Incidence(tuples, _respondents(plan, people))
     problem = Problem(
         np.column_stack([codes for _, codes in encoded]).astype(np.int64),
         frequencies.rows,
         tuple(book.attribute for book, _ in encoded),
-        frequencies.respondents and _incidence(plan, frequencies.respondents),
+        respondents,
         tuple(
-            _sensitive(plan, name, table)
-            for name, table in zip(transform.sensitive, frequencies.sensitive, strict=True)
+            _sensitive(plan, name, holders)
+            for name, holders in zip(transform.sensitive, frequencies.sensitive, strict=True)
         ),
         transform.k,
         transform.l,
         transform.cut_threshold,
+        transform.cut_score,
+        transform.first_attribute,
     )
     return problem, [book for book, _ in encoded]
 
 
-def _encoded(plan: Plan, name: str, texts: pa.ChunkedArray) -> tuple[Codebook, NDArray[np.int64]]:
-    column = plan.column(name)
+def _merged(problem: Problem, books: list[Codebook]) -> tuple[Problem, Integers]:
+    """One tuple for all spellings of the same values; and by tuple of texts, which one that is."""
+    if all(len(book.codes) == len(book.texts) for book in books):
+        return problem, np.arange(len(problem.weights))
+    codes, tuple_of = np.unique(problem.codes, axis=0, return_inverse=True)
+    tuple_of = tuple_of.reshape(-1)
+    weights = np.zeros(len(codes), np.int64)
+    np.add.at(weights, tuple_of, problem.weights)
+    people = problem.respondents
+    merged = replace(
+        problem,
+        codes=codes,
+        weights=weights,
+        respondents=people and Incidence(*distinct(tuple_of[people.tuples], people.items)),
+        sensitive=tuple(
+            held(tuple_of[one.tuples], one.values, one.respondents) for one in problem.sensitive
+        ),
+    )
+    return merged, tuple_of
+
+
+def _by_value(plan: Plan, name: str, column: Coded) -> tuple[Codebook, Integers]:
+    """The codebook of a column, and the code of each of its values: `1` and `1.0` have one code."""
+    said = plan.column(name)
+    present, places = np.unique(column.codes, return_inverse=True)
+    has_missing = len(present) > 0 and present[0] == MISSING
+    texts = column.texts.take(pa.array(present[int(has_missing) :] - 1))
     try:
-        return encode(texts, column.datatype, column.time_zone)
+        book = make_codebook(texts, said.datatype, said.time_zone, has_missing)
     except ValueFormError:
         raise DataError(
-            f"column `{name}`", f"a value is no {column.datatype}", "the plan's datatype"
+            f"column `{name}`", f"a value is no {said.datatype}", "the plan's datatype"
         ) from None
+    codes = np.concatenate(([MISSING], book.codes)) if has_missing else book.codes
+    return book, codes[places]
 
 
-def _incidence(plan: Plan, pairs: pa.Table) -> Incidence:
-    return Incidence(_integers(pairs.column("tuple")), _respondents(plan, pairs))
+def _sensitive(plan: Plan, name: str, holders: Holders) -> SensitiveIncidence:
+    who = None if holders.respondents is None else _respondents(plan, holders.respondents)
+    return SensitiveIncidence(holders.tuples, _numbers(plan, name, holders.values), who)
 
 
-def _sensitive(plan: Plan, name: str, table: pa.Table) -> SensitiveIncidence:
-    who = _respondents(plan, table) if "respondent" in table.column_names else None
-    return SensitiveIncidence(
-        _integers(table.column("tuple")), _by_value(plan, name, table.column("value")), who
-    )
-
-
-def _respondents(plan: Plan, table: pa.Table) -> NDArray[np.int64]:
+def _respondents(plan: Plan, people: Coded) -> Integers:
     respondent = plan.read.respondent
     if not isinstance(respondent, RespondentColumn):
         raise InternalError("respondents were counted where each row is another")
-    return _by_value(plan, respondent.column, table.column("respondent"))
+    return _numbers(plan, respondent.column, people)
 
 
-def _by_value(plan: Plan, name: str, texts: pa.ChunkedArray) -> NDArray[np.int64]:
-    """A number for each distinct value: `1` and `1.0` are one, where the datatype says so."""
+def _numbers(plan: Plan, name: str, column: Coded) -> Integers:
+    """A number for each distinct value; missing is a value of its own. Which number does not matter."""
     if plan.column(name).datatype.is_ordered:
-        return _encoded(plan, name, texts)[1]
-    return _numbers(texts)
-
-
-def _integers(column: pa.ChunkedArray) -> NDArray[np.int64]:
-    numbers: NDArray[np.int64] = column.to_numpy().astype(np.int64)
-    return numbers
-
-
-def _numbers(column: pa.ChunkedArray) -> NDArray[np.int64]:
-    """A number for each distinct text; missing is a value of its own. Which number does not matter."""
-    encoded = pc.dictionary_encode(column, null_encoding="encode").combine_chunks()
-    numbers: NDArray[np.int64] = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    return numbers
+        return _by_value(plan, name, column)[1]
+    return column.codes

@@ -8,7 +8,14 @@ from smalti.engine.certificate import describe_guarantee, limits
 from smalti.engine.plan import Column, OneRowEach, Plan, RespondentColumn, Role
 from smalti.engine.rows import describe_rows
 from smalti.engine.serialize import plan_digest, plan_to_json
-from smalti.transforms.base import Datatype
+from smalti.transforms.base import Datatype, Transform
+from smalti.transforms.mondrian import (
+    Dimensionality,
+    MondrianKAnonymity,
+    MondrianLDiversity,
+    Partitioning,
+)
+from smalti.transforms.problem import CutScore
 
 _WHY = {
     Role.IDENTIFIER: "identifier",
@@ -53,8 +60,7 @@ def explain(plan: Plan) -> Explanation:
         _respondent(plan),
         None if plan.filter is None else f"only those where {describe_rows(plan.filter)}",
         f"{transform.guarantee.model}: {describe_guarantee(transform.guarantee, transform.sensitive)}",
-        f"{transform.algorithm}, strict, multidimensional: the cut with the least loss in partitions of at"
-        f" most {_threshold(plan)} distinct combinations, the median in larger ones",
+        _technique(transform),
         _warnings(plan),
         limits(transform.guarantee, transform.sensitive, plan.released),
     )
@@ -83,9 +89,36 @@ def _respondent(plan: Plan) -> str:
             return "each row is about another person (assumed: nothing is declared, no identifier repeats)"
 
 
-def _threshold(plan: Plan) -> int:
-    threshold: int = getattr(plan.apply.transform, "cut_threshold", 0)
-    return threshold
+_CUTS = {
+    CutScore.CERTAINTY_PENALTY: "the cut with the least loss in partitions of at most {} distinct"
+    " combinations, the median in larger ones",
+    CutScore.NORMALIZED_SPAN: "the median of the widest quasi-identifier",
+    CutScore.ENTROPY: "the median of the quasi-identifier with the largest entropy",
+}
+
+
+def _technique(transform: Transform) -> str:
+    match transform:
+        case MondrianKAnonymity() | MondrianLDiversity():
+            pass
+        case _:
+            return transform.algorithm
+    if transform.dimensionality is Dimensionality.SINGLE:
+        return (
+            f"{transform.algorithm}, strict, single-dimensional: domains of quasi-identifiers are cut, at"
+            " the median of the part that loses most, and equal values are published alike"
+        )
+    cuts = _CUTS[transform.cut_score].format(transform.cut_threshold)
+    first = ""
+    if transform.fragment_column is not None:
+        first = (
+            f"; a table of more than {transform.cut_threshold} distinct combinations is cut along"
+            f" {transform.fragment_column} first"
+        )
+    even = ""
+    if transform.partitioning is Partitioning.RELAXED:
+        even = "; rows with equal quasi-identifiers may be divided evenly between both sides"
+    return f"{transform.algorithm}, {transform.partitioning}, multidimensional: {cuts}{first}{even}"
 
 
 def _warnings(plan: Plan) -> tuple[str, ...]:

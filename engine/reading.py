@@ -23,6 +23,8 @@ from smalti.transforms.base import Datatype
 
 ROW = "row"
 """The name of the column with each row's number in the input, from 0."""
+_PLAIN_SCALE = 6
+"""Arrow writes decimals of at most so many places without an exponent."""
 _BLOCK = 1 << 21
 """Bytes that are parsed at once; small enough to stay in a cache."""
 
@@ -216,7 +218,16 @@ def _as_text(column: pa.Array) -> pa.Array:
     if pa.types.is_timestamp(column.type) and column.type.tz is not None:
         # Arrow writes other zones without a colon; the instant is the same in UTC.
         column = column.cast(pa.timestamp(column.type.unit, "UTC"))
+    if pa.types.is_decimal(column.type) and not 0 <= column.type.scale <= _PLAIN_SCALE:
+        return _plain_decimals(column)
     return pc.cast(column, pa.string())
+
+
+def _plain_decimals(column: pa.Array) -> pa.Array:
+    """Decimals without an exponent, which Arrow writes where there are many places."""
+    encoded = column.dictionary_encode()
+    texts = pa.array([format(value, "f") for value in encoded.dictionary.to_pylist()], pa.string())
+    return pa.DictionaryArray.from_arrays(encoded.indices, texts).dictionary_decode()
 
 
 def _without_nul(name: str, column: pa.Array) -> pa.Array:

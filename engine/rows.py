@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from smalti.engine.backends.base import BoundTable, Listed, RowTest, Together
+from smalti.engine.backends.staged import Listed, RowTest, StagedTable, Together
 from smalti.engine.plan import Filter, Plan, RespondentColumn, RowComparison, RowCondition, RowLogical
 from smalti.engine.withdrawn import Withdrawn, sought_forms
 from smalti.errors import DataError, InternalError, PlanError, SmaltiError
@@ -85,7 +85,7 @@ class RowBinder:
     def __init__(
         self,
         find: Callable[[ColumnReference], ColumnFacts | None],
-        table: BoundTable,
+        table: StagedTable,
         problems: list[SmaltiError],
     ) -> None:
         """Make one.
@@ -343,7 +343,7 @@ def _key(condition: RowCondition) -> str:
 # --- From a plan to rows
 
 
-def leave_out_rows(plan: Plan, table: BoundTable, withdrawn: Withdrawn) -> None:
+def leave_out_rows(plan: Plan, table: StagedTable, withdrawn: Withdrawn) -> None:
     """Leave out, from here on, the rows that take no part in a plan, as when it was made.
 
     Raises:
@@ -360,7 +360,7 @@ def leave_out_rows(plan: Plan, table: BoundTable, withdrawn: Withdrawn) -> None:
         keep_satisfying(table, plan.filter, lambda name: plan.column(name).time_zone)
 
 
-def keep_satisfying(table: BoundTable, wanted: Filter, time_zone: Callable[[str], str | None]) -> None:
+def keep_satisfying(table: StagedTable, wanted: Filter, time_zone: Callable[[str], str | None]) -> None:
     """Leave out, from here on, each row that does not satisfy a filter.
 
     Args:
@@ -422,7 +422,7 @@ def _widest(texts: Iterable[str]) -> Datatype:
 
 
 def leave_out_withdrawn(
-    table: BoundTable, column: str, datatype: Datatype, time_zone: str | None, withdrawn: Withdrawn
+    table: StagedTable, column: str, datatype: Datatype, time_zone: str | None, withdrawn: Withdrawn
 ) -> None:
     """Leave out, from here on, each row about somebody who withdrew.
 

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -10,7 +10,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from smalti.engine.authority import Submission, decide
-from smalti.engine.backends.base import Backend, BoundTable
+from smalti.engine.backends.base import Backend
+from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding import check_binding, input_hmac
 from smalti.engine.certificate import (
     Certificate,
@@ -28,12 +29,22 @@ from smalti.engine.entries import Input, NewVersion, OutputColumn, TargetVersion
 from smalti.engine.execute import InformationLoss, execute
 from smalti.engine.offers import offers
 from smalti.engine.plan import OutputFormat, Plan, RespondentColumn
+from smalti.engine.reading import file_digest
 from smalti.engine.registry import Registry
 from smalti.engine.serialize import plan_digest, plan_to_json
 from smalti.engine.verify import Original, Output, Verification, verify_run
 from smalti.engine.withdrawn import Withdrawn
 from smalti.engine.writing import content_digest
-from smalti.errors import DataError, InternalError, PlanError, SmaltiError, UsageError, only_ours, raise_all
+from smalti.errors import (
+    DataError,
+    GuaranteeError,
+    InternalError,
+    PlanError,
+    SmaltiError,
+    UsageError,
+    only_ours,
+    raise_all,
+)
 from smalti.policy.decision import Decision, Fact, Grant, Request
 from smalti.policy.model import Condition, Duty, Permission, Policy
 from smalti.vocab.terms import ANONYMIZE, IRI
@@ -121,6 +132,9 @@ class Watch:
         """A phase begins, and the one before it has ended."""
         self._phases.append((name, time.perf_counter()))
 
+    def rows(self, count: int) -> None:
+        """The input has so many rows; told once it is known."""
+
     @property
     def timings(self) -> tuple[Timing, ...]:
         """The phases that have ended, and the one under way as far as it got."""
@@ -173,6 +187,17 @@ def plan_undecided(request: RunRequest, registry: Registry, backend: Backend) ->
     )
 
 
+@only_ours()
+def plan_granted(request: RunRequest, registry: Registry, backend: Backend, grant: Grant) -> Planned:
+    """What a grant to anonymize amounts to on the data: on the rows that it is limited to.
+
+    Raises:
+        SmaltiError: as `run`, as far as it gets.
+    """
+    _check_target(request)
+    return Planned(None, _plan(request, registry, backend, _Granted(grant.permission, grant.rows)))
+
+
 def _check_target(request: RunRequest) -> None:
     targets = sorted(request.document.policy.targets)
     if request.target not in targets:
@@ -223,6 +248,8 @@ def run(
     with staging(registry, out) as stage:
         watch.phase("read")
         with _bound(request, backend, stage.spill) as (source, table):
+            watch.rows(table.contents.rows)
+            watch.phase("plan")
             compiled = _compile(request, registry, granted, source, table)
             made = compiled.plan
             check_binding(registry, source, table.contents.digest, made, request.submitter)
@@ -328,7 +355,7 @@ def _check_one(target: IRI, permissions: Sequence[Permission]) -> None:
 
 
 @contextmanager
-def _bound(request: RunRequest, backend: Backend, workspace: Path) -> Iterator[tuple[Source, BoundTable]]:
+def _bound(request: RunRequest, backend: Backend, workspace: Path) -> Iterator[tuple[Source, StagedTable]]:
     source = bind(request.target, request.data)
     with closing(backend.open(source, workspace)) as table:
         yield source, table
@@ -346,7 +373,7 @@ class _Compiled:
 
 
 def _compile(
-    request: RunRequest, registry: Registry, granted: _Granted, source: Source, table: BoundTable
+    request: RunRequest, registry: Registry, granted: _Granted, source: Source, table: StagedTable
 ) -> _Compiled:
     versions = registry.versions(source.target)
     version = _version_of(source, table, versions) if versions else None
@@ -359,7 +386,7 @@ def _compile(
     return _Compiled(made, (Input(source.target, number),), withdrawn, now)
 
 
-def _version_of(source: Source, table: BoundTable, versions: tuple[TargetVersion, ...]) -> TargetVersion:
+def _version_of(source: Source, table: StagedTable, versions: tuple[TargetVersion, ...]) -> TargetVersion:
     same = [v for v in versions if table.contents.digest in {file.digest for file in v.files}]
     if not same:
         raise UsageError(
@@ -378,20 +405,31 @@ def _file_name(made: Plan) -> str:
     return f"{stem}.{made.write.format}"
 
 
-def _verified(
-    compiled: _Compiled, source: Source, table: BoundTable, output: Path, stage: Stage
-) -> Verification:
-    verification = verify_run(
-        compiled.plan,
-        Original(source.path, source.format),
-        Output(output, compiled.plan.write.format),
-        stage.link,
-        compiled.withdrawn.known_form,
+def _changed(source: Source) -> DataError:
+    return DataError(
+        source.path.name, "the file changed during the run", "a file that stays as it is", "run again"
     )
-    if _named(verification.input_digest) != table.contents.digest:
-        raise DataError(
-            source.path.name, "the file changed during the run", "a file that stays as it is", "run again"
+
+
+def _verified(
+    compiled: _Compiled, source: Source, table: StagedTable, output: Path, stage: Stage
+) -> Verification:
+    try:
+        verification = verify_run(
+            compiled.plan,
+            Original(source.path, source.format),
+            Output(output, compiled.plan.write.format),
+            stage.link,
+            compiled.withdrawn.known_form,
+            folder=stage.spill,
         )
+    except GuaranteeError:
+        # A file that is another one by now breaks promises, too.
+        if file_digest(source.path) != table.contents.digest:
+            raise _changed(source) from None
+        raise
+    if _named(verification.input_digest) != table.contents.digest:
+        raise _changed(source)
     return verification
 
 
@@ -509,12 +547,34 @@ def _report(
     )
 
 
-def make_backend(name: EngineName) -> Backend:
-    """The engine of that name; Spark is imported only when asked for."""
+def make_backend(
+    name: EngineName,
+    *,
+    fragments: int | None = None,
+    master: str | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> Backend:
+    """The engine of that name; Spark is imported only when asked for.
+
+    Args:
+        name: which.
+        fragments: the most kernels among which tuples are divided; None: the engine's own choice.
+        master: of Spark.
+        settings: of Spark.
+
+    Raises:
+        UsageError: something of this is not for that engine, or a setting cannot be made.
+    """
+    if fragments is not None and fragments < 1:
+        raise UsageError("fragments (--fragments)", "there are none", "1 or more")
     if name is EngineName.LOCAL:
         from smalti.engine.backends.local import LocalBackend  # noqa: PLC0415
 
-        return LocalBackend()
+        if master is not None or settings:
+            raise UsageError(
+                "--master and --conf", "they are for Spark", "neither of them", "or say --engine spark"
+            )
+        return LocalBackend(fragments)
     from smalti.engine.backends.spark import SparkBackend  # noqa: PLC0415
 
-    return SparkBackend()
+    return SparkBackend(None, fragments, master=master, settings=settings)

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from typing import Any, Final, TypeVar
 
 import rfc8785
@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from smalti.engine.plan import Apply, Filter, Plan, Read, Select, Write
 from smalti.errors import InternalError, PlanError
 from smalti.transforms import ALL_TRANSFORMS
-from smalti.transforms.base import Transform
+from smalti.transforms.base import LEFT_OUT_AT_DEFAULT, Transform
 
 T = TypeVar("T")
 
@@ -80,8 +80,11 @@ def _as_object(plan: Plan) -> dict[str, Any]:
 def _fields(node: Read | Filter | Select | Write | Transform) -> dict[str, Any]:
     if not is_dataclass(node):
         raise InternalError("a transform is no dataclass")
-    fields: dict[str, Any] = json.loads(json.dumps(asdict(node)))
-    return fields
+    found: dict[str, Any] = json.loads(json.dumps(asdict(node)))
+    for field in fields(node):
+        if LEFT_OUT_AT_DEFAULT.items() <= field.metadata.items() and found[field.name] == field.default:
+            del found[field.name]
+    return found
 
 
 def _read(kind: type[T], fields: dict[str, Any]) -> T:

@@ -98,6 +98,8 @@ def numbered(column: ArrowArray) -> Numbered:
     Raises:
         pyarrow.ArrowInvalid: they are not.
     """
+    if pa.types.is_dictionary(column.type) and column.null_count:
+        column = pc.cast(column, column.type.value_type)
     if not pa.types.is_dictionary(column.type):
         column = pc.fill_null(column.cast(TEXT), "").dictionary_encode()
     whole = column.unify_dictionaries().combine_chunks() if isinstance(column, pa.ChunkedArray) else column

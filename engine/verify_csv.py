@@ -32,6 +32,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 Parsed = TypeVar("Parsed")
 _QUOTE: Final = 34
 _LINE_END: Final = 10
+_SEPARATORS: Final = np.frombuffer(b",\r\n", np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,8 @@ class Marks:
     quotes: int
     returns: int
     commas: int
+    has_stray_quotes: bool = False
+    """Whether a quotation mark neither opens nor closes a field, and is not doubled inside of one."""
 
     @classmethod
     def of(cls, record: bytes) -> "Marks":
@@ -229,8 +232,25 @@ def parse_distinct_records(block: Block, wanted: Sequence[str]) -> tuple[Batch, 
         table = _parsed(memoryview(data), wanted, has_quotes=block.has(b'"'))
         if table.num_rows == len(lines.repeats):
             return _batch(table, lines.repeats), lines.marks
-    marks = Marks(block.count(b'"'), block.count(b"\r"), block.count(b","))
+    strays = _has_stray_quotes(block.bytes)
+    marks = Marks(block.count(b'"'), block.count(b"\r"), block.count(b","), strays)
     return parse_records(block, wanted), marks
+
+
+def _has_stray_quotes(part: NDArray[np.uint8]) -> bool:
+    """Whether in some records a quotation mark is neither at an end of a field nor doubled inside.
+
+    A parser can read `"a,"b` as it reads `"a,b"`: as many marks, and the same value.
+    """
+    places = np.flatnonzero(part == _QUOTE)
+    around = np.concatenate(([_LINE_END], part, [_LINE_END]))
+    before, after = around[places], around[places + 2]
+    follows = np.diff(places, prepend=-2) == 1
+    is_followed = np.append(follows[1:], False)
+    opens = np.isin(before, _SEPARATORS) | follows
+    closes = np.isin(after, _SEPARATORS) | is_followed
+    is_opening = np.arange(len(places)) % 2 == 0
+    return bool((is_opening & ~opens).any() or (~is_opening & ~closes).any() or len(places) % 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +278,9 @@ def _distinct_lines(block: Block) -> _Lines | None:
     end = int(np.frombuffer(places, np.int64)[len(repeats)])
     quotes = block.count(b'"') if has_quotes else 0
     commas = int(pc.count_substring(runs.values, ",").to_numpy() @ repeats)
-    return _Lines(memoryview(text)[:end], repeats, Marks(quotes, 0, commas))
+    kept = memoryview(text)[:end]
+    strays = has_quotes and _has_stray_quotes(np.frombuffer(kept, np.uint8))
+    return _Lines(kept, repeats, Marks(quotes, 0, commas, strays))
 
 
 def _parsed(data: memoryview, wanted: Sequence[str], *, has_quotes: bool) -> pa.Table:

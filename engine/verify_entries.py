@@ -69,7 +69,8 @@ class Values:
         """
         if not isinstance(part, np.ndarray):
             return part if self._column is None else canonical(self._column, part)
-        return part if self._numbers is None else self._numbers[part]
+        # Parts have the smallest type that their numbers fit, and are put together with others.
+        return part.astype(np.int32) if self._numbers is None else self._numbers[part]
 
 
 def count_rows(count: ClassCount, table: StagedTable, keys: Keys, sensitive: dict[str, Values]) -> None:

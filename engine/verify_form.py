@@ -87,6 +87,8 @@ class CsvForm:
         Raises:
             GuaranteeError: a line does not end with LF, or a field is missing.
         """
+        if marks.has_stray_quotes:
+            raise self._quoting()
         before = self._inside
         for column in batch.columns.values():
             self._add_column(column, batch)
@@ -123,11 +125,14 @@ class CsvForm:
             raise self._line_ends()
         quotes = self._quotes + found.quotes
         if quotes and quotes not in self._uniform_quotes(names, self._inside.quotes + inside.quotes):
-            raise broken(
-                self._where,
-                "its fields are quoted in more than one way, which can tell originals apart",
-                "quotes where they are needed, or around every field",
-            )
+            raise self._quoting()
+
+    def _quoting(self) -> GuaranteeError:
+        return broken(
+            self._where,
+            "its fields are quoted in more than one way, which can tell originals apart",
+            "quotes where they are needed, or around every field",
+        )
 
     def _uniform_quotes(self, names: tuple[str, ...], inside: int) -> set[int]:
         """The numbers of quotation marks that the uniform ways of quoting need."""

@@ -254,7 +254,7 @@ def _copied(path: Path, copy: IO[bytes]) -> str:
 
 
 def _batch_of(part: pa.RecordBatch | pa.Table, wanted: Sequence[str]) -> Batch:
-    columns = {name: numbered(_in_utc(part.column(name))) for name in wanted}
+    columns = {name: numbered(_as_written(part.column(name))) for name in wanted}
     return Batch(columns, np.ones(part.num_rows, np.int64))
 
 
@@ -263,7 +263,10 @@ def _is_plain_text(column: ArrowArray) -> bool:
     return is_text and not bool(pc.any(pc.equal(column, ""), min_count=0).as_py())
 
 
-def _in_utc(column: ArrowArray) -> ArrowArray:
+def _as_written(column: ArrowArray) -> ArrowArray:
+    """A column whose cast to text is as the engine writes it: times in UTC, decimals in full."""
     if pa.types.is_timestamp(column.type) and column.type.tz:
         return column.cast(pa.timestamp(column.type.unit, tz="UTC"))
+    if pa.types.is_decimal(column.type):
+        return pa.array([None if one is None else f"{one:f}" for one in column.to_pylist()], pa.string())
     return column

@@ -185,6 +185,8 @@ TABLE: Final = (
     Code("P433", "value of another kind", "the operand is compared with another kind of value."),
     Code("P434", "unit out of place", "the operand has no unit."),
     Code("P435", "impossible mechanism", "the mechanism cannot be had with this delta or method."),
+    Code("P436", "first cut elsewhere", "only quasi-identifiers are cut, by the first cut, too."),
+    Code("P437", "impossible partitioning", "cuts through whole domains are not cuts of partitions."),
     # Warnings and notes
     Code("P501", "no uid", "a policy has a uid (ODRL IM 2.1); one is made from the document's digest."),
     Code("P502", "no profile", "a policy with words outside ODRL's core names a profile (ODRL IM 4.2)."),

@@ -14,10 +14,13 @@ from smalti.policy.values import Scope
 from smalti.vocab.terms import (
     ALGORITHM,
     ANATOMY,
+    CUT_SCORE,
     DELTA,
     DIFFERENTIAL_PRIVACY,
+    DIMENSIONALITY,
     DIVERSITY,
     EPSILON,
+    FRAGMENT_COLUMN,
     GROUP_BY,
     IDENTIFIER,
     IRI,
@@ -29,6 +32,7 @@ from smalti.vocab.terms import (
     MEMBERSHIP_ADVANTAGE,
     METHOD,
     MONDRIAN,
+    PARTITIONING,
     PIXEL_NEIGHBORHOOD,
     PIXEL_SIZE,
     POSTERIOR_BELIEF,
@@ -58,6 +62,9 @@ _LOSSES: Final = (EPSILON, POSTERIOR_BELIEF, MEMBERSHIP_ADVANTAGE)
 _GAUSSIAN: Final = "gaussian"
 _PIXELATION: Final = "pixelation"
 _RECURSIVE: Final = "recursive"
+_SINGLE: Final = "single"
+_FIT_ONE_DIMENSION: Final = {PARTITIONING: "strict", CUT_SCORE: "certainty-penalty", FRAGMENT_COLUMN: ""}
+"""The one name of each word that goes with cuts through whole domains; none of the last."""
 
 Key = tuple[str, str, str]
 """What may occur once: an operand, with its column and (where there may be two bounds) its operator."""
@@ -172,12 +179,14 @@ def check_combinations(found: Found, scope: Scope) -> None:
     _check_parameters_of_columns(found, scope)
     _check_algorithm(found, scope)
     _check_words(found, scope)
+    _check_dimensionality(found, scope)
     _check_l_fits_k(found, scope)
     _check_presence(found, scope)
     _check_losses(found, scope)
     _check_mechanism(found, scope)
     _check_recursive(found, scope)
     if found.is_whole:
+        _check_first_cut(found, scope)
         _check_needs(found, scope)
 
 
@@ -205,6 +214,15 @@ def _two_roles(column: Column, first: IRI, second: IRI, scope: Scope) -> None:
 
 def _local(role: IRI) -> str:
     return quoted(BY_IRI[role].name)
+
+
+def _check_first_cut(found: Found, scope: Scope) -> None:
+    listed = {column.iri for column in found.columns.get(QUASI_IDENTIFIER, ())}
+    for column in found.columns.get(FRAGMENT_COLUMN, ()):
+        if listed and column.iri not in listed:
+            message = f"the column {quoted(column.written)} is cut first, and is no `quasi-identifier`"
+            help_ = "name a quasi-identifier, or leave it out: nothing else is cut"
+            scope.findings.error("P436", column.place, message, help_)
 
 
 def _check_parameters_of_columns(found: Found, scope: Scope) -> None:
@@ -258,6 +276,18 @@ def _check_words(found: Found, scope: Scope) -> None:
             which = f"the algorithm `{algorithm}` has" if algorithm else "without an algorithm there is"
             help_ = f"leave it out, or write the algorithm {_listed(word.algorithms)}"
             scope.findings.error("P423", stated.place, f"{which} no {shown}", help_)
+
+
+def _check_dimensionality(found: Found, scope: Scope) -> None:
+    dimensionality = found.get(DIMENSIONALITY)
+    if dimensionality is None or dimensionality.names != {_SINGLE}:
+        return
+    for operand, fitting in _FIT_ONE_DIMENSION.items():
+        stated = found.get(operand)
+        if stated is not None and stated.names != {fitting}:
+            message = f"`{_SINGLE}` cuts whole domains, and {quoted(stated.shown)} is about partitions"
+            help_ = "leave one of the two out" + (f", or write `{fitting}`" if fitting else "")
+            scope.findings.error("P437", stated.value_place, message, help_)
 
 
 def _check_mechanism(found: Found, scope: Scope) -> None:

@@ -2,14 +2,16 @@
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
+import pyarrow as pa
 from hypothesis import strategies as st
 
 from smalti.engine.backends.base import Backend
@@ -18,11 +20,26 @@ from smalti.engine.description import ColumnDescription, Description, Source
 from smalti.engine.execute import execute
 from smalti.engine.plan import OutputFormat, Plan
 from smalti.errors import GuaranteeError
-from smalti.policy.model import Anonymization, Asset, Bound, ColumnReference, Operator, Permission, Where
-from smalti.vocab.terms import ANONYMIZE, IRI
+from smalti.policy.model import (
+    Anonymization,
+    Asset,
+    Bound,
+    ColumnReference,
+    Comparison,
+    Named,
+    Operator,
+    Permission,
+    Text,
+    Where,
+)
+from smalti.transforms.base import Datatype
+from smalti.transforms.problem import MISSING, Integers
+from smalti.transforms.values import Codebook, make_codebook
+from smalti.vocab.terms import ANONYMIZE, IRI, SMALTI
 
 TARGET = IRI("http://example.com/people")
 HEADER = ("who", "note", "age", "born", "city", "illness", "spend")
+TYPES = {"age": "integer", "born": "date"}
 HERE = Where("policy.jsonld", 1, 1)
 
 
@@ -72,7 +89,7 @@ def read_csv(path: Path) -> tuple[list[str], list[list[str]]]:
     return header, rows
 
 
-def permission(table: People) -> Permission:
+def permission(table: People, words: Mapping[str, str] = MappingProxyType({})) -> Permission:
     def columns(*names: str) -> tuple[ColumnReference, ...]:
         return tuple(ColumnReference(IRI(f"{TARGET}/{name}"), HERE) for name in names)
 
@@ -87,12 +104,18 @@ def permission(table: People) -> Permission:
         released=columns("spend"),
         respondent=None if table.one_row_each else columns("who")[0],
         one_row_each=table.one_row_each,
+        parameters=tuple(_parameter(name, value) for name, value in words.items()),
         where=HERE,
     )
     return Permission(
         uid=IRI("urn:rule:1"), action=ANONYMIZE, targets=(Asset(TARGET),), where=HERE,
         output=IRI("http://example.com/out"), anonymization=wanted,
     )  # fmt: skip
+
+
+def _parameter(name: str, value: str) -> Comparison:
+    text = Named(IRI(f"{TARGET}/{value}")) if name == "fragmentColumn" else Text(value)
+    return Comparison(IRI(SMALTI + name), Operator.EQ, (text,), where=HERE)
 
 
 @dataclass(frozen=True)
@@ -107,21 +130,25 @@ class Made:
 
 
 def make(
-    backend: Backend, table: People, folder: Path, output_format: OutputFormat = OutputFormat.CSV
+    backend: Backend,
+    table: People,
+    folder: Path,
+    output_format: OutputFormat = OutputFormat.CSV,
+    words: Mapping[str, str] = MappingProxyType({}),
 ) -> Made | None:
-    """Compile and execute; None where the guarantee cannot be met."""
+    """Compile and execute, by further words of the profile; None where the guarantee cannot be met."""
     folder.mkdir()
     data, workspace = folder / "people.csv", folder / "work"
     workspace.mkdir()
     write_csv(data, HEADER, table.rows)
-    types = {"age": "integer", "born": "date"}
     described = Description(
-        tuple(ColumnDescription(name, None, _datatype(types.get(name)), None) for name in HEADER)
+        tuple(ColumnDescription(name, None, _datatype(TYPES.get(name)), None) for name in HEADER)
     )
     source = Source(TARGET, data, OutputFormat.CSV, described)
     output, link = folder / "out.csv", folder / "link.npy"
     with closing(backend.open(source, workspace)) as bound:
-        plan = compile_plan(permission(table), source, bound, Options(table.cut_threshold, output_format))
+        asked, options = permission(table, words), Options(table.cut_threshold, output_format)
+        plan = compile_plan(asked, source, bound, options)
         try:
             execute(plan, bound, output, link, lambda _: None)
         except GuaranteeError:
@@ -133,10 +160,16 @@ def make(
     return Made(plan, output.read_bytes(), header, rows, np.load(link).tolist())
 
 
-def _datatype(name: str | None):
-    from smalti.transforms.base import Datatype  # noqa: PLC0415
-
+def _datatype(name: str | None) -> Datatype | None:
     return Datatype(name) if name else None
+
+
+def coded(texts: Sequence[str | None], datatype: Datatype) -> tuple[Codebook, Integers]:
+    """The codebook of a column, and the code of each of its texts."""
+    distinct = list(dict.fromkeys(text for text in texts if text is not None))
+    book = make_codebook(pa.array(distinct, pa.string()), datatype, None, None in texts)
+    code = dict(zip(distinct, book.codes.tolist(), strict=True))
+    return book, np.array([MISSING if text is None else code[text] for text in texts], np.int64)
 
 
 def covers(label: str, original: str) -> bool:

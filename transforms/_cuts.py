@@ -5,53 +5,91 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
-from smalti.errors import InternalError
+from smalti.transforms._incidence import Diversity, Holdings, Links, Members
 from smalti.transforms._layout import (
     Batch,
-    Holdings,
     Line,
-    Links,
-    Members,
+    Numbers,
+    by_weight,
     lay_out,
+    narrow,
+    order_by,
+    ranges,
     running,
-    side_reaches,
     sums,
 )
-from smalti.transforms.problem import SCALE, Flags, Integers, OrderedAttribute, Problem, UnorderedAttribute
+from smalti.transforms._reach import Blocks, Positions, side_reaches
+from smalti.transforms._sampling import surely_allowed
+from smalti.transforms.entropy import concentration
+from smalti.transforms.problem import (
+    SCALE,
+    CutScore,
+    Flags,
+    Integers,
+    OrderedAttribute,
+    Problem,
+    UnorderedAttribute,
+)
+
+Codes = NDArray[np.int32]
 
 _IMPOSSIBLE = np.iinfo(np.int64).max
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Table:
-    """A problem, prepared for taking any subset of its tuples."""
+    """Tuples of a problem, prepared for taking any subset of them."""
 
     problem: Problem
-    positions: tuple[Integers | None, ...]
-    """For each ordered attribute the position of each tuple."""
+    """Its parameters; tuples are not looked up in it."""
+    origin: Numbers
+    """By tuple: its number in the problem."""
+    codes: tuple[Codes, ...]
+    """For each attribute the code of each tuple."""
+    domains: tuple[Positions | None, ...]
+    """For each ordered attribute the position of each code."""
+    weights: Integers
     respondents: Links | None
-    sensitive: tuple[Links, ...]
+    sensitive: tuple[Holdings, ...]
+
+    @cached_property
+    def positions(self) -> tuple[Positions, ...]:
+        """For each ordered attribute the position of each tuple."""
+        pairs = zip(self.domains, self.codes, strict=True)
+        return tuple(domain[codes] for domain, codes in pairs if domain is not None)
 
     @classmethod
     def of(cls, problem: Problem) -> "Table":
-        """Prepare a problem."""
+        """Prepare all tuples of a problem."""
         count, people = len(problem.weights), problem.respondents
         return cls(
             problem,
+            narrow(np.arange(count)),
+            tuple(column.astype(np.int32) for column in problem.codes.T),
             tuple(
-                a.positions[problem.codes[:, i]] if isinstance(a, OrderedAttribute) else None
-                for i, a in enumerate(problem.attributes)
+                kind.positions.astype(np.int32) if isinstance(kind, OrderedAttribute) else None
+                for kind in problem.attributes
             ),
-            Links.of(people.tuples, (people.items,), count) if people else None,
-            tuple(
-                Links.of(
-                    s.tuples, (s.values,) if s.respondents is None else (s.values, s.respondents), count
-                )
-                for s in problem.sensitive
-            ),
+            problem.weights,
+            Links.of(people.tuples, people.items, count) if people else None,
+            tuple(Holdings.of(column, count) for column in problem.sensitive),
+        )
+
+    def subset(self, tuples: Integers) -> "Table":
+        """A table of some tuples, close together in memory."""
+        return Table(
+            self.problem,
+            self.origin[tuples],
+            tuple(codes[tuples] for codes in self.codes),
+            self.domains,
+            self.weights[tuples],
+            self.respondents and self.respondents.subset(tuples),
+            tuple(holdings.subset(tuples) for holdings in self.sensitive),
         )
 
 
@@ -66,6 +104,16 @@ class Cuts:
     left: Flags
     """By slot."""
 
+    @classmethod
+    def none(cls, batch: Batch) -> "Cuts":
+        return cls(
+            np.full(batch.size, -1), np.zeros(batch.size, np.int64), np.zeros(len(batch.tuples), np.bool_)
+        )
+
+    def put(self, nodes: Integers, slots: Integers, part: "Cuts") -> None:
+        """Take over the cuts of a part of the batch."""
+        self.attribute[nodes], self.index[nodes], self.left[slots] = part.attribute, part.index, part.left
+
 
 Candidate = tuple[int, int, int]
 """A cut: its partition, its attribute, and how many value groups go to the left."""
@@ -74,124 +122,171 @@ Candidate = tuple[int, int, int]
 class Scene:
     """A batch with everything about it that more than one attribute's cuts need."""
 
-    def __init__(self, table: Table, batch: Batch, struck: frozenset[Candidate]) -> None:
+    def __init__(self, table: Table, batch: Batch, struck: frozenset[Candidate] = frozenset()) -> None:
+        self.table = table
         self.problem = table.problem
         self.batch = batch
-        self.codes = self.problem.codes[batch.tuples]
-        self.weights = self.problem.weights[batch.tuples]
-        self.positions = [w if w is None else w[batch.tuples] for w in table.positions]
-        self.totals = sums(self.weights, batch.starts)
+        self.wanted = max(table.problem.l, 2)
+        """The least number of values of each sensitive column: one that all have in common is too few."""
         self.struck = struck
-        self._values: dict[int, tuple[Integers, Integers]] = {}
-        self._link(table)
+        self.weights = table.weights[batch.tuples]
+        self.totals = sums(self.weights, batch.starts)
 
-    def _link(self, table: Table) -> None:
-        node = self.batch.node
-        self.people = None
-        if table.respondents is not None:
-            slots, (items,) = table.respondents.take(self.batch.tuples)
-            self.people = Members.of(slots, node[slots], items)
-        self.kinds: list[Members] = []
-        self.holdings: list[Holdings | None] = []
-        for links in table.sensitive:
-            slots, columns = links.take(self.batch.tuples)
-            self.kinds.append(Members.of(slots, node[slots], columns[0]))
-            held = None if len(columns) == 1 else Holdings.of(slots, node[slots], columns[0], columns[1])
-            self.holdings.append(held)
+    @cached_property
+    def blocks(self) -> Blocks:
+        """The places of a line, in every attribute's the same."""
+        return Blocks(self.batch.starts)
 
-    def values(self, attribute: int) -> tuple[Integers, Integers]:
-        """Dense numbers of the (partition, code) pairs: by slot, and the first slot of each number."""
-        if attribute not in self._values:
-            codes = self.codes[:, attribute]
-            key = self.batch.node * (int(codes.max(initial=0)) + 1) + codes
-            _, first, number = np.unique(key, return_index=True, return_inverse=True)
-            self._values[attribute] = number, first
-        return self._values[attribute]
+    def part(self, nodes: Integers) -> tuple["Scene", Integers]:
+        """The scene of some of its partitions, and the slots that they have here."""
+        if len(nodes) == self.batch.size:
+            return self, np.arange(len(self.batch.tuples))
+        number = {node: i for i, node in enumerate(nodes.tolist())}
+        struck = frozenset((number[n], a, i) for n, a, i in self.struck if n in number)
+        batch, slots = self.batch.subset(nodes)
+        return Scene(self.table, batch, struck), slots
+
+    @cached_property
+    def people(self) -> Members | None:
+        """The respondents of each partition; None where each row is another."""
+        links = self.table.respondents
+        return None if links is None else Members.of(self.batch, links)
+
+    @cached_property
+    def diversities(self) -> list[Diversity]:
+        return [Diversity.of(self.batch, holdings) for holdings in self.table.sensitive]
+
+    @cached_property
+    def unordered(self) -> dict[int, Line]:
+        """The attributes without an order, each laid out by code."""
+        return {
+            attribute: self._by_code(attribute)
+            for attribute, kind in enumerate(self.problem.attributes)
+            if isinstance(kind, UnorderedAttribute)
+        }
+
+    @cached_property
+    def positions(self) -> list[Positions]:
+        """For each ordered attribute the position of each slot."""
+        return [position[self.batch.tuples] for position in self.table.positions]
+
+    def may_be_cut(self) -> Flags:
+        """By partition: no if it is too small for two sides of k respondents, however it is cut."""
+        holders = self.totals
+        if self.table.respondents is not None:
+            # A respondent with several tuples may be on both sides.
+            holders = sums(self.table.respondents.counts(self.batch.tuples), self.batch.starts)
+        return (np.diff(self.batch.starts) > 1) & (holders >= 2 * self.problem.k)
+
+    def codes(self, attribute: int) -> Codes:
+        """By slot."""
+        return self.table.codes[attribute][self.batch.tuples]
+
+    def _by_code(self, attribute: int) -> Line:
+        return lay_out(self.batch, self.codes(attribute))
 
     def line(self, attribute: int) -> Line:
         """Lay the batch out along an attribute.
 
         Values without an order stand by falling weight in their partition, then by code.
         """
-        place = self.codes[:, attribute]
-        if isinstance(self.problem.attributes[attribute], UnorderedAttribute):
-            number, first = self.values(attribute)
-            weight = np.zeros(len(first), np.int64)
-            np.add.at(weight, number, self.weights)
-            by_weight = np.lexsort((self.codes[first, attribute], -weight, self.batch.node[first]))
-            rank = np.empty(len(first), np.int64)
-            rank[by_weight] = np.arange(len(first))
-            place = rank[number]
-        return lay_out(self.batch, place)
+        if isinstance(self.problem.attributes[attribute], OrderedAttribute):
+            return self._by_code(attribute)
+        return by_weight(self.batch, self.unordered[attribute], self.weights)
 
-    def allowed(self, attribute: int, line: Line) -> Flags:
-        """By group: whether cutting after it leaves both sides with k respondents and their diversity."""
-        problem = self.problem
-        left, right = self._people_sides(line)
-        allowed = (left >= problem.k) & (right >= problem.k)
-        allowed[line.first[1:] - 1] = False
-        for kinds, holdings in zip(self.kinds, self.holdings, strict=True):
-            wanted = max(problem.l, 2)
-            kinds_left, kinds_right = kinds.sides(line)
-            allowed &= (kinds_left >= wanted) & (kinds_right >= wanted)
-            if holdings is not None:
-                held_left, held_right = holdings.most(line)
-                allowed &= (held_left < left) & (held_right < right)
-        for node, struck_attribute, index in self.struck:
-            if struck_attribute == attribute:
-                allowed[line.first[node] + index - 1] = False
+    @property
+    def allowed(self) -> Flags:
+        """By partition: whether it meets k and diversity, the matching apart."""
+        people = self.totals
+        if self.people is not None:
+            people = np.bincount(self.people.node, minlength=self.batch.size)
+        allowed: Flags = people >= self.problem.k
+        for diversity in self.diversities:
+            allowed &= diversity.is_met(people, self.wanted)
         return allowed
 
-    def _people_sides(self, line: Line) -> tuple[Integers, Integers]:
-        if self.people is not None:
-            return self.people.sides(line)
-        left = running(self.weights[line.order], line)
-        return left, self.totals[line.node] - left
+    @property
+    def ranking(self) -> Integers:
+        """By turn and partition: the attributes, in the order in which their medians are tried."""
+        problem = self.problem
+        count = len(problem.attributes)
+        if problem.cut_score is CutScore.ENTROPY:
+            charged = np.stack([self._concentration(attribute) for attribute in range(count)])
+        else:
+            charged = -np.stack([self.spans(attribute) for attribute in range(count)])
+        tuples = len(self.batch.tuples)
+        is_whole = self.batch.size == 1 and tuples == len(problem.weights)
+        if problem.first_attribute is not None and is_whole and tuples > problem.cut_threshold:
+            charged[problem.first_attribute] = -_IMPOSSIBLE
+        return np.argsort(charged, axis=0, kind="stable")
 
-    def whole_is_allowed(self) -> bool:
-        """Whether the only partition of this batch meets k and diversity, the matching apart."""
-        people = self.totals if self.people is None else self.people.totals(self.batch.size)
-        wanted = max(self.problem.l, 2)
-        line = lay_out(self.batch, np.zeros(len(self.batch.tuples), np.int64))
-        diverse = all(kinds.totals(self.batch.size)[0] >= wanted for kinds in self.kinds)
-        shared = any(h is not None and h.most(line)[0][0] >= people[0] for h in self.holdings)
-        return bool(people[0] >= self.problem.k and diverse and not shared)
+    def _concentration(self, attribute: int) -> Integers:
+        """By partition: the smaller, the larger is the entropy of the attribute's values."""
+        line = self.unordered.get(attribute) or self._by_code(attribute)
+        weights = np.add.reduceat(self.weights[line.order], line.begins)
+        total: Integers = np.add.reduceat(concentration(weights), line.first[:-1])
+        return total
 
     def spans(self, attribute: int) -> Integers:
         """By partition: the penalty of the attribute, from 0 to SCALE."""
-        starts = self.batch.starts[:-1]
-        position = self.positions[attribute]
-        if position is not None:
-            reach = np.maximum.reduceat(position, starts) - np.minimum.reduceat(position, starts)
-            return np.asarray(np.minimum(reach, SCALE), np.int64)
-        _, first = self.values(attribute)
-        counts = np.bincount(self.batch.node[first], minlength=self.batch.size)
-        return self._set_penalty(attribute, counts)
+        starts, kind = self.batch.starts[:-1], self.problem.attributes[attribute]
+        codes = self.codes(attribute)
+        if isinstance(kind, OrderedAttribute):
+            least, largest = np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts)
+            reach: Integers = kind.positions[largest] - kind.positions[least]
+            return np.minimum(reach, SCALE)
+        _, new = order_by(self.batch.node, codes)
+        return kind.penalty(sums(new, self.batch.starts))
 
-    def penalties(self, line: Line) -> Integers:
-        """By group: weight times penalty of the two sides of a cut after it, added up."""
-        left = np.zeros(len(line.ends), np.int64)
-        right = np.zeros(len(line.ends), np.int64)
-        for attribute in range(len(self.problem.attributes)):
-            a, b = self._side_spans(attribute, line)
-            left += a
-            right += b
-        weight = running(self.weights[line.order], line)
-        return weight * left + (self.totals[line.node] - weight) * right
 
-    def _side_spans(self, attribute: int, line: Line) -> tuple[Integers, Integers]:
-        position = self.positions[attribute]
-        if position is not None:
-            return side_reaches(position[line.order], self.batch.node, line)
-        number, first = self.values(attribute)
-        counts = Members.of_numbers(number, self.batch.node[first], len(first)).sides(line)
-        return self._set_penalty(attribute, counts[0]), self._set_penalty(attribute, counts[1])
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """A scene laid out along one attribute, and what decides its cuts there.
 
-    def _set_penalty(self, attribute: int, counts: Integers) -> Integers:
-        unordered = self.problem.attributes[attribute]
-        if not isinstance(unordered, UnorderedAttribute):
-            raise InternalError("a set penalty was asked of an ordered attribute")
-        return (counts * SCALE // unordered.size) * (counts > 1)
+    A cut comes after a value group; all figures are by group.
+    """
+
+    scene: Scene
+    attribute: int
+    line: Line
+    weight: Integers
+    """The rows up to each group."""
+
+    @classmethod
+    def of(cls, scene: Scene, attribute: int) -> "Laid":
+        line = scene.line(attribute)
+        return cls(scene, attribute, line, running(scene.weights[line.order], line))
+
+    @property
+    def allowed(self) -> Flags:
+        """Whether both sides of the cut have k respondents and their diversity; none if struck out."""
+        scene, line, k = self.scene, self.line, self.scene.problem.k
+        people = (self.weight, scene.totals[line.node] - self.weight)
+        if scene.people is not None:
+            people = scene.people.sides(line)
+        allowed: Flags = (people[0] >= k) & (people[1] >= k)
+        allowed[line.last] = False
+        for diversity in scene.diversities:
+            allowed &= diversity.allowed(line, people, k, scene.wanted)
+        for node, attribute, index in scene.struck:
+            if attribute == self.attribute:
+                allowed[line.first[node] + index - 1] = False
+        return allowed
+
+    def penalties(self, groups: Integers) -> Integers:
+        """Rows times penalty of both sides of the cuts after these groups, added up."""
+        scene, line, places = self.scene, self.line, self.scene.blocks.places
+        upto, onward = side_reaches(scene.positions, line.order, scene.blocks)
+        ends = line.ends[groups]
+        left, right = upto[places[ends - 1]].astype(np.int64), onward[places[ends]].astype(np.int64)
+        for attribute, kind in enumerate(scene.problem.attributes):
+            if isinstance(kind, UnorderedAttribute):
+                counts = Members.of_groups(scene.unordered[attribute]).sides(line)
+                left += kind.penalty(counts[0][groups])
+                right += kind.penalty(counts[1][groups])
+        weight = self.weight[groups]
+        penalties: Integers = weight * left + (scene.totals[line.node[groups]] - weight) * right
+        return penalties
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,13 +300,22 @@ class _Found:
     """By partition: the last group on the left."""
 
 
-def _best(score: Integers, allowed: Flags, line: Line) -> _Found:
-    """By partition: the least score of an allowed cut, at the first group that has it."""
-    score = np.where(allowed, score, _IMPOSSIBLE)
-    starts = line.first[:-1]
-    least = np.minimum.reduceat(score, starts)
-    groups = np.arange(len(score))
-    at = np.minimum.reduceat(np.where(score == least[line.node], groups, _IMPOSSIBLE), starts)
+def _best(score: Integers, groups: Integers, line: Line) -> _Found:
+    """By partition: the least score of an allowed cut, at the first group that has it.
+
+    Args:
+        score: by allowed cut.
+        groups: by allowed cut the last group on the left; ascending.
+        line: the batch, laid out.
+    """
+    size = len(line.first) - 1
+    least, at = np.full(size, _IMPOSSIBLE), np.zeros(size, np.int64)
+    node = line.node[groups]
+    starts = np.flatnonzero(np.diff(node, prepend=-1))
+    if len(starts):
+        least[node[starts]] = np.minimum.reduceat(score, starts)
+        first = np.flatnonzero(score == least[node])[::-1]
+        at[node[first]] = groups[first]  # of several the one written last, the first
     return _Found(line, least, at)
 
 
@@ -221,13 +325,13 @@ Choice = Callable[["Scene"], Cuts]
 def least_penalty(scene: Scene) -> Cuts:
     """Of all allowed cuts the one whose children are charged least; ties by attribute, then position."""
     best = np.full(scene.batch.size, _IMPOSSIBLE)
-    cuts = _no_cuts(scene.batch)
+    cuts = Cuts.none(scene.batch)
     for attribute in range(len(scene.problem.attributes)):
-        line = scene.line(attribute)
-        allowed = scene.allowed(attribute, line)
-        if not allowed.any():
+        laid = Laid.of(scene, attribute)
+        groups = np.flatnonzero(laid.allowed)
+        if not len(groups):
             continue
-        found = _best(scene.penalties(line), allowed, line)
+        found = _best(laid.penalties(groups), groups, laid.line)
         better = found.score < best
         best = np.where(better, found.score, best)
         _take(cuts, scene.batch, np.flatnonzero(better), attribute, found)
@@ -235,48 +339,56 @@ def least_penalty(scene: Scene) -> Cuts:
 
 
 def median(scene: Scene) -> Cuts:
-    """On the attribute with the largest penalty, the allowed cut nearest to the median.
+    """On the attribute with the largest penalty, or entropy, the allowed cut nearest to the median.
 
-    Attributes are tried by falling penalty, ties in the plan's order, until one has an allowed cut;
+    Attributes are tried by falling score, ties in the plan's order, until one has an allowed cut;
     nearest is the cut that divides the rows most evenly, ties by position.
     """
-    count = len(scene.problem.attributes)
-    spans = np.stack([scene.spans(attribute) for attribute in range(count)])
-    ranking = np.argsort(-spans, axis=0, kind="stable")
-    cuts = _no_cuts(scene.batch)
-    waiting = np.ones(scene.batch.size, np.bool_)
-    tried: dict[int, _Found] = {}
-    for turn in range(count):
-        for attribute in np.unique(ranking[turn][waiting]).tolist():
-            if attribute not in tried:
-                tried[attribute] = _most_even(scene, attribute)
-            found = tried[attribute]
-            nodes = np.flatnonzero(waiting & (ranking[turn] == attribute) & (found.score < _IMPOSSIBLE))
-            _take(cuts, scene.batch, nodes, attribute, found)
-            waiting[nodes] = False
-        if not waiting.any():
-            break
+    cuts = Cuts.none(scene.batch)
+    for turn in scene.ranking:
+        waiting = cuts.attribute < 0
+        for attribute in np.unique(turn[waiting]).tolist():
+            nodes = np.flatnonzero(waiting & (turn == attribute))
+            part, slots = scene.part(nodes)
+            cuts.put(nodes, slots, _median_along(part, attribute))
     return cuts
 
 
-def _most_even(scene: Scene, attribute: int) -> _Found:
-    line = scene.line(attribute)
-    left = running(scene.weights[line.order], line)
-    unevenness = np.abs(2 * left - scene.totals[line.node])
-    return _best(unevenness, scene.allowed(attribute, line), line)
+def _median_along(scene: Scene, attribute: int) -> Cuts:
+    """The allowed cut nearest to the median."""
+    laid = Laid.of(scene, attribute)
+    links, k, wanted = scene.table.respondents, scene.problem.k, scene.wanted
+    if links is None or scene.struck:
+        return _most_even(laid, laid.allowed)
+    # Counting respondents costs more than all else; the nearest cut of all is mostly allowed.
+    inner = np.ones(len(laid.weight), np.bool_)
+    inner[laid.line.last] = False
+    cuts = _most_even(laid, inner)
+    is_cut = cuts.attribute >= 0
+    children = scene.batch.children(is_cut, cuts.left)
+    surely = surely_allowed(children, links, scene.table.sensitive, k, wanted).reshape(-1, 2).all(axis=1)
+    if not surely.all():
+        doubtful = np.flatnonzero(is_cut)[~surely]
+        part, slots = scene.part(doubtful)
+        again = Laid.of(part, attribute)
+        cuts.put(doubtful, slots, _most_even(again, again.allowed))
+    return cuts
 
 
-def _no_cuts(batch: Batch) -> Cuts:
-    return Cuts(
-        np.full(batch.size, -1), np.zeros(batch.size, np.int64), np.zeros(len(batch.tuples), np.bool_)
-    )
+def _most_even(laid: Laid, allowed: Flags) -> Cuts:
+    """Of these cuts the one that divides the rows of its partition most evenly."""
+    groups = np.flatnonzero(allowed)
+    unevenness = np.abs(2 * laid.weight - laid.scene.totals[laid.line.node])[groups]
+    found = _best(unevenness, groups, laid.line)
+    cuts = Cuts.none(laid.scene.batch)
+    _take(cuts, laid.scene.batch, np.flatnonzero(found.score < _IMPOSSIBLE), laid.attribute, found)
+    return cuts
 
 
 def _take(cuts: Cuts, batch: Batch, nodes: Integers, attribute: int, found: _Found) -> None:
-    line, at = found.line, found.at
+    line, at = found.line, found.at[nodes]
     cuts.attribute[nodes] = attribute
-    cuts.index[nodes] = line.index[at[nodes]]
-    chosen = np.zeros(batch.size, np.bool_)
-    chosen[nodes] = True
-    slots = np.flatnonzero(chosen[batch.node])
-    cuts.left[slots] = line.group[slots] <= at[batch.node[slots]]
+    cuts.index[nodes] = at - line.first[nodes] + 1
+    starts = batch.starts[nodes]
+    cuts.left[line.order[ranges(starts, batch.starts[nodes + 1] - starts)]] = False
+    cuts.left[line.order[ranges(starts, line.ends[at] - starts)]] = True

@@ -1,9 +1,11 @@
 """What every transform states about itself, and the vocabulary of tables that it speaks."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar
+from types import MappingProxyType
+from typing import ClassVar, Final
 
 
 class Datatype(StrEnum):
@@ -32,6 +34,13 @@ class Guarantee:
     """Least number of respondents in an equivalence class."""
     l: int | None = None  # noqa: E741 (the literature's name)
     """Least number of well-represented values of each sensitive column, for l-diversity."""
+
+
+LEFT_OUT_AT_DEFAULT: Final[Mapping[str, bool]] = MappingProxyType({"left out at default": True})
+"""Metadata of a field that a plan does not mention while it has its default.
+
+So a parameter that comes with a later version changes neither the JSON nor the digest of plans without it.
+"""
 
 
 class Transform(ABC):

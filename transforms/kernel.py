@@ -13,11 +13,17 @@ nothing but its own partition, so how partitions are grouped or ordered never ch
 
 import numpy as np
 
+from smalti.errors import InternalError
 from smalti.transforms._cuts import Candidate, Choice, Cuts, Scene, Table, least_penalty, median
-from smalti.transforms._layout import Batch, Links
-from smalti.transforms.problem import Flags, Incidence, Integers, Problem, SensitiveIncidence
+from smalti.transforms._incidence import Holdings
+from smalti.transforms._layout import Batch
+from smalti.transforms._sampling import surely_match
+from smalti.transforms.matching import can_match
+from smalti.transforms.problem import CutScore, Flags, Integers, Problem
 
 _PAIRS_FOR_EACH = 16
+_WORTH_A_COPY = 2
+"""How many times larger than a batch its table is, at least, before the batch gets a table of its own."""
 
 
 def partition(problem: Problem) -> Integers | None:
@@ -29,128 +35,123 @@ def partition(problem: Problem) -> Integers | None:
         different respondents. No further allowable cut exists in any class.
         The result depends on the set of tuples only, not on their order or on respondents' numbers.
     """
-    order = np.lexsort(problem.codes.T[::-1])
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    search = _Search(_reordered(problem, order, rank))
-    if not search.whole_table_is_allowed():
+    if not len(problem.weights):
         return None
-    classes = np.empty(len(order), np.int64)
-    classes[order] = search.classes()
+    table = Table.of(problem)
+    if not Search(table).whole_table_is_allowed():
+        return None
+    classes = np.empty(len(problem.weights), np.int64)
+    done = 0
+    stack = [(table, Batch.whole(len(problem.weights)))]
+    while stack:
+        search, batch = _search_in(*stack.pop())
+        cuts = search.cuts(batch)
+        is_final = cuts.attribute < 0
+        final = np.flatnonzero(is_final[batch.node])
+        numbers = np.cumsum(is_final) - 1 + done
+        classes[search.table.origin[batch.tuples[final]]] = numbers[batch.node[final]]
+        done += int(np.count_nonzero(is_final))
+        children = batch.children(~is_final, cuts.left)
+        stack.extend((search.table, piece) for piece in children.pieces())
     return classes
 
 
-def _reordered(problem: Problem, order: Integers, rank: Integers) -> Problem:
-    respondents = problem.respondents
-    return Problem(
-        np.ascontiguousarray(problem.codes[order]),
-        problem.weights[order],
-        problem.attributes,
-        respondents and Incidence(rank[respondents.tuples], respondents.items),
-        tuple(SensitiveIncidence(rank[s.tuples], s.values, s.respondents) for s in problem.sensitive),
-        problem.k,
-        problem.l,
-        problem.cut_threshold,
-    )
+class Search:
+    """The choice of cuts, which also pass the matching test, in partitions of one table."""
 
-
-class _Search:
-    """The way from one partition to the final ones."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        self.table = Table.of(problem)
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.problem = table.problem
 
     def whole_table_is_allowed(self) -> bool:
-        count = len(self.problem.weights)
-        if count == 0:
-            return False
-        batch = Batch(np.arange(count), np.array([0, count]))
-        scene = Scene(self.table, batch, frozenset())
-        return scene.whole_is_allowed() and self.can_match(batch.tuples)
+        batch = Batch.whole(len(self.table.weights))
+        return bool(Scene(self.table, batch).allowed.all()) and self.can_match(batch.tuples)
 
-    def classes(self) -> Integers:
-        """Split until no partition has an allowable cut."""
-        count = len(self.problem.weights)
-        result = np.empty(count, np.int64)
-        done = 0
-        stack = [Batch(np.arange(count), np.array([0, count]))]
-        while stack:
-            batch = stack.pop()
-            cuts = self.cuts(batch)
-            final = cuts.attribute[batch.node] < 0
-            numbers = np.cumsum(cuts.attribute < 0) - 1 + done
-            result[batch.tuples[final]] = numbers[batch.node[final]]
-            done += int(np.count_nonzero(cuts.attribute < 0))
-            if not final.all():
-                stack.extend(_children(batch, cuts, ~final).pieces())
-        return result
+    def sizes(self, batch: Batch) -> Integers:
+        """By partition its distinct tuples of codes, which the threshold is about."""
+        return np.diff(batch.starts)
 
     def cuts(self, batch: Batch) -> Cuts:
         """The best allowable cut of each partition."""
-        chosen = Cuts(
-            np.full(batch.size, -1), np.zeros(batch.size, np.int64), np.zeros(len(batch.tuples), np.bool_)
-        )
-        small = np.diff(batch.starts) <= self.problem.cut_threshold
-        for nodes, choose in ((np.flatnonzero(small), least_penalty), (np.flatnonzero(~small), median)):
+        chosen = Cuts.none(batch)
+        scene = Scene(self.table, batch)
+        may_be_cut = scene.may_be_cut()
+        by_penalty = self.problem.cut_score is CutScore.CERTAINTY_PENALTY
+        small = (self.sizes(batch) <= self.problem.cut_threshold) & by_penalty
+        for wanted, choose in ((small, least_penalty), (~small, median)):
+            nodes = np.flatnonzero(wanted & may_be_cut)
             if len(nodes):
-                part = batch if len(nodes) == batch.size else batch.subset(nodes)
-                found = self._matched_cuts(part, choose)
-                chosen.attribute[nodes], chosen.index[nodes] = found.attribute, found.index
-                slots = np.isin(batch.node, nodes) if part is not batch else slice(None)
-                chosen.left[slots] = found.left
+                part, slots = scene.part(nodes)
+                chosen.put(nodes, slots, self._matched_cuts(part, choose))
         return chosen
 
-    def _matched_cuts(self, batch: Batch, choose: Choice) -> Cuts:
+    @property
+    def matching_decides(self) -> bool:
+        """Whether the matching test can fail where the others do not."""
+        # With two respondents and two values, neither held by all, a matching of two exists.
+        return self.problem.respondents is not None and self.problem.l > 2
+
+    def _matched_cuts(self, scene: Scene, choose: Choice) -> Cuts:
         """As `cuts`, with candidates struck out until both children also pass the matching test."""
-        cuts = choose(Scene(self.table, batch, frozenset()))
-        if self.problem.respondents is None or self.problem.l <= 2:
-            # With two respondents and two values, neither held by all, a matching of two exists.
+        cuts = choose(scene)
+        if not self.matching_decides:
             return cuts
         struck: set[Candidate] = set()
-        unchecked = np.flatnonzero(cuts.attribute >= 0)
-        while len(unchecked):
-            failed = [node for node in unchecked.tolist() if not self._children_match(batch, cuts, node)]
-            struck.update((node, int(cuts.attribute[node]), int(cuts.index[node])) for node in failed)
-            self._choose_again(batch, cuts, failed, struck, choose)
-            unchecked = np.array([node for node in failed if cuts.attribute[node] >= 0], np.int64)
+        unchecked = cuts.attribute >= 0
+        while unchecked.any():
+            failed = self.without_match(scene.batch, cuts, unchecked)
+            if not len(failed):
+                break
+            struck.update(
+                (node, int(cuts.attribute[node]), int(cuts.index[node])) for node in failed.tolist()
+            )
+            part, slots = Scene(self.table, scene.batch, frozenset(struck)).part(failed)
+            cuts.put(failed, slots, choose(part))
+            unchecked[:] = False
+            unchecked[failed] = cuts.attribute[failed] >= 0
         return cuts
 
-    def _choose_again(
-        self, batch: Batch, cuts: Cuts, failed: list[int], struck: set[Candidate], choose: Choice
-    ) -> None:
-        if not failed:
-            return
-        nodes = np.array(failed, np.int64)
-        number = {node: i for i, node in enumerate(failed)}
-        out = frozenset((number[n], a, i) for n, a, i in struck if n in number)
-        again = choose(Scene(self.table, batch.subset(nodes), out))
-        cuts.attribute[nodes], cuts.index[nodes] = again.attribute, again.index
-        cuts.left[np.isin(batch.node, nodes)] = again.left
+    def without_match(self, batch: Batch, cuts: Cuts, unchecked: Flags) -> Integers:
+        """The partitions, of those unchecked, whose cut has a child that fails the matching test.
 
-    def _children_match(self, batch: Batch, cuts: Cuts, node: int) -> bool:
-        span = slice(batch.starts[node], batch.starts[node + 1])
-        tuples, left = batch.tuples[span], cuts.left[span]
-        return self.can_match(tuples[left]) and self.can_match(tuples[~left])
+        Args:
+            batch: the partitions.
+            cuts: of these.
+            unchecked: by partition; it has a cut.
+        """
+        matched = self.matched(batch.children(unchecked, cuts.left))
+        return np.flatnonzero(unchecked)[~matched.reshape(-1, 2).all(axis=1)]
+
+    def matched(self, batch: Batch) -> Flags:
+        """By partition: whether in each sensitive column l values can be matched to l respondents."""
+        matched = [surely_match(holdings, batch, self.problem.l) for holdings in self.table.sensitive]
+        found: Flags = np.all(matched, axis=0)
+        for node in np.flatnonzero(~found).tolist():
+            found[node] = self.can_match(batch.tuples[batch.starts[node] : batch.starts[node + 1]])
+        return found
 
     def can_match(self, tuples: Integers) -> bool:
         """Whether in each sensitive column l values can be matched to l respondents of these tuples."""
         if self.problem.respondents is None or self.problem.l <= 1:
             return True
-        return all(_matches(links, tuples, self.problem.l) for links in self.table.sensitive)
+        return all(_matches(holdings, tuples, self.problem.l) for holdings in self.table.sensitive)
 
 
-def _children(batch: Batch, cuts: Cuts, going_on: Flags) -> Batch:
-    node = batch.node[going_on] * 2 + ~cuts.left[going_on]
-    order = np.argsort(node, kind="stable")
-    sizes = np.bincount(node, minlength=2 * batch.size)
-    return Batch(batch.tuples[going_on][order], np.concatenate(([0], np.cumsum(sizes[sizes > 0]))))
+def _search_in(table: Table, batch: Batch) -> tuple[Search, Batch]:
+    """A batch that fits a processor's cache is searched in a table of its own."""
+    if batch.fits_a_cache and len(table.origin) > _WORTH_A_COPY * len(batch.tuples):
+        table, batch = table.subset(batch.tuples), Batch(np.arange(len(batch.tuples)), batch.starts)
+    return Search(table), batch
 
 
-def _matches(links: Links, tuples: Integers, wanted: int) -> bool:
+def _matches(holdings: Holdings, tuples: Integers, wanted: int) -> bool:
     """Whether `wanted` values can be matched to different respondents."""
-    _, (values, respondents) = links.take(tuples)
-    return _greedily(values, respondents, wanted) or _by_augmenting(values, respondents, wanted)
+    if holdings.pairs is None:
+        raise InternalError("a matching was asked of values without respondents")
+    _, pairs = holdings.links.take(tuples)
+    values = holdings.pairs.values[pairs].astype(np.int64)
+    respondents = holdings.pairs.respondents[pairs].astype(np.int64)
+    return _greedily(values, respondents, wanted) or can_match(values, respondents, wanted)
 
 
 def _greedily(values: Integers, respondents: Integers, wanted: int) -> bool:
@@ -165,42 +166,3 @@ def _greedily(values: Integers, respondents: Integers, wanted: int) -> bool:
             if len(taken) == wanted:
                 return True
     return False
-
-
-def _by_augmenting(values: Integers, respondents: Integers, wanted: int) -> bool:
-    """The same, exactly: by augmenting paths, breadth first (Hopcroft, Karp 1973, without phases)."""
-    holders: dict[int, list[int]] = {}
-    for value, respondent in zip(values.tolist(), respondents.tolist(), strict=True):
-        holders.setdefault(value, []).append(respondent)
-    value_of: dict[int, int] = {}
-    for value in holders:
-        _augment(value, holders, value_of)
-        if len(value_of) >= wanted:
-            return True
-    return False
-
-
-def _augment(start: int, holders: dict[int, list[int]], value_of: dict[int, int]) -> None:
-    """Match one more value, moving earlier ones to other respondents where that helps."""
-    reached_from: dict[int, int] = {}
-    queue = [start]
-    for value in queue:
-        for respondent in holders[value]:
-            if respondent in reached_from:
-                continue
-            reached_from[respondent] = value
-            if respondent not in value_of:
-                _turn(start, respondent, reached_from, value_of)
-                return
-            queue.append(value_of[respondent])
-
-
-def _turn(start: int, respondent: int, reached_from: dict[int, int], value_of: dict[int, int]) -> None:
-    """Give each respondent on the path back to `start` the value that reached it."""
-    respondent_of = {value: holder for holder, value in value_of.items()}
-    while True:
-        value = reached_from[respondent]
-        value_of[respondent] = value
-        if value == start:
-            return
-        respondent = respondent_of[value]

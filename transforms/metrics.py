@@ -16,10 +16,15 @@ def certainty_penalties(problem: Problem, classes: Integers) -> tuple[Fraction, 
     A range that may also be missing is charged the whole domain. The mean over attributes is the
     global certainty penalty (GCP, Ghinita et al., VLDB 2007).
     """
-    rows = np.zeros(int(classes.max()) + 1, np.int64)
-    np.add.at(rows, classes, problem.weights)
-    total = int(rows.sum()) * SCALE
-    return tuple(Fraction(int(np.dot(rows, p)), total) for p in class_penalties(problem, classes))
+    return tuple(certainty_penalty(problem, i, classes) for i in range(len(problem.attributes)))
+
+
+def certainty_penalty(problem: Problem, attribute: int, parts: Integers) -> Fraction:
+    """The same of one attribute, by tuple the part of the table that has one label."""
+    rows = np.zeros(int(parts.max()) + 1, np.int64)
+    np.add.at(rows, parts, problem.weights)
+    charged = _class_penalties(problem.attributes[attribute], problem.codes[:, attribute], parts)
+    return Fraction(int(np.dot(rows, charged)), int(rows.sum()) * SCALE)
 
 
 def class_penalties(problem: Problem, classes: Integers) -> tuple[Integers, ...]:

@@ -1,12 +1,31 @@
 """Mondrian, as a plan states it; the algorithm is in `smalti.transforms.kernel`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import ClassVar
 
-from smalti.transforms.base import Guarantee, Transform
+from smalti.transforms.base import LEFT_OUT_AT_DEFAULT, Guarantee, Transform
+from smalti.transforms.problem import CutScore
 from smalti.vocab import terms
 
 DEFAULT_CUT_THRESHOLD = 256
+
+
+class Partitioning(StrEnum):
+    """Whether rows with equal quasi-identifiers stay together."""
+
+    STRICT = "strict"
+    RELAXED = "relaxed"
+    """They may be in different classes."""
+
+
+class Dimensionality(StrEnum):
+    """How far a cut reaches."""
+
+    MULTI = "multi"
+    """Through one partition."""
+    SINGLE = "single"
+    """Through the whole domain of an attribute: equal values are generalised alike wherever they occur."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +41,11 @@ class _Mondrian(Transform):
     sensitive_columns: tuple[str, ...]
     cut_threshold: int = DEFAULT_CUT_THRESHOLD
     """Partitions with at most this many distinct tuples take their best cut, larger ones the median."""
+    partitioning: Partitioning = field(default=Partitioning.STRICT, metadata=LEFT_OUT_AT_DEFAULT)
+    dimensionality: Dimensionality = field(default=Dimensionality.MULTI, metadata=LEFT_OUT_AT_DEFAULT)
+    cut_score: CutScore = field(default=CutScore.CERTAINTY_PENALTY, metadata=LEFT_OUT_AT_DEFAULT)
+    fragment_column: str | None = field(default=None, metadata=LEFT_OUT_AT_DEFAULT)
+    """A quasi-identifier on which the first cut of a table above the threshold is tried first."""
 
     def __post_init__(self) -> None:
         if self.k < 2:
@@ -34,6 +58,10 @@ class _Mondrian(Transform):
             raise ValueError("the cut threshold is not negative")
         if self.l > 1 and not self.sensitive_columns:
             raise ValueError("l-diversity is about at least one sensitive column")
+        if self.partitioning is Partitioning.RELAXED and self.dimensionality is Dimensionality.SINGLE:
+            raise ValueError("equal values are divided, or treated alike everywhere")
+        if self.fragment_column not in (None, *self.quasi_identifier_columns):
+            raise ValueError("the fragment column is a quasi-identifier")
 
     @property
     def quasi_identifiers(self) -> tuple[str, ...]:
@@ -43,10 +71,16 @@ class _Mondrian(Transform):
     def sensitive(self) -> tuple[str, ...]:
         return self.sensitive_columns
 
+    @property
+    def first_attribute(self) -> int | None:
+        """The place of the fragment column among the quasi-identifiers."""
+        name = self.fragment_column
+        return None if name is None else self.quasi_identifier_columns.index(name)
+
 
 @dataclass(frozen=True, slots=True)
 class MondrianKAnonymity(_Mondrian):
-    """Strict multidimensional Mondrian for k-anonymity (LeFevre, DeWitt, Ramakrishnan, ICDE 2006).
+    """Mondrian for k-anonymity (LeFevre, DeWitt, Ramakrishnan, ICDE 2006).
 
     Contract:
         Input      rows with quasi-identifiers and, where declared, the respondent of each row.

@@ -1,6 +1,7 @@
 """What the kernel is given: a frequency table, its attributes, and what each class must meet."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +20,9 @@ class OrderedAttribute:
     """Values lie on a line; a partition is charged for the distance between its extremes."""
 
     positions: Integers
-    """By code: the value's place in the domain, from 0 to SCALE; a missing value lies at -SCALE, so
-    that a partition which mixes it with others is charged the whole domain."""
+    """By code: the value's place in the domain, from 0 to SCALE, and no less than that of any smaller
+    code; a missing value lies at -SCALE, so that a partition which mixes it with others is charged
+    the whole domain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +32,17 @@ class UnorderedAttribute:
     size: int
     """Distinct values in the whole table, missing among them."""
 
+    def penalty(self, counts: Integers) -> Integers:
+        """What holding so many distinct values costs, from 0 to SCALE; one value costs nothing."""
+        return (counts * SCALE // self.size) * (counts > 1)
+
 
 Attribute = OrderedAttribute | UnorderedAttribute
 
 
 @dataclass(frozen=True, slots=True)
 class Incidence:
-    """Which tuples hold which things, each pair once: respondents, or values of a sensitive column."""
+    """Which tuples hold which respondents, each pair once; respondents are numbered from 0."""
 
     tuples: Integers
     items: Integers
@@ -44,7 +50,7 @@ class Incidence:
 
 @dataclass(frozen=True, slots=True)
 class SensitiveIncidence:
-    """Which values of one sensitive column occur with which tuples."""
+    """Which values of one sensitive column occur with which tuples; values are numbered from 0."""
 
     tuples: Integers
     values: Integers
@@ -52,12 +58,24 @@ class SensitiveIncidence:
     """The respondent of each (tuple, value) pair; None where each row is another respondent."""
 
 
+class CutScore(StrEnum):
+    """What a cut is judged by."""
+
+    CERTAINTY_PENALTY = "certainty-penalty"
+    """The least penalty of all allowed cuts; above the cut threshold as the normalised span."""
+    NORMALIZED_SPAN = "normalized-span"
+    """The median of the attribute with the largest penalty that has an allowed cut (LeFevre, DeWitt,
+    Ramakrishnan, ICDE 2006, 4.1)."""
+    ENTROPY = "entropy"
+    """The median of the attribute with the largest entropy, over the partition's rows, that has one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """A frequency table, and what each class of it must meet."""
 
     codes: Integers
-    """Shape (tuples, attributes); each row once."""
+    """Shape (tuples, attributes); each row once. Codes are from 0 and less than 2^31."""
     weights: Integers
     """Rows of each tuple."""
     attributes: tuple[Attribute, ...]
@@ -69,3 +87,6 @@ class Problem:
     l: int  # noqa: E741 (the literature's name)
     """Distinct values that each sensitive column needs; 1 where only k is promised."""
     cut_threshold: int
+    cut_score: CutScore = CutScore.CERTAINTY_PENALTY
+    first_attribute: int | None = None
+    """If the whole table has more tuples than the threshold, its cut is tried on this attribute first."""

@@ -19,7 +19,6 @@ from smalti.transforms._ranking import Numbers, WideNumbers, positions, rank, ri
 from smalti.transforms._times import MOST_PLACES, NoSuchTimeError, days, instants, second_places
 from smalti.transforms.base import Datatype
 from smalti.transforms.problem import (
-    MISSING,
     SCALE,
     Attribute,
     Integers,
@@ -248,18 +247,3 @@ def _instant_numbers(texts: pa.Array, zone: ZoneInfo | None, places: int | None)
         return narrow
     wide = found.wide(unit)
     return WideNumbers(wide.astype(np.float64), lambda chosen: list(wide[chosen]))
-
-
-def encode(
-    texts: pa.ChunkedArray, datatype: Datatype, time_zone: str | None
-) -> tuple[Codebook, NDArray[np.int64]]:
-    """The codebook of a column, and the code of each of its texts (`MISSING` for a missing one).
-
-    Raises:
-        ValueFormError: some text is no value of the datatype.
-    """
-    encoded = pc.dictionary_encode(texts).combine_chunks()
-    has_missing = encoded.null_count > 0
-    book = make_codebook(encoded.dictionary, datatype, time_zone, has_missing)
-    indices = pc.fill_null(encoded.indices, len(encoded.dictionary)).to_numpy(zero_copy_only=False)
-    return book, np.append(book.codes, MISSING)[indices].astype(np.int64)

@@ -260,14 +260,15 @@ _SLICE = (
 _ONLY_MONDRIAN = frozenset({"mondrian"})
 _MONDRIAN = (
     _s("partitioning", "whether equal values may be divided between classes", _EQ, Range.NAME,
-       names=("strict", "relaxed"), methods=_CLASSES, algorithms=_ONLY_MONDRIAN),
+       names=("strict", "relaxed"), methods=_CLASSES, algorithms=_ONLY_MONDRIAN, implemented=True),
     _s("dimensionality", "whether a cut is made inside one partition or through the whole domain", _EQ,
-       Range.NAME, names=("multi", "single"), methods=_CLASSES, algorithms=_ONLY_MONDRIAN),
+       Range.NAME, names=("multi", "single"), methods=_CLASSES, algorithms=_ONLY_MONDRIAN,
+       implemented=True),
     _s("cutScore", "what a cut is judged by", _EQ, Range.NAME,
        names=("certainty-penalty", "normalized-span", "entropy"), methods=_CLASSES,
-       algorithms=_ONLY_MONDRIAN),
-    _s("fragmentColumn", "the column of the first distributed cut", _EQ, Range.COLUMN, methods=_CLASSES,
-       algorithms=_ONLY_MONDRIAN),
+       algorithms=_ONLY_MONDRIAN, implemented=True),
+    _s("fragmentColumn", "the quasi-identifier of the first cut, which is the first distributed one", _EQ,
+       Range.COLUMN, methods=_CLASSES, algorithms=_ONLY_MONDRIAN, implemented=True),
 )  # fmt: skip
 
 _ANONYMIZE = (

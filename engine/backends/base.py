@@ -1,114 +1,76 @@
 """The line between engine and algorithm: a backend moves rows, and decides nothing about them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import BinaryIO, ClassVar
+from typing import TYPE_CHECKING, BinaryIO, ClassVar
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from smalti.engine.description import Source
-from smalti.engine.plan import Plan
-from smalti.engine.reading import Contents
-from smalti.policy.model import LogicalOperator
+
+if TYPE_CHECKING:
+    from smalti.engine.backends.publication import Publication
+    from smalti.engine.backends.staged import StagedTable
 
 
-@dataclass(frozen=True, slots=True)
-class Frequencies:
-    """What the kernel needs to know of the rows, as texts; missing is null.
+class Relations(ABC):
+    """Named relations inside an engine.
 
-    The order of tuples is the backend's own; results never depend on it.
+    Queries keep to the SQL that DuckDB and Spark read alike: integers, texts compared bytewise,
+    `GROUP BY`, `JOIN`, `UNION ALL`, and no expression on which engines differ (casts of texts,
+    division, floats). So each step is written once, and the engines only carry it out.
     """
 
-    tuples: pa.Table
-    """Each distinct combination of quasi-identifiers once: one column for each, by name."""
-    rows: NDArray[np.int64]
-    """By tuple: its rows."""
-    respondents: pa.Table | None
-    """Distinct pairs `tuple`, `respondent`; None where each row is another respondent."""
-    sensitive: tuple[pa.Table, ...]
-    """For each sensitive column the distinct `tuple`, `value` and, with a respondent column,
-    `respondent`."""
+    @abstractmethod
+    def make(self, name: str, query: str, *, is_lasting: bool = True) -> None:
+        """Keep the rows of a query under a name; an earlier relation of that name is gone.
 
-
-@dataclass(frozen=True, slots=True)
-class Recoding:
-    """What becomes of each tuple."""
-
-    classes: NDArray[np.int64]
-    """By tuple: its class."""
-    labels: pa.Table
-    """By class: the published text of each quasi-identifier, by name; null is missing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """Satisfied by rows whose text in a column is among these; never by one without a text."""
-
-    column: str
-    texts: pa.Array
-    """Each once, none of them missing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Together:
-    """Tests taken together."""
-
-    operator: LogicalOperator
-    tests: "tuple[RowTest, ...]"
-    """At least one."""
-
-
-RowTest = Listed | Together
-
-
-class BoundTable(ABC):
-    """One input, staged privately for one run; to be used in `contextlib.closing`.
-
-    What is said of rows is said of those that `keep` and `leave_out` have not removed.
-    """
-
-    contents: Contents
-    """Of the file as a whole."""
+        One that is not lasting may be carried out again instead, from the same relations.
+        """
 
     @abstractmethod
-    def keep(self, test: RowTest) -> None:
-        """Remove each row that does not satisfy a test."""
+    def give(self, name: str, table: pa.Table) -> None:
+        """Keep a table of ours under a name."""
 
     @abstractmethod
-    def leave_out(self, test: RowTest) -> None:
-        """Remove each row that satisfies a test."""
+    def take(self, query: str) -> pa.Table:
+        """The rows of a query, all of them here."""
 
     @abstractmethod
-    def texts(self, column: str) -> pa.Array:
-        """The distinct present texts of a column, in any order."""
-
-    @abstractmethod
-    def repeats(self, column: str) -> bool:
-        """Whether a present value occurs in two rows."""
-
-    @abstractmethod
-    def misses(self, column: str) -> bool:
-        """Whether a row has no value there."""
-
-    @abstractmethod
-    def matches(self, column: str, pattern: str) -> bool:
-        """Whether each present text matches a regular expression as a whole."""
-
-    @abstractmethod
-    def frequencies(self, plan: Plan) -> Frequencies: ...
-
-    @abstractmethod
-    def write(self, plan: Plan, recoding: Recoding, output: Path, link: Path) -> None:
-        """Write the published file, and beside it the private link.
+    def map_nodes(
+        self, name: str, source: str, function: Callable[[pa.Table], pa.Table], schema: pa.Schema
+    ) -> None:
+        """Keep under a name what a function makes of the rows of each node of a relation.
 
         Args:
-            plan: says which columns, and the format.
-            recoding: by tuple, in the order of `frequencies`.
+            name: of the new relation.
+            source: a relation with a column `node`.
+            function: from all rows of one node to rows of the schema; it may run anywhere, more than once.
+            schema: of what it makes.
+        """
+
+    @abstractmethod
+    def drop(self, name: str) -> None:
+        """Let go of a relation."""
+
+    def step(self, name: str) -> AbstractContextManager[object]:
+        """What happens inside is shown to operators under this name, where an engine shows anything."""
+        return nullcontext()
+
+    @abstractmethod
+    def matching(self, column: str, pattern: str) -> str:
+        """A condition: the column's text matches a regular expression as a whole."""
+
+    @abstractmethod
+    def publish(self, query: str, publication: "Publication", output: Path, link: Path) -> None:
+        """Write the rows of an ordered query as the publication says, and the private link beside it.
+
+        Args:
+            query: its last column is the input row of each published one.
+            publication: turns batches of it into published columns, and says the format.
             output: a file that does not exist yet.
             link: a `.npy` file of int64: the input row of each published row, from 0.
         """
@@ -124,7 +86,7 @@ class Backend(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def open(self, source: Source, workspace: Path) -> BoundTable:
+    def open(self, source: Source, workspace: Path) -> "StagedTable":
         """Check a source's file and stage it.
 
         Args:
@@ -153,9 +115,3 @@ def link_bytes(rows: pa.Array) -> bytes:
     """Input rows as they stand in a link file."""
     content: bytes = rows.to_numpy().astype("<i8").tobytes()
     return content
-
-
-def published_columns(plan: Plan) -> tuple[tuple[str, int | None], ...]:
-    """The output's columns in order, each with its place among the quasi-identifiers, if it is one."""
-    place = {name: i for i, name in enumerate(plan.apply.transform.quasi_identifiers)}
-    return tuple((name, place.get(name)) for name in plan.write.columns)

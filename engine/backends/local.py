@@ -1,32 +1,25 @@
-"""The embedded engine: relational steps in DuckDB, staged in a private file, spilling where it must."""
+"""The embedded engine: relational steps in DuckDB, in memory; spills to a private folder when it must."""
 
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import duckdb
-import numpy as np
 import pyarrow as pa
 
-from smalti.engine.backends.base import (
-    Backend,
-    BoundTable,
-    Frequencies,
-    Listed,
-    Recoding,
-    RowTest,
-    link_bytes,
-    open_link,
-    published_columns,
-)
+from smalti.engine.backends.base import Backend, Relations, link_bytes, open_link
+from smalti.engine.backends.numbering import Numberings, numbered_batches, probe, renewed
+from smalti.engine.backends.publication import Publication
+from smalti.engine.backends.staged import STAGED, StagedColumn, StagedTable
 from smalti.engine.description import Source
-from smalti.engine.plan import Plan, RespondentColumn
 from smalti.engine.reading import Contents, inspect, text_batches
 from smalti.engine.writing import open_writer
 from smalti.errors import BackendError
-from smalti.policy.model import LogicalOperator
 
-_BATCH_ROWS = 1 << 17
+_BATCH_ROWS: Final = 1 << 17
+MEMORY_LIMIT: Final = "2GB"
+"""Of DuckDB's tables and buffers: beyond it, steps spill to disk."""
 
 
 class LocalBackend(Backend):
@@ -34,198 +27,133 @@ class LocalBackend(Backend):
 
     name: ClassVar[str] = "local"
 
-    def open(self, source: Source, workspace: Path) -> "LocalTable":
+    def __init__(self, fragments: int | None = None) -> None:
+        """Choose the most kernels among which tuples are divided; None: by the number of tuples."""
+        self._fragments = fragments
+
+    def open(self, source: Source, workspace: Path) -> StagedTable:
         contents = inspect(source)
+        relations = LocalRelations(workspace)
         try:
-            connection = duckdb.connect(
-                str(workspace / "staged.duckdb"),
-                config={"temp_directory": str(workspace / "spill"), "autoinstall_known_extensions": False},
-            )
+            columns = relations.stage(source, contents)
+            return StagedTable(contents, relations, columns, self._fragments)
+        except BaseException:
+            relations.close()
+            raise
+
+
+class LocalRelations(Relations):
+    """Relations in a DuckDB of their own."""
+
+    def __init__(self, workspace: Path) -> None:
+        settings: dict[str, str | bool | int | float | list[str]] = {
+            "temp_directory": str(workspace / "spill"),
+            "memory_limit": MEMORY_LIMIT,
+            "preserve_insertion_order": False,
+            "autoinstall_known_extensions": False,
+        }
+        try:
+            # Tables in memory spill to the workspace when they reach the limit.
+            self._connection = duckdb.connect(config=settings)
+            # It goes to standard output, where answers in JSON go.
+            self._connection.execute("SET enable_progress_bar = false")
         except duckdb.Error:
             raise BackendError(
-                str(workspace), "the staging file cannot be made", "a writable folder with free space"
+                str(workspace), "the engine does not start", "a writable folder with free space"
             ) from None
-        table = LocalTable(connection, contents)
-        try:
-            table.stage(source)
-        except BaseException:
-            connection.close()
-            raise
-        return table
 
+    def stage(self, source: Source, contents: Contents) -> tuple[StagedColumn, ...]:
+        """Copy the file's rows into the relation `staged`."""
+        numberings = probe(text_batches(source, contents))
+        while not self._is_staged(source, contents, numberings):
+            numberings = renewed(numberings)
+        return tuple(
+            StagedColumn(None, has_text=True) if numbering is None else StagedColumn(numbering.texts)
+            for numbering in numberings
+        )
 
-class LocalTable(BoundTable):
-    """A table `staged(row, c0, c1, ...)` of texts, with one column for each of the file's.
-
-    Columns go by number, for DuckDB's names ignore case.
-    """
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection, contents: Contents) -> None:
-        self.contents = contents
-        self._connection = connection
-        self._rows = contents.rows
-        self._tests = 0
-
-    def stage(self, source: Source) -> None:
-        """Copy the file's rows into the staging table."""
-        reader = text_batches(source, self.contents)
+    def _is_staged(self, source: Source, contents: Contents, numberings: Numberings) -> bool:
+        """Copy the rows; no where a column turns out to be too varied for numbers."""
+        reader = numbered_batches(text_batches(source, contents), numberings)
         self._connection.register("incoming", reader)
         try:
-            self._run("CREATE TABLE staged AS SELECT * FROM incoming")
+            self._run(f"CREATE OR REPLACE TABLE {STAGED} AS SELECT * FROM incoming")
         except BackendError:
+            if any(numbering is not None and numbering.is_too_varied for numbering in numberings):
+                return False
             # DuckDB hides what the reader raised. If the file was the reason, reading it again tells.
-            for _ in text_batches(source, self.contents):
+            for _ in text_batches(source, contents):
                 pass
             raise
-        self._connection.unregister("incoming")
+        finally:
+            self._connection.unregister("incoming")
+        return True
 
-    def keep(self, test: RowTest) -> None:
-        self._delete(f"NOT {self._condition(test)}")
+    def make(self, name: str, query: str, *, is_lasting: bool = True) -> None:
+        del is_lasting  # it costs little to keep them all
+        self._run(f"CREATE TABLE making AS {query}")
+        self.drop(name)
+        self._run(f"ALTER TABLE making RENAME TO {name}")
 
-    def leave_out(self, test: RowTest) -> None:
-        self._delete(self._condition(test))
+    def give(self, name: str, table: pa.Table) -> None:
+        self.drop(name)
+        self._connection.register("given", table)
+        self._run(f"CREATE TABLE {name} AS SELECT * FROM given")
+        self._connection.unregister("given")
 
-    def _delete(self, condition: str) -> None:
-        self._run(f"DELETE FROM staged WHERE {condition}")  # noqa: S608
-        self._rows = self._number("SELECT count(*) FROM staged")
+    def take(self, query: str) -> pa.Table:
+        with _translated():
+            return self._connection.sql(query).to_arrow_table()
 
-    def _condition(self, test: RowTest) -> str:
-        """A test in SQL, true or false for each row; its texts go into tables of their own."""
-        if isinstance(test, Listed):
-            self._tests += 1
-            name = f"test{self._tests}"
-            self._connection.register(name, pa.table({"t": test.texts}))
-            return f"coalesce({self._c(test.column)} IN (SELECT t FROM {name}), false)"  # noqa: S608
-        parts = [self._condition(inner) for inner in test.tests]
-        if test.operator is LogicalOperator.XONE:
-            return f"({' + '.join(f'{part}::INTEGER' for part in parts)} = 1)"
-        joint = " OR " if test.operator is LogicalOperator.OR else " AND "
-        return f"({joint.join(parts)})"
+    def map_nodes(
+        self, name: str, source: str, function: Callable[[pa.Table], pa.Table], schema: pa.Schema
+    ) -> None:
+        self.give(name, schema.empty_table())
+        nodes = self.take(f"SELECT DISTINCT node FROM {source}").column("node").to_pylist()
+        for node in nodes:
+            made = function(self.take(f"SELECT * FROM {source} WHERE node = {node}"))
+            self._connection.register("given", made)
+            self._run(f"INSERT INTO {name} SELECT * FROM given")
+            self._connection.unregister("given")
 
-    def texts(self, column: str) -> pa.Array:
-        c = self._c(column)
-        found = self._arrow(f"SELECT DISTINCT {c} AS t FROM staged WHERE {c} IS NOT NULL")  # noqa: S608
-        return found.column("t").combine_chunks()
+    def drop(self, name: str) -> None:
+        self._run(f"DROP TABLE IF EXISTS {name}")
 
-    def repeats(self, column: str) -> bool:
-        c = self._c(column)
-        return self._one(f"SELECT count({c}) > count(DISTINCT {c}) FROM staged")  # noqa: S608
+    def matching(self, column: str, pattern: str) -> str:
+        return f"regexp_full_match({column}, '{pattern}')"
 
-    def misses(self, column: str) -> bool:
-        return self._one(f"SELECT count(*) > count({self._c(column)}) FROM staged")  # noqa: S608
-
-    def matches(self, column: str, pattern: str) -> bool:
-        c = self._c(column)
-        query = f"SELECT coalesce(bool_and(regexp_full_match({c}, ?)), true) FROM staged"  # noqa: S608
-        return self._one(query, pattern)
-
-    def frequencies(self, plan: Plan) -> Frequencies:
-        names = plan.apply.transform.quasi_identifiers
-        columns = ", ".join(self._c(name) for name in names)
-        same = " AND ".join(f"s.{self._c(n)} IS NOT DISTINCT FROM t.{self._c(n)}" for n in names)
-        self._run(
-            f"CREATE TABLE tuples AS SELECT row_number() OVER () - 1 AS tuple, * FROM "  # noqa: S608
-            f"(SELECT {columns}, count(*) AS n FROM staged GROUP BY ALL)"
-        )
-        self._run(
-            f"CREATE TABLE membership AS SELECT s.row, t.tuple FROM staged s JOIN tuples t ON {same}"  # noqa: S608
-        )
-        found = self._arrow("SELECT * FROM tuples ORDER BY tuple")
-        tuples = found.select([self._c(name) for name in names]).rename_columns(list(names))
-        rows = found.column("n").to_numpy().astype(np.int64)
-        return Frequencies(tuples, rows, self._respondents(plan), self._sensitive(plan))
-
-    def _respondents(self, plan: Plan) -> pa.Table | None:
-        respondent = plan.read.respondent
-        if not isinstance(respondent, RespondentColumn):
-            return None
-        return self._arrow(
-            f"SELECT DISTINCT m.tuple, s.{self._c(respondent.column)} AS respondent "  # noqa: S608
-            "FROM staged s JOIN membership m USING (row)"
-        )
-
-    def _sensitive(self, plan: Plan) -> tuple[pa.Table, ...]:
-        respondent = plan.read.respondent
-        who = ""
-        if isinstance(respondent, RespondentColumn):
-            who = f", s.{self._c(respondent.column)} AS respondent"
-        return tuple(
-            self._arrow(
-                f"SELECT DISTINCT m.tuple, s.{self._c(name)} AS value{who} "  # noqa: S608
-                "FROM staged s JOIN membership m USING (row)"
-            )
-            for name in plan.apply.transform.sensitive
-        )
-
-    def write(self, plan: Plan, recoding: Recoding, output: Path, link: Path) -> None:
-        classes = pa.table({"tuple": np.arange(len(recoding.classes)), "class": recoding.classes})
-        names = [f"l{i}" for i in range(recoding.labels.num_columns)]
-        labels = recoding.labels.rename_columns(names).append_column(
-            "class", pa.array(np.arange(recoding.labels.num_rows))
-        )
-        self._connection.register("classes", classes)
-        self._connection.register("labels", labels)
-        columns = [
-            f"s.{self._c(name)}" if place is None else f"l.l{place}"
-            for name, place in published_columns(plan)
-        ]
-        order = ", ".join(f"{i + 1} ASC NULLS FIRST" for i in range(len(columns)))
-        selected = ", ".join(f"{column} AS p{i}" for i, column in enumerate(columns))
-        query = (
-            f"SELECT {selected}, s.row FROM staged s JOIN membership m USING (row) "  # noqa: S608
-            f"JOIN classes k USING (tuple) JOIN labels l USING (class) ORDER BY {order}"
-        )
-        self._write(query, plan, output, link)
-
-    def _write(self, query: str, plan: Plan, output: Path, link: Path) -> None:
+    def publish(self, query: str, publication: Publication, output: Path, link: Path) -> None:
         # Errors of the query come up while its batches are taken, and those of the disk in the writer.
-        try:
-            self._write_batches(query, plan, output, link)
-        except (duckdb.Error, pa.ArrowException, OSError):
-            raise self._failed() from None
+        with _translated():
+            self._publish(query, publication, output, link)
 
-    def _write_batches(self, query: str, plan: Plan, output: Path, link: Path) -> None:
+    def _publish(self, query: str, publication: Publication, output: Path, link: Path) -> None:
+        ((rows,),) = self._connection.execute(f"SELECT count(*) FROM {STAGED}").fetchall()
         with (
-            closing(open_writer(output, plan.write.columns, plan.write.format)) as writer,
-            open_link(link, self._rows) as rows,
+            closing(open_writer(output, publication.columns, publication.format)) as writer,
+            open_link(link, rows) as places,
         ):
             for batch in self._connection.sql(query).to_arrow_reader(_BATCH_ROWS):
-                writer.write(batch.select(range(batch.num_columns - 1)))
-                rows.write(link_bytes(batch.column(batch.num_columns - 1)))
+                publication.write(batch, writer)
+                places.write(link_bytes(batch.column(batch.num_columns - 1)))
 
     def close(self) -> None:
         self._connection.close()
 
-    def _c(self, column: str) -> str:
-        return f"c{self.contents.header.index(column)}"
-
     def _run(self, query: str) -> None:
-        try:
+        with _translated():
             self._connection.execute(query)
-        except duckdb.Error:
-            raise self._failed() from None
 
-    def _one(self, query: str, *parameters: str) -> bool:
-        return bool(self._number(query, *parameters))
 
-    def _number(self, query: str, *parameters: str) -> int:
-        try:
-            ((found,),) = self._connection.execute(query, list(parameters)).fetchall()
-        except duckdb.Error:
-            raise self._failed() from None
-        return int(found)
-
-    def _arrow(self, query: str) -> pa.Table:
-        try:
-            return self._connection.sql(query).to_arrow_table()
-        except duckdb.Error:
-            raise self._failed() from None
-
-    def _failed(self) -> BackendError:
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except (duckdb.Error, pa.ArrowException, OSError):
         # DuckDB's own message may quote data.
-        return BackendError(
+        raise BackendError(
             "local engine",
             "a step failed",
             "enough free memory and disk in the folder of the output",
             "free some space, or use --engine spark",
-        )
+        ) from None

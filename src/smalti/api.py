@@ -1,5 +1,6 @@
 """The public functions; the command line is written on them."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -39,6 +40,7 @@ __all__ = [
     "Decision",
     "Diagnostic",
     "Effect",
+    "EngineChoices",
     "Fact",
     "Hierarchies",
     "Outcome",
@@ -105,7 +107,20 @@ def load_policy(
     return PolicyDocument(parsing.require(parsed), document, str(path))
 
 
-class Choices(TypedDict, total=False):
+class EngineChoices(TypedDict, total=False):
+    """Where the work is done; the result is the same everywhere."""
+
+    engine: str | Backend
+    """`local` (the default) or `spark`; or a backend, for example `SparkBackend(session)`."""
+    fragments: int | None
+    """The most kernels among which distinct tuples are divided; the engine's own choice when not given."""
+    master: str | None
+    """Of Spark, such as `spark://host:7077`; this machine when not given."""
+    conf: Mapping[str, str]
+    """Settings of Spark, by name."""
+
+
+class Choices(EngineChoices, total=False):
     """What a request may state besides policy, data and party."""
 
     purpose: str | None
@@ -116,8 +131,6 @@ class Choices(TypedDict, total=False):
     """The uid of the permission to use, where several match."""
     registry: Registry | AnyPath
     """What is known already; `smalti.sqlite` when not given. A path without a file is an empty one."""
-    engine: str | Backend
-    """`local` (the default) or `spark`; or a backend, for example `SparkBackend(session)`."""
     output_format: str
     """`csv` (the default) or `parquet`."""
     parameters: Sequence[str]
@@ -150,7 +163,7 @@ def plan(
         SmaltiError: says where, what, what was expected and the way out.
     """
     wanted = _request(policy, data, party, choices)
-    backend = engine_of(choices.get("engine", EngineName.LOCAL))
+    backend = _engine_chosen(choices)
     with _using(choices.get("registry", DEFAULT_REGISTRY)) as known:
         if party is None:
             return _engine.plan_undecided(wanted, known, backend)
@@ -184,7 +197,7 @@ def run(
         SmaltiError: says where, what, what was expected and the way out; nothing was written then.
     """
     wanted = _request(policy, data, party, choices)
-    backend = engine_of(choices.get("engine", EngineName.LOCAL))
+    backend = _engine_chosen(choices)
     with _using(choices.get("registry", DEFAULT_REGISTRY)) as known:
         return _engine.run(wanted, Path(out), known, backend, watch)
 
@@ -244,7 +257,7 @@ def verify(
     *,
     registry: Registry | AnyPath = DEFAULT_REGISTRY,
     data: AnyPath | None = None,
-    engine: str | Backend = EngineName.LOCAL,
+    **choices: Unpack[EngineChoices],
 ) -> Recheck:
     """Check an output again: its bytes, its promises, and its record.
 
@@ -253,7 +266,7 @@ def verify(
         registry: that recorded it. Where it did not, `Recheck.version` is None: then only the output's
             own, unsigned certificate speaks for it, and whoever made the folder can have written both.
         data: the owner's data: the recorded plan is run on it again, and everything is repeated.
-        engine: where it is run.
+        **choices: where it is run; see `EngineChoices`.
 
     Raises:
         GuaranteeError: the output is not what was recorded, or breaks a promise.
@@ -263,7 +276,7 @@ def verify(
         folder = rechecking.find_output(known, str(output))
         if data is None:
             return rechecking.recheck(known, folder)
-        return rechecking.repeat(known, folder, Path(data), engine_of(engine))
+        return rechecking.repeat(known, folder, _local_path(data, "data (--data)"), _engine_chosen(choices))
 
 
 def explain(plan: Plan, *, as_json: bool = False) -> str:
@@ -293,7 +306,7 @@ def _request(
     return RunRequest(
         document=_signed(document, choices.get("signature")),
         target=iri(target, "data (--data)"),
-        data=Path(path),
+        data=_local_path(path, "data (--data)"),
         party=None if party is None else iri(party, "party (--as)"),
         purpose=None if purpose is None else word(Kind.PURPOSE, purpose, "purpose (--purpose)"),
         owner=None if owner is None else iri(owner, "owner (--owner)"),
@@ -324,17 +337,33 @@ def _options(output_format: str, cut_threshold: int) -> Options:
     return Options(cut_threshold, OutputFormat(output_format))
 
 
-def engine_of(name: str | Backend) -> Backend:
-    """The engine of that name; a backend is taken as it is.
-
-    Raises:
-        UsageError: there is none.
-    """
+def _engine_chosen(choices: EngineChoices) -> Backend:
+    """The engine that is asked for; a backend is taken as it is."""
+    name = choices.get("engine", EngineName.LOCAL)
+    fragments, master = choices.get("fragments"), choices.get("master")
+    settings = choices.get("conf", {})
     if isinstance(name, Backend):
+        if fragments is not None or master is not None or settings:
+            raise UsageError(
+                "engine", "a backend has its own fragments, master and settings", "none of them here"
+            )
         return name
     if name not in set(EngineName):
         raise UsageError("engine", f"`{name}` is not known", "local or spark")
-    return _engine.make_backend(EngineName(name))
+    return _engine.make_backend(EngineName(name), fragments=fragments, master=master, settings=settings)
+
+
+def _local_path(path: AnyPath, where: str) -> Path:
+    """A path; other stores are refused by name, for a path would be looked for in the working folder."""
+    scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", str(path))
+    if scheme is not None:
+        raise UsageError(
+            where,
+            f"`{scheme[1]}://` is not implemented yet",
+            "the path of a file",
+            "copy the file to a disk, or mount the store; on a cluster, where all workers see it",
+        )
+    return Path(path)
 
 
 @contextmanager

@@ -11,13 +11,27 @@ from smalti.options import FINDINGS, asker_options, format_option, parameter_opt
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+def _engine_options(command: Command) -> Command:
+    for option in (
+        click.option("--fragments", type=click.IntRange(1), metavar="N",
+                     help="The most kernels that share the work; the result is the same."
+                     "  [default: the engine's choice]"),
+        click.option("--conf", "settings", multiple=True, metavar="KEY=VALUE", help="A setting of Spark."),
+        click.option("--master", metavar="URL",
+                     help="Of Spark, such as spark://host:7077.  [default: this machine]"),
+        click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
 def _run_options(command: Command) -> Command:
     for option in (
         click.option("--cut-threshold", type=click.IntRange(0), default=256, show_default=True,
                      metavar="T", help="Partitions of at most T distinct tuples take their best cut."),
         click.option("--output-format", type=click.Choice(["csv", "parquet"]), default="csv",
                      show_default=True),
-        click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True),
+        _engine_options,
         click.option("--signature", metavar="FILE",
                      help="The policy's detached signature, where its owner's must be signed."),
         parameter_option,
@@ -116,7 +130,20 @@ def _bound(options: dict[str, Any]) -> dict[str, Any]:
         if not separator or not target or not path:
             raise UsageError("--data", f"`{binding}` binds nothing", "IRI=PATH")
         data[target] = path
-    return {"data": data, **options}
+    return {"data": data, **_with_settings(options)}
+
+
+def _with_settings(options: dict[str, Any]) -> dict[str, Any]:
+    from smalti.errors import UsageError
+
+    conf = {}
+    for setting in options.pop("settings"):
+        key, separator, value = setting.partition("=")
+        if not key or not separator:
+            # The value may be a secret, and so may be what stands in its place.
+            raise UsageError("--conf", "a setting has no name or no value", "KEY=VALUE")
+        conf[key] = value
+    return {"conf": conf, **options}
 
 
 def _show_denial(decision: Any, shown_as: str) -> None:
@@ -131,10 +158,10 @@ def _show_denial(decision: Any, shown_as: str) -> None:
 @click.command()
 @click.argument("output", metavar="FOLDER|IRI")
 @click.option("--data", metavar="PATH", help="The owner's data: runs the recorded plan again and compares.")
-@click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True)
+@_engine_options
 @registry_option
 @format_option("human", "json")
-def verify(output: str, data: str | None, engine: str, registry: str, shown_as: str) -> int:
+def verify(output: str, data: str | None, registry: str, shown_as: str, **engine: Any) -> int:
     """Check an output again: its bytes, its promises, and its record.
 
     An output that the registry did not record is a finding (exit code 1): its certificate is unsigned.
@@ -142,7 +169,7 @@ def verify(output: str, data: str | None, engine: str, registry: str, shown_as: 
     from smalti import api, console
     from smalti.opening import open_registry
 
-    seen = api.verify(output, registry=open_registry(registry), data=data, engine=engine)
+    seen = api.verify(output, registry=open_registry(registry), data=data, **_with_settings(engine))
     if shown_as == "json":
         click.echo(console.as_json(console.recheck_json(seen)), nl=False)
     else:

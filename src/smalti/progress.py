@@ -1,30 +1,55 @@
-"""The phases of a run, shown while they last."""
+"""The phases of a run, shown while they last, and how fast each of them was."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.status import Status
+from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
 from smalti.engine.run import Watch
 
 
 class _Shown(Watch):
-    def __init__(self, status: Status) -> None:
+    """Shows the phase under way with its time, and those that have ended with their rows per second."""
+
+    def __init__(self, progress: Progress) -> None:
         super().__init__()
-        self._status = status
+        self._progress = progress
+        self._task: TaskID | None = None
+        self._rows: int | None = None
 
     def phase(self, name: str) -> None:
+        self.finish()
         super().phase(name)
-        self._status.update(f"{name} ...")
+        self._task = self._progress.add_task(name, total=1, rate="")
+
+    def rows(self, count: int) -> None:
+        self._rows = count
+
+    def finish(self) -> None:
+        """The phase under way has ended."""
+        if self._task is None:
+            return
+        seconds = self.timings[-1].seconds
+        rate = f"{self._rows / seconds:,.0f} rows/s" if self._rows and seconds else ""
+        self._progress.update(self._task, completed=1, rate=rate)
+        self._task = None
 
 
 @contextmanager
 def showing_phases() -> Iterator[Watch]:
-    """A watch that shows the phase under way, where standard error is a terminal."""
+    """A watch that shows the phases, where standard error is a terminal."""
     out = Console(stderr=True)
     if not out.is_terminal:
         yield Watch()
         return
-    with out.status("") as status:
-        yield _Shown(status)
+    columns = (
+        SpinnerColumn(finished_text=" "),
+        TextColumn("{task.description:<12}"),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[rate]:>20}"),
+    )
+    with Progress(*columns, console=out, transient=True) as progress:
+        shown = _Shown(progress)
+        yield shown
+        shown.finish()

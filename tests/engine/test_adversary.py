@@ -1,9 +1,12 @@
 """Attacks that once worked: on what a value, a column, a target or a purpose is."""
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from shell import (
     CUSTOMER,
@@ -77,7 +80,7 @@ def test_the_verifier_counts_values_too(tmp_path: Path, monkeypatch: pytest.Monk
     policy = small_policy(tmp_path, method=("eq", "l-diversity"), k=("gteq", 3), l=("gteq", 3))
     from smalti.engine import execute  # noqa: PLC0415
 
-    monkeypatch.setattr(execute, "_by_value", lambda plan, name, texts: execute._numbers(texts))
+    monkeypatch.setattr(execute, "_numbers", lambda plan, name, column: column.codes)
     with pytest.raises(GuaranteeError, match="one value of `illness` is certain"):
         run(policy, data, "out")
     assert not (tmp_path / "out").exists()
@@ -355,3 +358,50 @@ def test_equal_bytes_of_two_versions_are_taken_for_the_stricter_one(tmp_path: Pa
     chained.write_text(text)
     with pytest.raises(PlanError, match="cannot be counted any more"):
         run(chained, second.path / second.files[0].name, "again", OUTPUT)
+
+
+# --- Columns in forms and roles that once stopped a run
+
+
+def test_a_respondent_with_many_values_may_be_a_quasi_identifier(tmp_path: Path) -> None:
+    rows = [[f"p{n}", str(20 + n % 9), f"{n}", "abcd"[n % 4]] for n in range(5000)]
+    data = small_table(tmp_path, rows, respondent="city")
+    outcome = run(small_policy(tmp_path), data, "out")
+    assert outcome.report is not None
+    assert outcome.report.rows_out == 5000
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(["a", "b", None, "c"] * 10).dictionary_encode(),
+        pa.array([Decimal(n) / 10**7 for n in range(40)], pa.decimal128(12, 7)),
+    ],
+    ids=["dictionary with gaps", "small decimals"],
+)
+@pytest.mark.parametrize("output_format", ["csv", "parquet"])
+def test_columns_of_parquet_run_and_are_verified(
+    tmp_path: Path, column: pa.Array, output_format: str
+) -> None:
+    texts = {name: [f"{name}{n % 5}" for n in range(40)] for name in HEADER}
+    table = pa.table({**texts, "who": [f"p{n}" for n in range(40)], "city": column})
+    pq.write_table(table, tmp_path / "people.parquet")
+    outcome = run(small_policy(tmp_path), tmp_path / "people.parquet", "out", output_format=output_format)
+    assert outcome.version is not None
+
+
+def test_an_input_that_changes_during_the_run_is_named_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = small_table(tmp_path)
+    verify = engine_run.verify_run
+
+    def changed_first(*args: Any, **options: Any) -> Any:
+        data.write_bytes(data.read_bytes().replace(b"flu", b"gut"))
+        return verify(*args, **options)
+
+    assert b"flu" in data.read_bytes()
+    monkeypatch.setattr(engine_run, "verify_run", changed_first)
+    with pytest.raises(DataError, match="the file changed during the run"):
+        run(small_policy(tmp_path), data, "out")
+    assert not (tmp_path / "out").exists()

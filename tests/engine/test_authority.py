@@ -16,7 +16,7 @@ from smalti.engine.entries import Input, TargetVersion
 from smalti.engine.registry import Registry
 from smalti.engine.review import reviews
 from smalti.engine.signatures import new_key, sign
-from smalti.errors import UsageError
+from smalti.errors import PolicyError, UsageError
 from smalti.policy.decision import Decision, Effect, Request
 from smalti.policy.model import Policy
 from smalti.policy.parse import parse
@@ -434,6 +434,48 @@ def test_a_remedy_of_somebody_elses_policy_permits_nothing(registry: Registry) -
     assert decide(registry, REMEDY, submission=own).is_permitted
 
 
+def test_a_remedy_of_several_actions_keeps_all_of_them(registry: Registry) -> None:
+    remedy = world.anonymize_rule("remedy", purpose=None)
+    several = {**remedy, "assignee": USER, "action": [*remedy["action"], "odrl:delete"]}
+    rule = {"uid": "http://example.com/rule/no-use", "target": SOURCE, "action": "odrl:derive"}
+    document = world.document("no-use", prohibitions=({**rule, "remedy": [several]},))
+    registry.add_policy(document, "no-use", OWNER)
+    decision = decide(registry, REMEDY)
+    assert decision.effect is Effect.DENY
+    assert "the remedy beside it to `delete` is not known to be fulfilled" in texts(decision)
+
+
+NESTED = ("duty", "remedy")
+
+
+def nested(kind: str) -> bytes:
+    """Only the duty of a permission, or the remedy of a prohibition, names an assigner."""
+    inner = {**world.anonymize_rule("inner", purpose=None), "assignee": USER, "assigner": OTHER}
+    if kind == "duty":
+        return world.document("read-if", {**world.read_rule("read-if"), "duty": [inner]})
+    rule = {"uid": "http://example.com/rule/no-use", "target": SOURCE, "action": "odrl:derive"}
+    return world.document("no-use", prohibitions=({**rule, "remedy": [inner]},))
+
+
+@pytest.mark.parametrize("kind", NESTED)
+def test_a_nested_assigner_must_own_what_the_rule_is_about(registry: Registry, kind: str) -> None:
+    document = nested(kind)
+    asked = replace(ANONYMIZE, rule=IRI("http://example.com/rule/inner"))
+    decision = decide(registry, asked, submission=Submission(policy(document), OWNER, document))
+    assert decision.effect is Effect.DENY
+    assert f"its assigner {OTHER} does not own" in texts(decision)
+    registry.add_policy(READ_SOURCE, "read", OWNER)
+    with pytest.raises(PolicyError, match="the assigner `http://org/other` does not own"):
+        registry.add_policy(document, "nested", OWNER)
+    registry.add_owner(SOURCE, OTHER, by=OWNER)
+    registry.add_policy(document, "nested", OWNER)
+    assert decide(registry, asked).is_permitted
+    registry.remove_owner(SOURCE, OTHER, by=OWNER)
+    decision = decide(registry, asked)
+    assert not decision.is_permitted
+    assert f"its assigner {OTHER} does not own" in texts(decision)
+
+
 def test_what_was_made_as_a_remedy_is_read_for_its_purposes(registry: Registry, tmp_path: Path) -> None:
     document = remedied(USER, "statistical")
     registry.add_policy(READ_SOURCE, "read", OWNER)
@@ -533,6 +575,43 @@ def test_a_twin_counts_like_the_stored_document(registry: Registry, tmp_path: Pa
     registry.revoke_policy(world.uid("anon"), OWNER)
     assert not decide(registry, read()).is_permitted
     assert len(reviews(registry)) == 3
+
+
+def both(kind: str) -> bytes:
+    """A policy that permits to anonymize what it prohibits, by its strategy or by a remedy."""
+    how = {**world.anonymize_rule("remedy", purpose=None), "assignee": USER}
+    no = {"uid": "http://example.com/rule/no-use", "target": SOURCE, "action": "odrl:anonymize"}
+    if kind == "strategy":
+        return world.document("no-use", how, prohibitions=(no,), conflict="perm")
+    return world.document("no-use", prohibitions=({**no, "remedy": [how]},))
+
+
+@pytest.mark.parametrize("kind", ["strategy", "remedy"])
+def test_a_twin_is_judged_in_the_place_of_the_stored_document(registry: Registry, kind: str) -> None:
+    document = both(kind)
+    registry.add_policy(document, "no-use", OWNER)
+    assert decide(registry, REMEDY).is_permitted
+    twin = laid_out(document)
+    for party in (OWNER, USER, None):
+        decision = decide(registry, REMEDY, submission=Submission(policy(twin), party, twin))
+        assert decision.is_permitted, texts(decision)
+        assert [one.document_digest for one in decision.policies] == [world.digest(twin)]
+    assert decide(registry, REMEDY).is_permitted  # as before
+
+
+def test_a_twin_takes_no_other_owners_place(registry: Registry) -> None:
+    """What another owner has in force still forbids, though it says the same."""
+    document = both("strategy")
+    registry.add_policy(READ_SOURCE, "read", OWNER)
+    registry.add_owner(SOURCE, OTHER, by=OWNER)
+    registry.add_policy(document, "no-use", OTHER)
+    twin = laid_out(document)
+    assert not decide(registry, REMEDY, submission=Submission(policy(twin), OWNER, twin)).is_permitted
+    assert decide(registry, REMEDY, submission=Submission(policy(twin), OTHER, twin)).is_permitted
+    registry.add_policy(document, "no-use", OWNER)  # the same bytes, by both
+    assert not decide(registry, REMEDY, submission=Submission(policy(twin), OWNER, twin)).is_permitted
+    registry.add_policy(forbid("no", SOURCE, "odrl:anonymize"), "no", OTHER)
+    assert not decide(registry, REMEDY, submission=Submission(policy(twin), OTHER, twin)).is_permitted
 
 
 @pytest.mark.parametrize("other", [laid_out(TWIN) + b"\n", world.SOURCE_POLICY, TWIN])

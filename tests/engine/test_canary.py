@@ -5,6 +5,8 @@ provoked is provoked, and everything that comes out of it is searched for those 
 its child process fails on Spark, so that what the Java side prints is seen, too.
 """
 
+import csv
+import io
 import logging
 import os
 import pickle
@@ -16,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -45,8 +46,9 @@ from smalti.engine import execute, verify
 from smalti.engine import run as engine_run
 from smalti.engine.backends import local
 from smalti.engine.backends.base import Backend
-from smalti.engine.backends.local import LocalBackend, LocalTable
-from smalti.engine.writing import CsvWriter
+from smalti.engine.backends.local import LocalBackend, LocalRelations
+from smalti.engine.backends.staged import StagedTable
+from smalti.engine.writing import CsvWriter, csv_lines
 from smalti.errors import InternalError, SmaltiError
 
 READ_POLICY = ROOT / "examples" / "policies" / "analyst-read.jsonld"
@@ -241,32 +243,32 @@ def raising(error: Exception) -> Callable[..., Any]:
 
 
 def quoting(query: str) -> Callable[..., Any]:
-    """A step of DuckDB's that fails with a value in its message."""
+    """A step of an engine's that fails with a value in its message."""
 
-    def step(self: LocalTable, *_: Any) -> Any:
-        return self._arrow(query)
+    def step(self: StagedTable, *_: Any) -> Any:
+        return self.relations.take(query)
 
     return step
 
 
-def quoting_late(self: LocalTable, query: str, *more: Any) -> None:
-    broken = query.replace("s.row FROM", "error(s.c0) FROM").replace(", s.row ", ", error(s.c0) ")
+def quoting_late(self: LocalRelations, query: str, *more: Any) -> None:
+    broken = query.replace("staged.row AS row", "CAST(error('wombat' || staged.row) AS BIGINT) AS row")
     assert broken != query
-    REAL_WRITE(self, broken, *more)
+    REAL_PUBLISH(self, broken, *more)
 
 
-REAL_WRITE = LocalTable._write
+REAL_PUBLISH = LocalRelations._publish
 FULL = OSError(28, "No space left on device", "wombat")
 LOCAL_FAULTS: dict[str, tuple[Any, str, Any, int]] = {
-    "full disk": (CsvWriter, "write", raising(FULL), 3),
-    "disk with a long message": (CsvWriter, "write", raising(OSError("wombat")), 3),
-    "arrow in the writer": (CsvWriter, "write", raising(pa.ArrowInvalid("wombat")), 3),
-    "duckdb in the writer": (CsvWriter, "write", raising(duckdb.OutOfMemoryException("wombat")), 3),
+    "full disk": (CsvWriter, "write_pieces", raising(FULL), 3),
+    "disk with a long message": (CsvWriter, "write_pieces", raising(OSError("wombat")), 3),
+    "arrow in the writer": (CsvWriter, "write_pieces", raising(pa.ArrowInvalid("wombat")), 3),
+    "duckdb in the writer": (CsvWriter, "write_pieces", raising(duckdb.OutOfMemoryException("wombat")), 3),
     "closing": (CsvWriter, "close", raising(FULL), 3),
     "full disk under the link": (local, "link_bytes", raising(FULL), 3),
-    "a query": (LocalTable, "_sensitive", quoting("SELECT error(c0) FROM staged"), 3),
-    "a cast": (LocalTable, "_sensitive", quoting("SELECT c0::integer FROM staged"), 3),
-    "a query that streams": (LocalTable, "_write", quoting_late, 3),
+    "a query": (StagedTable, "_holders", quoting("SELECT error('wombat' || c0) FROM staged"), 3),
+    "a cast": (StagedTable, "_holders", quoting("SELECT ('wombat' || c0)::integer FROM staged"), 3),
+    "a query that streams": (LocalRelations, "_publish", quoting_late, 3),
     "kernel": (execute, "partition", raising(ValueError("wombat")), 3),
     "labels": (execute, "class_labels", raising(KeyError("wombat")), 3),
     "a loop of causes": (execute, "partition", raising(RuntimeError("wombat", RuntimeError("wombat"))), 3),
@@ -302,7 +304,7 @@ def test_messages_of_libraries_are_replaced(
 def test_a_full_disk_is_named_as_the_machines_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(CsvWriter, "write", raising(FULL))
+    monkeypatch.setattr(CsvWriter, "write_pieces", raising(FULL))
     message = str(fail(tmp_path, table(tmp_path), LocalBackend()))
     assert message.startswith("local engine: a step failed; expected enough free memory and disk")
 
@@ -312,14 +314,15 @@ def test_a_broken_promise_names_the_column_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column: int
 ) -> None:
     """A writer that publishes wrong values is found out, and they are not repeated."""
-    real = CsvWriter.write
+    real = CsvWriter.write_pieces
 
-    def wrong(self: CsvWriter, batch: pa.RecordBatch) -> None:
-        columns = batch.columns
-        columns[column] = pa.array(np.sort(["wombat"] * batch.num_rows).tolist())
-        real(self, pa.RecordBatch.from_arrays(columns, names=batch.schema.names))
+    def wrong(self: CsvWriter, pieces: list[pa.Array]) -> None:
+        fields = list(csv.reader(io.StringIO(csv_lines(pieces).decode())))
+        columns = [pa.array(texts) for texts in zip(*fields, strict=True)]
+        columns[column] = pa.array(["wombat"] * len(fields))
+        real(self, columns)
 
-    monkeypatch.setattr(CsvWriter, "write", wrong)
+    monkeypatch.setattr(CsvWriter, "write_pieces", wrong)
     assert fail(tmp_path, table(tmp_path), LocalBackend()).exit_code == 1
 
 
@@ -381,15 +384,7 @@ def test_nothing_but_the_outputs_kept_columns_holds_a_value(
 
 
 def spark_faults() -> dict[str, tuple[str, Callable[..., Any]]]:
-    from pyspark.sql import functions as f  # noqa: PLC0415
-
-    def in_sql(self: Any, _plan: Any, member: Any) -> Any:
-        return (self._arrow(member.select(f.raise_error(member["c0"]))),)
-
-    def in_cast(self: Any, _plan: Any, member: Any) -> Any:
-        return (self._arrow(member.select(f.concat(member["c0"], f.lit(MARK)).cast("int"))),)
-
-    def in_task(frame: Any, _folder: str) -> Any:
+    def in_task(frame: Any, *_: Any) -> Any:
         def task(batches: Iterator[Any]) -> Iterator[Any]:
             for batch in batches:
                 raise ValueError(f"{batch.column(0).to_pylist()} wombat")
@@ -397,23 +392,19 @@ def spark_faults() -> dict[str, tuple[str, Callable[..., Any]]]:
 
         return frame.mapInArrow(task, "part int, rows long").toArrow()
 
-    def in_join(*_: Any) -> Any:
-        raise OSError(28, "No space left on device: wombat")
-
-    def unresolved(self: Any, _plan: Any, member: Any) -> Any:
-        return (member.select("wombat"),)
-
+    step = "smalti.engine.backends.staged.StagedTable._holders"
+    writing = "smalti.engine.backends.spark_writing"
     return {
-        "sql": ("SparkTable._sensitive", in_sql),
-        "cast": ("SparkTable._sensitive", in_cast),
-        "task": ("_write_parts", in_task),
-        "join": ("_join", in_join),
-        "analysis": ("SparkTable._sensitive", unresolved),
+        "sql": (step, quoting("SELECT raise_error(t0) FROM staged")),
+        "cast": (step, quoting("SELECT CAST(concat(t0, 'wombat') AS INT) FROM staged")),
+        "task": (f"{writing}.write_parts", in_task),
+        "join": (f"{writing}.join", raising(OSError(28, "No space left on device: wombat"))),
+        "analysis": (step, quoting("SELECT wombat FROM staged")),
     }
 
 
 def break_spark(patch: pytest.MonkeyPatch, name: str) -> None:
-    patch.setattr(f"smalti.engine.backends.spark.{spark_faults()[name][0]}", spark_faults()[name][1])
+    patch.setattr(*spark_faults()[name])
 
 
 @pytest.mark.parametrize("name", ["sql", "cast", "task", "join", "analysis"])

@@ -21,7 +21,8 @@ from smalti.engine import binding as engine_binding
 from smalti.engine import commit, execute
 from smalti.engine import run as engine_run
 from smalti.engine._database import Database
-from smalti.engine.backends.local import LocalBackend, LocalTable
+from smalti.engine.backends.local import LocalBackend
+from smalti.engine.backends.staged import StagedTable
 from smalti.engine.registry import Registry
 from smalti.engine.writing import CsvWriter
 from smalti.vocab.terms import IRI
@@ -31,11 +32,11 @@ POINTS: dict[str, tuple[Any, str]] = {
     "stage": (commit, "_make_stage"),
     "open": (LocalBackend, "open"),
     "compile": (engine_run, "_compile"),
-    "frequencies": (LocalTable, "frequencies"),
+    "frequencies": (StagedTable, "frequencies"),
     "kernel": (execute, "partition"),
     "writer": (CsvWriter, "__init__"),
-    "rows": (CsvWriter, "write"),
-    "written": (LocalTable, "write"),
+    "rows": (CsvWriter, "write_pieces"),
+    "written": (StagedTable, "write"),
     "verify": (engine_run, "verify_run"),
     "secret": (engine_binding, "load_secret"),
     "link": (commit, "forget_link"),

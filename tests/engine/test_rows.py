@@ -16,8 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tables import HEADER, HERE, TARGET, People, permission, read_csv, write_csv
 
-from smalti.engine.backends.base import Backend, BoundTable
+from smalti.engine.backends.base import Backend
 from smalti.engine.backends.local import LocalBackend
+from smalti.engine.backends.staged import StagedTable
 from smalti.engine.compile import Circumstances, Options, compile_plan
 from smalti.engine.description import ColumnDescription, Description, Source
 from smalti.engine.execute import execute
@@ -295,7 +296,7 @@ SPARK_CASES: list[tuple[Condition, ...]] = [
 @contextmanager
 def bound_table(
     folder: Path, rows: list[list[str]], types: dict[str, Datatype], zone: str | None = None
-) -> Iterator[tuple[Source, BoundTable]]:
+) -> Iterator[tuple[Source, StagedTable]]:
     (folder / "work").mkdir()
     data = folder / "people.csv"
     write_csv(data, HEADER, rows)

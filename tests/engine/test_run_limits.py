@@ -372,6 +372,42 @@ def test_a_remedy_that_is_named_is_run(registry: Registry, data: Path, tmp_path:
     assert planned == outcome.plan
 
 
+ITALIANS = {"@type": "AssetCollection", "source": SOURCE, "refinement": [limit("Country", "eq", "IT")]}
+
+
+@pytest.mark.parametrize("target", [{}, {"target": SOURCE}], ids=["inherited", "own"])
+@pytest.mark.parametrize("kind", ["permission", "prohibition"])
+def test_the_rows_of_the_outer_rule_limit_a_plan_too(
+    registry: Registry, data: Path, kind: str, target: dict[str, Any]
+) -> None:
+    """Also where its duty or remedy has a target of its own; without a requester, as with one."""
+    inner = {**as_duty({**rule(), "assignee": USER}), **target}
+    if not target:
+        del inner["target"]
+    outer = {"uid": "http://example.com/rule/no", "target": ITALIANS}
+    if kind == "permission":
+        given = document({**outer, "action": "odrl:read", "assignee": USER, "duty": [inner]})
+    else:
+        given = document(prohibition=[{**outer, "action": "odrl:use", "remedy": [inner]}])
+    planned = plan_undecided(replace(request(given, data, rule=DUTY), party=None), registry, LOCAL).plan
+    assert planned is not None
+    assert planned.filter is not None
+    assert planned == engine.plan(request(given, data, rule=DUTY), registry, LOCAL).plan
+
+
+def test_a_duty_for_what_its_rule_is_not_about_is_not_offered(registry: Registry, data: Path) -> None:
+    given = document(
+        rule(uid="http://example.com/rule/far", target="http://x.org/other", output="http://x.org/out"),
+        prohibition=[
+            {"uid": "http://example.com/rule/no", "target": "http://x.org/other", "action": "odrl:use",
+             "remedy": [as_duty(rule())]},
+            {"uid": "http://example.com/rule/no-2", "target": SOURCE, "action": "odrl:read"},
+        ],
+    )  # fmt: skip
+    with pytest.raises(UsageError, match="no permission lets anybody anonymize"):
+        plan_undecided(replace(request(given, data), party=None), registry, LOCAL)
+
+
 def test_a_remedy_is_its_party_and_its_owners_word(registry: Registry, data: Path, tmp_path: Path) -> None:
     registry.add_policy(world.document("read", world.read_rule("read")), "read", OWNER)
     wanted = request(remedied(), data, rule=DUTY)

@@ -9,7 +9,7 @@ import pytest
 import smalti
 from smalti.engine.backends.spark import SparkBackend
 from smalti.engine.entries import TargetVersion
-from smalti.errors import BackendError
+from smalti.errors import BackendError, UsageError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,7 +25,9 @@ def customers(tmp_path_factory: pytest.TempPathFactory, transactions: ModuleType
     return path
 
 
-def run(engine: Any, customers: Path, folder: Path, name: str, output_format: str) -> TargetVersion:
+def run(
+    engine: Any, customers: Path, folder: Path, name: str, output_format: str, **more: Any
+) -> TargetVersion:
     outcome = smalti.run(
         POLICIES / "fig-2.6-canonical.jsonld",
         data={CUSTOMER: customers},
@@ -36,6 +38,7 @@ def run(engine: Any, customers: Path, folder: Path, name: str, output_format: st
         registry=folder / "registry.sqlite",
         engine=engine,
         output_format=output_format,
+        **more,
     )
     assert outcome.version is not None
     return outcome.version
@@ -69,12 +72,85 @@ def test_a_registered_output_is_repeated_on_spark(
     assert seen.is_repeated
 
 
-def test_a_session_on_a_cluster_is_refused_for_spark(customers: Path, tmp_path: Path) -> None:
-    class Remote:
-        class sparkContext:  # noqa: N801
-            master = "spark://elsewhere:7077"
+class Elsewhere:
+    """A session on a cluster, and what its workers say of the files."""
 
-    with pytest.raises(BackendError, match="cluster is not implemented yet"):
-        run(SparkBackend(Remote()), customers, tmp_path, "there", "csv")  # type: ignore[arg-type]
+    def __init__(self, *answers: bool) -> None:
+        self.sparkContext, self.master, self.defaultParallelism = self, "spark://elsewhere:7077", 2
+        self._answers = answers
+
+    def getLocalProperty(self, _: str) -> None:  # noqa: N802
+        return None
+
+    def setLocalProperty(self, *_: object) -> None:  # noqa: N802
+        return None
+
+    def setJobDescription(self, _: str) -> None:  # noqa: N802
+        return None
+
+    def parallelize(self, *_: object) -> "Elsewhere":
+        return self
+
+    def mapPartitions(self, _: object) -> "Elsewhere":  # noqa: N802
+        return self
+
+    def collect(self) -> list[bool]:
+        if not self._answers:
+            raise ModuleNotFoundError("wombat")
+        return list(self._answers)
+
+
+@pytest.mark.parametrize("answers", [(), (True, False), (True, True)])
+def test_workers_that_do_not_see_the_files_are_refused_for_spark(
+    answers: tuple[bool, ...], customers: Path, tmp_path: Path
+) -> None:
+    """Also where all of them answer well, but nothing that they write can be seen here."""
+    with pytest.raises(BackendError, match="do not see the input and the folder of the output") as caught:
+        run(SparkBackend(Elsewhere(*answers)), customers, tmp_path, "there", "csv")  # type: ignore[arg-type]
+    assert "wombat" not in str(caught.value)
     assert not (tmp_path / "there").exists()
     assert not (tmp_path / "registry.sqlite").exists()
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "spark.log.level",
+        "spark.eventLog.enabled",
+        "spark.executor.extraJavaOptions",
+        "spark.pyspark.python",
+    ],
+)
+def test_settings_that_could_show_rows_or_take_another_python_are_refused_for_spark(key: str) -> None:
+    with pytest.raises(UsageError, match=f"`{key}` cannot be set") as caught:
+        SparkBackend(settings={key: "wombat"})
+    assert "wombat" not in str(caught.value)
+
+
+def test_a_running_session_keeps_its_settings_for_spark(
+    spark: "SparkSession", customers: Path, tmp_path: Path
+) -> None:
+    backend = SparkBackend(spark, settings={"spark.app.name": "mine"})
+    with pytest.raises(UsageError, match="a session runs already"):
+        run(backend, customers, tmp_path, "there", "csv")
+
+
+def test_fragments_change_nothing_for_spark_or_the_local_engine(
+    spark: "SparkSession", customers: Path, tmp_path: Path
+) -> None:
+    """The active session is taken; what it does is told under names."""
+    whole = run("local", customers, tmp_path, "whole", "csv")
+    for engine in ("local", "spark"):
+        some = run(engine, customers, tmp_path, f"{engine}-3", "csv", fragments=3)
+        assert some.output_digest == whole.output_digest
+        assert some.report.loss == whole.report.loss
+    jobs = spark.sparkContext._jsc.sc().statusStore().jobsList(None)  # type: ignore[union-attr]
+    told = [jobs.apply(i).description() for i in range(jobs.size())]
+    names = {one.get() for one in told if one.isDefined()}
+    assert {
+        "smalti: facts",
+        "smalti: first cuts, level 1: look",
+        "smalti: recoded",
+        "smalti: publish",
+    } <= names
+    assert spark.sparkContext.getLocalProperty("spark.job.description") is None

@@ -232,6 +232,14 @@ def test_quoting_every_field_is_uniform_too(run: Run) -> None:
     assert replace(run, tamper=lambda _: quoted).verify().k == 2
 
 
+def test_a_quotation_mark_elsewhere_is_a_sign(run: Run) -> None:
+    moved = replace(run, tamper=lambda content: content.replace(b'"n,6"', b'"n,"6'))
+    with pytest.raises(GuaranteeError, match="quoted in more than one way"):
+        moved.verify()
+    with pytest.raises(GuaranteeError, match="quoted in more than one way"):
+        moved.verify_published()
+
+
 def test_an_empty_table_breaks_no_promise(run: Run) -> None:
     empty = replace(run, input=(), output=(), link=())
     assert (empty.verify().rows, empty.verify().k) == (0, 0)

@@ -7,7 +7,7 @@ import pytest
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from written import TARGET, Json, anonymize, errors, refinement, transformation, warnings
+from written import TARGET, Json, anonymize, document, errors, refinement, transformation, warnings
 
 from smalti.policy.anonymization import unimplemented_words
 from smalti.policy.diagnostics import Severity
@@ -146,6 +146,11 @@ def test_a_word_that_does_not_go_with_the_method_is_refused(
     [
         ([*DIFFERENTIAL, s("posteriorBelief", 0.75, "lteq")], [("P428", "smalti:posteriorBelief")]),
         ([*DELTA_PRESENCE[:1], s("presence", 0.6, "gteq"), *DELTA_PRESENCE[2:]], [("P429", "0.5")]),
+        ([*K_ANONYMITY, s("fragmentColumn", "Shop")], [("P436", "Shop")]),
+        ([*K_ANONYMITY, s("dimensionality", "single"), s("partitioning", "relaxed")],
+         [("P437", "relaxed")]),
+        ([*K_ANONYMITY, s("dimensionality", "single"), s("cutScore", "entropy")], [("P437", "entropy")]),
+        ([*K_ANONYMITY, s("dimensionality", "single"), s("fragmentColumn", "ZIP")], [("P437", "ZIP")]),
         ([*DIFFERENTIAL, s("mechanism", "gaussian")], [("P411", "gaussian")]),
         ([*DIFFERENTIAL, s("mechanism", "gaussian"), s("delta", 0, "lteq")], [("P435", "0")]),
         ([*DIFFERENTIAL, s("mechanism", "laplace"), s("delta", 1e-6, "lteq")], [("P435", "smalti:delta")]),
@@ -183,8 +188,9 @@ def test_what_cannot_stand_together_is_refused(
         [*L_DIVERSITY, s("diversity", "recursive"), s("c", 2, "lteq")],
         [*K_ANONYMITY, AMOUNT, s("alpha", 0.5, "lteq")],
         [*K_ANONYMITY, s("pseudonym", ["Card"], "isAllOf"), s("pseudonymKey", "cards.2026")],
-        [*K_ANONYMITY, s("partitioning", "relaxed"), s("dimensionality", "single"),
-         s("cutScore", "entropy"),
+        [*K_ANONYMITY, s("dimensionality", "single"), s("partitioning", "strict"),
+         s("cutScore", "certainty-penalty")],
+        [*K_ANONYMITY, s("partitioning", "relaxed"), s("dimensionality", "multi"), s("cutScore", "entropy"),
          s("fragmentColumn", "ZIP"), s("suppressionLimit", 0.05, "lteq"), s("labelBounds", "region")],
         [*T_CLOSENESS, s("distance", "ordered"), of_column("Amount", s("t", 0.1, "lteq"))],
         [*K_ANONYMITY, s("outputForm", "set"), of_column("ZIP", s("outputForm", "prefix"))],
@@ -423,6 +429,17 @@ def test_a_document_with_them_is_valid_and_a_note_says_so() -> None:
     assert "t-closeness" in notes[0].message
 
 
+def test_the_words_of_a_remedy_that_a_request_may_name_are_noted() -> None:
+    action = [{"rdf:value": {"@id": "odrl:anonymize"}, "refinement": T_CLOSENESS}]
+    remedy = {"action": action, "output": "http://example.com/anon"}
+    told = {"action": "smalti:audit"}
+    for remedies, words in (([remedy, told], ("t-closeness", "smalti:audit")), ([told], ())):
+        no = {"target": TARGET, "action": "odrl:use", "remedy": remedies}
+        notes = [one for one in document({"prohibition": [no]}).diagnostics if one.code == "P391"]
+        assert bool(notes) is bool(words)
+        assert all(word in notes[0].message for word in words)
+
+
 # --- Every word of the table
 
 
@@ -435,7 +452,7 @@ def _value_for(word: Word) -> Json:
         case Range.DECIMAL:
             return 0.75
         case Range.COLUMN | Range.COLUMNS:
-            return "Extra"
+            return "ZIP" if word.name == "fragmentColumn" else "Extra"
         case Range.DATASET:
             return {"@id": "http://example.com/Register"}
     return 7

@@ -1,163 +1,25 @@
 """The kernel against a plain recursive Mondrian that is written from the paper, without vectors."""
 
 import itertools
-from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mondrian_oracle import Oracle, Row, can_match, classes_of, make_problem, renamed, tables
 
-from smalti.transforms import kernel
+from smalti.transforms import _cuts, _reach, kernel, matching
+from smalti.transforms._incidence import Diversity, Holdings, Links, Members
+from smalti.transforms._layout import Batch, lay_out, order_by
+from smalti.transforms._sampling import surely_allowed, surely_match
 from smalti.transforms.kernel import partition
 from smalti.transforms.problem import (
     SCALE,
-    Incidence,
-    OrderedAttribute,
     Problem,
     SensitiveIncidence,
     UnorderedAttribute,
 )
-
-# --- the oracle: rows are (codes, respondent, sensitive values), one at a time ---------------------
-
-Row = tuple[tuple[int, ...], int, tuple[int, ...]]
-
-
-class Oracle:
-    def __init__(self, rows: list[Row], problem: Problem, one_row_each: bool) -> None:
-        self.rows, self.problem = rows, problem
-        self.one_row_each = one_row_each
-
-    def allowed(self, rows: list[Row]) -> bool:
-        people = {i if self.one_row_each else row[1] for i, row in enumerate(rows)}
-        if len(people) < self.problem.k:
-            return False
-        for column in range(len(self.problem.sensitive)):
-            holders: dict[int, set[int]] = {}
-            for i, row in enumerate(rows):
-                holders.setdefault(row[2][column], set()).add(i if self.one_row_each else row[1])
-            if any(held == people for held in holders.values()):
-                return False
-            if self.problem.l > 1 and not can_match(holders, self.problem.l):
-                return False
-        return True
-
-    def span(self, rows: list[Row], attribute: int) -> int:
-        codes = {row[0][attribute] for row in rows}
-        kind = self.problem.attributes[attribute]
-        if isinstance(kind, UnorderedAttribute):
-            return len(codes) * SCALE // kind.size if len(codes) > 1 else 0
-        places = [int(kind.positions[code]) for code in codes]
-        return min(max(places) - min(places), SCALE)
-
-    def places(self, rows: list[Row], attribute: int) -> list[int]:
-        codes = {row[0][attribute] for row in rows}
-        if isinstance(self.problem.attributes[attribute], OrderedAttribute):
-            return sorted(codes)
-        weight = {code: sum(row[0][attribute] == code for row in rows) for code in codes}
-        return sorted(codes, key=lambda code: (-weight[code], code))
-
-    def cuts(self, rows: list[Row], attribute: int) -> Iterator[tuple[list[Row], list[Row]]]:
-        places = self.places(rows, attribute)
-        for index in range(1, len(places)):
-            left_codes = set(places[:index])
-            left = [row for row in rows if row[0][attribute] in left_codes]
-            right = [row for row in rows if row[0][attribute] not in left_codes]
-            if self.allowed(left) and self.allowed(right):
-                yield left, right
-
-    def charge(self, rows: list[Row]) -> int:
-        return len(rows) * sum(self.span(rows, a) for a in range(len(self.problem.attributes)))
-
-    def best(self, rows: list[Row]) -> tuple[list[Row], list[Row]] | None:
-        attributes = range(len(self.problem.attributes))
-        if len({row[0] for row in rows}) <= self.problem.cut_threshold:
-            found = [cut for a in attributes for cut in self.cuts(rows, a)]
-            return min(found, key=lambda cut: self.charge(cut[0]) + self.charge(cut[1]), default=None)
-        for attribute in sorted(attributes, key=lambda a: -self.span(rows, a)):
-            found = list(self.cuts(rows, attribute))
-            if found:
-                return min(found, key=lambda cut: abs(2 * len(cut[0]) - len(rows)))
-        return None
-
-    def classes(self, rows: list[Row]) -> list[list[Row]]:
-        cut = self.best(rows)
-        return [rows] if cut is None else self.classes(cut[0]) + self.classes(cut[1])
-
-    def answer(self) -> set[frozenset[tuple[int, ...]]] | None:
-        if not self.allowed(self.rows):
-            return None
-        return {frozenset(row[0] for row in part) for part in self.classes(self.rows)}
-
-
-def can_match(holders: dict[int, set[int]], wanted: int) -> bool:
-    """Hall by brute force: some `wanted` values with distinct representatives."""
-    return any(
-        len(set(people)) == wanted
-        for values in itertools.combinations(holders, wanted)
-        for people in itertools.product(*(holders[value] for value in values))
-    )
-
-
-def make_problem(rows: list[Row], one_row_each: bool, **parameters: int) -> Problem:
-    codes = np.array(sorted({row[0] for row in rows}), np.int64).reshape(-1, len(rows[0][0]))
-    index = {tuple(c): i for i, c in enumerate(codes.tolist())}
-    weights = np.zeros(len(codes), np.int64)
-    for row in rows:
-        weights[index[row[0]]] += 1
-    attributes = (
-        OrderedAttribute(np.array([-SCALE, *(i * SCALE // 5 for i in range(6))])),
-        UnorderedAttribute(len({row[0][-1 if len(row[0]) < 2 else 1] for row in rows})),
-        OrderedAttribute(np.array([-SCALE, 0, 10, 1000, SCALE // 2, SCALE // 2 + 1, SCALE])),
-    )[: codes.shape[1]]
-    who = sorted({(index[row[0]], row[1]) for row in rows})
-    respondents = (
-        None if one_row_each else Incidence(*(np.array(c, np.int64) for c in zip(*who, strict=True)))
-    )
-    sensitive = []
-    for column in range(len(rows[0][2])):
-        if one_row_each:
-            pairs = sorted({(index[row[0]], row[2][column]) for row in rows})
-        else:
-            pairs = sorted({(index[row[0]], row[2][column], row[1]) for row in rows})
-        columns = [np.array(c, np.int64) for c in zip(*pairs, strict=True)]
-        sensitive.append(
-            SensitiveIncidence(columns[0], columns[1], columns[2] if len(columns) > 2 else None)
-        )
-    return Problem(
-        codes, weights, attributes, respondents, tuple(sensitive),
-        parameters["k"], parameters["l"], parameters["cut_threshold"],
-    )  # fmt: skip
-
-
-def classes_of(problem: Problem) -> set[frozenset[tuple[int, ...]]] | None:
-    classes = partition(problem)
-    if classes is None:
-        return None
-    return {
-        frozenset(map(tuple, problem.codes[classes == number].tolist()))
-        for number in range(classes.max() + 1)
-    }
-
-
-@st.composite
-def tables(draw: st.DrawFn) -> tuple[list[Row], bool, Problem]:
-    attributes = draw(st.integers(1, 3))
-    sensitive = draw(st.integers(0, 2))
-    one_row_each = draw(st.booleans())
-    row = st.tuples(
-        st.tuples(*[st.integers(0, 6)] * attributes),
-        st.integers(0, 9),
-        st.tuples(*[st.integers(0, 4)] * sensitive),
-    )
-    rows = draw(st.lists(row, min_size=1, max_size=24))
-    k = draw(st.integers(2, 4))
-    l = draw(st.integers(1, k)) if sensitive else 1  # noqa: E741
-    threshold = draw(st.sampled_from([0, 4, 256]))
-    return rows, one_row_each, make_problem(rows, one_row_each, k=k, l=l, cut_threshold=threshold)
 
 
 @settings(max_examples=examples(400))
@@ -175,21 +37,7 @@ def test_order_of_tuples_and_names_of_respondents_do_not_matter(
     _, _, problem = table
     order = list(range(len(problem.weights)))
     random.shuffle(order)  # type: ignore[attr-defined]
-    place = np.argsort(np.array(order))
-    shuffled = replace(
-        problem,
-        codes=problem.codes[order],
-        weights=problem.weights[order],
-        respondents=problem.respondents
-        and Incidence(place[problem.respondents.tuples], 100 - problem.respondents.items),
-        sensitive=tuple(
-            SensitiveIncidence(
-                place[s.tuples], 50 - s.values, None if s.respondents is None else 100 - s.respondents
-            )
-            for s in problem.sensitive
-        ),
-    )
-    assert classes_of(shuffled) == classes_of(problem)
+    assert classes_of(renamed(problem, order)) == classes_of(problem)
 
 
 def test_batches_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,7 +107,7 @@ def test_a_missing_value_is_charged_the_whole_domain_beside_others() -> None:
 def test_matching_is_halls(pairs: list[tuple[int, int]], wanted: int) -> None:
     values, respondents = (np.array(column, np.int64) for column in zip(*pairs, strict=True))
     holders = {value: {r for v, r in pairs if v == value} for value, _ in pairs}
-    assert kernel._by_augmenting(values, respondents, wanted) == can_match(holders, wanted)
+    assert matching.can_match(values, respondents, wanted) == can_match(holders, wanted)
     assert not kernel._greedily(values, respondents, wanted) or can_match(holders, wanted)
 
 
@@ -268,7 +116,7 @@ def test_a_long_chain_of_moves_is_found() -> None:
     size = 3000
     pairs = [(i, j) for i in range(size - 1) for j in (i, i + 1)] + [(size - 1, 0)]
     values, respondents = (np.array(column, np.int64) for column in zip(*pairs, strict=True))
-    assert kernel._by_augmenting(values, respondents, size)
+    assert matching.can_match(values, respondents, size)
 
 
 def heavy_table(seed: int) -> list[Row]:
@@ -294,6 +142,183 @@ def test_heavy_customers_supply_no_diversity_after_any_cut(monkeypatch: pytest.M
             found = classes_of(problem)
             assert found == Oracle(rows, problem, False).answer()
             with monkeypatch.context() as patch:
-                patch.setattr(kernel._Search, "can_match", lambda self, tuples: True)
+                patch.setattr(kernel.Search, "can_match", lambda self, tuples: True)
                 decided += classes_of(problem) != found
     assert decided > 10
+
+
+# --- the parts, each against a plain loop -----------------------------------------------------------
+
+
+@settings(max_examples=examples(100))
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=30),
+    st.sampled_from([1, 1 << 20, 1 << 40]),
+)
+def test_rows_are_sorted_by_keys_of_any_size(rows: list[tuple[int, int]], unit: int) -> None:
+    """With keys of 2^42 twice, one packed number is too short, and the other way is taken."""
+    first, second = (np.array([row[i] for row in rows], np.int64) * unit for i in (0, 1))
+    order, new = order_by(first, second)
+    assert order.tolist() == sorted(range(len(rows)), key=lambda i: rows[i])
+    found = [rows[i] for i in order.tolist()]
+    assert new.tolist() == [i == 0 or found[i] != found[i - 1] for i in range(len(rows))]
+
+
+@settings(max_examples=examples(100))
+@given(
+    st.lists(st.integers(1, 40), min_size=1, max_size=5),
+    st.integers(1, 3),
+    st.integers(0, 1 << 20),
+    st.sampled_from([2, 3, 16]),
+)
+def test_reaches_are_those_of_a_plain_loop(
+    sizes: list[int], attributes: int, seed: int, block: int
+) -> None:
+    draw = np.random.default_rng(seed)
+    starts = np.concatenate(([0], np.cumsum(sizes)))
+    values = [-SCALE, 0, 5, SCALE // 2, SCALE]
+    positions = [draw.choice(values, starts[-1]).astype(np.int32) for _ in range(attributes)]
+    order = np.concatenate([a + draw.permutation(b - a) for a, b in itertools.pairwise(starts)])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_reach, "_BLOCK", block)
+        blocks = _reach.Blocks(starts)
+        upto, onward = _reach.side_reaches(positions, order, blocks)
+
+    def reach(slots: np.ndarray) -> int:
+        return sum(min(int(np.ptp(position[slots])), SCALE) for position in positions)
+
+    for a, b in itertools.pairwise(starts.tolist()):
+        for place in range(a, b):
+            assert upto[blocks.places[place]] == reach(order[a : place + 1])
+            assert onward[blocks.places[place]] == reach(order[place:b])
+
+
+Triples = list[tuple[int, int, int]]
+"""(Tuple, value, respondent), each once."""
+
+
+def triples(values: int, respondents: int) -> st.SearchStrategy[Triples]:
+    triple = st.tuples(st.integers(0, 5), st.integers(0, values), st.integers(0, respondents))
+    return st.lists(triple, min_size=1, max_size=40, unique=True)
+
+
+def held(found: Triples) -> tuple[Holdings, Links]:
+    """Six tuples in one sensitive column, and their respondents."""
+    columns = np.array(found, np.int64).T
+    who = np.unique(columns[[0, 2]], axis=1)
+    return Holdings.of(SensitiveIncidence(*columns), 6), Links.of(*who, 6)
+
+
+def holders_in(found: Triples, tuples: range) -> dict[int, set[int]]:
+    holders: dict[int, set[int]] = {}
+    for number, value, respondent in found:
+        if number in tuples:
+            holders.setdefault(value, set()).add(respondent)
+    return holders
+
+
+SIDES = (range(3), range(3, 6))
+BATCH = Batch(np.arange(6), np.array([0, 3, 6]))
+
+
+@settings(max_examples=examples(200))
+@given(triples(4, 5), st.integers(2, 4))
+def test_a_quick_yes_to_a_matching_is_true(found: Triples, wanted: int) -> None:
+    surely = surely_match(held(found)[0], BATCH, wanted)
+    for yes, tuples in zip(surely.tolist(), SIDES, strict=True):
+        holders = holders_in(found, tuples)
+        assert not yes or can_match(holders, wanted)
+        if len(holders) >= 2 * wanted * wanted:
+            assert yes
+
+
+def test_a_quick_yes_to_a_matching_is_the_rule() -> None:
+    many = [(i % 6, i // 6 % 20, i) for i in range(240)]
+    assert surely_match(held(many)[0], BATCH, 4).all()
+
+
+def test_the_most_pairs_without_a_matching_get_no_quick_yes() -> None:
+    """l - 1 values with l holders each: l (l - 1) pairs, and still no matching of size l."""
+    pairs = [(tuple_, value, 10 * value + i) for tuple_ in (0, 3) for value in range(2) for i in range(3)]
+    assert not surely_match(held(pairs)[0], BATCH, 3).any()
+    more = [(tuple_, 2, 90) for tuple_ in (0, 3)]
+    assert surely_match(held(pairs + more)[0], BATCH, 3).all()
+
+
+def test_many_pairs_of_few_values_or_few_respondents_get_no_quick_yes() -> None:
+    """Two values with twenty holders, or two respondents with twenty values: no matching of size 3."""
+    two_values = [(tuple_, i % 2, i) for tuple_ in (0, 3) for i in range(40)]
+    two_respondents = [(tuple_, i, i % 2) for tuple_ in (0, 3) for i in range(40)]
+    for found in (two_values, two_respondents):
+        assert not surely_match(held(found)[0], BATCH, 3).any()
+
+
+@settings(max_examples=examples(300))
+@given(triples(3, 6), st.integers(2, 3), st.integers(2, 3))
+def test_a_quick_yes_to_a_partition_is_true(found: Triples, k: int, wanted: int) -> None:
+    holdings, respondents = held(found)
+    surely = surely_allowed(BATCH, respondents, (holdings,), k, wanted)
+    for yes, tuples in zip(surely.tolist(), SIDES, strict=True):
+        holders = holders_in(found, tuples)
+        people: set[int] = set().union(*holders.values())
+        shared = any(held_by == people for held_by in holders.values())
+        assert not yes or (len(people) >= k and len(holders) >= wanted and not shared)
+
+
+@settings(max_examples=examples(200))
+@given(triples(3, 6), st.integers(2, 3), st.integers(2, 3))
+def test_diversity_of_both_sides_is_that_of_a_plain_loop(found: Triples, k: int, wanted: int) -> None:
+    holdings, respondents = held(found)
+    batch = Batch(np.arange(6), np.array([0, 6]))
+    line = lay_out(batch, np.array([0, 0, 1, 2, 3, 3]))
+    people = Members.of(batch, respondents).sides(line)
+    allowed = Diversity.of(batch, holdings).allowed(line, people, k, wanted)
+    for group, end in enumerate((2, 3, 4)):
+        sides = [holders_in(found, tuples) for tuples in (range(end), range(end, 6))]
+        everyone = [set().union(*holders.values()) for holders in sides]
+        assert [people[0][group], people[1][group]] == [len(who) for who in everyone]
+        if min(len(who) for who in everyone) >= k:
+            assert allowed[group] == all(
+                len(holders) >= wanted and who not in holders.values()
+                for holders, who in zip(sides, everyone, strict=True)
+            )
+
+
+def transactions_like(seed: int) -> Problem:
+    draw = np.random.default_rng(seed)
+    rows: list[Row] = [
+        ((int(a), int(b), int(c)), int(who), (int(value), int(other)))
+        for a, b, c, who, value, other in zip(
+            *draw.integers(0, 7, (3, 600)),
+            draw.integers(0, 200, 600),
+            draw.integers(0, 3, 600) ** 2,
+            draw.integers(0, 30, 600),
+            strict=True,
+        )
+    ]
+    return make_problem(rows, False, k=4, l=3, cut_threshold=16)
+
+
+@pytest.mark.parametrize("answer", ["quick", "never"])
+@pytest.mark.parametrize("batch", [8, 64, 1 << 16])
+def test_neither_quick_answers_nor_own_tables_change_the_result(
+    monkeypatch: pytest.MonkeyPatch, answer: str, batch: int
+) -> None:
+    problem = transactions_like(3)
+    whole = classes_of(problem)
+    yes = 0
+
+    def counted(batch: Batch, *arguments: object) -> np.ndarray:
+        nonlocal yes
+        surely = surely_allowed(batch, *arguments)
+        yes += int(surely.sum())
+        return surely if answer == "quick" else np.zeros_like(surely)
+
+    monkeypatch.setattr(_cuts, "surely_allowed", counted)
+    if answer == "never":
+        monkeypatch.setattr(kernel, "surely_match", lambda _, batch, wanted: np.zeros(batch.size, np.bool_))
+    monkeypatch.setattr("smalti.transforms._layout._BATCH", batch)
+    assert classes_of(problem) == whole
+    assert whole is not None
+    assert len(whole) > 20
+    assert yes > 10

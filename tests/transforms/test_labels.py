@@ -7,18 +7,17 @@ import pyarrow as pa
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tables import covers
+from tables import coded, covers
 
 from smalti.transforms.base import Datatype
 from smalti.transforms.labels import class_labels, set_labels
 from smalti.transforms.problem import MISSING
-from smalti.transforms.values import encode
 
 TEXTS = st.text(alphabet="ab[]{}|\\.,é", min_size=1, max_size=5)
 
 
 def labels(texts: list[str | None], classes: list[int], datatype: Datatype) -> list[str | None]:
-    book, codes = encode(pa.chunked_array([pa.array(texts, pa.string())]), datatype, None)
+    book, codes = coded(texts, datatype)
     found: list[str | None] = class_labels(book, codes, np.array(classes)).to_pylist()
     return found
 
@@ -91,7 +90,7 @@ def test_labels_of_all_classes_are_those_of_each(
     word = str if datatype is Datatype.INTEGER else lambda number: words[number + 9]
     texts = [None if number is None else word(number) for number, _ in drawn]
     _, classes = np.unique(np.array([number for _, number in drawn]), return_inverse=True)
-    book, codes = encode(pa.chunked_array([pa.array(texts, pa.string())]), datatype, None)
+    book, codes = coded(texts, datatype)
     expected = []
     for number in range(classes.max() + 1):
         held = sorted(set(codes[classes == number].tolist()))

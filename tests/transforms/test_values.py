@@ -8,10 +8,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import coded
 
 from smalti.transforms.base import Datatype
 from smalti.transforms.problem import MISSING, SCALE, OrderedAttribute, UnorderedAttribute
-from smalti.transforms.values import ValueFormError, encode, infer_datatype, make_codebook
+from smalti.transforms.values import ValueFormError, infer_datatype, make_codebook
 
 
 @pytest.mark.parametrize(
@@ -109,14 +110,13 @@ def test_equal_values_share_a_code_and_the_shortest_spelling() -> None:
 
 
 def test_strings_are_ordered_by_their_bytes_and_missing_is_a_value() -> None:
-    column = pa.chunked_array([["b", None], ["é", "a", "\U0001f600", "｡", "b"]])
-    book, codes = encode(column, Datatype.STRING, None)
+    book, codes = coded(["b", None, "é", "a", "\U0001f600", "｡", "b"], Datatype.STRING)
     assert book.texts.to_pylist() == ["a", "b", "é", "｡", "\U0001f600"]  # by code point, not by UTF-16
     assert codes.tolist() == [2, MISSING, 3, 1, 5, 4, 2]
     assert book.attribute == UnorderedAttribute(6)
 
 
 def test_a_column_of_missing_values_has_no_codes() -> None:
-    book, codes = encode(pa.chunked_array([pa.nulls(2, pa.string())]), Datatype.INTEGER, None)
+    book, codes = coded([None, None], Datatype.INTEGER)
     assert book.texts.to_pylist() == []
     assert codes.tolist() == [MISSING, MISSING]

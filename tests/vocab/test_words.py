@@ -121,7 +121,8 @@ def test_implemented_words() -> None:
     assert {word.name for word in WORDS if word.implemented} == {
         "anonymize", "read", "method", "k", "l", "identifier", "quasi-identifier", "sensitive", "released",
         "respondent", "algorithm", "k-anonymity", "l-diversity", "mondrian", "statistical", "institutional",
-        "marketing", "purpose", "oneRowEach",
+        "marketing", "purpose", "oneRowEach", "partitioning", "dimensionality", "cutScore",
+        "fragmentColumn",
     }  # fmt: skip
 
 

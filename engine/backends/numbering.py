@@ -1,0 +1,102 @@
+"""Texts become small numbers while they stream past."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from smalti.engine.reading import ROW
+from smalti.transforms.problem import MISSING
+
+MOST_TEXTS: Final = 1 << 17
+"""A column with more distinct texts is staged as texts."""
+_MANY_ROWS: Final = 1 << 12
+"""Of so many rows, at most half may have different texts, or the column is staged as texts."""
+_PROBED: Final = 4
+"""Batches that are looked at before it is decided which columns to number."""
+
+
+class TooVariedError(Exception):
+    """A column has too many distinct texts to be numbered."""
+
+
+class Numbering:
+    """The numbers of one column's texts, in the order of their first appearance."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._rows = 0
+        self.is_too_varied = False
+        """Whether numbering was given up."""
+
+    @property
+    def texts(self) -> pa.Array:
+        """By number, from 1."""
+        return pa.array(list(self._numbers), pa.string())
+
+    def number(self, texts: pa.Array) -> pa.Array:
+        """The numbers of a batch's texts; `MISSING` where there is none.
+
+        Raises:
+            TooVariedError: there are too many.
+        """
+        encoded = pc.dictionary_encode(texts)
+        distinct = encoded.dictionary.to_pylist()
+        numbers = self._numbers
+        for text in distinct:
+            if text not in numbers:
+                numbers[text] = len(numbers) + 1
+        self._rows += len(texts)
+        if len(numbers) > MOST_TEXTS or (self._rows >= _MANY_ROWS and 2 * len(numbers) > self._rows):
+            self.is_too_varied = True
+            raise TooVariedError
+        by_code = np.array([*(numbers[text] for text in distinct), MISSING], np.int32)
+        indices = pc.fill_null(encoded.indices, len(distinct)).to_numpy(zero_copy_only=False)
+        return pa.array(by_code[indices])
+
+
+Numberings = Sequence[Numbering | None]
+"""For each column its numbering; None where it is staged as texts."""
+
+
+def probe(reader: pa.RecordBatchReader) -> list[Numbering | None]:
+    """Fresh numberings of the columns that some first batches do not show to be too varied."""
+    numberings = [Numbering() for _ in reader.schema.names[1:]]
+    for batch in islice(reader, _PROBED):
+        for numbering, column in zip(numberings, batch.columns[1:], strict=True):
+            if not numbering.is_too_varied:
+                try:
+                    numbering.number(column)
+                except TooVariedError:
+                    continue
+    return renewed(numberings)
+
+
+def renewed(numberings: Numberings) -> list[Numbering | None]:
+    """Fresh numberings of the columns that were not found to be too varied."""
+    return [None if old is None or old.is_too_varied else Numbering() for old in numberings]
+
+
+def numbered_batches(reader: pa.RecordBatchReader, numberings: Numberings) -> pa.RecordBatchReader:
+    """Batches of `row`, and for each column its numbers (`c0`, `c1`, ...) or its texts (`t0`, `t1`, ...).
+
+    The reader raises `TooVariedError` where a column cannot be numbered.
+    """
+    fields = [
+        pa.field(f"t{i}", pa.string()) if numbering is None else pa.field(f"c{i}", pa.int32())
+        for i, numbering in enumerate(numberings)
+    ]
+    schema = pa.schema([pa.field(ROW, pa.int64()), *fields])
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for batch in reader:
+            columns = zip(numberings, batch.columns[1:], strict=True)
+            staged = [
+                column if numbering is None else numbering.number(column) for numbering, column in columns
+            ]
+            yield pa.RecordBatch.from_arrays([batch.column(0), *staged], schema=schema)
+
+    return pa.RecordBatchReader.from_batches(schema, batches())

@@ -1,0 +1,226 @@
+"""Sessions of Spark: how ours are started, which settings a caller may make, and what errors say."""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from smalti.engine.needs import INSTALL_JAVA, INSTALL_SPARK, OLDEST_JAVA
+from smalti.errors import BackendError, InternalError, SmaltiError, UsageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Without an appender Spark takes its own default instead, and logs.
+_QUIET: Final = """appender.none.type = Null
+appender.none.name = none
+rootLogger.level = off
+rootLogger.appenderRef.none.ref = none
+"""
+_QUOTING_LOGGERS: Final = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+_OURS: Final = {
+    "spark.master": "--master says it",
+    "spark.log.level": "Spark's log may quote rows",
+    "spark.driver.extraJavaOptions": "they could turn on a log that quotes rows",
+    "spark.executor.extraJavaOptions": "they could turn on a log that quotes rows",
+    "spark.eventLog.enabled": "the event log may quote rows",
+    "spark.sql.debug.maxToStringFields": "Spark's error pages may quote rows",
+    "spark.pyspark.python": "the workers take this interpreter",
+    "spark.pyspark.driver.python": "the workers take this interpreter",
+    "spark.executorEnv.PYSPARK_PYTHON": "the workers take this interpreter",
+}
+"""Settings that a caller cannot make, and why."""
+
+
+def check_settings(settings: Mapping[str, str]) -> None:
+    """Refuse settings that could make Spark log rows, or its workers take another interpreter.
+
+    Raises:
+        UsageError: names the first of them.
+    """
+    for key in settings:
+        if not key.startswith("spark."):
+            raise UsageError(
+                "--conf", f"`{key}` is no setting of Spark", "a name that begins with `spark.`"
+            )
+        if key in _OURS:
+            raise UsageError("--conf", f"`{key}` cannot be set: {_OURS[key]}", "another setting")
+
+
+def is_local(master: str) -> bool:
+    """Whether all tasks run in the process of the session."""
+    return master == "local" or master.startswith("local[")
+
+
+@contextmanager
+def session(
+    given: "SparkSession | None", master: str | None, settings: Mapping[str, str], workspace: Path
+) -> Iterator[tuple["SparkSession", bool]]:
+    """The session for a run, and whether it was made for it; such a one is stopped when the block fails.
+
+    Args:
+        given: the caller's own; None: the active one, or one made here.
+        master: of one made here; None: what `spark-submit` says, or this machine.
+        settings: of one made here.
+        workspace: a folder private to the run.
+
+    Raises:
+        UsageError: master or settings are asked for, and a session runs already.
+        BackendError: PySpark, Java or the master is not there.
+    """
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise BackendError(
+            "spark engine", "PySpark is not installed", "the extra `spark`", INSTALL_SPARK
+        ) from None
+    found = given or SparkSession.getActiveSession()
+    if found is not None:
+        if master is not None or settings:
+            raise UsageError(
+                "spark engine",
+                "a session runs already, and keeps its master and settings",
+                "no --master and no --conf",
+                "stop that session first",
+            )
+        yield found, False
+        return
+    made = _start(master, settings, workspace)
+    try:
+        yield made, True
+    except BaseException:
+        made.stop()
+        raise
+
+
+def _start(master: str | None, settings: Mapping[str, str], workspace: Path) -> "SparkSession":
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder
+    for key, value in (_defaults(master, workspace) | dict(settings) | _fixed(workspace)).items():
+        builder = builder.config(key, value)
+    try:
+        with _this_python():
+            return builder.getOrCreate()
+    except Exception:
+        raise _not_started(master) from None
+
+
+def _defaults(master: str | None, workspace: Path) -> dict[str, str]:
+    """What a caller may set otherwise."""
+    settings = {
+        "spark.app.name": "smalti",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.warehouse.dir": str(workspace / "warehouse"),
+    }
+    if master is None and "PYSPARK_GATEWAY_PORT" in os.environ:
+        return settings  # `spark-submit` has started the Java side, and knows the master
+    settings["spark.master"] = master or "local[*]"
+    if settings["spark.master"].startswith("local"):
+        settings |= {
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.host": "127.0.0.1",
+            "spark.local.dir": str(workspace / "spark"),
+        }
+    return settings
+
+
+def _fixed(workspace: Path) -> dict[str, str]:
+    """What keeps rows out of logs, and the workers on this interpreter."""
+    quiet = workspace / "log4j2.properties"
+    quiet.write_text(_QUIET)
+    silence = f"-Dlog4j2.configurationFile={quiet.as_uri()}"
+    return {
+        "spark.driver.extraJavaOptions": silence,
+        "spark.executor.extraJavaOptions": silence,
+        "spark.log.level": "OFF",
+        "spark.eventLog.enabled": "false",
+        "spark.sql.debug.maxToStringFields": "0",
+        "spark.pyspark.python": sys.executable,
+        "spark.pyspark.driver.python": sys.executable,
+    }
+
+
+@contextmanager
+def _this_python() -> Iterator[None]:
+    """Let a session that begins use this interpreter for its workers; PySpark asks the environment then."""
+    name = "PYSPARK_PYTHON"
+    before = os.environ.get(name)
+    os.environ[name] = sys.executable
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
+
+
+def _not_started(master: str | None) -> BackendError:
+    from pyspark import SparkContext
+
+    if SparkContext._gateway is None:
+        return BackendError(
+            "spark engine",
+            "the Java side does not start",
+            f"a Java runtime {OLDEST_JAVA} or newer"
+            # Java ends at once where it does not know the kind of master.
+            + ("" if master is None else f", and `{master}` to be a master of Spark"),
+            f"{INSTALL_JAVA}, or use --engine local",
+        )
+    return BackendError(
+        "spark engine",
+        "no session starts" + ("" if master is None else f" with the master `{master}`"),
+        "a master that answers, and settings that Spark takes",
+        "try them with spark-submit, or use --engine local",
+    )
+
+
+# --- Errors
+
+
+def without_values(error: BaseException) -> BaseException:
+    """Spark's exceptions carry stack traces and sometimes rows; say only that a step failed."""
+    if isinstance(error, SmaltiError | InternalError) or not isinstance(error, Exception):
+        return error
+    return BackendError(
+        "spark engine",
+        "a step failed",
+        "a running Spark, with enough memory and disk",
+        "look at Spark's own log, or use --engine local",
+    )
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Let no exception of Spark's out."""
+    from pyspark.logger import PySparkLogger
+
+    # PySpark logs the message of some exceptions before anybody can catch them.
+    loggers = [PySparkLogger.getLogger(name) for name in _QUOTING_LOGGERS]
+    states = [logger.disabled for logger in loggers]
+    for logger in loggers:
+        logger.disabled = True
+    try:
+        yield
+    except Exception as error:
+        raise without_values(error) from None
+    finally:
+        for logger, state in zip(loggers, states, strict=True):
+            logger.disabled = state
+
+
+@contextmanager
+def described(running: "SparkSession", what: str) -> Iterator[None]:
+    """Show the jobs of a block under a name, for example in Spark's user interface."""
+    context, key = running.sparkContext, "spark.job.description"
+    before = context.getLocalProperty(key)
+    context.setJobDescription(f"smalti: {what}")
+    try:
+        yield
+    finally:
+        # A property is taken away by setting it to nothing.
+        context.setLocalProperty(key, before)  # type: ignore[arg-type]

@@ -1,0 +1,416 @@
+"""One staged input: its columns as small numbers, and the relational steps over them, for every engine.
+
+A column is staged as numbers of its distinct texts, with the texts themselves kept here, or as text
+where there are too many different ones. Texts become numbers once they are needed as such. Steps are
+queries over these numbers, so the engines agree on them whatever they make of texts.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from smalti.engine.backends.base import Relations
+from smalti.engine.backends.keys import Keys, Packing
+from smalti.engine.backends.publication import Piece, Publication, ranked
+from smalti.engine.plan import Plan, RespondentColumn
+from smalti.engine.reading import Contents
+from smalti.policy.model import LogicalOperator
+from smalti.transforms.problem import MISSING
+
+STAGED: Final = "staged"
+"""The relation of all rows: `row`, and of each column its numbers (`c0`, ...) or texts (`t0`, ...)."""
+
+MOST_FACTS: Final = 1 << 23
+"""Tuples, or pairs of them with respondents, that one kernel takes unless it is told otherwise."""
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """A column as numbers of its distinct texts."""
+
+    codes: Integers
+    """From 1; `MISSING` where there is no text."""
+    texts: pa.Array
+    """By code, from 1; some may not occur."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holders:
+    """Which tuples hold which values of a column, each pair once; with respondents, each triple."""
+
+    tuples: Integers
+    values: Coded
+    respondents: Coded | None
+
+
+@dataclass(frozen=True, slots=True)
+class Frequencies:
+    """What the kernel needs to know of the rows.
+
+    The order of tuples is the engine's own; results never depend on it.
+    """
+
+    tuples: tuple[Coded, ...]
+    """Each distinct combination of quasi-identifiers once: one column for each, in the plan's order."""
+    rows: Integers
+    """By tuple: its rows."""
+    respondents: tuple[Integers, Coded] | None
+    """Distinct pairs of tuple and respondent; None where each row is another respondent."""
+    sensitive: tuple[Holders, ...]
+    """In the plan's order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recoding:
+    """What becomes of each tuple."""
+
+    classes: Integers
+    """By tuple: its class."""
+    labels: pa.Table
+    """By class: the published text of each quasi-identifier, by name; null is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Satisfied by rows whose text in a column is among these; never by one without a text."""
+
+    column: str
+    texts: pa.Array
+    """Each once, none of them missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Tests taken together."""
+
+    operator: LogicalOperator
+    tests: "tuple[RowTest, ...]"
+    """At least one."""
+
+
+RowTest = Listed | Together
+
+
+@dataclass(frozen=True, slots=True)
+class StagedColumn:
+    """How one column stands in the staged relation."""
+
+    texts: pa.Array | None
+    """By number, from 1, in the column `c...`; None where it is staged as texts, in `t...`."""
+    has_text: bool = False
+    """Whether its texts stand in `t...`, beside numbers or alone."""
+
+
+class StagedTable:
+    """One input, staged privately for one run; to be used in `contextlib.closing`.
+
+    What is said of rows is said of those that `keep` and `leave_out` have not removed.
+    """
+
+    def __init__(
+        self,
+        contents: Contents,
+        relations: Relations,
+        columns: tuple[StagedColumn, ...],
+        fragments: int | None = 1,
+    ) -> None:
+        """Begin with a relation `staged` that holds `row` and the columns as they are described."""
+        self._fragments = fragments
+        self.contents = contents
+        """Of the file as a whole."""
+        self.relations = relations
+        """Where the rows are; `staged` holds them."""
+        self._columns = list(columns)
+        self._tests = 0
+        self._is_whole = True
+        self._packing: Packing | None = None
+        self._texts: dict[int, pa.Array] = {}
+        self._missing: frozenset[int] | None = None
+
+    # --- Rows
+
+    def keep(self, test: RowTest) -> None:
+        """Remove each row that does not satisfy a test."""
+        self._restrict(self._condition(test))
+
+    def leave_out(self, test: RowTest) -> None:
+        """Remove each row that satisfies a test."""
+        self._restrict(f"NOT {self._condition(test)}")
+
+    def _restrict(self, condition: str) -> None:
+        self.relations.make(STAGED, f"SELECT * FROM {STAGED} WHERE {condition}")
+        self._is_whole = False
+        self._texts.clear()
+        self._missing = None
+
+    def _condition(self, test: RowTest) -> str:
+        """A test in SQL, true or false for each row; its texts go into relations of their own."""
+        if isinstance(test, Listed):
+            return self._is_listed(test)
+        parts = [self._condition(inner) for inner in test.tests]
+        if test.operator is LogicalOperator.XONE:
+            return f"({' + '.join(f'CAST({part} AS INTEGER)' for part in parts)} = 1)"
+        joint = " OR " if test.operator is LogicalOperator.OR else " AND "
+        return f"({joint.join(parts)})"
+
+    def _is_listed(self, test: Listed) -> str:
+        self._tests += 1
+        name, index = f"test{self._tests}", self._index(test.column)
+        known = self._columns[index].texts
+        if known is None:
+            self.relations.give(name, pa.table({"x": test.texts}))
+            return f"coalesce(t{index} IN (SELECT x FROM {name}), false)"
+        numbers = pc.add(pc.drop_null(pc.index_in(test.texts, known)), 1)
+        self.relations.give(name, pa.table({"x": numbers.cast(pa.int64())}))
+        return f"(c{index} IN (SELECT x FROM {name}))"
+
+    # --- Columns
+
+    def texts(self, column: str) -> pa.Array:
+        """The distinct present texts of a column, in any order."""
+        index = self._index(column)
+        known = self._columns[index].texts
+        if known is not None and self._is_whole:
+            return known
+        if index not in self._texts:
+            self._texts[index] = self._distinct(index, known)
+        return self._texts[index]
+
+    def _distinct(self, index: int, known: pa.Array | None) -> pa.Array:
+        if known is None:
+            query = f"SELECT DISTINCT t{index} AS x FROM {STAGED} WHERE t{index} IS NOT NULL"
+            return self.relations.take(query).column("x").combine_chunks()
+        query = f"SELECT DISTINCT c{index} AS x FROM {STAGED} WHERE c{index} > 0"
+        return known.take(pc.subtract(self.relations.take(query).column("x").combine_chunks(), 1))
+
+    def repeats(self, column: str) -> bool:
+        """Whether a present value occurs in two rows."""
+        x, present = self._present(column)
+        return self._holds(f"SELECT count({x}) > count(DISTINCT {x}) AS x FROM {STAGED} WHERE {present}")
+
+    def misses(self, column: str) -> bool:
+        """Whether a row has no value there."""
+        if self._missing is None:
+            # Of all columns at once: it takes as long as of one.
+            looks = [
+                f"count(CASE WHEN {self._present(name)[1]} THEN NULL ELSE 1 END) AS x{i}"
+                for i, name in enumerate(self.contents.header)
+            ]
+            found = self.relations.take(f"SELECT {', '.join(looks)} FROM {STAGED}")
+            self._missing = frozenset(i for i, x in enumerate(found.columns) if x[0].as_py())
+        return self._index(column) in self._missing
+
+    def matches(self, column: str, pattern: str) -> bool:
+        """Whether each present text matches a regular expression as a whole."""
+        index = self._index(column)
+        if self._columns[index].texts is not None:
+            # `$` of RE2 matches at the very end only.
+            fit = pc.match_substring_regex(self.texts(column), f"^(?:{pattern})$")
+            return bool(pc.all(fit, min_count=0).as_py())
+        fits = self.relations.matching(f"t{index}", pattern)
+        # A condition on a missing text is null, and so no row is found that breaks it.
+        return not self._holds(f"SELECT count(*) > 0 AS x FROM {STAGED} WHERE NOT ({fits})")
+
+    def _present(self, column: str) -> tuple[str, str]:
+        """A column in SQL, and whether it has a value."""
+        index = self._index(column)
+        if self._columns[index].texts is None:
+            return f"t{index}", f"t{index} IS NOT NULL"
+        return f"c{index}", f"c{index} > 0"
+
+    def _holds(self, query: str) -> bool:
+        return bool(self.relations.take(query).column("x")[0].as_py())
+
+    def _index(self, column: str) -> int:
+        return self.contents.header.index(column)
+
+    def number(self, columns: tuple[str, ...]) -> None:
+        """Give columns that are staged as text numbers too: `c...` says the number of its text."""
+        places = dict.fromkeys(map(self._index, columns))
+        waiting = [i for i in places if self._columns[i].texts is None]
+        if not waiting:
+            return
+        joins = []
+        for index in waiting:
+            texts = self.texts(self.contents.header[index])
+            numbers = pa.array(np.arange(1, len(texts) + 1))
+            self.relations.give(f"numbers{index}", pa.table({"x": texts, "n": numbers}))
+            joins.append(f"LEFT JOIN numbers{index} ON t{index} = numbers{index}.x")
+            self._columns[index] = replace(self._columns[index], texts=texts)
+        numbered = ", ".join(f"coalesce(numbers{i}.n, {MISSING}) AS c{i}" for i in waiting)
+        self.relations.make(
+            STAGED,
+            f"SELECT {STAGED}.*, {numbered} FROM {STAGED} {' '.join(joins)}",
+        )
+        for index in waiting:
+            self.relations.drop(f"numbers{index}")
+
+    def numbered(self, column: str) -> tuple[str, pa.Array]:
+        """A column that has numbers: its name in the staged relation, and its texts by number, from 1.
+
+        Some of the texts may not occur.
+        """
+        index = self._index(column)
+        return f"c{index}", self._texts_at(index)
+
+    # --- Steps of a run
+
+    def most_fragments(self, plan: Plan) -> int:
+        """The most kernels among which tuples are divided; chosen by their number where nobody said."""
+        if self._fragments is not None:
+            return self._fragments
+        facts = self.contents.rows
+        if facts > MOST_FACTS and not isinstance(plan.read.respondent, RespondentColumn):
+            self.number(plan.apply.transform.quasi_identifiers)
+            packing = self._packing_of(plan)
+            distinct = f"SELECT DISTINCT {packing.select} FROM {STAGED}"
+            found = self.relations.take(f"SELECT count(*) AS n FROM ({distinct}) AS d")
+            facts = found.column("n")[0].as_py()
+        return max(-(-facts // MOST_FACTS), 1)
+
+    def frequencies(self, plan: Plan) -> Frequencies:
+        """Count the combinations of quasi-identifiers, and who and what occurs with them."""
+        transform, respondent = plan.apply.transform, plan.read.respondent
+        who = (respondent.column,) if isinstance(respondent, RespondentColumn) else ()
+        self.number((*transform.quasi_identifiers, *transform.sensitive, *who))
+        places = [self._index(name) for name in transform.quasi_identifiers]
+        packing = self._packing = self._packing_of(plan)
+        counted = self.relations.take(
+            f"SELECT {packing.select}, count(*) AS n FROM {STAGED} GROUP BY {packing.expressions}"
+        )
+        keys = Keys.of(packing, counted)
+        codes = keys.unpacked()
+        tuples = tuple(Coded(c, self._texts_at(i)) for c, i in zip(codes, places, strict=True))
+        rows = _integers(counted.column("n"))
+        pairs = None
+        if who:
+            found, (people,) = self._held(packing, keys, who)
+            pairs = found, people
+        return Frequencies(
+            tuples,
+            rows,
+            pairs,
+            tuple(self._holders(packing, keys, name, who) for name in transform.sensitive),
+        )
+
+    def _packing_of(self, plan: Plan) -> Packing:
+        places = [self._index(name) for name in plan.apply.transform.quasi_identifiers]
+        return Packing.of([(f"c{i}", len(self._texts_at(i)) + 1) for i in places])
+
+    def _holders(self, packing: Packing, keys: Keys, name: str, who: tuple[str, ...]) -> Holders:
+        found, (values, *respondents) = self._held(packing, keys, (name, *who))
+        return Holders(found, values, respondents[0] if respondents else None)
+
+    def _held(self, packing: Packing, keys: Keys, columns: tuple[str, ...]) -> tuple[Integers, list[Coded]]:
+        """The distinct combinations of tuples with values of some columns."""
+        places = [self._index(name) for name in columns]
+        listed = ", ".join(f"c{i}" for i in places)
+        found = self.relations.take(f"SELECT DISTINCT {packing.select}, {listed} FROM {STAGED}")
+        coded = [Coded(_integers(found.column(f"c{i}")), self._texts_at(i)) for i in places]
+        return keys.places_of(found), coded
+
+    def _texts_at(self, index: int) -> pa.Array:
+        texts = self._columns[index].texts
+        if texts is None:
+            raise KeyError(index)
+        return texts
+
+    def write(
+        self, plan: Plan, recoding: Recoding, frequencies: Frequencies, output: Path, link: Path
+    ) -> None:
+        """Write the published file, and beside it the private link.
+
+        Args:
+            plan: says which columns, and the format.
+            recoding: by tuple, in the order of `frequencies`.
+            frequencies: of this table.
+            output: a file that does not exist yet.
+            link: a `.npy` file of int64: the input row of each published row, from 0.
+        """
+        query, publication = self._ordered(plan, recoding, frequencies)
+        self.relations.publish(query, publication, output, link)
+
+    def _ordered(self, plan: Plan, recoding: Recoding, frequencies: Frequencies) -> tuple[str, Publication]:
+        """The published rows in their order, as ranks of what each piece of them says."""
+        packing = self._packing
+        if packing is None:
+            raise KeyError("frequencies")
+        recoded = packing.packed([column.codes for column in frequencies.tuples])
+        generalised: list[tuple[str, Piece]] = []
+        for place, names in enumerate(generalised_runs(plan)):
+            ranks, values = ranked(recoding.labels.select(list(names)))
+            recoded = recoded.append_column(f"r{place}", pa.array(ranks[recoding.classes]))
+            generalised.append((f"recoded.r{place}", Piece(names, values)))
+        self.relations.give("recoded", recoded)
+        return self.ordered(plan, f"JOIN recoded ON {packing.joined('recoded')}", generalised)
+
+    def ordered(
+        self, plan: Plan, join: str, generalised: Sequence[tuple[str, Piece]]
+    ) -> tuple[str, Publication]:
+        """A query for the published rows in their order, and what to make of its batches.
+
+        Args:
+            plan: says which columns, and the format.
+            join: brings what was generalised to the staged rows.
+            generalised: for each run of generalised columns what to select and order by.
+        """
+        by_name = {piece.columns[0]: (column, piece) for column, piece in generalised}
+        covered = {name for _, piece in generalised for name in piece.columns[1:]}
+        pieces: list[Piece] = []
+        columns: list[str] = []
+        joins = [join]
+        for name in plan.write.columns:
+            if name in covered:
+                continue
+            if name in by_name:
+                column, piece = by_name[name]
+            else:
+                column, piece, more = self._kept(name)
+                joins += more
+            columns.append(column)
+            pieces.append(piece)
+        publication = Publication.of(pieces, plan.write.format)
+        selected, order = publication.ordering(columns)
+        query = f"SELECT {selected}, {STAGED}.row AS row FROM {STAGED} {' '.join(joins)} ORDER BY {order}"
+        return query, publication
+
+    def _kept(self, name: str) -> tuple[str, Piece, list[str]]:
+        """A column that is published as it came: as its text, or as the rank of it."""
+        index = self._index(name)
+        if self._columns[index].has_text:
+            return f"{STAGED}.t{index}", Piece((name,), None), []
+        missing = pa.array([None], pa.string())
+        ranks, values = ranked(pa.table([pa.concat_arrays([missing, self._texts_at(index)])], names=[name]))
+        self.relations.give(f"ranks{index}", pa.table({"c": np.arange(len(ranks)), "r": ranks}))
+        join = f"JOIN ranks{index} ON {STAGED}.c{index} = ranks{index}.c"
+        return f"ranks{index}.r", Piece((name,), values), [join]
+
+    def close(self) -> None:
+        """Let go of everything; the workspace is removed by its owner."""
+        self.relations.close()
+
+
+def generalised_runs(plan: Plan) -> list[tuple[str, ...]]:
+    """The generalised columns, in the published order: neighbours together."""
+    generalised = set(plan.apply.transform.quasi_identifiers)
+    runs: list[tuple[str, ...]] = []
+    for before, name in pairwise((None, *plan.write.columns)):
+        if name in generalised and before in generalised:
+            runs[-1] = (*runs[-1], name)
+        elif name in generalised:
+            runs.append((name,))
+    return runs
+
+
+def _integers(column: pa.ChunkedArray) -> Integers:
+    numbers: Integers = column.to_numpy().astype(np.int64)
+    return numbers

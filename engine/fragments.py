@@ -1,0 +1,232 @@
+"""A plan on a table whose frequency table is too large for one kernel: first cuts, then a kernel for each.
+
+What comes out is the same to the byte as from one kernel over the whole table (see `first_cuts`).
+"""
+
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from smalti.engine.backends.keys import Packing
+from smalti.engine.backends.publication import Piece, ranked
+from smalti.engine.backends.staged import STAGED, StagedTable, generalised_runs
+from smalti.engine.cut_queries import FACTS
+from smalti.engine.first_cuts import FirstCuts, Terms
+from smalti.engine.plan import Plan, RespondentColumn
+from smalti.engine.recoder import Recoder
+from smalti.engine.sides import Bounds
+from smalti.errors import DataError, InternalError
+from smalti.transforms.mondrian import MondrianKAnonymity, MondrianLDiversity, Partitioning
+from smalti.transforms.problem import SCALE
+from smalti.transforms.values import Codebook, ValueFormError, make_codebook
+
+MOST_CLASSES: Final = 1 << 22
+"""Whose labels are looked up here while rows are written."""
+_RECODED: Final = "recoded"
+_CLASSES: Final = "classes"
+_TURNS: Final = "turns"
+
+
+class Fragments:
+    """The rows of a table as facts about tuples, in fragments that one kernel each can take."""
+
+    def __init__(self, plan: Plan, table: StagedTable) -> None:
+        transform = plan.apply.transform
+        if not isinstance(transform, MondrianKAnonymity | MondrianLDiversity):
+            raise InternalError("a transform that the kernel does not run reached it")
+        self._plan, self._table, self._transform = plan, table, transform
+        self._names = transform.quasi_identifiers
+        self._who = (
+            plan.read.respondent.column if isinstance(plan.read.respondent, RespondentColumn) else None
+        )
+        self._kept = tuple(name for name in plan.write.columns if name not in self._names)
+        """Retained columns that tell rows of one tuple apart, where these may be divided."""
+        if transform.partitioning is Partitioning.STRICT:
+            self._kept = ()
+        self._count = 1
+
+    @cached_property
+    def books(self) -> tuple[Codebook, ...]:
+        """The values of each quasi-identifier, in the plan's order."""
+        who = () if self._who is None else (self._who,)
+        named = (*self._names, *self._transform.sensitive, *self._kept, *who)
+        self._table.number(tuple(dict.fromkeys(named)))
+        return tuple(
+            self._book(name, self._table.texts(name), has_missing=self._table.misses(name))
+            for name in self._names
+        )
+
+    def cut(self, fragments: int) -> int:
+        """Make the facts, and cut them into at most so many fragments.
+
+        Returns:
+            The number of fragments that there are.
+        """
+        self._make_facts()
+        terms = Terms(
+            tuple(book.attribute for book in self.books),
+            self._who is not None,
+            len(self._transform.sensitive),
+            Bounds(self._transform.k, self._transform.l),
+            self._transform.cut_threshold,
+            self._transform.cut_score,
+            self._transform.first_attribute,
+            len(self._kept),
+        )
+        self._count = FirstCuts(self._table.relations, terms).cut(fragments)
+        return self._count
+
+    def _make_facts(self) -> None:
+        joins: list[str] = []
+        columns: list[tuple[str, str]] = []
+        for i, (name, book) in enumerate(zip(self._names, self.books, strict=True)):
+            joins.append(self._give_numbers(f"codes{i}", name, book))
+            columns.append((f"codes{i}.q", f"q{i}"))
+        others = [] if self._who is None else [("u", self._who)]
+        others += [(f"v{i}", name) for i, name in enumerate(self._transform.sensitive)]
+        for place, name in others:
+            column = self._plan.column(name)
+            if column.datatype.is_ordered:
+                # `1` and `1.0` are one.
+                book = self._book(name, self._table.texts(name), has_missing=False)
+                joins.append(self._give_numbers(f"numbers_{place}", name, book))
+                columns.append((f"numbers_{place}.q", place))
+            else:
+                columns.append((f"CAST({self._table.numbered(name)[0]} AS BIGINT)", place))
+        joins += self._rank_kept()
+        columns += [(f"kept{i}.q", f"r{i}") for i in range(len(self._kept))]
+        selected = ", ".join(f"{expression} AS {place}" for expression, place in columns)
+        self._table.relations.make(
+            FACTS,
+            f"SELECT CAST(0 AS BIGINT) AS node, {selected}, count(*) AS n FROM {STAGED} "
+            f"{' '.join(joins)} GROUP BY {', '.join(expression for expression, _ in columns)}",
+        )
+
+    def _rank_kept(self) -> list[str]:
+        """Make relations from numbers of retained columns to the ranks of their texts; says the joins."""
+        joins = []
+        for i, name in enumerate(self._kept):
+            column, texts = self._table.numbered(name)
+            ranks, _ = ranked(pa.table([pa.concat_arrays([pa.nulls(1, texts.type), texts])], names=[name]))
+            self._table.relations.give(f"kept{i}", pa.table({"c": np.arange(len(ranks)), "q": ranks}))
+            joins.append(f"JOIN kept{i} ON {STAGED}.{column} = kept{i}.c")
+        return joins
+
+    def _give_numbers(self, relation: str, name: str, book: Codebook) -> str:
+        """Make a relation from a column's numbers to its codes; says how to join it."""
+        column, texts = self._table.numbered(name)
+        present = self._table.texts(name)
+        codes = np.zeros(len(texts) + 1, np.int64)
+        places = pc.index_in(present, texts).to_numpy() + 1
+        codes[places] = book.codes
+        self._table.relations.give(relation, pa.table({"c": np.arange(len(codes)), "q": codes}))
+        return f"JOIN {relation} ON {STAGED}.{column} = {relation}.c"
+
+    def _book(self, name: str, texts: pa.Array, *, has_missing: bool) -> Codebook:
+        said = self._plan.column(name)
+        try:
+            return make_codebook(texts, said.datatype, said.time_zone, has_missing)
+        except ValueFormError:
+            raise DataError(
+                f"column `{name}`", f"a value is no {said.datatype}", "the plan's datatype"
+            ) from None
+
+    def generalise(self) -> tuple[Fraction, ...] | None:
+        """Run the kernel on each fragment.
+
+        Returns:
+            The normalised certainty penalty of each quasi-identifier; None if there is one fragment only,
+            and it does not meet the promise.
+        """
+        recoder = self._recoder
+        self._table.relations.map_nodes(_RECODED, FACTS, recoder, recoder.schema)
+        charged = ", ".join(f"CAST(sum(z{i}) AS BIGINT) AS z{i}" for i in range(len(self._names)))
+        found = self._table.relations.take(f"SELECT {charged}, CAST(sum(n) AS BIGINT) AS n FROM {_RECODED}")
+        expected = self._table.relations.take(f"SELECT CAST(sum(n) AS BIGINT) AS n FROM {FACTS}")
+        if found.column("n") != expected.column("n"):
+            if self._count > 1:
+                raise InternalError("a fragment is not allowed by itself")
+            return None
+        total = found.column("n")[0].as_py() * SCALE
+        return tuple(Fraction(found.column(f"z{i}")[0].as_py(), total) for i in range(len(self._names)))
+
+    @cached_property
+    def _recoder(self) -> Recoder:
+        sizes = [(f"codes{i}.q", len(book.texts) + 1) for i, book in enumerate(self.books)]
+        kept = enumerate(self._table.numbered(name)[1] for name in self._kept)
+        sizes += [(f"kept{i}.q", len(texts) + 1) for i, texts in kept]
+        transform = self._transform
+        return Recoder(
+            self.books, Packing.of(sizes), self._who is not None, len(transform.sensitive),
+            transform.k, transform.l, transform.cut_threshold, transform.cut_score, transform.partitioning,
+            transform.first_attribute if self._count == 1 else None, len(self._kept),
+        )  # fmt: skip
+
+    def write(self, output: Path, link: Path) -> None:
+        """Write the published file, and the private link beside it."""
+        joins = [
+            f"JOIN codes{i} ON {STAGED}.{self._table.numbered(name)[0]} = codes{i}.c"
+            for i, name in enumerate(self._names)
+        ]
+        joins += [
+            f"JOIN kept{i} ON {STAGED}.{self._table.numbered(name)[0]} = kept{i}.c"
+            for i, name in enumerate(self._kept)
+        ]
+        packing = self._recoder.packing
+        keys = ", ".join(packing.names)
+        members = f"SELECT node, class, before, upto, {keys} FROM {_RECODED} WHERE NOT is_class"
+        portion = ""
+        if self._kept and self._who is None:
+            self._number_rows(joins)
+            joins.append(f"JOIN {_TURNS} ON {STAGED}.row = placed")
+            portion = "AND turn > before AND turn <= upto"
+        joins.append(f"JOIN ({members}) AS members ON {packing.joined('members')} {portion}")
+        joins.append(f"JOIN {_CLASSES} ON members.node = home AND members.class = of_class")
+        query, publication = self._table.ordered(self._plan, " ".join(joins), self._labels())
+        self._table.relations.publish(query, publication, output, link)
+
+    def _number_rows(self, joins: list[str]) -> None:
+        """Make a relation that numbers the rows of each atom, from 1; which is which does not matter."""
+        keys = self._recoder.packing.expressions
+        turn = f"row_number() OVER (PARTITION BY {keys} ORDER BY {STAGED}.row)"
+        self._table.relations.make(
+            _TURNS, f"SELECT {STAGED}.row AS placed, {turn} AS turn FROM {STAGED} {' '.join(joins)}"
+        )
+
+    def _labels(self) -> list[tuple[str, Piece]]:
+        """Make the relation of classes, with the rank of what each says; for each run of columns its piece.
+
+        The texts stay where they are if there are too many of them.
+        """
+        runs = generalised_runs(self._plan)
+        labels = [[f"l{self._names.index(name)}" for name in names] for names in runs]
+        ranks = ", ".join(
+            f"dense_rank() OVER (ORDER BY {', '.join(f'{one} ASC NULLS FIRST' for one in run)}) - 1 AS r{i}"
+            for i, run in enumerate(labels)
+        )
+        every = ", ".join(f"l{i}" for i in range(len(self._names)))
+        relations = self._table.relations
+        relations.make(
+            _CLASSES,
+            f"SELECT node AS home, class AS of_class, {every}, {ranks} FROM {_RECODED} WHERE is_class",
+        )
+        count = relations.take(f"SELECT count(*) AS n FROM {_CLASSES}").column("n")[0].as_py()
+        if count > MOST_CLASSES:
+            return [
+                (f"{_CLASSES}.{label}", Piece((name,), None))
+                for names, run in zip(runs, labels, strict=True)
+                for name, label in zip(names, run, strict=True)
+            ]
+        found = [
+            relations.take(f"SELECT DISTINCT r{i} AS r, {', '.join(run)} FROM {_CLASSES} ORDER BY r")
+            for i, run in enumerate(labels)
+        ]
+        return [
+            (f"{_CLASSES}.r{i}", Piece(names, texts.drop_columns("r").rename_columns(list(names))))
+            for i, (names, texts) in enumerate(zip(runs, found, strict=True))
+        ]

@@ -1,0 +1,31 @@
+"""What a run shows while it lasts."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from smalti import progress
+
+
+def shown(monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool) -> str:
+    out = io.StringIO()
+    monkeypatch.setattr(
+        progress, "Console", lambda **_: Console(file=out, force_terminal=is_terminal, width=80)
+    )
+    with progress.showing_phases() as watch:
+        watch.phase("read")
+        watch.rows(1000)
+        watch.phase("write")
+    return out.getvalue()
+
+
+def test_phases_are_shown_with_their_rows_per_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = shown(monkeypatch, is_terminal=True)
+    assert "read" in text
+    assert "write" in text
+    assert "rows/s" in text
+
+
+def test_nothing_is_shown_where_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not shown(monkeypatch, is_terminal=False)
