@@ -11,8 +11,9 @@ from smalti.engine import _database as db
 from smalti.engine._assets import Facts, claim_sources, insert_all, now_text, to_time
 from smalti.engine.entries import VERSION_PREFIX, StoredPolicy
 from smalti.errors import PolicyError, UsageError
+from smalti.policy.check_dataset import all_rules
 from smalti.policy.meaning import is_generated, meaning_digest
-from smalti.policy.model import Policy
+from smalti.policy.model import Policy, Rule
 from smalti.vocab.terms import IRI
 
 _MAX_PARAMETERS: Final = 500
@@ -265,15 +266,24 @@ def _check_target(connection: Connection, facts: Facts, policy: Policy, target: 
             "a policy about targets that its issuer owns",
             "ask an owner of the target to add it",
         )
-    for rule in policy.rules:
-        stranger = next((party.iri for party in rule.assigners if party.iri not in owners), None)
-        if target in {one.iri for one in rule.targets} and stranger is not None:
+    for rule, says, assigner in assigned(policy):
+        if assigner not in owners and target in {one.iri for one in rule.targets}:
             raise PolicyError(
-                str(rule.where),
-                f"the assigner `{stranger}` does not own `{target}`",
+                str(says.where),
+                f"the assigner `{assigner}` does not own `{target}`",
                 "an owner of the target, or no assigner",
                 "mend the assigner, or ask an owner to make them one",
             )
+
+
+def assigned(policy: Policy) -> Iterator[tuple[Rule, Rule, IRI]]:
+    """Each assigner of a rule, or of what is nested in it, who must own what the outer rule is about.
+
+    Yields:
+        The outer rule, the one that names the assigner (it, or a duty or a remedy of it), and the assigner.
+    """
+    for rule in policy.rules:
+        yield from ((rule, one, party.iri) for one in all_rules((rule,)) for party in one.assigners)
 
 
 def _check_is_no_version(connection: Connection, policy: Policy, target: IRI) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
-from smalti.engine._policies import digest_of
+from smalti.engine._policies import assigned, digest_of
 from smalti.engine.entries import Input
 from smalti.engine.registry import Registry
 from smalti.engine.snapshot import Entry, Made, Snapshot
@@ -102,8 +102,9 @@ def decide(
 
     A submitted policy counts when `by` owns the targets; or when the registry does not know them, since
     who binds data can read it anyway and is taken as its owner; or when an owner has put the same
-    document in force, or one that says the same and was only laid out otherwise. Stored prohibitions
-    apply in each case, and with a submitted policy only its own permissions grant.
+    document in force, or one that says the same and was only laid out otherwise: it is judged in the place
+    of that one. Stored prohibitions apply in each case, and with a submitted policy only its own
+    permissions grant.
 
     A target may be an output, which means all of its versions, or one version's IRI.
 
@@ -149,7 +150,8 @@ def _decide(
     if submission is None:
         decision = _authorize(judge, question, None, question.full_owners)
     else:
-        decision = _authorize(judge, question, submission.policy, _owners(question, submission))
+        speaker = _speaker(judge, question, submission)
+        decision = _authorize(judge, question, submission.policy, _owners(question, submission), speaker)
     if submission is not None and submitted is not None:
         decision = _only_granted_by(decision, submission.policy)
         notes = (submitted.reason, *notes)
@@ -220,15 +222,21 @@ def _notes(snapshot: Snapshot, question: _Question, entries: Iterable[Entry]) ->
 
 
 def _authorize(
-    judge: _Judge, question: _Question, added: Policy | None, owners: frozenset[IRI]
+    judge: _Judge,
+    question: _Question,
+    added: Policy | None,
+    owners: frozenset[IRI],
+    speaker: IRI | None = None,
 ) -> Decision:
-    """Decide by the index, and by one policy more."""
+    """Decide by the index, and by one policy more, in the place of what its speaker has in force."""
     snapshot = judge.snapshot
+    replaced = () if added is None or speaker is None else _said_again(judge, added, speaker)
 
     def standing(policy: Policy) -> Standing:
         if added is not None and policy == added:
             return Standing.FULL
-        return snapshot.standing(policy, question.owners, question.full_owners)
+        others = _just(speaker) if policy in replaced else frozenset[IRI]()
+        return snapshot.standing(policy, question.owners - others, question.full_owners - others)
 
     with nullcontext() if added is None else snapshot.also(added):
         return snapshot.index.authorize(
@@ -292,13 +300,12 @@ def _submission_refused(
         )
         return Reason(text, policy.uid)
     about = frozenset[IRI]().union(*map(judge.snapshot.reach, targets))
-    for rule in policy.rules:
-        stranger = next((party.iri for party in rule.assigners if party.iri not in owners), None)
+    for rule, says, assigner in assigned(policy):
         is_about = policy.memberships or not about.isdisjoint(target.iri for target in rule.targets)
-        if stranger is not None and is_about:
+        if assigner not in owners and is_about:
             shown = " and ".join(f"`{target}`" for target in targets)
-            text = f"its assigner {stranger} does not own {shown}: it does not count"
-            return Reason(text, policy.uid, rule.uid)
+            text = f"its assigner {assigner} does not own {shown}: it does not count"
+            return Reason(text, policy.uid, says.uid)
     return None
 
 
@@ -337,6 +344,24 @@ def _twin_of_owner(judge: _Judge, policy: Policy, question: _Question) -> Entry 
         ),
         None,
     )
+
+
+def _said_again(judge: _Judge, policy: Policy, speaker: IRI) -> tuple[Policy, ...]:
+    """What a speaker has in force that says the same as a submitted policy, in other bytes."""
+    snapshot = judge.snapshot
+    twins = judge.registry.twins(snapshot, policy)
+    mine = (one for one in twins if one.issuer == speaker and snapshot.why_it_ended(one) is None)
+    return tuple(found for one in mine if (found := snapshot.policy(one)) is not None)
+
+
+def _speaker(judge: _Judge, question: _Question, submission: Submission) -> IRI | None:
+    """Who submits what they own, or else the owner who has stored what is submitted, in other bytes."""
+    if submission.by in question.full_owners:
+        return submission.by
+    if _is_stored_by_owner(judge.snapshot, submission.policy, question):
+        return None
+    twin = _twin_of_owner(judge, submission.policy, question)
+    return None if twin is None else twin.issuer
 
 
 def _only_granted_by(decision: Decision, submitted: Policy) -> Decision:

@@ -42,6 +42,7 @@ class _Request(_Object):
 class _World(_Object):
     facts: dict[str, _Said] = {}
     fulfilled: tuple[str, ...] = ()
+    owners: tuple[str, ...] = ()
 
 
 class _Plan(_Object):
@@ -115,6 +116,8 @@ class Case:
     name: str
     request: Request
     expectation: Expectation
+    owners: frozenset[IRI] = frozenset()
+    """Who owns all of each target: theirs is a remedy that names nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +194,8 @@ def _case(path: Path, case: _Case) -> Case:
         expect.rows,
         None if expect.plan is None else _plan(path.parent, expect.plan),
     )
-    return Case(case.name, request, expectation)
+    owners = frozenset(iri(owner, where) for owner in world.owners)
+    return Case(case.name, request, expectation, owners)
 
 
 def _plan(here: Path, plan: _Plan) -> ExpectedPlan:

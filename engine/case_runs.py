@@ -14,7 +14,7 @@ from smalti.engine.case_files import MAX_BYTES, Case, CaseFile, ExpectedPlan
 from smalti.engine.explain import to_text
 from smalti.engine.plan import Plan, Role
 from smalti.engine.registry import Registry
-from smalti.engine.run import PolicyDocument, RunRequest, plan_undecided
+from smalti.engine.run import PolicyDocument, RunRequest, plan_granted, plan_undecided
 from smalti.errors import SmaltiError, UsageError
 from smalti.policy.authorize import authorize
 from smalti.policy.decision import Decision
@@ -87,7 +87,7 @@ def _run(
     documents: list[tuple[ParsedDocument, bytes]],
     backend: Backend,
 ) -> CaseResult:
-    decision = authorize(case.request, policies, hierarchies)
+    decision = authorize(case.request, policies, hierarchies, owners=case.owners)
     failures = list(_decision_failures(case, decision))
     if case.expectation.plan is not None and not failures:
         failures += _plan_failures(case, case.expectation.plan, decision, documents, backend)
@@ -141,7 +141,11 @@ def _plan_failures(
     )
     with tempfile.TemporaryDirectory(prefix="smalti-") as nowhere:
         try:
-            planned = plan_undecided(request, Registry.open(Path(nowhere) / "none.sqlite"), backend)
+            registry = Registry.open(Path(nowhere) / "none.sqlite")
+            if grant.permission.anonymization is not None:
+                planned = plan_granted(request, registry, backend, grant)
+            else:  # to read what a duty says how to anonymize
+                planned = plan_undecided(request, registry, backend)
         except SmaltiError as error:
             return [f"expected a plan, and there is none: {error}"]
         except OSError:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from smalti.errors import PlanError
 from smalti.policy.model import (
+    Asset,
     ColumnComparison,
     Comparison,
     Condition,
@@ -26,6 +27,8 @@ class Offer:
     """The document's; for a duty or a remedy, the permission that it amounts to."""
     names: frozenset[IRI]
     """The uids by which it can be picked: of the rule, and of its duty; of a remedy its own alone."""
+    outer: tuple[Asset, ...]
+    """What the rule is about that a duty or a remedy belongs to; otherwise the permission's own targets."""
 
     def rows(self, target: IRI) -> tuple[Condition, ...]:
         """The rows that it is limited to, if all its other conditions hold.
@@ -33,20 +36,21 @@ class Offer:
         Raises:
             PlanError: which rows these are depends on who asks, when or why.
         """
-        parts = [asset.refinements for asset in self.permission.targets if asset.iri == target]
-        conditions = [*self.permission.constraints, *(one for part in parts for one in part)]
+        targets = (*self.permission.targets, *self.outer)
+        parts = [asset.refinements for asset in targets if asset.iri == target]
+        conditions = dict.fromkeys((*self.permission.constraints, *(one for part in parts for one in part)))
         return tuple(condition for condition in conditions if _is_about_rows(condition))
 
 
 def offers(policy: Policy, target: IRI) -> tuple[Offer, ...]:
     """Each permission to anonymize a target, and each duty, obligation and remedy to do so."""
-    return tuple(offer for offer in _all(policy) if _covers(offer.permission, target))
+    return tuple(offer for offer in _all(policy) if _covers(offer, target))
 
 
 def _all(policy: Policy) -> Iterator[Offer]:
     for permission in policy.permissions:
         if permission.action == ANONYMIZE:
-            yield Offer(permission, frozenset({permission.uid}))
+            yield Offer(permission, frozenset({permission.uid}), permission.targets)
         else:
             yield from _of_duties(permission, permission.duties)
     for obligation in policy.obligations:
@@ -71,11 +75,16 @@ def _of_duties(rule: Rule, duties: Iterable[Duty]) -> Iterator[Offer]:
                 anonymization=duty.anonymization,
                 where=duty.where,
             )
-            yield Offer(permission, frozenset({uid, duty.uid}))
+            yield Offer(permission, frozenset({uid, duty.uid}), rule.targets)
 
 
-def _covers(permission: Permission, target: IRI) -> bool:
-    return permission.anonymization is not None and target in {asset.iri for asset in permission.targets}
+def _covers(offer: Offer, target: IRI) -> bool:
+    """Whether both are about it: what anonymizes, and the rule that this belongs to."""
+    permission = offer.permission
+    both = (permission.targets, offer.outer)
+    return permission.anonymization is not None and all(
+        target in {asset.iri for asset in targets} for targets in both
+    )
 
 
 def _is_about_rows(condition: Condition) -> bool:

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Row, Select, select
 from smalti.engine import _database as db
 from smalti.engine import _hierarchies, _keys, ownership
 from smalti.engine._assets import Pairs
-from smalti.engine._policies import Reader
+from smalti.engine._policies import Reader, assigned
 from smalti.engine.entries import AssetKind, Input, StoredHierarchy, version_iri
 from smalti.policy.decision import Reason
 from smalti.policy.hierarchies import STANDARD, Hierarchies
@@ -307,11 +307,10 @@ class Snapshot:
 
     def _stranger(self, entry: Entry, policy: Policy) -> tuple[IRI, IRI] | None:
         """An assigner who does not own what the rule is about; the issuer is held against each request."""
-        for rule in policy.rules:
-            for assigner in rule.assigners:
-                for target in rule.targets:
-                    if assigner.iri != entry.issuer and assigner.iri not in self.full_owners(target.iri):
-                        return assigner.iri, target.iri
+        for rule, _, assigner in assigned(policy):
+            for target in rule.targets:
+                if assigner != entry.issuer and assigner not in self.full_owners(target.iri):
+                    return assigner, target.iri
         return None
 
     # --- Following the registry
@@ -432,7 +431,7 @@ class Snapshot:
         return (
             bool(entry.parents)
             or entry.signed_by is not None
-            or any(party.iri != entry.issuer for rule in policy.rules for party in rule.assigners)
+            or any(assigner != entry.issuer for _, _, assigner in assigned(policy))
         )
 
 

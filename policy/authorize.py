@@ -74,6 +74,9 @@ def authorize(
                      of it and of its prohibition must hold, and no other prohibition apply: its own does
                      not stand against it, and no strategy spares it another one. Its party is one of its
                      assignees (its prohibition's, where it has none), or an owner, where nobody is named.
+                     The prohibition's remedies of other actions are owed as well, and so are the other
+                     actions of one that is written with several: each must be fulfilled that no plan
+                     can contain. Of several remedies to anonymize each is relied on by itself.
                      That its prohibition was infringed (ODRL IM 2.6.7) is the requester's word: ODRL has
                      no term by which that would be recorded.
         Duty to anonymize: who reads owes it, whatever the request says was fulfilled: that is a claim, and
@@ -303,7 +306,8 @@ class _Tally:
         if prepared.kind is Kind.PROHIBITION:
             if prepared not in self.forbidding or prepared in self.denying:
                 return None
-            return next((one.prepared for one in self.granting if self._overrides(one, prepared)), None)
+            relied_on = self.chosen or self.granting
+            return next((one.prepared for one in relied_on if self._overrides(one, prepared)), None)
         mine = [one for one in self.granting if one.prepared is prepared]
         own = [one for one in self.denying if one.policy is prepared.policy]
         if any(one in self.surviving for one in mine):

@@ -33,6 +33,7 @@ from smalti.policy.model import (
     Value,
 )
 from smalti.policy.serialize import number_text
+from smalti.policy.unimplemented import remedies_to_run
 from smalti.vocab.terms import IRI, K_ANONYMITY, L_DIVERSITY, MONDRIAN, ODRL, ODRL_PURPOSE, SMALTI
 from smalti.vocab.words import BY_IRI
 
@@ -109,7 +110,7 @@ def summary(policy: Policy, with_dataset: bool = False) -> str:
 
 def _unimplemented(policy: Policy) -> list[str]:
     """The words that `run` refuses by name, each once, by alphabet."""
-    rules = all_rules((*policy.permissions, *policy.obligations))
+    rules = all_rules((*policy.permissions, *policy.obligations, *remedies_to_run(policy)))
     return sorted({word for rule in rules for word in _later(rule)})
 
 

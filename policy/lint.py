@@ -30,7 +30,7 @@ from smalti.policy.model import (
     Text,
     Where,
 )
-from smalti.vocab.terms import IRI, L_DIVERSITY, ODRL_PURPOSE, SMALTI
+from smalti.vocab.terms import ANONYMIZE, IRI, L_DIVERSITY, ODRL_PURPOSE, READ, SMALTI
 
 _LABEL_BOUNDS: Final = IRI(SMALTI + "labelBounds")
 _DIVERSITY: Final = IRI(SMALTI + "diversity")
@@ -178,11 +178,17 @@ class _Covering:
         targets = {target.iri for target in prohibition.targets if not target.refinements}
         parties = set(prohibition.assignees)
         return (
-            self._hierarchies.actions.covers(prohibition.action, rule.action)
+            all(self._hierarchies.actions.covers(prohibition.action, one) for one in self._permitted(rule))
             and all(target.iri in targets for target in rule.targets)
             and (not parties or (bool(rule.assignees) and set(rule.assignees) <= parties))
             and all(self._implies(rule.constraints, condition) for condition in prohibition.constraints)
         )
+
+    def _permitted(self, rule: Permission) -> tuple[IRI, ...]:
+        """Its action; and to anonymize, where it lets what was anonymized be read."""
+        is_to_read = self._hierarchies.actions.covers(rule.action, READ)
+        by_duty = is_to_read and any(duty.action == ANONYMIZE for duty in rule.duties)
+        return (rule.action, ANONYMIZE) if by_duty else (rule.action,)
 
     def _implies(self, conditions: Sequence[Condition], condition: Condition) -> bool:
         """Whether a condition holds wherever all of some others do, as far as that is seen at once."""

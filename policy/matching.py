@@ -84,7 +84,7 @@ class PreparedRule:
         self.order = 0
         """Where it stands among the rules of all policies."""
         self.is_for_any_purpose = not rule.constraints or rule.purposes is None
-        self.form = _own_form(rule)
+        self.form = _own_form(rule, () if of is None else _beside(of.rule))
         """How it permits what it is about; None where it permits nothing."""
         self.by_duty = _forms_by_duty(rule, policy.hierarchies)
         """How it permits to anonymize, where it permits to read what was anonymized so."""
@@ -148,14 +148,23 @@ def _remedies(rule: Prohibition) -> Iterator[Duty]:
             )
 
 
-def _own_form(rule: Rule) -> Form | None:
+def _beside(prohibition: Rule) -> tuple[Duty, ...]:
+    """What whoever relies on a remedy to anonymize owes, too: the remedies of other actions."""
+    remedies = prohibition.remedies if isinstance(prohibition, Prohibition) else ()
+    return tuple(duty for duty in remedies if duty.action != ANONYMIZE)
+
+
+def _own_form(rule: Rule, beside: tuple[Duty, ...] = ()) -> Form | None:
     match rule:
         case Permission(anonymization=how, duties=duties):
-            planned = tuple(duty for duty in duties if duty.action in PLANNED_DUTIES) if duties else ()
-            return Form(rule, transformation(how) if how is not None else None, planned)
+            return Form(rule, transformation(how) if how is not None else None, _planned(duties))
         case Duty(anonymization=how) if how is not None and rule.action == ANONYMIZE:
-            return Form(_as_permission(rule, rule), transformation(how), ())
+            return Form(_as_permission(rule, rule), transformation(how), _planned(beside))
     return None
+
+
+def _planned(duties: tuple[Duty, ...]) -> tuple[Duty, ...]:
+    return tuple(duty for duty in duties if duty.action in PLANNED_DUTIES) if duties else ()
 
 
 def _forms_by_duty(rule: Rule, hierarchies: Hierarchies) -> tuple[Form, ...]:
@@ -247,10 +256,10 @@ def judged_as_grant(prepared: PreparedRule, form: Form, situation: Situation) ->
     if form.transformation is not None:
         for subject, asked in asked_of(form.transformation, situation.known.parameters):
             yield Part.REFINEMENT, asked, subject
-    if isinstance(rule, Permission):
-        for duty in rule.duties:
-            if duty.action not in PLANNED_DUTIES:
-                yield Part.DUTY, _fulfilled(duty, request), duty
+    duties = rule.duties if isinstance(rule, Permission) else ()
+    for duty in duties if prepared.of is None else _beside(prepared.of.rule):
+        if duty.action not in PLANNED_DUTIES:
+            yield Part.DUTY, _fulfilled(duty, request), duty
 
 
 def judged_as_prohibition(prepared: PreparedRule, situation: Situation) -> Iterator[Judged]:

@@ -170,7 +170,7 @@ def of_part(prepared: PreparedRule, judged: Judged, told: Told) -> str:
         case Part.CONSTRAINT | Part.REFINEMENT:
             return _condition(part, outcome, subject, told)
         case Part.DUTY:
-            return _duty(outcome, subject, told.request)
+            return _duty(prepared.kind, outcome, subject, told.request)
         case Part.POLICY:
             return in_force(prepared.policy.policy, finding_of(outcome), told.request)
     assert_never(part)
@@ -286,9 +286,10 @@ def _purpose(limit: Comparison, stated: Sequence[Value]) -> str:
     return f"it is limited to {other} {_either(limits, names)}, and the request {told}"
 
 
-def _duty(outcome: Outcome, subject: Subject, request: Request) -> str:
+def _duty(kind: Kind, outcome: Outcome, subject: Subject, request: Request) -> str:
     assert isinstance(subject, Duty)  # noqa: S101
-    name = f"its duty to `{local_name(subject.action)}`"
+    which = "the remedy beside it to" if kind is Kind.REMEDY else "its duty to"
+    name = f"{which} `{local_name(subject.action)}`"
     if subject.action in PLANNED_DUTIES:
         parties = _either(party.iri for party in subject.assignees)
         return f"{name} is that of {parties}, and the request is by `{request.party}`"

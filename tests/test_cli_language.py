@@ -187,6 +187,48 @@ def run(folder: Path, *tests: dict[str, Any], **more: Any) -> Ran:
     return smalti("test", cases(folder, *tests, **more), cwd=folder)
 
 
+def forbidding(folder: Path, remedy: dict[str, Any], **more: Any) -> None:
+    """The small policy with what it permits as the remedy of a prohibition."""
+    raw = json.loads(small_policy(folder).read_text(encoding="utf-8"))
+    (rule,) = raw.pop("permission")
+    rule = {key: said for key, said in rule.items() if key not in {"assignee", "purpose"}}
+    no = {"uid": "http://example.com/rule/no", "target": CUSTOMER, "action": "use", **more}
+    raw |= {"conflict": "prohibit", "prohibition": [{**no, "remedy": [{**rule, **remedy}]}]}
+    (folder / "policy.jsonld").write_text(json.dumps(raw), encoding="utf-8")
+
+
+def test_a_remedy_that_names_nobody_is_that_of_the_owners_of_a_case(tmp_path: Path) -> None:
+    forbidding(tmp_path, {})
+    owned = {**case({"effect": "permit"}, "two", rule=UID), "world": {"owners": [USER]}}
+    other = {**case({"effect": "deny"}, "three", rule=UID), "world": {"owners": ["http://org/other"]}}
+    ran = run(tmp_path, case({"effect": "deny"}, rule=UID), owned, other)
+    assert ran.code == 0, ran.out
+
+
+def test_the_plan_of_a_case_is_that_of_its_grant(tmp_path: Path) -> None:
+    """With the rows that the decision grants: here they depend on the purpose."""
+    small_table(tmp_path)
+    old = {"leftOperand": {"@id": f"{CUSTOMER}/age"}, "operator": "gt", "rightOperand": 20}
+    rows = {"@type": "AssetCollection", "source": CUSTOMER, "refinement": [old]}
+    counting = {
+        "leftOperand": "purpose",
+        "operator": "eq",
+        "rightOperand": {"@id": "mosaicrown:statistical"},
+    }
+    depends = {"or": {"@list": [{**old, "rightOperand": 10}, counting]}}
+    forbidding(tmp_path, {"assignee": USER, "constraint": [depends]}, target=rows)
+    limited = case({"effect": "permit", "rows": True, "plan": {"data": "people.csv"}}, rule=UID)
+    limited["expect"]["plan"]["explained"] = "explained.txt"
+    told = smalti(
+        "plan", "policy.jsonld", "--data", f"{CUSTOMER}=people.csv", "--as", USER, "--rule", UID,
+        "--owner", USER, "--purpose", "marketing", cwd=tmp_path,
+    )  # fmt: skip
+    assert "age is above 20" in told.out
+    (tmp_path / "explained.txt").write_text(told.out, encoding="utf-8")
+    ran = run(tmp_path, limited)
+    assert ran.code == 0, ran.out + told.out + told.err
+
+
 PLAN = {
     "data": "people.csv", "method": "k-anonymity", "k": 2, "dropped": ["who"],
     "generalised": ["age", "city"], "kept": ["illness"],
@@ -310,6 +352,30 @@ def test_what_has_no_effect_is_not_told_as_if_it_had(tmp_path: Path) -> None:
     ran = smalti("check", "void.jsonld", cwd=tmp_path)
     assert ran.code == 0
     assert "void.jsonld: valid, and void: it permits nothing" in ran.out
+
+
+def test_a_void_policy_says_nothing_of_the_one_beside_it(tmp_path: Path) -> None:
+    shared = {"@context": "http://www.w3.org/ns/odrl.jsonld", "profile": "https://w3id.org/smalti#"}
+    void = {
+        **shared, "uid": "http://example.com/policy/void",
+        "permission": [{"uid": "urn:x:1", "action": "read", "target": CUSTOMER}],
+        "prohibition": [{"uid": "urn:x:2", "action": "use", "target": CUSTOMER}],
+    }  # fmt: skip
+    sound = {
+        **shared, "uid": "http://example.com/policy/sound", "conflict": "prohibit",
+        "permission": [{"uid": "urn:x:3", "action": "display", "target": CUSTOMER}],
+    }  # fmt: skip
+    offer = {
+        **shared, "@type": "Offer", "uid": "http://example.com/policy/offer", "conflict": "prohibit",
+        "permission": [{"uid": "urn:x:4", "action": "print", "target": CUSTOMER, "assigner": USER}],
+    }  # fmt: skip
+    (tmp_path / "all.jsonld").write_text(json.dumps([void, sound, offer], indent=1), encoding="utf-8")
+    ran = smalti("check", "all.jsonld", cwd=tmp_path)
+    assert ran.code == 0, ran.out
+    first, second, third = [line for line in ran.out.splitlines() if line.startswith("all.jsonld: valid")]
+    assert "valid, and void: it permits nothing" in first
+    assert "all.jsonld: valid: anybody may display" in second
+    assert "all.jsonld: valid, but see the warnings above: only offered" in third
 
 
 def test_the_data_may_stand_for_its_description(tmp_path: Path, policy: Path) -> None:

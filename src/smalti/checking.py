@@ -11,12 +11,12 @@ from smalti.policy.dataset import DatasetFacts
 from smalti.policy.describe import summary
 from smalti.policy.diagnostics import Diagnostic, Severity
 from smalti.policy.lint import lint
-from smalti.policy.model import Policy
+from smalti.policy.model import Policy, PolicyType
 from smalti.policy.parse import MAX_BYTES, ParsedDocument, load_all, parse
 
 STANDARD_INPUT = "-"
-_WITHOUT_EFFECT = frozenset({"P601", "P603", "P604", "P506"})
-"""Lints by which a rule, or the whole policy, does less than it says."""
+_WITHOUT_EFFECT = frozenset({"P601", "P603", "P604"})
+"""Lints by which a rule, or the whole policy, does less than it says; so does an Offer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,23 +85,24 @@ def _parsed(names: Sequence[str]) -> tuple[ParsedDocument, ...]:
 
 def _checked(parsed: ParsedDocument, facts: DatasetFacts | None, now: datetime) -> CheckedDocument:
     found = [*parsed.diagnostics]
-    for policy in parsed.sound:
-        found += lint(policy, facts, now)
+    lints = [(policy, lint(policy, facts, now)) for policy in parsed.sound]
+    for policy, linted in lints:
+        found += linted
         if facts is not None:
             found += check_dataset(policy, facts)
     found.sort(key=lambda one: (one.where.line, one.where.column, one.code))
     is_valid = all(one.severity is not Severity.ERROR for one in found)
-    said = tuple(_said(parsed.name, policy, found, facts) for policy in parsed.policies if is_valid)
+    said = tuple(_said(parsed.name, policy, linted, facts) for policy, linted in lints if is_valid)
     return CheckedDocument(parsed.name, parsed.text, tuple(found), parsed.policies, said)
 
 
 def _said(name: str, policy: Policy, found: Sequence[Diagnostic], facts: DatasetFacts | None) -> str:
-    """One paragraph; what has no effect is not told as if it had."""
-    if "P602" in {one.code for one in found}:
+    """One paragraph; what has no effect, by its own findings, is not told as if it had."""
+    codes = {one.code for one in found}
+    if "P602" in codes:
         return (
             f"{name}: valid, and void: it permits nothing (P602 above). It says: {summary(policy, False)}"
         )
-    caution = (
-        "" if _WITHOUT_EFFECT.isdisjoint(one.code for one in found) else ", but see the warnings above"
-    )
+    does_less = policy.type is PolicyType.OFFER or not codes.isdisjoint(_WITHOUT_EFFECT)
+    caution = ", but see the warnings above" if does_less else ""
     return f"{name}: valid{caution}: {summary(policy, facts is not None)}"

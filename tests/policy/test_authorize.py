@@ -581,6 +581,52 @@ def test_no_strategy_spares_a_remedy_another_prohibition() -> None:
     assert not authorize(ASKED, [remedied(), remedied(anonymization=how(5))]).is_permitted
 
 
+def beside(*others: Duty, **said: object) -> Policy:
+    """As `remedied`, with further remedies of the same prohibition."""
+    remedy = duty(terms.ANONYMIZE, REMEDY, assignees=(Party(ACME),), **said)
+    no = prohibition(action=terms.USE, remedies=(remedy, *others))
+    return policy(no, conflict=ConflictStrategy.PROHIBIT, uid="urn:x:2")
+
+
+def test_a_remedy_needs_what_else_its_prohibition_demands() -> None:
+    given = beside(duty(INFORM, "urn:x:told"))
+    refused = authorize(ASKED, [given])
+    assert refused.effect is Effect.DENY
+    text = "the remedy beside it to `inform` is not known to be fulfilled [urn:x:told]"
+    assert any(text in reason.text for reason in refused.reasons)
+    told = replace(ASKED, fulfilled=frozenset({IRI("urn:x:told")}))
+    assert authorize(told, [given]).is_permitted
+    assert not authorize(told, [beside(duty(INFORM, "urn:x:told"), duty(COUNT, "urn:x:c"))]).is_permitted
+    again = beside(duty(terms.ANONYMIZE, "urn:x:again", assignees=(Party(ACME),), anonymization=how(20)))
+    assert authorize(ASKED, [again]).is_permitted  # each by itself
+
+
+def test_the_other_actions_of_a_remedy_do_not_vanish() -> None:
+    """What a document writes as one remedy with several actions has one uid."""
+    given = beside(duty(IRI(terms.ODRL + "delete"), REMEDY))
+    refused = authorize(ASKED, [given])
+    assert refused.effect is Effect.DENY
+    assert any("the remedy beside it to `delete` is not known" in one.text for one in refused.reasons)
+    assert authorize(replace(ASKED, fulfilled=frozenset({REMEDY})), [given]).is_permitted
+
+
+def test_what_a_plan_contains_beside_a_remedy_comes_back_as_an_obligation() -> None:
+    audit = duty(AUDIT, "urn:x:audit")
+    (grant,) = authorize(ASKED, [beside(audit)]).grants
+    assert grant.obligations == (audit,)
+
+
+def test_a_prohibition_is_overridden_by_the_remedy_that_is_named() -> None:
+    """And not by a permission that the request does not rely on, whatever the strategy."""
+    anonymizing = permission(action=terms.ANONYMIZE, anonymization=how(), output=OUT)
+    other = prohibition("urn:x:m", action=terms.ANONYMIZE)
+    given = replace(remedied(anonymizing, other), conflict=ConflictStrategy.PERMIT)
+    decision = authorize(ASKED, [given])
+    assert decision.effect is Effect.DENY
+    (reason,) = [one for one in decision.reasons if "of its own policy overrides it" in one.text]
+    assert (reason.rule, "the remedy `urn:x:r`" in reason.text) == ("urn:x:n", True)
+
+
 def test_a_remedy_of_a_void_policy_permits_nothing() -> None:
     void = replace(remedied(permission()), conflict=ConflictStrategy.INVALID)
     assert authorize(ASKED, [void]).effect is Effect.VOID

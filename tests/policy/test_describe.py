@@ -228,6 +228,13 @@ def test_words_that_run_refuses_are_named() -> None:
     for word in ("`smalti:budgetEpsilon`", "`t-closeness`", "`mdav`", "`smalti:t`", "`smalti:audit`"):
         assert word in words
     assert not_checked(policy(may()), with_dataset=True) == ("the data",)
+    remedy = Duty(uid=UID, action=ANONYMIZE, targets=(ONE,), anonymization=way)
+    forbidden = Prohibition(uid=UID, action=READ, targets=(ONE,), remedies=(remedy, duty))
+    (_, words) = not_checked(policy(forbidden), with_dataset=True)
+    for word in ("`t-closeness`", "`mdav`", "`smalti:t`", "`smalti:audit`"):
+        assert word in words
+    alone = replace(forbidden, remedies=(duty,))  # reported, and never run
+    assert not_checked(policy(alone), with_dataset=True) == ("the data",)
 
 
 @given(policies())

@@ -30,6 +30,7 @@ from smalti.policy.model import (
     Condition,
     ConflictStrategy,
     Day,
+    Duty,
     Instant,
     Interval,
     Logical,
@@ -217,6 +218,15 @@ def test_an_overridden_permission(
 ) -> None:
     assert shown(lint(policy(permission, prohibition))) == ([("P604", 7)] if overridden else [])
     assert lint(policy(permission, prohibition, conflict=ConflictStrategy.PERMIT)) == ()
+
+
+def test_what_may_be_read_if_anonymized_is_not_overridden_by_a_prohibition_to_read() -> None:
+    """A run asks to anonymize, which a prohibition to read says nothing of."""
+    duty = Duty(uid=IRI("http://x.org/d"), action=ANONYMIZE, targets=(Asset(TARGET),))
+    assert lint(policy(may(duties=(duty,)), may_not())) == ()
+    assert shown(lint(policy(may(duties=(duty,)), may_not(action=USE)))) == [("P604", 7)]
+    count = IRI(ODRL + "display")  # no run rests on it
+    assert shown(lint(policy(may(action=count, duties=(duty,)), may_not(action=count)))) == [("P604", 7)]
 
 
 # --- Hostile policies: work is counted, never timed
