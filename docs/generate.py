@@ -90,8 +90,8 @@ permits its assignee to do exactly that. A denial reports the **remedies** of it
 be done when one was violated all the same. A remedy to anonymize permits exactly that, and only to a
 request that names it by its uid (`--rule`). Its conditions and those of its prohibition must hold, the
 party is one of its assignees (its prohibition's, where it has none; an owner of the target, where neither
-names anybody), and no other prohibition may apply. A **consequence** is what must be done when a duty was
-not fulfilled, and has none itself.
+names anybody), the remedies beside it must be fulfilled, and no other prohibition may apply. A
+**consequence** is what must be done when a duty was not fulfilled, and has none itself.
 
 Notes for people (`dct:title`, `rdfs:comment` and the like) have no effect."""
 
