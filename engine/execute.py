@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from smalti.engine.backends.staged import Coded, Frequencies, Holders, Recoding, StagedTable
-from smalti.engine.fragments import Fragments
+from smalti.engine.fragments import Fragments, codebook_of
 from smalti.engine.plan import Plan, RespondentColumn
 from smalti.engine.recoder import distinct, held
-from smalti.errors import DataError, GuaranteeError, InternalError
+from smalti.errors import GuaranteeError, InternalError
 from smalti.transforms.global_recoding import recode_globally
 from smalti.transforms.kernel import partition
 from smalti.transforms.labels import class_labels
@@ -25,7 +25,7 @@ from smalti.transforms.mondrian import (
     Partitioning,
 )
 from smalti.transforms.problem import MISSING, Incidence, Integers, Problem, SensitiveIncidence
-from smalti.transforms.values import Codebook, ValueFormError, make_codebook
+from smalti.transforms.values import Codebook
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,16 +191,10 @@ def _merged(problem: Problem, books: list[Codebook]) -> tuple[Problem, Integers]
 
 def _by_value(plan: Plan, name: str, column: Coded) -> tuple[Codebook, Integers]:
     """The codebook of a column, and the code of each of its values: `1` and `1.0` have one code."""
-    said = plan.column(name)
     present, places = np.unique(column.codes, return_inverse=True)
     has_missing = len(present) > 0 and present[0] == MISSING
     texts = column.texts.take(pa.array(present[int(has_missing) :] - 1))
-    try:
-        book = make_codebook(texts, said.datatype, said.time_zone, has_missing)
-    except ValueFormError:
-        raise DataError(
-            f"column `{name}`", f"a value is no {said.datatype}", "the plan's datatype"
-        ) from None
+    book = codebook_of(plan, name, texts, has_missing=has_missing)
     codes = np.concatenate(([MISSING], book.codes)) if has_missing else book.codes
     return book, codes[places]
 

@@ -32,6 +32,21 @@ _CLASSES: Final = "classes"
 _TURNS: Final = "turns"
 
 
+def codebook_of(plan: Plan, name: str, texts: pa.Array, *, has_missing: bool) -> Codebook:
+    """The codebook of a column's distinct texts, as a plan says that they are read.
+
+    Raises:
+        DataError: one of them is no value of the column's datatype.
+    """
+    said = plan.column(name)
+    try:
+        return make_codebook(texts, said.datatype, said.time_zone, has_missing)
+    except ValueFormError:
+        raise DataError(
+            f"column `{name}`", f"a value is no {said.datatype}", "the plan's datatype"
+        ) from None
+
+
 class Fragments:
     """The rows of a table as facts about tuples, in fragments that one kernel each can take."""
 
@@ -128,13 +143,7 @@ class Fragments:
         return f"JOIN {relation} ON {STAGED}.{column} = {relation}.c"
 
     def _book(self, name: str, texts: pa.Array, *, has_missing: bool) -> Codebook:
-        said = self._plan.column(name)
-        try:
-            return make_codebook(texts, said.datatype, said.time_zone, has_missing)
-        except ValueFormError:
-            raise DataError(
-                f"column `{name}`", f"a value is no {said.datatype}", "the plan's datatype"
-            ) from None
+        return codebook_of(self._plan, name, texts, has_missing=has_missing)
 
     def generalise(self) -> tuple[Fraction, ...] | None:
         """Run the kernel on each fragment.

@@ -61,7 +61,6 @@ def test_schema_accepts_what_the_parser_accepts(name: str) -> None:
     assert codes_of(text) or not is_compact(text) or schema_accepts(text)
 
 
-@pytest.mark.xdist_group("shapes")
 def test_shapes_accept_what_the_parser_accepts(shapes_say: Mapping[str, frozenset[str] | None]) -> None:
     wrong = {name: codes for name, codes in shapes_say.items() if name.startswith("good ") and codes}
     assert wrong == {}
@@ -109,7 +108,6 @@ def test_schema_sees_what_the_table_says(code: str) -> None:
     check(code, EXPRESSIBLE[code].schema, seen_by_schema(code))
 
 
-@pytest.mark.xdist_group("shapes")
 def test_shapes_see_what_the_table_says(shapes_say: Mapping[str, frozenset[str] | None]) -> None:
     for code, where in EXPRESSIBLE.items():
         documents = [name for name, text in BAD.items() if code in codes_of(text)]
