@@ -6,6 +6,7 @@ import sqlite3
 import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -279,8 +280,6 @@ class Database:
             self._prepare()
         engine = self._engine if exists else _memory_engine()
         with self._connected(engine, writes=False) as connection:
-            if not exists:
-                _create_schema(connection)
             yield connection
 
     @contextmanager
@@ -503,7 +502,26 @@ def _file_engine(path: Path) -> Engine:
 
 
 def _memory_engine() -> Engine:
-    return _sqlite_engine(URL.create("sqlite"))
+    """Each connection is to an empty registry of its own."""
+    engine = _sqlite_engine(URL.create("sqlite"))
+    event.listen(engine, "connect", _make_empty)
+    return engine
+
+
+def _make_empty(connection: sqlite3.Connection, _record: ConnectionPoolEntry) -> None:
+    connection.deserialize(_empty_registry())
+
+
+@cache
+def _empty_registry() -> bytes:
+    """The image of an empty registry: making the tables takes 8 ms, and a first run looks seven times."""
+    engine = _sqlite_engine(URL.create("sqlite"))
+    with engine.connect() as connection:
+        with connection.execution_options(smalti_writes=True).begin():
+            _create_schema(connection)
+        raw: Any = connection.connection.driver_connection
+        image: bytes = raw.serialize()
+        return image
 
 
 def _sqlite_engine(url: URL) -> Engine:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Final, Protocol
 
+from smalti.policy._pyld import import_jsonld
 from smalti.policy.context import Terms
 from smalti.policy.findings import Findings, quoted
 from smalti.policy.json_text import (
@@ -40,8 +41,7 @@ def expand(
     if not speaking:
         return []
     # Imported here: PyLD takes 80 ms, and a document with broken JSON never needs it.
-    from pyld import jsonld  # noqa: PLC0415
-
+    jsonld = import_jsonld()
     dropped: list[str | None] = []
     options = {"base": BASE, **_offline()}
     try:

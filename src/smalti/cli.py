@@ -18,9 +18,12 @@ from smalti.options import MACHINE, format_option, registry_option
 def main() -> None:
     """Run the command line and leave with its exit code."""
     from smalti.errors import InternalError, SmaltiError, unforeseen
+    from smalti.startup import without_pandas
 
     try:
-        sys.exit(cli.main(standalone_mode=False, prog_name="smalti") or 0)
+        with without_pandas(sys.argv):
+            code = cli.main(standalone_mode=False, prog_name="smalti")
+        sys.exit(code or 0)
     except click.exceptions.Abort:
         _fail("interrupted; nothing was registered", MACHINE)
     except click.ClickException as error:

@@ -1,0 +1,82 @@
+"""Decisions by a registry: the part of `smalti.api` that needs no engine, and none of its libraries."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from os import PathLike
+from pathlib import Path
+
+from smalti.engine.authority import decide as decide_request
+from smalti.engine.registry import Registry
+from smalti.policy import given
+from smalti.policy.decision import Decision, Request
+from smalti.policy.names import iri, word
+from smalti.vocab.words import Kind
+
+DEFAULT_REGISTRY = "smalti.sqlite"
+"""In the working folder."""
+
+AnyPath = str | PathLike[str]
+
+
+def decide(  # noqa: PLR0913 (each a part of the request)
+    *,
+    party: str,
+    action: str,
+    target: str | Sequence[str],
+    purpose: str | None = None,
+    rule: str | None = None,
+    time: str | datetime | None = None,
+    facts: Sequence[str] = (),
+    parameters: Sequence[str] = (),
+    fulfilled: Sequence[str] = (),
+    explain: bool = False,
+    registry: Registry | AnyPath = DEFAULT_REGISTRY,
+) -> Decision:
+    """Whether the policies in the registry let a party do something, and why.
+
+    Args:
+        party: who asks, an IRI that is trusted.
+        action: a name such as `read`, or an IRI.
+        target: the IRI of a source, of an output, or of one of its versions; several are asked for
+            jointly: one rule must cover them all.
+        purpose: a name such as `marketing`, or an IRI.
+        rule: the uid of the permission to rely on, where several match.
+        time: when, with its time zone; now when not given.
+        facts: what is true of the world or the party, each `OPERAND=VALUE`.
+        parameters: of the requested action, each `WORD=VALUE`, for example `k=20`.
+        fulfilled: the uids of duties that have been fulfilled.
+        explain: report each part of each rule about the targets (`Decision.considered`).
+        registry: what is known.
+
+    Raises:
+        UsageError: an argument is no known name and no IRI, or is written wrongly.
+        RegistryError: the registry cannot be read, or the decision not be logged.
+    """
+    targets = (target,) if isinstance(target, str) else tuple(target)
+    asked = Request(
+        party=iri(party, "party (--as)"),
+        action=word(Kind.ACTION, action, "action (--action)"),
+        targets=tuple(iri(one, "target (--target)") for one in targets),
+        purpose=None if purpose is None else word(Kind.PURPOSE, purpose, "purpose (--purpose)"),
+        rule=None if rule is None else iri(rule, "rule (--rule)"),
+        parameters=tuple(given.parameter(one, "parameters (--with)") for one in parameters),
+        time=given.time(time, "time (--time)") if isinstance(time, str) else time,
+        facts=tuple(given.fact(one, "facts (--fact)") for one in facts),
+        fulfilled=frozenset(iri(one, "fulfilled (--fulfilled)") for one in fulfilled),
+    )
+    with using(registry) as known:
+        return decide_request(known, asked, explain=explain)
+
+
+@contextmanager
+def using(registry: Registry | AnyPath) -> Iterator[Registry]:
+    """The registry; one that is opened here is closed again."""
+    if isinstance(registry, Registry):
+        yield registry
+        return
+    known = Registry.open(registry if isinstance(registry, str) else Path(registry))
+    try:
+        yield known
+    finally:
+        known.close()

@@ -1,0 +1,42 @@
+"""What a command of a fresh process need not import."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+_LEFT_OUT = "pandas"
+
+
+@contextmanager
+def without_pandas(arguments: Sequence[str]) -> Iterator[None]:
+    """Keep pandas from being imported, unless Spark is spoken of, which needs it.
+
+    Arrow imports pandas, where it is installed, as soon as it is given anything to convert. That takes
+    longer than any other import of a run, and only Spark's part does anything with it. Where Arrow or
+    pandas was imported already, this process is not the command's own, and nothing is kept out.
+
+    Args:
+        arguments: the command's; any that holds the word `spark` counts.
+    """
+    if {"pyarrow", _LEFT_OUT} & sys.modules.keys() or any("spark" in one for one in arguments):
+        yield
+        return
+    finder = _Absent()
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+
+
+class _Absent(MetaPathFinder):
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None, /
+    ) -> ModuleSpec | None:
+        del path, target
+        if fullname == _LEFT_OUT:
+            raise ModuleNotFoundError(f"no module named {fullname}", name=fullname)
+        return None

@@ -1,0 +1,114 @@
+"""What commands import: no answer waits for a library that has no part in it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from shell import CUSTOMER, POLICIES, USER, request, small_policy, small_table
+
+from smalti import startup
+
+RUN = """
+import json, sys
+from smalti.cli import main
+try:
+    main()
+except SystemExit as left:
+    print(json.dumps([left.code, sorted(sys.modules)]), file=sys.stderr)
+"""
+DATA = {"numpy", "pyarrow", "duckdb", "sqlalchemy", "pydantic"}
+ELSEWHERE = {
+    "pandas", "pyspark", "rdflib", "jsonschema", "cryptography", "pyshacl", "requests", "aiohttp",
+    "smalti.checking", "smalti.policy.lint", "smalti.engine.csvw", "smalti.engine.case_files",
+}  # fmt: skip
+"""What other commands need, or other files."""
+
+
+def modules(cwd: Path, *arguments: str | Path, code: int = 0) -> set[str]:
+    """What a command of a process of its own has imported, once it has ended with that code."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", RUN, *map(str, arguments)],
+        cwd=cwd, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    ended, found = json.loads(done.stderr.splitlines()[-1])
+    assert ended == code, done.stderr
+    return set(found)
+
+
+def test_a_run_imports_nothing_that_it_does_not_need(tmp_path: Path) -> None:
+    policy, data = small_policy(tmp_path), small_table(tmp_path)
+    found = modules(tmp_path, "run", policy, *request(data), "--out", tmp_path / "out", "--format", "json")
+    assert found & ELSEWHERE == set()
+    assert found >= DATA, "a run needs these, or the names are wrong"
+
+
+def test_the_form_of_descriptions_is_there_where_there_is_one(tmp_path: Path) -> None:
+    policy, data = small_policy(tmp_path), small_table(tmp_path, respondent="who")
+    found = modules(tmp_path, "run", policy, *request(data), "--out", tmp_path / "out")
+    assert "smalti.engine.csvw" in found
+
+
+def test_checking_a_policy_needs_no_data(tmp_path: Path) -> None:
+    found = modules(tmp_path, "check", POLICIES / "fig-2.6-canonical.jsonld")
+    assert found & (DATA | ELSEWHERE) == {"smalti.checking", "smalti.policy.lint"}
+
+
+@pytest.mark.parametrize(
+    ("code", "arguments"),
+    [
+        (1, ["decide", "--as", USER, "--action", "read", "--target", CUSTOMER]),
+        (0, ["policy", "list"]),
+        (0, ["targets"]),
+    ],
+)
+def test_asking_the_registry_needs_no_engine(tmp_path: Path, code: int, arguments: list[str]) -> None:
+    assert modules(tmp_path, *arguments, code=code) & (DATA | ELSEWHERE) == {"sqlalchemy"}
+
+
+def test_the_version_needs_nothing(tmp_path: Path) -> None:
+    found = modules(tmp_path, "--version")
+    assert {name for name in found if name.startswith(("smalti.policy", "smalti.engine", "rich"))} == set()
+    assert found & (DATA | ELSEWHERE) == set()
+
+
+# --- pandas
+
+
+@pytest.fixture
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if neither Arrow nor pandas had been imported."""
+    for name in [name for name in sys.modules if name.partition(".")[0] in {"pyarrow", "pandas"}]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
+
+
+def is_kept_out() -> bool:
+    try:
+        for finder in sys.meta_path:
+            if isinstance(finder, startup._Absent):
+                assert finder.find_spec("numpy", None) is None
+                finder.find_spec("pandas", None)
+    except ModuleNotFoundError:
+        return True
+    return False
+
+
+@pytest.mark.usefixtures("fresh")
+def test_pandas_is_kept_out_of_a_command_without_spark_and_no_longer() -> None:
+    with startup.without_pandas(["smalti", "run"]):
+        assert is_kept_out()
+    with startup.without_pandas(["smalti", "run", "--engine=spark"]):
+        assert not is_kept_out()
+    assert not is_kept_out()
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "pandas"])
+@pytest.mark.usefixtures("fresh")
+def test_programs_that_use_these_libraries_themselves_keep_them(
+    library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, library, startup)
+    with startup.without_pandas(["smalti", "run"]):
+        assert not is_kept_out()
