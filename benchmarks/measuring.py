@@ -96,7 +96,7 @@ def measure(
             stdout=out,
             stderr=err,
             start_new_session=True,
-            env=os.environ | dict(environment or {}),
+            env=_inherited() | dict(environment or {}),
         )
         watcher = _Watcher(process.pid, limit)
         watcher.start()
@@ -111,6 +111,11 @@ def measure(
         raise CommandError("\n".join([f"exit code {process.returncode}", *told]))
     cpu = max(own.ru_utime + own.ru_stime, sum(watcher.seen.cpu.values()))
     return Usage(wall, cpu, watcher.seen.peak / 2**20)
+
+
+def _inherited() -> dict[str, str]:
+    """This process's environment, with bytecode: an installed program does not compile itself each time."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 class _Watcher(Thread):

@@ -7,6 +7,7 @@ right (semantics of authority). Parties are asserted by the caller and trusted, 
 from smalti.engine.description import Description, Source
 from smalti.engine.entries import TargetVersion
 from smalti.engine.plan import Plan
+from smalti.engine.reading import Contents
 from smalti.engine.registry import Registry
 from smalti.engine.secret import hmac_digest, load_secret
 from smalti.engine.serialize import plan_from_json
@@ -28,27 +29,35 @@ def input_hmac(registry: Registry, digest: str) -> str:
     return hmac_digest(secret, INPUT_DIGEST, bytes.fromhex(digest.removeprefix("sha256:")))
 
 
-def check_binding(registry: Registry, source: Source, digest: str, made: Plan, submitter: IRI) -> None:
+def check_binding(
+    registry: Registry, source: Source, contents: Contents, made: Plan, submitter: IRI
+) -> None:
     """Refuse data that is known under another IRI, and a stranger's binding of a known target.
+
+    Each file is looked at by itself: a part of what is known is known, whatever stands beside it.
 
     Args:
         registry: what is known.
         source: the target, as it is bound.
-        digest: of the file's bytes.
+        contents: of its files.
         made: the plan on it; says what its columns and respondents are taken for.
         submitter: who binds it.
 
     Raises:
-        UsageError: the file is an output, or somebody else's input, under another IRI; or the target is
-            known, and somebody who does not own it binds other data, or describes it otherwise.
+        UsageError: a file is of an output, or of somebody else's input, under another IRI; or the target
+            is known, and somebody who does not own it binds other data, or describes it otherwise.
     """
     if not registry.exists:
         return
     versions = registry.all_versions()
-    _refuse_relabelled_output(source, digest, versions)
-    hmac = input_hmac(registry, digest)
-    known = [version for version in versions if hmac in {one.hmac for one in version.report.inputs}]
-    _refuse_relabelled_input(registry, source, known, submitter)
+    telling = contents.telling_digests
+    _refuse_relabelled_output(source, telling, versions)
+    keyed = {digest: input_hmac(registry, digest) for digest in contents.digests}
+    parts = {keyed[digest] for digest in telling}
+    alike = [version for version in versions if parts & {one.hmac for one in version.report.inputs}]
+    _refuse_relabelled_input(registry, source, alike, submitter)
+    whole = [keyed[digest] for digest in contents.digests]
+    known = [version for version in alike if [one.hmac for one in version.report.inputs] == whole]
     if registry.asset(source.target) is None or submitter in registry.full_owners(source.target):
         return
     if not _is_bound_as_before(registry, source, known, made):
@@ -60,21 +69,23 @@ def check_binding(registry: Registry, source: Source, digest: str, made: Plan, s
         )
 
 
-def _refuse_relabelled_output(source: Source, digest: str, versions: tuple[TargetVersion, ...]) -> None:
+def _refuse_relabelled_output(
+    source: Source, digests: tuple[str, ...], versions: tuple[TargetVersion, ...]
+) -> None:
     for version in versions:
-        if digest in {file.digest for file in version.files} and version.target != source.target:
+        if version.target != source.target and {file.digest for file in version.files} & set(digests):
             raise UsageError(
                 source.path.name,
-                f"it is version {version.number} of `{version.target}`",
+                f"it is version {version.number} of `{version.target}`, or a part of it",
                 "that IRI, under which its respondents and its owners are known",
                 f"bind it with --data {version.target}=...",
             )
 
 
 def _refuse_relabelled_input(
-    registry: Registry, source: Source, known: list[TargetVersion], submitter: IRI
+    registry: Registry, source: Source, alike: list[TargetVersion], submitter: IRI
 ) -> None:
-    for version in known:
+    for version in alike:
         for given in version.inputs:
             if given.iri != source.target and submitter not in registry.full_owners(given.iri):
                 raise UsageError(

@@ -224,6 +224,8 @@ class OwnerReport:
     """On the list of those who withdrew, whether or not they are in the data."""
     withdrawn_at: datetime | None = None
     """When the list of those who withdrew was read."""
+    sampled_fragments: int | None = None
+    """The most fragments, where first cuts came from a sample; exact cuts may lose less."""
 
     def to_json(self) -> str:
         return _report_adapter().dump_json(self, indent=2).decode()

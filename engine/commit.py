@@ -23,12 +23,10 @@ from typing import Final
 
 from smalti.engine._database import sync_folder
 from smalti.engine.entries import Intent, NewVersion, TargetVersion, new_run, version_iri
+from smalti.engine.parts import CERTIFICATE_NAME
 from smalti.engine.registry import Registry
 from smalti.errors import BackendError, GuaranteeError, InternalError, SmaltiError, UsageError
 from smalti.vocab.terms import IRI
-
-CERTIFICATE_NAME: Final = "certificate.jsonld"
-"""The certificate's file in a published folder."""
 
 _PREFIX: Final = ".smalti-"
 _STAGE_NAME: Final = re.compile(re.escape(_PREFIX) + r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -95,15 +93,23 @@ def staging(registry: Registry, out: Path) -> Iterator[Stage]:
 
 
 @contextmanager
-def scratch() -> Iterator[Path]:
+def scratch(workspace: Path | None = None) -> Iterator[Path]:
     """A private folder for work that publishes nothing; gone at the end, whatever happens.
 
     What a killed run left is removed by the next one, as with `staging`.
 
+    Args:
+        workspace: where to make it; None: in the system's folder for temporary files.
+
     Raises:
+        UsageError: the workspace is no folder.
         BackendError: the folder cannot be made.
     """
-    place = Path(tempfile.gettempdir()).resolve() / "scratch"
+    if workspace is not None and not workspace.is_dir():
+        raise UsageError(
+            str(workspace), "there is no such folder to work in", "a folder that exists", "make it first"
+        )
+    place = (workspace or Path(tempfile.gettempdir())).resolve() / "scratch"
     sweep(place.parent)
     with _translated(str(place.parent)):
         stage, lock = _make_stage(place)

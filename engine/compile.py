@@ -40,9 +40,8 @@ from smalti.policy.model import (
     Text,
 )
 from smalti.transforms import ALL_TRANSFORMS
-from smalti.transforms.base import Datatype, Transform
+from smalti.transforms.base import CutScore, Datatype, Transform
 from smalti.transforms.mondrian import DEFAULT_CUT_THRESHOLD, Dimensionality, Partitioning
-from smalti.transforms.problem import CutScore
 from smalti.transforms.values import (
     LEXICAL_FORMS,
     Codebook,
@@ -68,6 +67,10 @@ class Options:
 
     cut_threshold: int = DEFAULT_CUT_THRESHOLD
     output_format: OutputFormat = OutputFormat.CSV
+    rows_per_part: int | None = None
+    """At most so many rows in each file of the output; None: one file."""
+    sampled_fragments: int | None = None
+    """Into how many fragments a table is divided by medians of a sample; None: first cuts are exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +130,7 @@ def compile_plan(
         Read(source.target, columns, respondent),
         Select(kept, dropped),
         Apply(_transform(wanted, bounds, columns, options)),
-        Write(permission.output, kept, options.output_format),
+        Write(permission.output, kept, options.output_format, options.rows_per_part),
         granted,
     )
 
@@ -150,6 +153,14 @@ def _transform(
     wanted: Anonymization, bounds: tuple[int, int], columns: tuple[Column, ...], options: Options
 ) -> Transform:
     names = {role: tuple(c.name for c in columns if c.role is role) for role in Role}
+    variant = _variant(wanted, columns)
+    if options.sampled_fragments is not None and variant.get("dimensionality") == Dimensionality.SINGLE:
+        raise PlanError(
+            str(wanted.where),
+            "first cuts from a sample are asked for, and the policy asks for `single` dimensionality",
+            "exact first cuts, for domains are cut as a whole",
+            "leave out --first-cuts",
+        )
     for kind in ALL_TRANSFORMS:
         if (kind.method, kind.algorithm) == (wanted.method, wanted.algorithm or MONDRIAN):
             return kind(  # type: ignore[call-arg]
@@ -157,9 +168,15 @@ def _transform(
                 names[Role.QUASI_IDENTIFIER],
                 names[Role.SENSITIVE],
                 options.cut_threshold,
-                **_variant(wanted, columns),
+                **variant,
+                **_sampling(options),
             )
     raise InternalError("a method that no transform implements reached the compiler")
+
+
+def _sampling(options: Options) -> dict[str, int]:
+    """The field of Mondrian that the run sets by an option of its own."""
+    return {} if options.sampled_fragments is None else {"sampled_fragments": options.sampled_fragments}
 
 
 def _variant(wanted: Anonymization, columns: tuple[Column, ...]) -> dict[str, str]:

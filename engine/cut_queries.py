@@ -19,6 +19,9 @@ from smalti.engine.sides import Window
 FACTS: Final = "facts"
 LINE: Final = "line"
 PLACES: Final = "places"
+HASHES: Final = 2**31 - 1
+"""A prime."""
+_FACTOR: Final = 742938285
 
 
 class Line(NamedTuple):
@@ -197,7 +200,13 @@ class Layout:
         )
 
 
-def divided(columns: Sequence[str], attributes: int, cuts: Sequence[Division], sides: str | None) -> str:
+def divided(
+    columns: Sequence[str],
+    attributes: int,
+    cuts: Sequence[Division],
+    sides: str | None,
+    source: str = FACTS,
+) -> str:
     """The facts, with a new node for what is right of a cut.
 
     Args:
@@ -206,6 +215,7 @@ def divided(columns: Sequence[str], attributes: int, cuts: Sequence[Division], s
         cuts: at most one of each partition.
         sides: a relation with the codes on the left of cuts along attributes without an order
             (`side_of`, which is the line, and `code`), if there are any.
+        source: where the facts are.
     """
     code = _chosen(attributes)
     goes_right, join = f"{code} > place", ""
@@ -215,8 +225,55 @@ def divided(columns: Sequence[str], attributes: int, cuts: Sequence[Division], s
     return (
         f"WITH {_values('cuts', ('home', 'a', 'cut', 'place', 'other'), cuts)} "
         f"SELECT CASE WHEN home IS NOT NULL AND {goes_right} THEN other ELSE node END AS node, "
-        f"{', '.join(columns)} FROM {FACTS} LEFT JOIN cuts ON node = home {join}"
+        f"{', '.join(columns)} FROM {source} LEFT JOIN cuts ON node = home {join}"
     )
+
+
+# --- Samples
+
+
+def tuples(columns: Sequence[str]) -> str:
+    """How many distinct tuples there are."""
+    return f"SELECT count(*) AS n FROM (SELECT DISTINCT {', '.join(columns)} FROM {FACTS}) AS d"
+
+
+def sampled(columns: Sequence[str], limit: int) -> str:
+    """Some of the tuples with their rows: those whose hash, from 0 to HASHES - 1, is below a limit.
+
+    The hash is of the codes alone, by additions and multiplications modulo a prime (Lehmer 1951; the factor
+    is by Fishman and Moore 1986): engines agree about it, and nothing exceeds 64 bits.
+    """
+    number = "CAST(0 AS BIGINT)"
+    for q in columns:
+        number = f"(({number} + {q} + 1) * {_FACTOR} % {HASHES})"
+    listed = ", ".join(columns)
+    rows = f"FROM {FACTS} WHERE {number} < {limit}"
+    return f"SELECT {listed}, CAST(sum(n) AS BIGINT) AS n {rows} GROUP BY {listed}"
+
+
+def divided_by_levels(
+    columns: Sequence[str], attributes: int, levels: Sequence[Sequence[Division]], sides: str | None
+) -> str:
+    """The facts, divided several times: at each level as `divided` says."""
+    names = [FACTS, *(f"level{i}" for i in range(len(levels)))]
+    steps = [
+        f"{name} AS ({divided(columns, attributes, cuts, sides, source)})"
+        for source, name, cuts in zip(names, names[1:], levels, strict=False)
+    ]
+    return f"WITH {', '.join(steps)} SELECT * FROM {names[-1]}"
+
+
+def renamed(columns: Sequence[str], into: Mapping[int, int]) -> str:
+    """The facts, some nodes of which are known by another number now."""
+    return (
+        f"WITH {_values('names', ('old', 'home'), into.items())} SELECT coalesce(home, node) AS node, "
+        f"{', '.join(columns)} FROM {FACTS} LEFT JOIN names ON node = old"
+    )
+
+
+def of_nodes(source: str, nodes: Iterable[int]) -> str:
+    """What a relation holds of some nodes."""
+    return f"SELECT * FROM {source} WHERE node IN ({', '.join(map(str, nodes))})"
 
 
 def _chosen(attributes: int) -> str:

@@ -1,48 +1,21 @@
 """What is known of a data file before it is read: its W3C CSVW description.
 
-`customers.csv-metadata.json` beside `customers.csv` is found by itself, as CSVW prescribes. The subset
-that is understood: `url`, `tableSchema.columns` with `name`, `datatype` and `propertyUrl`, the
-respondent, and a column's time zone. Notes for people (titles, Dublin Core, ...) are passed over by
-name; anything else is refused, for a description that is half understood changes what is published.
+`customers.csv-metadata.json` beside `customers.csv` is found by itself, as CSVW prescribes; so is that of
+a folder of files which are one table. The subset that is understood: `url`, `tableSchema.columns` with
+`name`, `datatype` and `propertyUrl`, the respondent, and a column's time zone. Notes for people (titles,
+Dublin Core, ...) are passed over by name; anything else is refused, for a description that is half
+understood changes what is published.
 """
 
-import difflib
-import json
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
-from zoneinfo import available_timezones
 
-from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, ValidationError
-
+from smalti.engine.parts import KINDS, METADATA_SUFFIX, files_in
 from smalti.engine.plan import OutputFormat
-from smalti.errors import DataError, SmaltiError, UsageError
+from smalti.errors import DataError, UsageError
 from smalti.transforms.base import Datatype
-from smalti.vocab.terms import CSVW_EO, IRI, ONE_ROW_EACH, SMALTI
-
-METADATA_SUFFIX = "-metadata.json"
-_LARGEST = 1 << 20
-_PROPERTIES = (
-    "@context", "url", "tableSchema", "columns", "name", "datatype", "propertyUrl", "required",
-    "smalti:respondent", "smalti:timeZone", "csvw-eo:public.privacyId", "primaryKey",
-    "csvw-eo:bounds.maxLength", "csvw-eo:public.maxNumPartitions",
-)  # fmt: skip
-_FOR_PEOPLE = ("dc:", "dct:", "dcterms:", "schema:", "rdfs:", "skos:", "dcat:", "prov:")
-_NOTES = {"titles", "notes", "@type", "@id", "description", "comment"}
-_DATATYPES = {
-    "string": Datatype.STRING,
-    "integer": Datatype.INTEGER,
-    "long": Datatype.INTEGER,
-    "int": Datatype.INTEGER,
-    "nonNegativeInteger": Datatype.INTEGER,
-    "decimal": Datatype.DECIMAL,
-    "double": Datatype.DOUBLE,
-    "number": Datatype.DOUBLE,
-    "float": Datatype.DOUBLE,
-    "date": Datatype.DATE,
-    "dateTime": Datatype.DATETIME,
-    "datetime": Datatype.DATETIME,
-}
+from smalti.vocab.terms import IRI
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,122 +58,71 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A target bound to a file."""
+    """A target bound to a file, or to a folder of files that are one table."""
 
     target: IRI
     path: Path
+    """The file or the folder."""
     format: OutputFormat
     description: Description
+    parts: tuple[Path, ...] = ()
+    """The files of a folder, in their order; none where `path` is the file."""
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files, in the order of their rows: at least one."""
+        return self.parts or (self.path,)
 
 
 def bind(target: IRI, path: Path) -> Source:
-    """Bind a target to a CSV or Parquet file, or to a CSVW metadata file that names one.
+    """Bind a target to a CSV or Parquet file, to a folder of them, or to CSVW metadata that names either.
 
     Raises:
-        UsageError: there is no such file, or its name ends in nothing known.
+        UsageError: there is no such file, its name ends in nothing known, or the folder holds something
+            else than one table (see `parts.files_in`).
         DataError: the description cannot be used.
     """
-    if path.name.endswith(METADATA_SUFFIX):
+    if path.is_dir():
+        path = Path(os.path.abspath(path))  # `.` has no name
+    elif path.name.endswith(METADATA_SUFFIX):
         description, url = read_description(path)
-        return Source(target, path.parent / url, _format_of(path.parent / url), description)
-    file_format = _format_of(path)
-    metadata = path.with_name(path.name + METADATA_SUFFIX)
+        return _bound(target, path.parent / url, description)
+    source = _bound(target, path, Description())
+    metadata = path.parent / f"{path.name}{METADATA_SUFFIX}"
     if not metadata.exists():
-        return Source(target, path, file_format, Description())
+        return source
     description, url = read_description(metadata)
     if url != path.name:
         raise DataError(
             metadata.name, f"it describes `{url}`", f"`{path.name}` as its `url`", "correct `url`"
         )
-    return Source(target, path, file_format, description)
+    return replace(source, description=description)
+
+
+def _bound(target: IRI, path: Path, description: Description) -> Source:
+    if path.is_dir():
+        kind, parts = files_in(path)
+        return Source(target, path, kind, description, parts)
+    return Source(target, path, _format_of(path), description)
 
 
 def _format_of(path: Path) -> OutputFormat:
     if not path.is_file():
         raise UsageError(
-            str(path), "there is no such file", "a CSV, Parquet or CSVW metadata file", "check the path"
+            str(path),
+            "there is no such file",
+            "a CSV, Parquet or CSVW metadata file, or a folder of parts",
+            "check the path",
         )
-    match path.suffix.lower():
-        case ".csv":
-            return OutputFormat.CSV
-        case ".parquet":
-            return OutputFormat.PARQUET
-    raise UsageError(
-        str(path),
-        "the file's kind is not known",
-        "a name that ends in .csv or .parquet",
-        "rename or convert it",
-    )
-
-
-def _csvw_eo(name: str) -> tuple[str, str, str]:
-    """The spellings of a word of CSVW-EO."""
-    return CSVW_EO + name, f"csvw-eo:{name}", name
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class _Datatype(_Strict):
-    base: str
-
-
-class _Column(_Strict):
-    name: str
-    datatype: str | _Datatype | None = None
-    property_url: Annotated[str | None, Field(alias="propertyUrl")] = None
-    required: bool | None = None
-    time_zone: Annotated[
-        str | None,
-        Field(validation_alias=AliasChoices(SMALTI + "timeZone", "s:timeZone", "smalti:timeZone")),
-    ] = None
-    most_values: Annotated[
-        int | None,
-        Field(validation_alias=AliasChoices(*_csvw_eo("public.maxNumPartitions")), ge=1),
-    ] = None
-    is_privacy_id: Annotated[
-        bool,
-        Field(validation_alias=AliasChoices(*_csvw_eo("public.privacyId"))),
-    ] = False
-
-
-class _Schema(_Strict):
-    columns: list[_Column]
-    primary_key: Annotated[str | list[str] | None, Field(alias="primaryKey")] = None
-
-
-def _is_prefix(name: str, iri: object) -> bool:
-    if name in ("@base", "@language"):
-        return True
-    ours = {"s": SMALTI, "smalti": SMALTI, "csvw-eo": CSVW_EO}
-    return iri == ours[name] if name in ours else f"{name}:" in _FOR_PEOPLE
-
-
-def _csvw_context(value: Any) -> Any:
-    """CSVW's own, and prefixes: a context that defines words could redefine ours."""
-    first, *more = value if isinstance(value, list) else [value]
-    plain = all(isinstance(one, dict) and all(map(_is_prefix, one, one.values())) for one in more)
-    if first not in ("http://www.w3.org/ns/csvw", "https://www.w3.org/ns/csvw") or not plain:
-        raise ValueError("not CSVW's context")
-    return value
-
-
-class _Reference(_Strict):
-    iri: Annotated[str, Field(alias="@id")]
-
-
-class _Metadata(_Strict):
-    context: Annotated[Any, Field(alias="@context"), AfterValidator(_csvw_context)]
-    url: str
-    table_schema: Annotated[_Schema, Field(alias="tableSchema")]
-    most_rows: Annotated[
-        int | None, Field(validation_alias=AliasChoices(*_csvw_eo("bounds.maxLength")), ge=1)
-    ] = None
-    respondent: Annotated[
-        str | _Reference | None,
-        Field(validation_alias=AliasChoices(SMALTI + "respondent", "s:respondent", "smalti:respondent")),
-    ] = None
+    kind = KINDS.get(path.suffix.lower())
+    if kind is None:
+        raise UsageError(
+            str(path),
+            "the file's kind is not known",
+            "a name that ends in .csv or .parquet",
+            "rename or convert it",
+        )
+    return kind
 
 
 def read_description(path: Path) -> tuple[Description, str]:
@@ -209,145 +131,6 @@ def read_description(path: Path) -> tuple[Description, str]:
     Raises:
         DataError: it is no JSON, breaks the schema, or says something that is not understood.
     """
-    name = path.name
-    try:
-        raw = path.read_bytes()
-        document = _Metadata.model_validate(
-            _without_notes(json.loads(raw[: _LARGEST + 1], object_pairs_hook=_once))
-        )
-    except OSError:
-        raise UsageError(
-            str(path), "the file cannot be read", "a readable CSVW metadata file", "check the path"
-        ) from None
-    except (ValueError, RecursionError) as error:
-        raise _not_understood(name, error) from None
-    if "/" in document.url or document.url in ("", ".", ".."):
-        raise DataError(
-            name, "`url` leaves the folder", "the name of a file beside this one", "correct `url`"
-        )
-    described = replace(
-        _description(name, document), key=_key(name, document), most_rows=document.most_rows
-    )
-    return described, document.url
+    from smalti.engine.csvw import read_metadata  # noqa: PLC0415 (only for tables with a description)
 
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key is there twice")
-    return found
-
-
-def _without_notes(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_without_notes(item) for item in value]
-    if not isinstance(value, dict) or value.keys() == {"@id"}:  # a reference is no note
-        return value
-    return {
-        key: _without_notes(item)
-        for key, item in value.items()
-        if key not in _NOTES and not key.startswith(_FOR_PEOPLE)
-    }
-
-
-def _not_understood(name: str, error: Exception) -> SmaltiError:
-    if isinstance(error, json.JSONDecodeError):
-        return DataError(
-            f"{name}:{error.lineno}:{error.colno}", "this is no JSON", "CSVW metadata as JSON", "correct it"
-        )
-    if isinstance(error, ValidationError):
-        faults = error.errors(include_input=False, include_url=False, include_context=False)
-        told = "; ".join(dict.fromkeys(_fault(fault["loc"], fault["type"]) for fault in faults))
-        return DataError(
-            name,
-            f"the description is not understood: {told}",
-            "CSVW with `url` and `tableSchema.columns`, each with `name`, `datatype`, `propertyUrl`",
-            "correct it; docs/descriptions.md lists all that is understood",
-        )
-    return DataError(
-        name,
-        "the description cannot be read, or says something twice",
-        "CSVW metadata as JSON in UTF-8, each property once",
-        "correct it",
-    )
-
-
-def _fault(place: tuple[int | str, ...], kind: str) -> str:
-    """One fault in words; the property is the author's, its value is not repeated."""
-    # Pydantic names the alternatives of a union on the way: they are ours, not the author's.
-    parts = [str(part) for part in place if part not in ("str", "_Datatype", "_Reference")]
-    *folders, last = parts or ["document"]
-    where = f" in {'/'.join(folders)}" if folders else ""
-    match kind:
-        case "extra_forbidden":
-            close = difflib.get_close_matches(last, _PROPERTIES, n=1)
-            meant = f", did you mean `{close[0]}`?" if close else ""
-            return f"`{last}`{where} is not understood{meant}"
-        case "missing":
-            return f"`{last}`{where} is missing"
-    return f"`{last}`{where} has a value of another kind"
-
-
-def _description(name: str, document: _Metadata) -> Description:
-    columns = tuple(_column(name, column) for column in document.table_schema.columns)
-    names = [column.name for column in columns]
-    if len(set(names)) < len(names):
-        raise DataError(name, "a column is described twice", "each column once", "remove one of the two")
-    named = document.respondent.iri if isinstance(document.respondent, _Reference) else document.respondent
-    marked = [column.name for column in document.table_schema.columns if column.is_privacy_id]
-    choices = sorted({*marked, *([named] if named else [])})
-    if len(choices) > 1:
-        raise DataError(name, "several respondents are declared", "one column, or oneRowEach", "keep one")
-    choice = choices[0] if choices else None
-    if choice in (ONE_ROW_EACH, "s:oneRowEach", "smalti:oneRowEach"):
-        return Description(columns, None, True, name)
-    if choice is not None and choice not in names:
-        raise DataError(
-            name,
-            f"the respondent `{choice}` is not among the columns",
-            "the name of a described column, or oneRowEach",
-            "describe that column, or correct the name",
-        )
-    return Description(columns, choice, False, name)
-
-
-def _key(name: str, document: _Metadata) -> tuple[str, ...]:
-    """The columns of the table's primary key."""
-    key = document.table_schema.primary_key or []
-    names = (key,) if isinstance(key, str) else tuple(key)
-    unknown = set(names) - {column.name for column in document.table_schema.columns}
-    if unknown:
-        listed = ", ".join(f"`{one}`" for one in sorted(unknown))
-        raise DataError(
-            name,
-            f"the primary key names {listed}",
-            "names of described columns",
-            "describe or correct them",
-        )
-    return names
-
-
-def _column(name: str, column: _Column) -> ColumnDescription:
-    base = column.datatype.base if isinstance(column.datatype, _Datatype) else column.datatype
-    where = f"{name}, column `{column.name}`"
-    if base is not None and base not in _DATATYPES:
-        known = ", ".join(sorted(_DATATYPES))
-        close = difflib.get_close_matches(base, _DATATYPES, n=1)
-        way_out = f"did you mean `{close[0]}`?" if close else "declare one of these"
-        raise DataError(where, f"the datatype `{base}` is not implemented", f"one of {known}", way_out)
-    if column.property_url is not None and ("{" in column.property_url or ":" not in column.property_url):
-        raise DataError(
-            where, "`propertyUrl` is no absolute IRI", "an IRI without templates", "write it out"
-        )
-    if column.time_zone is not None and column.time_zone not in available_timezones() - {
-        "localtime",
-        "Factory",
-    }:
-        raise DataError(
-            where, "the time zone is not known", "an IANA name such as `Europe/Rome`", "correct the name"
-        )
-    iri = IRI(column.property_url) if column.property_url else None
-    datatype = _DATATYPES[base] if base else None
-    return ColumnDescription(
-        column.name, iri, datatype, column.time_zone, bool(column.required), column.most_values
-    )
+    return read_metadata(path)

@@ -38,7 +38,7 @@ class Part:
     end: int
     """The file offset behind the last one."""
     first: int
-    """The number of the first one, from 0 after the header."""
+    """The number of the first one, from 0 after the header of the table's first file."""
     records: int
     """At least one."""
     size: int
@@ -49,6 +49,8 @@ class Part:
     """Whether the file has any."""
     has_inner_lines: bool
     """Whether a line ends inside quotes somewhere in the file."""
+    file: int = 0
+    """Which file it is, where a table has several."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from smalti.engine.backends.staged import Coded, Frequencies, Holders, Recoding, StagedTable
 from smalti.engine.fragments import Fragments, codebook_of
+from smalti.engine.label_sizes import check_labels, label_bytes
 from smalti.engine.plan import Plan, RespondentColumn
 from smalti.engine.recoder import distinct, held
 from smalti.errors import GuaranteeError, InternalError
@@ -34,6 +35,8 @@ class InformationLoss:
 
     by_column: tuple[tuple[str, Fraction], ...]
     """The normalised certainty penalty of each quasi-identifier, from 0 to 1."""
+    warnings: tuple[str, ...] = ()
+    """What else the owner should know of the labels."""
 
     @property
     def global_certainty_penalty(self) -> Fraction:
@@ -48,8 +51,11 @@ Phase = Callable[[str], Any]
 def execute(plan: Plan, table: StagedTable, output: Path, link: Path, phase: Phase) -> InformationLoss:
     """Write the plan's output, and the private link from published row to input row.
 
+    The output is the file of that name, or parts beside where that would be (`parts.part_of`).
+
     Raises:
         GuaranteeError: not even the whole table in one class meets what the plan promises.
+        PlanError: the labels would be far longer than what they stand for (see `label_sizes`).
         BackendError: the machine.
     """
     phase("frequencies")
@@ -65,11 +71,13 @@ def execute(plan: Plan, table: StagedTable, output: Path, link: Path, phase: Pha
     if generalised is None:
         raise _cannot_be_met(plan)
     phase("write")
-    recoding = _recoding(plan, problem, books, generalised)
+    recoding, warnings = _recoding(plan, table, problem, books, generalised)
     classes = recoding.classes[tuple_of]
     table.write(plan, replace(recoding, classes=classes), frequencies, output, link)
     losses = (certainty_penalty(problem, i, parts) for i, parts in enumerate(generalised.parts))
-    return InformationLoss(tuple(zip(plan.apply.transform.quasi_identifiers, losses, strict=True)))
+    return InformationLoss(
+        tuple(zip(plan.apply.transform.quasi_identifiers, losses, strict=True)), warnings
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +109,10 @@ def _execute_in_fragments(
     plan: Plan, table: StagedTable, output: Path, link: Path, phase: Phase
 ) -> InformationLoss | None:
     """The same from facts, with several kernels; None where one kernel takes the frequency table."""
-    most = table.most_fragments(plan)
+    transform = _transform(plan)
+    most = transform.sampled_fragments or table.most_fragments(plan)
     fragments = Fragments(plan, table)
-    may_divide = _transform(plan).partitioning is Partitioning.RELAXED
+    may_divide = transform.partitioning is Partitioning.RELAXED
     count = fragments.cut(most) if most > 1 or may_divide else 1
     if count == 1 and not may_divide:
         return None
@@ -112,8 +121,10 @@ def _execute_in_fragments(
     if penalties is None:
         raise _cannot_be_met(plan)
     phase("write")
+    warnings = check_labels(plan, table, fragments.label_bytes)
     fragments.write(output, link)
-    return InformationLoss(tuple(zip(plan.apply.transform.quasi_identifiers, penalties, strict=True)))
+    named = tuple(zip(plan.apply.transform.quasi_identifiers, penalties, strict=True))
+    return InformationLoss(named, warnings)
 
 
 def _cannot_be_met(plan: Plan) -> GuaranteeError:
@@ -130,14 +141,20 @@ def _cannot_be_met(plan: Plan) -> GuaranteeError:
     )
 
 
-def _recoding(plan: Plan, problem: Problem, books: list[Codebook], generalised: _Generalised) -> Recoding:
+def _recoding(
+    plan: Plan, table: StagedTable, problem: Problem, books: list[Codebook], generalised: _Generalised
+) -> tuple[Recoding, tuple[str, ...]]:
+    """What becomes of each tuple, and what the owner should know of the labels."""
     _, some_tuple = np.unique(generalised.classes, return_index=True)
-    labels = [
-        class_labels(book, problem.codes[:, i], parts).take(pa.array(parts[some_tuple]))
+    of_parts = [
+        (class_labels(book, problem.codes[:, i], parts), parts)
         for i, (book, parts) in enumerate(zip(books, generalised.parts, strict=True))
     ]
+    size = sum(label_bytes(labels, parts, problem.weights) for labels, parts in of_parts)
+    warnings = check_labels(plan, table, size)
+    columns = [labels.take(pa.array(parts[some_tuple])) for labels, parts in of_parts]
     names = plan.apply.transform.quasi_identifiers
-    return Recoding(generalised.classes, pa.table(labels, names=list(names)))
+    return Recoding(generalised.classes, pa.table(columns, names=list(names))), warnings
 
 
 def _problem(plan: Plan, frequencies: Frequencies) -> tuple[Problem, list[Codebook]]:
@@ -191,12 +208,19 @@ def _merged(problem: Problem, books: list[Codebook]) -> tuple[Problem, Integers]
 
 def _by_value(plan: Plan, name: str, column: Coded) -> tuple[Codebook, Integers]:
     """The codebook of a column, and the code of each of its values: `1` and `1.0` have one code."""
-    present, places = np.unique(column.codes, return_inverse=True)
+    present, places = _occurring(column.codes)
     has_missing = len(present) > 0 and present[0] == MISSING
     texts = column.texts.take(pa.array(present[int(has_missing) :] - 1))
     book = codebook_of(plan, name, texts, has_missing=has_missing)
     codes = np.concatenate(([MISSING], book.codes)) if has_missing else book.codes
     return book, codes[places]
+
+
+def _occurring(codes: Integers) -> tuple[Integers, Integers]:
+    """The different codes, ascending; and by tuple the place of its code among them."""
+    occurs = np.zeros(int(codes.max(initial=0)) + 1, np.bool_)
+    occurs[codes] = True
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
 
 
 def _sensitive(plan: Plan, name: str, holders: Holders) -> SensitiveIncidence:

@@ -5,17 +5,15 @@ import textwrap
 from dataclasses import dataclass
 
 from smalti.engine.certificate import describe_guarantee, limits
-from smalti.engine.plan import Column, OneRowEach, Plan, RespondentColumn, Role
-from smalti.engine.rows import describe_rows
+from smalti.engine.plan import Column, OneRowEach, Plan, RespondentColumn, Role, Write
 from smalti.engine.serialize import plan_digest, plan_to_json
-from smalti.transforms.base import Datatype, Transform
+from smalti.transforms.base import CutScore, Datatype, Transform
 from smalti.transforms.mondrian import (
     Dimensionality,
     MondrianKAnonymity,
     MondrianLDiversity,
     Partitioning,
 )
-from smalti.transforms.problem import CutScore
 
 _WHY = {
     Role.IDENTIFIER: "identifier",
@@ -58,12 +56,20 @@ def explain(plan: Plan) -> Explanation:
         plan_digest(plan),
         tuple(ColumnStep(c.name, c.role, _what(plan, c), _WHY[c.role]) for c in plan.read.columns),
         _respondent(plan),
-        None if plan.filter is None else f"only those where {describe_rows(plan.filter)}",
+        _rows(plan),
         f"{transform.guarantee.model}: {describe_guarantee(transform.guarantee, transform.sensitive)}",
         _technique(transform),
         _warnings(plan),
         limits(transform.guarantee, transform.sensitive, plan.released),
     )
+
+
+def _rows(plan: Plan) -> str | None:
+    if plan.filter is None:
+        return None
+    from smalti.engine.rows import describe_rows  # noqa: PLC0415 (it comes with the engines)
+
+    return f"only those where {describe_rows(plan.filter)}"
 
 
 def _what(plan: Plan, column: Column) -> str:
@@ -115,10 +121,17 @@ def _technique(transform: Transform) -> str:
             f"; a table of more than {transform.cut_threshold} distinct combinations is cut along"
             f" {transform.fragment_column} first"
         )
+    sampled = ""
+    if transform.sampled_fragments is not None:
+        sampled = (
+            f"; first cuts, into at most {transform.sampled_fragments} fragments, at medians of a sample:"
+            " another number gives other classes"
+        )
     even = ""
     if transform.partitioning is Partitioning.RELAXED:
         even = "; rows with equal quasi-identifiers may be divided evenly between both sides"
-    return f"{transform.algorithm}, {transform.partitioning}, multidimensional: {cuts}{first}{even}"
+    kind = f"{transform.algorithm}, {transform.partitioning}, multidimensional"
+    return f"{kind}: {cuts}{first}{sampled}{even}"
 
 
 def _warnings(plan: Plan) -> tuple[str, ...]:
@@ -181,13 +194,16 @@ def to_text(plan: Plan) -> str:
         *(f"  {step.name:{width}}  {step.what:{middle}}  {step.why}" for step in told.columns),
         labelled("promise", told.promise),
         labelled("technique", told.technique),
-        labelled(
-            "write", f"{plan.write.output}, {plan.write.format}, rows ordered by all published columns"
-        ),
+        labelled("write", _written(plan.write)),
         *(labelled("warning", warning) for warning in told.warnings),
         *(labelled("not covered", line) for line in told.not_protected),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _written(write: Write) -> str:
+    parts = f" in parts of at most {write.rows_per_part:,} rows" if write.rows_per_part else ""
+    return f"{write.output}, {write.format}{parts}, rows ordered by all published columns"
 
 
 def labelled(label: str, text: str, width: int = 108) -> str:

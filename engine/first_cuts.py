@@ -8,7 +8,7 @@ places around the median, which widens until no cut outside of it can be nearer.
 """
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,9 +19,10 @@ from smalti.engine import cut_queries as queries
 from smalti.engine.backends.base import Relations
 from smalti.engine.cut_queries import FACTS, Division, Layout, Line
 from smalti.engine.sides import Bounds, Columns, Extents, Sides, Window, counts_of
+from smalti.transforms.base import CutScore
 from smalti.transforms.entropy import concentration
 from smalti.transforms.matching import can_match
-from smalti.transforms.problem import SCALE, Attribute, CutScore, Integers, OrderedAttribute
+from smalti.transforms.problem import SCALE, Attribute, Integers, OrderedAttribute
 
 WINDOW: Final = 4096
 """Places of one partition that are looked at one by one, to begin with; 8 or more."""
@@ -42,6 +43,25 @@ class Terms:
     """The first cut is tried on it first."""
     kept: int
     """Retained columns in the facts; cuts take no notice of them."""
+
+    @property
+    def fact_columns(self) -> list[str]:
+        """The columns of the facts, but `node`."""
+        codes = [f"q{i}" for i in range(len(self.attributes))]
+        people = ["u"] * self.has_respondents
+        values = [f"v{i}" for i in range(self.sensitive)]
+        return [*codes, *people, *values, *(f"r{i}" for i in range(self.kept)), "n"]
+
+
+def whole_shares_a_value(relations: Relations, terms: Terms) -> bool:
+    """Whether all respondents of the whole table hold some value; then not even the whole is allowed.
+
+    Of all that is promised this alone may hold on both sides of a cut and not for the whole.
+    """
+    if not terms.has_respondents:
+        return False
+    found = [relations.take(queries.most_held(f"v{i}")) for i in range(terms.sensitive)]
+    return any(one.column("held")[0].as_py() == one.column("people")[0].as_py() for one in found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +88,21 @@ class _Cut:
 class FirstCuts:
     """Cuts the relation `facts` until it is in enough pieces, or nothing above the threshold can be cut."""
 
-    def __init__(self, relations: Relations, terms: Terms, window: int | None = None) -> None:
-        """Begin with all of `facts` in node 0."""
+    def __init__(
+        self,
+        relations: Relations,
+        terms: Terms,
+        nodes: Collection[int] = (0,),
+        closed: Collection[int] = (),
+    ) -> None:
+        """Begin with `facts` in some nodes, of which those that are closed are not cut any more."""
         self._relations = relations
         self._terms = terms
-        self._size = window or WINDOW
-        self._closed: set[int] = set()
+        self._size = WINDOW
+        self._nodes = set(nodes)
+        self._closed = set(closed)
+        self.divisions: list[Division] = []
+        """What was cut, each after that of the partition that it cuts."""
         self._ordered = [isinstance(attribute, OrderedAttribute) for attribute in terms.attributes]
         self._columns = [f"q{i}" for i in range(len(terms.attributes))]
         self._values = [f"v{i}" for i in range(terms.sensitive)]
@@ -84,13 +113,12 @@ class FirstCuts:
         """Cut until there are `fragments` partitions, if so many come from cuts above the threshold.
 
         Returns:
-            The number of partitions; they are numbered from 0 in the column `node`.
+            The number of partitions; they are told apart by the column `node`.
         """
-        count = 1
-        if self._terms.has_respondents and any(self._is_shared(v) for v in self._values):
-            return count
+        if len(self._nodes) == 1 and whole_shares_a_value(self._relations, self._terms):
+            return 1
         for level in itertools.count(1):
-            if count >= fragments:
+            if len(self._nodes) >= fragments:
                 break
             with self._relations.step(f"first cuts, level {level}"):
                 shapes = self._shapes()
@@ -101,16 +129,8 @@ class FirstCuts:
                 ]
                 if not waiting:
                     break
-                count = self._cut({node: shapes[node] for node in waiting[: fragments - count]}, count)
-        return count
-
-    def _is_shared(self, v: str) -> bool:
-        """Whether all respondents of the whole table hold some value; then not even the whole is allowed.
-
-        Of all that is promised this alone may hold on both sides of a cut and not for the whole.
-        """
-        found = self._relations.take(queries.most_held(v))
-        return bool(found.column("held")[0].as_py() == found.column("people")[0].as_py())
+                self._cut({node: shapes[node] for node in waiting[: fragments - len(self._nodes)]})
+        return len(self._nodes)
 
     def _shapes(self) -> dict[int, _Shape]:
         """What all partitions are like."""
@@ -131,9 +151,9 @@ class FirstCuts:
         ]
         return _Shape(tuples, np.array(spans, np.int64), windows)
 
-    def _cut(self, shapes: Mapping[int, _Shape], count: int) -> int:
-        """Cut partitions, and say how many there are then; one without an allowed cut is closed."""
-        ranking = self._rankings(shapes, is_first=count == 1)
+    def _cut(self, shapes: Mapping[int, _Shape]) -> None:
+        """Cut partitions; one without an allowed cut is closed."""
+        ranking = self._rankings(shapes, is_first=len(self._nodes) == 1)
         cuts: dict[int, _Cut] = {}
         left: list[pa.Table] = []
         begin = 0
@@ -147,7 +167,8 @@ class FirstCuts:
             left += codes
             begin += len(lines)
         self._closed |= set(shapes) - set(cuts)
-        return self._divide(cuts, left, count) if cuts else count
+        if cuts:
+            self._divide(cuts, left)
 
     def _rankings(self, shapes: Mapping[int, _Shape], *, is_first: bool) -> dict[int, list[int]]:
         """For each partition the attributes, in the order in which their medians are tried."""
@@ -268,20 +289,23 @@ class FirstCuts:
 
     # --- New partitions
 
-    def _divide(self, cuts: Mapping[int, _Cut], left: list[pa.Table], count: int) -> int:
+    def _divide(self, cuts: Mapping[int, _Cut], left: list[pa.Table]) -> None:
         """Give the right side of each cut a node of its own."""
+        first = max(self._nodes) + 1
         divisions = [
             Division(
-                node, cut.attribute, -1 if self._ordered[cut.attribute] else cut.line, cut.place, count + i
+                node, cut.attribute, -1 if self._ordered[cut.attribute] else cut.line, cut.place, first + i
             )
             for i, (node, cut) in enumerate(cuts.items())
         ]
         if left:
             self._relations.give("lefts", pa.concat_tables(left))
-        columns = [*self._columns, *self._others, *self._kept, "n"]
-        query = queries.divided(columns, len(self._columns), divisions, "lefts" if left else None)
+        query = queries.divided(
+            self._terms.fact_columns, len(self._columns), divisions, "lefts" if left else None
+        )
         self._relations.make(FACTS, query)
-        return count + len(cuts)
+        self._nodes.update(division.new for division in divisions)
+        self.divisions += divisions
 
     def _take(self, query: str, *order: str) -> Columns:
         """The columns of a query, its rows ordered by some of them."""

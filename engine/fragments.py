@@ -1,8 +1,10 @@
 """A plan on a table whose frequency table is too large for one kernel: first cuts, then a kernel for each.
 
-What comes out is the same to the byte as from one kernel over the whole table (see `first_cuts`).
+What comes out is the same to the byte as from one kernel over the whole table (see `first_cuts`), unless
+the plan says that first cuts come from a sample (see `sampled_cuts`).
 """
 
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -12,13 +14,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from smalti.engine import cut_queries as queries
 from smalti.engine.backends.keys import Packing
 from smalti.engine.backends.publication import Piece, ranked
 from smalti.engine.backends.staged import STAGED, StagedTable, generalised_runs
-from smalti.engine.cut_queries import FACTS
+from smalti.engine.cut_queries import FACTS, Division
 from smalti.engine.first_cuts import FirstCuts, Terms
 from smalti.engine.plan import Plan, RespondentColumn
 from smalti.engine.recoder import Recoder
+from smalti.engine.sampled_cuts import SampledCuts, taken_back
 from smalti.engine.sides import Bounds
 from smalti.errors import DataError, InternalError
 from smalti.transforms.mondrian import MondrianKAnonymity, MondrianLDiversity, Partitioning
@@ -28,6 +32,8 @@ from smalti.transforms.values import Codebook, ValueFormError, make_codebook
 MOST_CLASSES: Final = 1 << 22
 """Whose labels are looked up here while rows are written."""
 _RECODED: Final = "recoded"
+_AGAIN: Final = "again"
+_WAITING: Final = "waiting"
 _CLASSES: Final = "classes"
 _TURNS: Final = "turns"
 
@@ -63,7 +69,11 @@ class Fragments:
         """Retained columns that tell rows of one tuple apart, where these may be divided."""
         if transform.partitioning is Partitioning.STRICT:
             self._kept = ()
-        self._count = 1
+        self._most = self._count = 1
+        self.label_bytes = 0
+        """Of all labels in all rows, once `generalise` has made them."""
+        self._divisions: tuple[Division, ...] = ()
+        """First cuts, where they come from a sample and may be taken back."""
 
     @cached_property
     def books(self) -> tuple[Codebook, ...]:
@@ -83,7 +93,17 @@ class Fragments:
             The number of fragments that there are.
         """
         self._make_facts()
-        terms = Terms(
+        relations, terms = self._table.relations, self._terms
+        if self._transform.sampled_fragments is None:
+            self._count = FirstCuts(relations, terms).cut(fragments)
+        else:
+            self._most, self._divisions = fragments, SampledCuts(relations, terms).cut(fragments)
+            self._count = 1 + len(self._divisions)
+        return self._count
+
+    @cached_property
+    def _terms(self) -> Terms:
+        return Terms(
             tuple(book.attribute for book in self.books),
             self._who is not None,
             len(self._transform.sensitive),
@@ -93,8 +113,6 @@ class Fragments:
             self._transform.first_attribute,
             len(self._kept),
         )
-        self._count = FirstCuts(self._table.relations, terms).cut(fragments)
-        return self._count
 
     def _make_facts(self) -> None:
         joins: list[str] = []
@@ -152,19 +170,53 @@ class Fragments:
             The normalised certainty penalty of each quasi-identifier; None if there is one fragment only,
             and it does not meet the promise.
         """
+        self._run_kernels(_RECODED, FACTS)
+        left = len(self._divisions)
+        while (penalties := self._penalties()) is None:
+            if self._count == 1:
+                return None
+            if not left:
+                raise InternalError("a fragment is not allowed by itself")
+            self._take_cuts_back()  # one from a sample at least
+            left -= 1
+        return penalties
+
+    def _run_kernels(self, name: str, source: str) -> None:
         recoder = self._recoder
-        self._table.relations.map_nodes(_RECODED, FACTS, recoder, recoder.schema)
-        charged = ", ".join(f"CAST(sum(z{i}) AS BIGINT) AS z{i}" for i in range(len(self._names)))
-        found = self._table.relations.take(f"SELECT {charged}, CAST(sum(n) AS BIGINT) AS n FROM {_RECODED}")
+        self._table.relations.map_nodes(name, source, recoder, recoder.schema)
+
+    def _penalties(self) -> tuple[Fraction, ...] | None:
+        """The normalised certainty penalties; None where a fragment is not allowed."""
+        count = range(len(self._names))
+        charged = ", ".join(f"CAST(sum(z{i}) AS BIGINT) AS z{i}" for i in count)
+        bits = " + ".join(f"CAST(coalesce(bit_length(l{i}), 0) AS BIGINT)" for i in count)
+        found = self._table.relations.take(
+            f"SELECT {charged}, CAST(sum(n) AS BIGINT) AS n, CAST(sum(n * ({bits})) AS BIGINT) AS bits"
+            f" FROM {_RECODED}"
+        )
         expected = self._table.relations.take(f"SELECT CAST(sum(n) AS BIGINT) AS n FROM {FACTS}")
         if found.column("n") != expected.column("n"):
-            if self._count > 1:
-                raise InternalError("a fragment is not allowed by itself")
             return None
+        self.label_bytes = (found.column("bits")[0].as_py() or 0) // 8
         total = found.column("n")[0].as_py() * SCALE
         return tuple(Fraction(found.column(f"z{i}")[0].as_py(), total) for i in range(len(self._names)))
 
-    @cached_property
+    def _take_cuts_back(self) -> None:
+        """Undo the cuts above fragments that are not allowed, and cut exactly what is whole again."""
+        relations = self._table.relations
+        allowed = relations.take(f"SELECT DISTINCT node FROM {_RECODED}").column("node").to_pylist()
+        left, into = taken_back(self._divisions, _nodes(self._divisions) - set(allowed))
+        relations.make(FACTS, queries.renamed(self._terms.fact_columns, into))
+        done = _nodes(left) - set(into.values())
+        exact = FirstCuts(relations, self._terms, _nodes(left), done)
+        self._count = exact.cut(self._most)
+        self._divisions = (*left, *exact.divisions)
+        relations.make(_WAITING, queries.of_nodes(FACTS, _nodes(self._divisions) - done))
+        self._run_kernels(_AGAIN, _WAITING)
+        kept = f"SELECT * FROM {_RECODED} WHERE node NOT IN ({', '.join(map(str, into))})"
+        relations.make(_RECODED, f"{kept} UNION ALL SELECT * FROM {_AGAIN}")
+
+    @property
     def _recoder(self) -> Recoder:
         sizes = [(f"codes{i}.q", len(book.texts) + 1) for i, book in enumerate(self.books)]
         kept = enumerate(self._table.numbered(name)[1] for name in self._kept)
@@ -239,3 +291,8 @@ class Fragments:
             (f"{_CLASSES}.r{i}", Piece(names, texts.drop_columns("r").rename_columns(list(names))))
             for i, (names, texts) in enumerate(zip(runs, found, strict=True))
         ]
+
+
+def _nodes(divisions: Iterable[Division]) -> set[int]:
+    """The partitions that cuts of the whole make."""
+    return {0, *(division.new for division in divisions)}

@@ -5,11 +5,11 @@ holds no data value, no path, no party and no purpose, so two spellings of one p
 values of a filter are the policy's words, not the data's.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from smalti.policy.model import LogicalOperator, Operator
-from smalti.transforms.base import Datatype, Transform
+from smalti.transforms.base import LEFT_OUT_AT_DEFAULT, Datatype, Transform
 from smalti.vocab.terms import IRI
 
 
@@ -139,6 +139,8 @@ class Write:
     output: IRI
     columns: tuple[str, ...]
     format: OutputFormat
+    rows_per_part: int | None = field(default=None, metadata=LEFT_OUT_AT_DEFAULT)
+    """At most so many rows in each file; None: one file. The content is the same."""
 
 
 Node = Read | Filter | Select | Apply | Write

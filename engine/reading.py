@@ -3,127 +3,224 @@
 import codecs
 import hashlib
 import io
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from os import SEEK_CUR
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as pv
-import pyarrow.parquet as pq
 
 from smalti.engine._records import LONGEST_RECORD
 from smalti.engine.description import Source
 from smalti.engine.dialect import Part, changed, check_csv, checked_names, read_header
+from smalti.engine.parquet import open_parquet, parquet_batches, stated_datatype
 from smalti.engine.plan import OutputFormat
-from smalti.errors import DataError
+from smalti.errors import DataError, InternalError
 from smalti.transforms.base import Datatype
 
 ROW = "row"
 """The name of the column with each row's number in the input, from 0."""
-_PLAIN_SCALE = 6
-"""Arrow writes decimals of at most so many places without an exponent."""
 _BLOCK = 1 << 21
 """Bytes that are parsed at once; small enough to stay in a cache."""
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
-    """What a source holds, known after one pass over the file."""
+class RowGroups:
+    """Consecutive row groups of a Parquet file."""
+
+    numbers: tuple[int, ...]
+    first: int
+    """The number of the first row, from 0."""
+    records: int
+    file: int = 0
+    """Which of the source's files it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileContents:
+    """What one file of a source holds."""
 
     header: tuple[str, ...]
-    rows: int
     digest: str
     """`sha256:` and hexadecimal digits, of the file's bytes."""
     datatypes: tuple[Datatype | None, ...]
     """By column, where the file itself states them (Parquet)."""
-    parts: tuple[Part, ...] = ()
-    """Where the rows stand in a CSV file, in its order."""
+    parts: tuple[Part | RowGroups, ...]
+    """Where its rows stand; rows are numbered from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a source holds, known after one pass over its files."""
+
+    header: tuple[str, ...]
+    rows: int
+    digests: tuple[str, ...]
+    """`sha256:` and hexadecimal digits, of each file's bytes, in their order."""
+    datatypes: tuple[Datatype | None, ...]
+    """By column, where the files themselves state them (Parquet)."""
+    parts: tuple[Part | RowGroups, ...] = ()
+    """Where the rows stand, in their order."""
+
+    @property
+    def telling_digests(self) -> tuple[str, ...]:
+        """Of the files that have rows; of all where none has: by a bare header nothing is recognised."""
+        filled = sorted({part.file for part in self.parts if part.records})
+        return tuple(self.digests[number] for number in filled) or self.digests
 
 
 def inspect(source: Source) -> Contents:
-    """Check that a file can be read as its format says.
+    """Check that each file can be read as its format says, and that all have the same columns.
 
     Raises:
-        DataError: where it cannot; nothing of its values is repeated.
+        DataError: where it is not so; nothing of its values is repeated.
+    """
+    return join_files(source, (inspect_file(path, source.format) for path in source.paths))
+
+
+def inspect_file(path: Path, file_format: OutputFormat) -> FileContents:
+    """What one file holds.
+
+    Raises:
+        DataError: it cannot be read as its format says; nothing of its values is repeated.
     """
     try:
-        return _inspect(source)
+        return _inspect_csv(path) if file_format is OutputFormat.CSV else _inspect_parquet(path)
     except OSError:
         raise DataError(
-            source.path.name,
+            path.name,
             "the file cannot be read",
             "a file that you may read, on a disk that works",
             "check its permissions",
         ) from None
 
 
-def _inspect(source: Source) -> Contents:
-    if source.format is OutputFormat.CSV:
-        file = check_csv(source.path)
-        return Contents(file.header, file.records, file.digest, (None,) * len(file.header), file.parts)
-    parquet = _open_parquet(source.path)
-    schema = parquet.schema_arrow
-    names = checked_names(source.path.name, schema.names)
-    datatypes = tuple(_stated(source.path.name, field) for field in schema)
-    return Contents(names, parquet.metadata.num_rows, file_digest(source.path), datatypes)
+def _inspect_csv(path: Path) -> FileContents:
+    file = check_csv(path)
+    return FileContents(file.header, file.digest, (None,) * len(file.header), file.parts)
 
 
-def text_batches(
-    source: Source, contents: Contents, groups: tuple[int, ...] | None = None
-) -> pa.RecordBatchReader:
-    """The rows in file order: column `row`, then `c0`, `c1`, ... as text; empty text is missing.
+def _inspect_parquet(path: Path) -> FileContents:
+    parquet = open_parquet(path)
+    schema, metadata = parquet.schema_arrow, parquet.metadata
+    names = checked_names(path.name, schema.names)
+    datatypes = tuple(stated_datatype(path.name, field) for field in schema)
+    whole = RowGroups(tuple(range(metadata.num_row_groups)), 0, metadata.num_rows)
+    return FileContents(names, file_digest(path), datatypes, (whole,) if whole.numbers else ())
 
-    A file may be read in parts, by several readers: for CSV, give each of them the `contents` with its
-    own `parts`; for Parquet, consecutive row `groups`. The number of a row is that in the whole file.
+
+def join_files(source: Source, files: Iterable[FileContents]) -> Contents:
+    """What the files of a source hold together, as one table.
+
+    Args:
+        source: of which they are.
+        files: all of them, in their order.
+
+    Raises:
+        DataError: a file has not the columns of the first one; it names both the file and the column.
+    """
+    parts: list[Part | RowGroups] = []
+    digests: list[str] = []
+    first: FileContents | None = None
+    rows = 0
+    for number, found in enumerate(files):
+        first = first or found
+        _check_columns(source, number, first, found)
+        digests.append(found.digest)
+        parts += [replace(part, first=rows + part.first, file=number) for part in found.parts]
+        rows += sum(part.records for part in found.parts)
+    if first is None:
+        raise InternalError("a source without files")
+    return Contents(first.header, rows, tuple(digests), first.datatypes, tuple(parts))
+
+
+def _check_columns(source: Source, number: int, first: FileContents, found: FileContents) -> None:
+    """That a file has the columns of the first one, in their order and of their types."""
+    problem = _other_columns(source, first, found)
+    if problem is not None:
+        raise DataError(
+            source.paths[number].name,
+            problem,
+            f"the columns of `{source.paths[0].name}`, in its order and of its types",
+            "export all files alike; what is no part of the table belongs elsewhere",
+        )
+
+
+def _other_columns(source: Source, first: FileContents, found: FileContents) -> str | None:
+    there = f"`{source.paths[0].name}`"
+    described = {column.name for column in source.description.columns}
+
+    def told(place: int, name: str) -> str:
+        # Where a header is missing, its names are values of the first record.
+        is_known = source.format is OutputFormat.PARQUET or name in described
+        return f"column {place}" + (f" (`{name}`)" if is_known else "")
+
+    for place, name in enumerate(first.header, 1):
+        if name not in found.header:
+            return f"{told(place, name)} of {there} is missing"
+    for place, name in enumerate(found.header, 1):
+        if name not in first.header:
+            return f"{told(place, name)} is not in {there}"
+    for place, (name, before) in enumerate(zip(found.header, first.header, strict=True), 1):
+        if name != before:
+            return f"{told(place, name)} is column {first.header.index(name) + 1} in {there}"
+    for place, (is_now, was) in enumerate(zip(found.datatypes, first.datatypes, strict=True)):
+        if is_now is not was:
+            name = first.header[place]
+            return f"{told(place + 1, name)} is {_stated(is_now)}, and {_stated(was)} in {there}"
+    return None
+
+
+def _stated(datatype: Datatype | None) -> str:
+    return "text" if datatype is None else f"of type {datatype}"
+
+
+def text_batches(source: Source, contents: Contents) -> pa.RecordBatchReader:
+    """The rows in their order: column `row`, then `c0`, `c1`, ... as text; empty text is missing.
+
+    A source may be read in parts, by several readers: give each of them the `contents` with its own
+    `parts`. The number of a row is that in the whole table.
     """
     schema = pa.schema([(ROW, pa.int64()), *((f"c{i}", pa.string()) for i in range(len(contents.header)))])
-    return pa.RecordBatchReader.from_batches(schema, _numbered(source, contents, schema, groups))
+    return pa.RecordBatchReader.from_batches(schema, _numbered(source, contents, schema))
 
 
-def _numbered(
-    source: Source, contents: Contents, schema: pa.Schema, groups: tuple[int, ...] | None
-) -> Iterator[pa.RecordBatch]:
-    try:
-        for first, batch in _batches(source, contents, groups):
-            numbers = pa.array(np.arange(first, first + batch.num_rows))
-            yield pa.RecordBatch.from_arrays([numbers, *batch.columns], schema=schema)
-    except (pa.ArrowException, UnicodeError, OSError):
-        raise DataError(
-            source.path.name,
-            "the file cannot be read as its format says",
-            f"a {source.format} file that can be read",
-            "check it, or export it again",
-        ) from None
-
-
-def _batches(
-    source: Source, contents: Contents, groups: tuple[int, ...] | None
-) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Batches of text with the number of their first row."""
-    if source.format is not OutputFormat.CSV:
-        first, rows = 0, contents.rows
-        if groups is not None:
-            first, rows = _rows_of(source.path, groups)
-        batches = _parquet_batches(source.path, contents.header, groups)
-        yield from _counted(source.path.name, batches, first, rows)
+def _numbered(source: Source, contents: Contents, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     for part in contents.parts:
-        if source.path.stat().st_size != part.size:
-            raise changed(source.path.name)
-        batches = csv_text_batches(source.path, contents.header, part)
-        yield from _counted(source.path.name, batches, part.first, part.records)
+        path = source.paths[part.file]
+        try:
+            for first, batch in _counted(path.name, _batches(path, contents.header, part), part):
+                numbers = pa.array(np.arange(first, first + batch.num_rows))
+                yield pa.RecordBatch.from_arrays([numbers, *batch.columns], schema=schema)
+        except (pa.ArrowException, UnicodeError, OSError):
+            raise DataError(
+                path.name,
+                "the file cannot be read as its format says",
+                f"a {source.format} file that can be read",
+                "check it, or export it again",
+            ) from None
+
+
+def _batches(path: Path, header: tuple[str, ...], part: Part | RowGroups) -> Iterator[pa.RecordBatch]:
+    """The rows of a part of a file, as batches of text."""
+    if isinstance(part, RowGroups):
+        return parquet_batches(path, header, part.numbers)
+    if path.stat().st_size != part.size:
+        raise changed(path.name)
+    return csv_text_batches(path, header, part)
 
 
 def _counted(
-    name: str, batches: Iterator[pa.RecordBatch], first: int, rows: int
+    name: str, batches: Iterator[pa.RecordBatch], part: Part | RowGroups
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    number = first
+    """The batches of a part with the number of their first row."""
+    number = part.first
     for batch in batches:
         yield number, batch
         number += batch.num_rows
-    if number != first + rows:
+    if number != part.first + part.records:
         raise changed(name)
 
 
@@ -191,84 +288,6 @@ class _Blocks(io.RawIOBase):
         super().close()
 
 
-def row_groups(path: Path) -> tuple[int, ...]:
-    """The bytes of each row group of a Parquet file, before compression."""
-    metadata = _open_parquet(path).metadata
-    return tuple(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-
-
-def _rows_of(path: Path, groups: tuple[int, ...]) -> tuple[int, int]:
-    """The number of the first row of some row groups, and how many rows they have."""
-    metadata = _open_parquet(path).metadata
-    rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
-    return sum(rows[: groups[0]]), sum(rows[group] for group in groups)
-
-
-def _parquet_batches(
-    path: Path, header: tuple[str, ...], groups: tuple[int, ...] | None
-) -> Iterator[pa.RecordBatch]:
-    for batch in _open_parquet(path).iter_batches(row_groups=groups):
-        columns = [_missing_if_empty(_without_nul(path.name, _as_text(column))) for column in batch.columns]
-        yield pa.RecordBatch.from_arrays(columns, names=list(header))
-
-
-def _as_text(column: pa.Array) -> pa.Array:
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if pa.types.is_timestamp(column.type) and column.type.tz is not None:
-        # Arrow writes other zones without a colon; the instant is the same in UTC.
-        column = column.cast(pa.timestamp(column.type.unit, "UTC"))
-    if pa.types.is_decimal(column.type) and not 0 <= column.type.scale <= _PLAIN_SCALE:
-        return _plain_decimals(column)
-    return pc.cast(column, pa.string())
-
-
-def _plain_decimals(column: pa.Array) -> pa.Array:
-    """Decimals without an exponent, which Arrow writes where there are many places."""
-    encoded = column.dictionary_encode()
-    texts = pa.array([format(value, "f") for value in encoded.dictionary.to_pylist()], pa.string())
-    return pa.DictionaryArray.from_arrays(encoded.indices, texts).dictionary_decode()
-
-
-def _without_nul(name: str, column: pa.Array) -> pa.Array:
-    if pc.any(pc.match_substring(column, "\0")).as_py():
-        raise DataError(name, "a value holds a NUL character", "text", "remove it")
-    return column
-
-
-def _missing_if_empty(column: pa.Array) -> pa.Array:
-    return pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
-
-
-def _open_parquet(path: Path) -> pq.ParquetFile:
-    try:
-        return pq.ParquetFile(path)
-    except (pa.ArrowException, OSError):
-        raise DataError(path.name, "the file is no Parquet file", "Parquet", "export it again") from None
-
-
-def _stated(name: str, field: pa.Field) -> Datatype | None:
-    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return None
-    for test, datatype in (
-        (pa.types.is_integer, Datatype.INTEGER),
-        (pa.types.is_decimal, Datatype.DECIMAL),
-        (pa.types.is_floating, Datatype.DOUBLE),
-        (pa.types.is_date, Datatype.DATE),
-        (pa.types.is_timestamp, Datatype.DATETIME),
-        (pa.types.is_boolean, Datatype.STRING),
-    ):
-        if test(kind):
-            return datatype
-    raise DataError(
-        f"{name}, column `{field.name}`",
-        f"the Parquet type `{kind}` is not implemented",
-        "text, numbers, booleans, dates or timestamps",
-        "cast or drop the column first",
-    )
-
-
 def file_digest(path: Path) -> str:
     """`sha256:` and hexadecimal digits, of a file's bytes."""
     with path.open("rb") as file:
@@ -279,4 +298,4 @@ def read_names(path: Path, file_format: OutputFormat) -> tuple[str, ...]:
     """The column names of a CSV or Parquet file."""
     if file_format is OutputFormat.CSV:
         return read_header(path)
-    return tuple(_open_parquet(path).schema_arrow.names)
+    return tuple(open_parquet(path).schema_arrow.names)

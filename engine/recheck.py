@@ -10,15 +10,17 @@ from typing import Any
 
 from smalti.engine.backends.base import Backend
 from smalti.engine.certificate import PublishedFile
-from smalti.engine.commit import CERTIFICATE_NAME, scratch
+from smalti.engine.commit import scratch
 from smalti.engine.description import bind
 from smalti.engine.entries import TargetVersion
 from smalti.engine.execute import execute
+from smalti.engine.parts import CERTIFICATE_NAME
 from smalti.engine.plan import OutputFormat, Plan
 from smalti.engine.reading import read_names
 from smalti.engine.registry import Registry
 from smalti.engine.rows import leave_out_rows
 from smalti.engine.serialize import plan_from_json
+from smalti.engine.stores import StoredObject, fetched
 from smalti.engine.verify import Original, Output, Promise, PublishedCheck, verify_published, verify_run
 from smalti.engine.withdrawn import Withdrawn
 from smalti.engine.writing import content_digest
@@ -61,8 +63,13 @@ def find_output(registry: Registry, which: str) -> Path:
 
 
 @only_ours()
-def recheck(registry: Registry, folder: Path) -> Recheck:
+def recheck(registry: Registry, folder: Path, workspace: Path | None = None) -> Recheck:
     """Recount what the published bytes can show, and compare them with what was recorded.
+
+    Args:
+        registry: that recorded it.
+        folder: of the output.
+        workspace: where to work, privately; None: in the system's folder for temporary files.
 
     Raises:
         GuaranteeError: the bytes, the certificate or a promise are not what was recorded.
@@ -79,13 +86,16 @@ def recheck(registry: Registry, folder: Path) -> Recheck:
             "the recorded text",
             "take the output from its registered place again",
         )
-    file = version.files[0] if version else certificate.file
-    output = Output(folder / file.name, _format(file.name))
+    files = version.files if version else certificate.files
+    parts = tuple(folder / file.name for file in files)
+    output = Output(folder, _format(files[0].name), parts)
     columns = tuple(column.name for column in version.columns) if version else _columns(output)
     promise = Promise(
         columns, certificate.quasi_identifiers, certificate.sensitive, (), certificate.guarantee
     )
-    check = _checked(promise, output, file.digest.removeprefix("sha256:"))
+    check = _checked(
+        promise, output, tuple(file.digest.removeprefix("sha256:") for file in files), workspace
+    )
     return Recheck(folder, IRI(certificate.output), certificate.guarantee, version, check, False)
 
 
@@ -100,20 +110,30 @@ def _check_place(registry: Registry, folder: Path, certificate: "_Stated") -> No
             "the registered output",
             "put it back, or name the folder where this one was registered",
         )
-    extra = {path.name for path in folder.iterdir()} - {CERTIFICATE_NAME, certificate.file.name}
-    if extra:
+    published = {file.name for file in certificate.files}
+    found = {path.name for path in folder.iterdir()} - {CERTIFICATE_NAME}
+    if found - published:
         raise GuaranteeError(
             str(folder),
-            f"it holds {len(extra)} more than what was published",
-            f"`{certificate.file.name}` and `{CERTIFICATE_NAME}` only",
+            f"it holds {len(found - published)} more than what was published",
+            f"the files that `{CERTIFICATE_NAME}` lists, and itself",
             "remove what does not belong there",
+        )
+    if published - found:
+        raise GuaranteeError(
+            str(folder),
+            f"`{min(published - found)}` is missing",
+            f"the files that `{CERTIFICATE_NAME}` lists",
+            "take the output from its registered place again",
         )
 
 
-def _checked(promise: Promise, output: Output, digest: str) -> PublishedCheck:
+def _checked(
+    promise: Promise, output: Output, digests: tuple[str, ...], workspace: Path | None
+) -> PublishedCheck:
     try:
-        with scratch() as place:
-            return verify_published(promise, output, digest, folder=place)
+        with scratch(workspace) as place:
+            return verify_published(promise, output, digests, folder=place)
     except GuaranteeError as error:
         raise GuaranteeError(
             error.where,
@@ -124,15 +144,29 @@ def _checked(promise: Promise, output: Output, digest: str) -> PublishedCheck:
 
 
 @only_ours()
-def repeat(registry: Registry, folder: Path, data: Path, backend: Backend) -> Recheck:
+def repeat(
+    registry: Registry,
+    folder: Path,
+    data: Path | StoredObject,
+    backend: Backend,
+    workspace: Path | None = None,
+) -> Recheck:
     """As `recheck`, and run the recorded plan again on the owner's data: everything is repeated.
+
+    Args:
+        registry: that recorded the output.
+        folder: of the output.
+        data: the owner's.
+        backend: where the plan runs.
+        workspace: where to work, privately; all workers of a cluster must see it. None: in the system's
+            folder for temporary files.
 
     Raises:
         GuaranteeError: as `recheck`, or the plan gives other content on this data.
         UsageError: the registry does not know the output, so that there is no plan.
         DataError: the data cannot be read as the plan says.
     """
-    seen = recheck(registry, folder)
+    seen = recheck(registry, folder, workspace)
     if seen.version is None:
         raise UsageError(
             str(folder), "the registry does not know this output", "the registry that recorded it",
@@ -140,7 +174,7 @@ def repeat(registry: Registry, folder: Path, data: Path, backend: Backend) -> Re
         )  # fmt: skip
     made = plan_from_json(seen.version.plan)
     withdrawn = _withdrawn_then(registry, made, seen.version)
-    if _content(made, data, backend, withdrawn) != seen.version.output_digest:
+    if _content(made, data, backend, withdrawn, workspace) != seen.version.output_digest:
         raise GuaranteeError(
             str(folder),
             "the recorded plan gives other content on this data",
@@ -157,19 +191,28 @@ def _withdrawn_then(registry: Registry, made: Plan, version: TargetVersion) -> W
     return registry.withdrawn(made.read.target, numbers.get(made.read.target), at=asked_at)
 
 
-def _content(made: Plan, data: Path, backend: Backend, withdrawn: Withdrawn) -> str:
-    source = bind(made.read.target, data)
-    with scratch() as place:
-        output, link = place / "published", place / "link"
+def _content(
+    made: Plan,
+    data: Path | StoredObject,
+    backend: Backend,
+    withdrawn: Withdrawn,
+    workspace: Path | None,
+) -> str:
+    with scratch(workspace) as place:
+        source = bind(made.read.target, fetched(data, place / "input"))
+        written, link = place / "again", place / "link"
+        written.mkdir()
         with closing(backend.open(source, place / "spill")) as table:
             if table.contents.header != tuple(column.name for column in made.read.columns):
-                raise UsageError(data.name, "its columns are not those of the plan", "the same header")
+                raise UsageError(
+                    source.path.name, "its columns are not those of the plan", "the same header"
+                )
             leave_out_rows(made, table, withdrawn)
-            execute(made, table, output, link, lambda _: None)
-        original = Original(source.path, source.format)
-        published = Output(output, made.write.format)
+            execute(made, table, written / "published", link, lambda _: None)
+        original = Original(source.path, source.format, source.parts)
+        published = Output.in_folder(written, made.write.format)
         verify_run(made, original, published, link, withdrawn.known_form, folder=place / "spill")
-        return content_digest(output, made.write.format)
+        return content_digest(published.paths, made.write.format)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +224,7 @@ class _Stated:
     guarantee: Guarantee
     quasi_identifiers: tuple[str, ...]
     sensitive: tuple[str, ...]
-    file: PublishedFile
+    files: tuple[PublishedFile, ...]
 
 
 def _certificate(folder: Path) -> tuple[str, _Stated]:
@@ -211,18 +254,21 @@ def _unreadable(place: Path) -> GuaranteeError:
 
 
 def _stated(document: dict[str, Any]) -> _Stated:
-    promised, (published,) = document["guarantee"], document["distribution"]
+    promised = document["guarantee"]
     return _Stated(
         document["@id"],
         document["isVersionOf"],
         Guarantee(promised["model"], promised["k"], promised.get("l")),
         tuple(promised["quasiIdentifiers"]),
         tuple(promised["sensitive"]),
-        PublishedFile(
-            Path(published["name"]).name,
-            "sha256:" + published["checksum"]["checksumValue"],
-            published["byteSize"],
-            published["mediaType"],
+        tuple(
+            PublishedFile(
+                Path(published["name"]).name,
+                "sha256:" + published["checksum"]["checksumValue"],
+                published["byteSize"],
+                published["mediaType"],
+            )
+            for published in document["distribution"]
         ),
     )
 
@@ -240,4 +286,4 @@ def _format(name: str) -> OutputFormat:
 
 
 def _columns(output: Output) -> tuple[str, ...]:
-    return read_names(output.path, output.format)
+    return read_names(output.paths[0], output.format)

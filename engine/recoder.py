@@ -6,11 +6,12 @@ import numpy as np
 import pyarrow as pa
 
 from smalti.engine.backends.keys import Packing
+from smalti.transforms.base import CutScore
 from smalti.transforms.kernel import partition
 from smalti.transforms.labels import class_labels
 from smalti.transforms.metrics import class_penalties
 from smalti.transforms.mondrian import Partitioning
-from smalti.transforms.problem import CutScore, Incidence, Integers, Problem, SensitiveIncidence
+from smalti.transforms.problem import Incidence, Integers, Problem, SensitiveIncidence
 from smalti.transforms.relaxed import Portions, partition_relaxed
 from smalti.transforms.values import Codebook
 

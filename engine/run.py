@@ -4,7 +4,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -26,12 +26,15 @@ from smalti.engine.commit import Stage, publish, recover, scratch, staging
 from smalti.engine.compile import Circumstances, Options, column_iri, compile_plan
 from smalti.engine.description import Source, bind
 from smalti.engine.entries import Input, NewVersion, OutputColumn, TargetVersion
-from smalti.engine.execute import InformationLoss, execute
+from smalti.engine.execute import InformationLoss, Phase, execute
+from smalti.engine.label_sizes import foreseen
 from smalti.engine.offers import offers
+from smalti.engine.parts import files_in
 from smalti.engine.plan import OutputFormat, Plan, RespondentColumn
-from smalti.engine.reading import file_digest
+from smalti.engine.reading import Contents, file_digest
 from smalti.engine.registry import Registry
 from smalti.engine.serialize import plan_digest, plan_to_json
+from smalti.engine.stores import StoredObject, fetched
 from smalti.engine.verify import Original, Output, Verification, verify_run
 from smalti.engine.withdrawn import Withdrawn
 from smalti.engine.writing import content_digest
@@ -46,6 +49,7 @@ from smalti.errors import (
     raise_all,
 )
 from smalti.policy.decision import Decision, Fact, Grant, Request
+from smalti.policy.diagnostics import Diagnostic
 from smalti.policy.model import Condition, Duty, Permission, Policy
 from smalti.vocab.terms import ANONYMIZE, IRI
 
@@ -67,6 +71,8 @@ class PolicyDocument:
     """As the user gave it, for messages."""
     signature: bytes | None = None
     """A detached JWS of the document (see `signatures`), where there is one."""
+    warnings: tuple[Diagnostic, ...] = ()
+    """What was found that is no error, as far as it was looked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +81,8 @@ class RunRequest:
 
     document: PolicyDocument
     target: IRI
-    data: Path
-    """A CSV or Parquet file, or its CSVW metadata."""
+    data: Path | StoredObject
+    """A CSV or Parquet file, a folder of such files that are one table, or CSVW metadata of either."""
     party: IRI | None
     """On whose behalf; None where nothing is to be decided (`plan_undecided`)."""
     purpose: IRI | None
@@ -87,6 +93,8 @@ class RunRequest:
     asks: tuple[Fact, ...] = ()
     """A stronger guarantee than the policy's, by the operands of refinements: `mosaicrown:k` is 20."""
     options: Options = field(default_factory=Options)
+    workspace: Path | None = None
+    """Where a plan is worked out, privately; None: in the system's folder for temporary files."""
 
     @property
     def asker(self) -> IRI:
@@ -108,6 +116,8 @@ class Planned:
     """None where nobody asked."""
     plan: Plan | None
     """None exactly when the decision does not permit."""
+    warnings: tuple[str, ...] = ()
+    """What can be foreseen of the output's size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +130,8 @@ class Outcome:
     """None exactly when the decision does not permit; holds the certificate."""
     report: OwnerReport | None
     """The owner's figures; None where the submitter does not own what the output was made from."""
+    warnings: tuple[str, ...] = ()
+    """What the owner should know of the output's size; likewise."""
 
 
 class Watch:
@@ -155,7 +167,7 @@ def plan(request: RunRequest, registry: Registry, backend: Backend) -> Planned:
     decision = _decide(request, registry)
     if not decision.is_permitted:
         return Planned(decision, None)
-    return Planned(decision, _plan(request, registry, backend, _granted(request, decision)))
+    return Planned(decision, *_plan(request, registry, backend, _granted(request, decision)))
 
 
 @only_ours()
@@ -183,7 +195,9 @@ def plan_undecided(request: RunRequest, registry: Registry, backend: Backend) ->
     _check_one(request.target, [offer.permission for offer in offered])
     return Planned(
         None,
-        _plan(request, registry, backend, _Granted(offered[0].permission, offered[0].rows(request.target))),
+        *_plan(
+            request, registry, backend, _Granted(offered[0].permission, offered[0].rows(request.target))
+        ),
     )
 
 
@@ -195,7 +209,7 @@ def plan_granted(request: RunRequest, registry: Registry, backend: Backend, gran
         SmaltiError: as `run`, as far as it gets.
     """
     _check_target(request)
-    return Planned(None, _plan(request, registry, backend, _Granted(grant.permission, grant.rows)))
+    return Planned(None, *_plan(request, registry, backend, _Granted(grant.permission, grant.rows)))
 
 
 def _check_target(request: RunRequest) -> None:
@@ -209,12 +223,15 @@ def _check_target(request: RunRequest) -> None:
         )
 
 
-def _plan(request: RunRequest, registry: Registry, backend: Backend, granted: "_Granted") -> Plan:
-    with scratch() as place, _bound(request, backend, place / "spill") as (source, table):
+def _plan(
+    request: RunRequest, registry: Registry, backend: Backend, granted: "_Granted"
+) -> tuple[Plan, tuple[str, ...]]:
+    """The plan, and what can be foreseen of its output."""
+    with scratch(request.workspace) as place, _bound(request, backend, place / "spill") as (source, table):
         compiled = _compile(request, registry, granted, source, table)
         if request.party is not None:
-            check_binding(registry, source, table.contents.digest, compiled.plan, request.submitter)
-        return compiled.plan
+            check_binding(registry, source, table.contents, compiled.plan, request.submitter)
+        return compiled.plan, foreseen(compiled.plan, table)
 
 
 @only_ours()
@@ -246,16 +263,15 @@ def run(
     granted = _granted(request, decision)
     registry.check_output(granted.output, (request.target,), request.submitter)
     with staging(registry, out) as stage:
-        watch.phase("read")
-        with _bound(request, backend, stage.spill) as (source, table):
+        with _bound(request, backend, stage.spill, watch.phase) as (source, table):
             watch.rows(table.contents.rows)
             watch.phase("plan")
             compiled = _compile(request, registry, granted, source, table)
             made = compiled.plan
-            check_binding(registry, source, table.contents.digest, made, request.submitter)
-            output = stage.output / _file_name(made)
-            loss = execute(made, table, output, stage.link, watch.phase)
+            check_binding(registry, source, table.contents, made, request.submitter)
+            loss = execute(made, table, stage.output / _file_name(made), stage.link, watch.phase)
         watch.phase("verify")
+        output = Output.in_folder(stage.output, made.write.format)
         verification = _verified(compiled, source, table, output, stage)
         watch.phase("register")
         record = _record(
@@ -264,7 +280,9 @@ def run(
         )  # fmt: skip
         version = publish(registry, stage, record)
         is_owner = request.submitter in registry.full_owners(version.target)
-        return Outcome(decision, made, version, version.report if is_owner else None)
+        if not is_owner:
+            return Outcome(decision, made, version, None)
+        return Outcome(decision, made, version, version.report, loss.warnings)
 
 
 def _decide(request: RunRequest, registry: Registry) -> Decision:
@@ -355,8 +373,12 @@ def _check_one(target: IRI, permissions: Sequence[Permission]) -> None:
 
 
 @contextmanager
-def _bound(request: RunRequest, backend: Backend, workspace: Path) -> Iterator[tuple[Source, StagedTable]]:
-    source = bind(request.target, request.data)
+def _bound(
+    request: RunRequest, backend: Backend, workspace: Path, phase: Phase = lambda _: None
+) -> Iterator[tuple[Source, StagedTable]]:
+    data = fetched(request.data, workspace.with_name("input"), phase)
+    phase("read")
+    source = bind(request.target, data)
     with closing(backend.open(source, workspace)) as table:
         yield source, table
 
@@ -387,12 +409,12 @@ def _compile(
 
 
 def _version_of(source: Source, table: StagedTable, versions: tuple[TargetVersion, ...]) -> TargetVersion:
-    same = [v for v in versions if table.contents.digest in {file.digest for file in v.files}]
+    same = [v for v in versions if tuple(file.digest for file in v.files) == table.contents.digests]
     if not same:
         raise UsageError(
             source.path.name,
-            f"the file is no registered version of `{source.target}`",
-            "the bytes that were registered",
+            f"{'the folder' if source.parts else 'the file'} is no registered version of `{source.target}`",
+            "the bytes that were registered, all parts of them in their order",
             "`smalti targets` lists the versions and where they are",
         )
     # Equal bytes may have been made with respondents counted in two ways: the stricter one holds.
@@ -405,31 +427,44 @@ def _file_name(made: Plan) -> str:
     return f"{stem}.{made.write.format}"
 
 
-def _changed(source: Source) -> DataError:
-    return DataError(
-        source.path.name, "the file changed during the run", "a file that stays as it is", "run again"
-    )
+def _check_unchanged(source: Source, digests: Sequence[str], contents: Contents) -> None:
+    """That the input is what was read: the same files, with the same bytes."""
+    names = [path.name for path in source.paths]
+    for name, found, read in zip(names, digests, contents.digests, strict=True):
+        if found != read:
+            raise _changed(name)
+    if source.parts and not _has_same_files(source):
+        raise _changed(source.path.name)
+
+
+def _has_same_files(source: Source) -> bool:
+    try:
+        return files_in(source.path)[1] == source.parts
+    except UsageError:
+        return False
+
+
+def _changed(name: str) -> DataError:
+    return DataError(name, "the file changed during the run", "a file that stays as it is", "run again")
 
 
 def _verified(
-    compiled: _Compiled, source: Source, table: StagedTable, output: Path, stage: Stage
+    compiled: _Compiled, source: Source, table: StagedTable, output: Output, stage: Stage
 ) -> Verification:
     try:
         verification = verify_run(
             compiled.plan,
-            Original(source.path, source.format),
-            Output(output, compiled.plan.write.format),
+            Original(source.path, source.format, source.parts),
+            output,
             stage.link,
             compiled.withdrawn.known_form,
             folder=stage.spill,
         )
     except GuaranteeError:
         # A file that is another one by now breaks promises, too.
-        if file_digest(source.path) != table.contents.digest:
-            raise _changed(source) from None
+        _check_unchanged(source, [file_digest(path) for path in source.paths], table.contents)
         raise
-    if _named(verification.input_digest) != table.contents.digest:
-        raise _changed(source)
+    _check_unchanged(source, [_named(one) for one in verification.input_digests], table.contents)
     return verification
 
 
@@ -452,7 +487,7 @@ def _record(  # noqa: PLR0913, PLR0917 (everything that is known at the end of a
     made_under: _Run,
     compiled: _Compiled,
     source: Source,
-    output: Path,
+    output: Output,
     verification: Verification,
     loss: InformationLoss,
     watch: Watch,
@@ -460,11 +495,9 @@ def _record(  # noqa: PLR0913, PLR0917 (everything that is known at the end of a
     request, permission = made_under.request, made_under.permission
     made, inputs = compiled.plan, compiled.inputs
     now = datetime.now(UTC)
-    file = PublishedFile(
-        output.name,
-        _named(verification.output_digest),
-        output.stat().st_size,
-        _MEDIA_TYPES[made.write.format],
+    files = tuple(
+        PublishedFile(path.name, _named(digest), path.stat().st_size, _MEDIA_TYPES[made.write.format])
+        for path, digest in zip(output.paths, verification.output_digests, strict=True)
     )
     document = request.document
     certificate = Certificate(
@@ -481,13 +514,13 @@ def _record(  # noqa: PLR0913, PLR0917 (everything that is known at the end of a
         policy_digest=document.policy.document_digest,
         rule_uid=permission.uid,
         plan_digest=plan_digest(made),
-        files=(file,),
+        files=files,
     )
     return NewVersion(
         target=made.write.output,
         format=made.write.format,
-        output_digest=content_digest(output, made.write.format),
-        files=(file,),
+        output_digest=_content_of(output, files),
+        files=files,
         plan=plan_to_json(made),
         plan_digest=plan_digest(made),
         policy_digest=document.policy.document_digest,
@@ -511,8 +544,14 @@ def _record(  # noqa: PLR0913, PLR0917 (everything that is known at the end of a
     )
 
 
+def _content_of(output: Output, files: tuple[PublishedFile, ...]) -> str:
+    if output.format is OutputFormat.CSV and len(files) == 1:
+        return files[0].digest  # such a file is the form that is digested
+    return content_digest(output.paths, output.format)
+
+
 def _output_columns(made: Plan, source: Source) -> tuple[OutputColumn, ...]:
-    published = Source(made.write.output, source.path, source.format, type(source.description)())
+    published = replace(source, target=made.write.output, description=type(source.description)())
     return tuple(
         OutputColumn(name, column_iri(published, name), made.column(name).datatype)
         for name in made.write.columns
@@ -527,10 +566,12 @@ def _report(
     loss: InformationLoss,
     watch: Watch,
 ) -> OwnerReport:
-    hmac = input_hmac(made_under.registry, verification.input_digest)
+    digests = zip(source.paths, verification.input_digests, strict=True)
     return OwnerReport(
         engine=made_under.backend.name,
-        inputs=(InputDigest(source.path.name, hmac),),
+        inputs=tuple(
+            InputDigest(path.name, input_hmac(made_under.registry, digest)) for path, digest in digests
+        ),
         rows_in=verification.rows + verification.rows_withdrawn + verification.rows_filtered,
         rows_out=verification.rows,
         respondents=verification.respondents,
@@ -544,6 +585,7 @@ def _report(
         respondents_listed=compiled.withdrawn.count,
         rows_filtered=verification.rows_filtered,
         withdrawn_at=compiled.withdrawn_at,
+        sampled_fragments=made_under.request.options.sampled_fragments,
     )
 
 

@@ -6,7 +6,6 @@ from dataclasses import asdict, fields, is_dataclass
 from typing import Any, Final, TypeVar
 
 import rfc8785
-from pydantic import TypeAdapter, ValidationError
 
 from smalti.engine.plan import Apply, Filter, Plan, Read, Select, Write
 from smalti.errors import InternalError, PlanError
@@ -55,7 +54,7 @@ def plan_from_json(text: str) -> Plan:
             _read(Write, steps["write"]),
             _read(Filter, steps["filter"]) if "filter" in steps else None,
         )
-    except (ValueError, KeyError, TypeError, AttributeError, ValidationError):
+    except (ValueError, KeyError, TypeError, AttributeError):  # pydantic's errors are ValueErrors
         raise PlanError(
             "plan", "this is no plan", "the JSON that `smalti plan --format json` prints"
         ) from None
@@ -88,6 +87,8 @@ def _fields(node: Read | Filter | Select | Write | Transform) -> dict[str, Any]:
 
 
 def _read(kind: type[T], fields: dict[str, Any]) -> T:
+    from pydantic import TypeAdapter  # noqa: PLC0415 (only for plans that were written down)
+
     return TypeAdapter(kind).validate_python(fields)
 
 

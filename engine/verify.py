@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import zip_longest
 from pathlib import Path
 from typing import Final
 
@@ -103,8 +104,8 @@ def verify_run(
 
     Args:
         plan: what was promised.
-        original: the owner's file.
-        output: the staged file.
+        original: the owner's files.
+        output: the staged files.
         link: a `.npy` file of int64; entry i is the 0-based record of the original of published row i.
         is_withdrawn: tells whose rows must not be published; None: nobody withdrew.
         folder: a private place for what does not fit into memory, to be removed by the caller; None: one
@@ -133,7 +134,7 @@ def verify_in(  # noqa: PLR0913, PLR0917 (`verify_run` with two more)
 
 
 def verify_published(
-    promise: Promise, output: Output, digest: str | None = None, *, folder: Path | None = None
+    promise: Promise, output: Output, digests: tuple[str, ...] | None = None, *, folder: Path | None = None
 ) -> PublishedCheck:
     """Check what the published bytes can show, without the owner's data.
 
@@ -142,8 +143,8 @@ def verify_published(
 
     Args:
         promise: from the plan or the certificate.
-        output: the published file.
-        digest: the recorded SHA-256 of the file; None leaves it unchecked.
+        output: the published files.
+        digests: the recorded SHA-256 of each file, in their order; None leaves them unchecked.
         folder: as for `verify_run`.
 
     Raises:
@@ -152,17 +153,22 @@ def verify_published(
     """
     with _private(folder) as place:
         published = _Published.read(promise, output, place, BLOCK)
-        if digest is not None and published.digest != digest:
-            raise broken(
-                output.path.name, "its bytes are not those that were recorded", "the recorded digest"
-            )
+        if digests is not None:
+            _check_digests(output, published.digests, digests)
         unseen = (Property.ROWS, Property.KEPT, Property.COVERAGE, Property.RESPONDENTS)
-        attested = unseen if digest is not None else (*unseen, Property.DIGEST)
+        attested = unseen if digests is not None else (*unseen, Property.DIGEST)
         with closing(ClassCount(place)) as count:
             values = {name: Values(published.table.columns[name], None) for name in promise.sensitive}
             count_rows(count, published.table, published.keys(promise), values)
             counted = count.counted()
-        return shown(published.table.rows, published.digest, counted, promise, attested)
+        return shown(published.table.rows, published.digests, counted, promise, attested)
+
+
+def _check_digests(output: Output, found: tuple[str, ...], recorded: tuple[str, ...]) -> None:
+    for path, here, there in zip_longest(output.paths, found, recorded):
+        if here != there:
+            where = output.path if path is None else path
+            raise broken(where.name, "its bytes are not those that were recorded", "the recorded digest")
 
 
 @contextmanager
@@ -188,7 +194,7 @@ class _Published:
     """The published file, staged; its form and its order are as promised."""
 
     table: StagedTable
-    digest: str
+    digests: tuple[str, ...]
 
     @classmethod
     def read(cls, promise: Promise, output: Output, place: Path, block: int) -> "_Published":
@@ -197,7 +203,7 @@ class _Published:
         for batch in reading.batches(promise.columns, place, block):
             order.check(batch)
             table.append(batch)
-        return cls(table, reading.digest)
+        return cls(table, reading.digests)
 
     def keys(self, promise: Promise) -> Keys:
         return Keys([self.table.columns[name] for name in promise.quasi_identifiers])
@@ -208,7 +214,7 @@ class _Owned:
     """The original, staged."""
 
     granted: Granted
-    digest: str
+    digests: tuple[str, ...]
     rows_withdrawn: int
     rows_filtered: int
 
@@ -237,8 +243,8 @@ class _Run:
             counted.respondents,
             counted.k,
             counted.diversity_of(promise),
-            published.digest,
-            owned.digest,
+            published.digests,
+            owned.digests,
             owned.rows_withdrawn,
             owned.rows_filtered,
         )
@@ -274,7 +280,7 @@ class _Run:
         limits = _Limits(plan, is_withdrawn, self.place)
         for batch in reading.batches(names, self.place, self.sizes.block):
             table.append(limits.applied(batch) if limits.are_there else batch)
-        return limits.owned(table, reading.digest)
+        return limits.owned(table, reading.digests)
 
 
 class _Limits:
@@ -291,7 +297,7 @@ class _Limits:
     def applied(self, batch: Batch) -> Batch:
         """The batch without texts of rows that are left out; which these are is noted."""
         columns = {name: column.coded for name, column in batch.columns.items()}
-        whole = Table(columns, batch.rows, "")
+        whole = Table(columns, batch.rows, ())
         here = still_participating(self._plan, whole, self._is_withdrawn)
         there = restricted(whole, here)
         kept = satisfying(self._plan, there)
@@ -305,13 +311,13 @@ class _Limits:
             {name: _blanked(column, rows) for name, column in batch.columns.items()}, batch.repeats
         )
 
-    def owned(self, table: StagedTable, digest: str) -> _Owned:
+    def owned(self, table: StagedTable, digests: tuple[str, ...]) -> _Owned:
         granted = Granted(
             table,
             self._flags if self.are_there else None,
             table.rows - self._withdrawn - self._filtered,
         )
-        return _Owned(granted, digest, self._withdrawn, self._filtered)
+        return _Owned(granted, digests, self._withdrawn, self._filtered)
 
 
 def _blanked(column: Numbered, rows: Codes) -> Numbered:

@@ -47,7 +47,7 @@ class Table:
 
     columns: dict[str, Coded]
     rows: int
-    digest: str
+    digests: tuple[str, ...]
     """SHA-256 of the bytes of the whole file, in hexadecimal digits; empty for a part of it."""
 
 

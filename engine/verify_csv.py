@@ -83,6 +83,7 @@ class CsvStream:
         self._hash = hashlib.sha256()
         self.header = b""
         """The header's record as it stands there, without a byte order mark."""
+        self.has_byte_order_mark = False
         self.ends_with_line_end = False
         self._free: list[bytearray] = []
         """Blocks that are done with; new memory costs more than reading into it."""
@@ -117,6 +118,7 @@ class CsvStream:
         """At least one, so that the header is always parsed."""
         with self._path.open("rb") as file, ThreadPoolExecutor(1) as hasher:
             first = _first_record(file)
+            self.has_byte_order_mark = first.startswith(_BOM)
             self.header = first.removeprefix(_BOM)
             _check_header(self.header, names)
             hashed = hasher.submit(self._hash.update, first)
@@ -138,8 +140,11 @@ class CsvStream:
                     is_first = False
                     yield Block(data, start, end)
             hashed.result()
-            if rest or is_first:
+            if rest:
                 yield Block(data, start, filled)
+            elif is_first:  # a header that ends with the file is a record, too
+                alone = self.header.removesuffix(b"\n") + b"\n"
+                yield Block(bytearray(alone), len(alone), len(alone))
 
     def _space(self, size: int) -> bytearray:
         if self._free and len(self._free[-1]) >= size:

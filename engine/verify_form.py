@@ -1,7 +1,5 @@
 """The form and the order of a published file: they can tell originals apart, even where values do not."""
 
-from itertools import product
-
 import numpy as np
 import pyarrow as pa
 
@@ -66,12 +64,16 @@ def _disordered(name: str) -> GuaranteeError:
 
 
 class CsvForm:
-    """What the values of a file need, gathered batch by batch, against the marks that stand there."""
+    """What the values of a table need, gathered batch by batch, against the marks that stand there.
 
-    def __init__(self, where: str, columns: int) -> None:
-        """Begin a file with so many columns, which is called `where` in messages."""
-        self._where = where
+    The files of a table have one form: where they differ, that can tell originals apart, too.
+    """
+
+    def __init__(self, columns: int) -> None:
+        """Begin a table with so many columns."""
+        self._where = ""
         self._columns = columns
+        self._header: bytes | None = None
         self._rows = 0
         self._quotes = 0
         """That stand in the records."""
@@ -80,6 +82,10 @@ class CsvForm:
         self._special = 0
         """Values that must be quoted."""
         self._present = 0
+
+    def begin(self, where: str) -> None:
+        """Begin a file, which is called so in messages."""
+        self._where = where
 
     def add(self, batch: Batch, marks: Marks) -> None:
         """Take the next records, and how often marks stand in their bytes.
@@ -113,18 +119,33 @@ class CsvForm:
     def _line_ends(self) -> GuaranteeError:
         return broken(self._where, "its line ends are not those of the dialect", "LF after every record")
 
-    def finish(self, names: tuple[str, ...], header: bytes, *, ends_with_line_end: bool) -> None:
-        """Conclude, once all records were taken.
+    def end(self, header: bytes, *, ends_with_line_end: bool) -> None:
+        """End a file, once its records were taken.
 
         Raises:
-            GuaranteeError: the first or the last line does not end with LF, or fields are quoted in more
-                than one way.
+            GuaranteeError: the last line does not end with LF, or the header is written otherwise than in
+                the file before.
         """
-        found, inside = Marks.of(header), Marks.of("".join(names).encode())
-        if not ends_with_line_end or found.returns != inside.returns:
+        if not ends_with_line_end:
             raise self._line_ends()
-        quotes = self._quotes + found.quotes
-        if quotes and quotes not in self._uniform_quotes(names, self._inside.quotes + inside.quotes):
+        if self._header not in (None, header):
+            raise self._quoting()
+        self._header = header
+
+    def finish(self, names: tuple[str, ...]) -> None:
+        """Conclude, once all files were taken.
+
+        Raises:
+            GuaranteeError: the first line does not end with LF, or fields are quoted in more than one way.
+        """
+        found, inside = Marks.of(self._header or b""), Marks.of("".join(names).encode())
+        if found.returns != inside.returns:
+            raise self._line_ends()
+        written = sum(any(mark in name for mark in ',"\r\n') for name in names)
+        in_header = {2 * (inside.quotes + fields) for fields in (written, self._columns)}
+        if found.quotes and found.quotes not in in_header:
+            raise self._quoting()
+        if self._quotes and self._quotes not in self._uniform_quotes():
             raise self._quoting()
 
     def _quoting(self) -> GuaranteeError:
@@ -134,15 +155,12 @@ class CsvForm:
             "quotes where they are needed, or around every field",
         )
 
-    def _uniform_quotes(self, names: tuple[str, ...], inside: int) -> set[int]:
-        """The numbers of quotation marks that the uniform ways of quoting need."""
+    def _uniform_quotes(self) -> set[int]:
+        """The numbers of quotation marks that the uniform ways of quoting need in the records."""
         every = self._rows * self._columns
         blank = every - self._present if self._columns == 1 else 0
-        in_header = sum(any(mark in name for mark in ',"\r\n') for name in names)
-        fields = product(
-            {self._special, self._special + blank, self._present, every}, {in_header, self._columns}
-        )
-        return {2 * (inside + body + head) for body, head in fields}
+        fields = {self._special, self._special + blank, self._present, every}
+        return {2 * (self._inside.quotes + each) for each in fields}
 
 
 def _flags(values: ArrowArray) -> ArrowArray:

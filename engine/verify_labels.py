@@ -48,6 +48,10 @@ LEXICAL_FORMS = {
 _MOST_DIGITS = 18
 _MOST_PLAIN = 40
 _NANOSECONDS = 10**9
+_FIRST_ORDINAL = date(1970, 1, 1).toordinal()
+_DATES = np.datetime64("0001", "Y"), np.datetime64("10000", "Y")
+_TIMES = np.datetime64("1678", "Y"), np.datetime64("2262", "Y")
+"""Whose nanoseconds since 1970 fit 64 bits."""
 _INSTANT = re.compile(rf"({_DATE})[T ]({_HOUR}):([0-9]{{2}})(?::([0-9]{{2}})(?:\.([0-9]+))?)?({_ZONE})?")
 _PIECES = re.compile(r"(?s)\\(?P<escaped>.?)|(?P<bar>\|)|(?P<plain>[^\\|]+)")
 
@@ -305,42 +309,70 @@ def _places(column: Column, originals: ArrowArray, bounds: ArrowArray) -> tuple[
     """Integers in the order of the values: those of the originals, those of the bounds."""
     count = len(originals)
     if column.datatype in (Datatype.DATE, Datatype.DATETIME):
-        keys = _temporal_places(column, originals.to_pylist(), bounds.to_pylist())
+        keys = _temporal_places(column, originals, bounds)
     else:
         keys = _number_places(pa.chunked_array([originals, bounds]).combine_chunks())
     return keys[:count], keys[count:]
 
 
 def _number_places(texts: ArrowArray) -> Codes:
-    parts = pc.extract_regex(texts, r"\A(?P<whole>-?[0-9]+)(?:\.(?P<fraction>[0-9]+))?\z")
-    if parts.null_count == 0:
-        whole, fraction = pc.struct_field(parts, "whole"), pc.struct_field(parts, "fraction")
-        digits = _longest(pc.utf8_ltrim(whole, "-")), _longest(fraction)
-        if sum(digits) <= _MOST_DIGITS:
-            return _fixed_point(whole, fraction, digits[1])
-    return _ranked([Decimal(text) for text in texts.to_pylist()])
+    at_once = _fixed_point(texts)
+    return _ranked([Decimal(text) for text in texts.to_pylist()]) if at_once is None else at_once
 
 
-def _longest(texts: ArrowArray) -> int:
-    return int(pc.max(pc.utf8_length(texts)).as_py() or 0)
-
-
-def _fixed_point(whole: ArrowArray, fraction: ArrowArray, scale: int) -> Codes:
-    """The numbers times 10 ** scale; exact, because no digit is left over."""
-    padded = pc.utf8_rpad(pc.fill_null(fraction, ""), scale, "0")
-    scaled = pc.binary_join_element_wise(whole, padded, pa.scalar("", whole.type)).cast(pa.int64())
-    places: Codes = scaled.to_numpy(zero_copy_only=False)
-    return places
-
-
-def _temporal_places(column: Column, originals: Sequence[str], bounds: Sequence[str]) -> Codes:
-    key = _day if column.datatype is Datatype.DATE else _instants(column)
-    keys = [key(text) for text in originals]
+def _fixed_point(texts: ArrowArray) -> Codes | None:
+    """The numbers times a power of ten that leaves no digit over; None for wide ones, or with a power."""
+    point = pc.find_substring(texts, ".").to_numpy(zero_copy_only=False)
+    lengths = pc.binary_length(texts).to_numpy(zero_copy_only=False)
+    places = np.where(point < 0, 0, lengths - point - 1)
+    scale = int(places.max(initial=0))
+    wholes = np.where(point < 0, lengths, point) - pc.starts_with(texts, "-").to_numpy(zero_copy_only=False)
+    if int(wholes.max(initial=0)) + scale > _MOST_DIGITS:
+        return None
     try:
-        keys += [key(text) for text in bounds]
+        digits = pc.replace_substring(texts, ".", "", max_replacements=1).cast(pa.int64())
+    except pa.ArrowInvalid:
+        return None
+    numbers: Codes = digits.to_numpy(zero_copy_only=False) * 10 ** (scale - places).astype(np.int64)
+    return numbers
+
+
+def _temporal_places(column: Column, originals: ArrowArray, bounds: ArrowArray) -> Codes:
+    at_once = _written_alike(column, pa.chunked_array([originals, bounds]).combine_chunks())
+    if at_once is not None:
+        return at_once
+    key = _day if column.datatype is Datatype.DATE else _instants(column)
+    keys = [key(text) for text in originals.to_pylist()]
+    try:
+        keys += [key(text) for text in bounds.to_pylist()]
     except UnreadableError:
         raise _UnreadableLabelError from None
     return _ranked(keys)
+
+
+def _written_alike(column: Column, texts: ArrowArray) -> Codes | None:
+    """What `_day` or `_instants` says of each text, where all have one usual notation; None otherwise.
+
+    Usual are dates, and date-times without a fraction that are in UTC.
+    """
+    length = pc.min_max(pc.binary_length(texts)).as_py()
+    is_date, is_local = column.datatype is Datatype.DATE, (column.time_zone or "UTC") != "UTC"
+    width = {10: 10} if is_date else {17: 16, 20: 19} if is_local else {16: 16, 17: 16, 19: 19, 20: 19}
+    if length["min"] != length["max"] or length["min"] not in width:
+        return None
+    characters = np.frombuffer(texts.buffers()[2], np.uint8)
+    first = int(np.frombuffer(texts.buffers()[1], np.int64)[texts.offset])
+    clocks = characters[first : first + length["min"] * len(texts)].reshape(len(texts), -1)
+    clocks = np.ascontiguousarray(clocks[:, : width[length["min"]]])
+    try:
+        found = clocks.view(f"S{clocks.shape[1]}").ravel().astype(f"datetime64[{'D' if is_date else 's'}]")
+    except ValueError:  # the other way says whose fault it is
+        return None
+    begin, end = _DATES if is_date else _TIMES
+    if not ((begin <= found) & (found < end)).all():
+        return None
+    units: Codes = found.astype(np.int64)
+    return units + _FIRST_ORDINAL if is_date else units * _NANOSECONDS
 
 
 def _ranked(keys: Sequence[int | Decimal]) -> Codes:

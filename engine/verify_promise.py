@@ -74,10 +74,10 @@ class Verification:
     diversity: tuple[tuple[str, int], ...]
     """For each sensitive column: the least number of values, over the classes, that can be matched to
     different respondents (with one row each: of different values)."""
-    output_digest: str
-    """SHA-256 of the published bytes that were checked: commit these, or none."""
-    input_digest: str
-    """SHA-256 of the owner's file. Private: it lets a reader test guesses of a small table."""
+    output_digests: tuple[str, ...]
+    """SHA-256 of the published bytes that were checked, file by file: commit these, or none."""
+    input_digests: tuple[str, ...]
+    """SHA-256 of the owner's files. Private: they let a reader test guesses of a small table."""
     rows_withdrawn: int = 0
     """Left out, for they are about people who withdrew."""
     rows_filtered: int = 0
@@ -94,7 +94,7 @@ class PublishedCheck:
     """Rows in the smallest class: at least as many as its respondents."""
     distinct: tuple[tuple[str, int], ...]
     """For each sensitive column: the least number of different values in a class."""
-    output_digest: str
+    output_digests: tuple[str, ...]
     recounted: tuple[Property, ...]
     attested: tuple[Property, ...]
     """Shown when the run was verified, and taken on trust here."""
@@ -140,7 +140,11 @@ def _unmet(problem: str) -> GuaranteeError:
 
 
 def shown(
-    rows: int, digest: str, counted: Counted, promise: Promise, unseen: tuple[Property, ...]
+    rows: int,
+    digests: tuple[str, ...],
+    counted: Counted,
+    promise: Promise,
+    unseen: tuple[Property, ...],
 ) -> PublishedCheck:
     """What published bytes showed by themselves; `unseen` is what they cannot show."""
     check_counted(promise, counted)
@@ -149,7 +153,7 @@ def shown(
         counted.classes,
         counted.k,
         counted.diversity_of(promise),
-        digest,
+        digests,
         tuple(each for each in Property if each not in unseen),
         unseen,
     )

@@ -8,8 +8,9 @@ it is read then. Some batches are in memory at a time, never the file.
 
 import csv
 import hashlib
+import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,23 +18,20 @@ from typing import IO, BinaryIO, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet
 
 from smalti.engine.plan import OutputFormat
 from smalti.engine.verify_columns import (
-    ArrowArray,
     Batch,
     Coded,
     Codes,
     Table,
     broken,
     gathered,
-    numbered,
-    pc,
 )
 from smalti.engine.verify_csv import BLOCK, CsvStream, csv_header, parse_distinct_records, parse_records
 from smalti.engine.verify_form import CsvForm
-from smalti.errors import BackendError, DataError, SmaltiError
+from smalti.engine.verify_parquet import NotPlainTextError, parquet_batches, parquet_names
+from smalti.errors import BackendError, DataError, GuaranteeError, SmaltiError
 
 __all__ = [
     "Coded",
@@ -51,30 +49,51 @@ _BATCH_ROWS: Final = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class _Files:
+    """One table, in a file or in several."""
+
+    path: Path
+    """The file, or the folder of the parts."""
+    format: OutputFormat
+    parts: tuple[Path, ...] = ()
+    """In the order of their rows; none where `path` is the file."""
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files, in the order of their rows."""
+        return self.parts or (self.path,)
+
+
+class Output(_Files):
     """What a run wrote."""
 
-    path: Path
-    format: OutputFormat
+    __slots__ = ()
+
+    @classmethod
+    def in_folder(cls, folder: Path, file_format: OutputFormat) -> "Output":
+        """All that is in a folder, in the bytewise order of names."""
+        return cls(folder, file_format, tuple(sorted(folder.iterdir(), key=os.fsencode)))
 
 
-@dataclass(frozen=True, slots=True)
-class Original:
+class Original(_Files):
     """The owner's data that a run read."""
 
-    path: Path
-    format: OutputFormat
+    __slots__ = ()
 
 
 class Reading:
-    """A file as it is read: its batches once, in order; then the digest of the bytes that were parsed."""
+    """Files as they are read: their batches once, in order; then digests of the bytes that were parsed."""
 
-    def __init__(self, file: Output | Original, header: Sequence[str], problem: SmaltiError) -> None:
-        self._file = file
+    def __init__(
+        self, files: Output | Original, header: Sequence[str], problem: Callable[[str], SmaltiError]
+    ) -> None:
+        """Begin; `problem` is what to raise of a file that cannot be read, by its name."""
+        self._files = files
         self._names = tuple(header)
         self._problem = problem
-        self.digest = ""
-        """SHA-256 in hexadecimal digits, once all batches were taken."""
+        self._form = CsvForm(len(self._names)) if isinstance(files, Output) else None
+        self.digests: tuple[str, ...] = ()
+        """SHA-256 of each file in hexadecimal digits, once all batches were taken."""
 
     def batches(self, wanted: Sequence[str], folder: Path | None, block: int = BLOCK) -> Iterator[Batch]:
         """All records, with the wanted columns.
@@ -85,90 +104,91 @@ class Reading:
             block: bytes, or records of Parquet, that are parsed together.
 
         Raises:
-            SmaltiError: the problem that this was made with: the file cannot be read, its header is
+            SmaltiError: the problem that this was made with: a file cannot be read, its header is
                 another, or it does not have the form of its kind.
             BackendError: the operating system refuses.
         """
-        is_csv = self._file.format is OutputFormat.CSV
-        try:
-            if is_csv:
-                yield from self._csv(wanted, block)
-            else:
-                with tempfile.NamedTemporaryFile(dir=folder) as copy:
-                    self.digest = _copied(self._file.path, copy)
-                    yield from self._parquet(wanted, Path(copy.name), min(block, _BATCH_ROWS))
-        except OSError as error:
-            raise _refused(self._file.path, error) from None
-        except (pa.ArrowException, UnicodeDecodeError, csv.Error, KeyError, ValueError):
-            raise self._problem from None
+        for path in self._files.paths:
+            try:
+                if self._files.format is OutputFormat.CSV:
+                    yield from self._csv(path, wanted, block)
+                else:
+                    with tempfile.NamedTemporaryFile(dir=folder) as copy:
+                        self.digests += (_copied(path, copy),)
+                        yield from self._parquet(path, wanted, Path(copy.name), min(block, _BATCH_ROWS))
+            except OSError as error:
+                raise _refused(path, error) from None
+            except (pa.ArrowException, UnicodeDecodeError, csv.Error, KeyError, ValueError):
+                raise self._problem(path.name) from None
+        if self._form is not None and self._files.format is OutputFormat.CSV:
+            self._form.finish(self._names)
 
-    def _csv(self, wanted: Sequence[str], block: int) -> Iterator[Batch]:
-        stream = CsvStream(self._file.path, block)
-        if isinstance(self._file, Output):
-            form = CsvForm(self._file.path.name, len(self._names))
+    def _csv(self, path: Path, wanted: Sequence[str], block: int) -> Iterator[Batch]:
+        stream = CsvStream(path, block)
+        if self._form is not None:
+            self._form.begin(path.name)
             for batch, marks in stream.batches(self._names, partial(parse_distinct_records, wanted=wanted)):
-                form.add(batch, marks)
+                self._form.add(batch, marks)
                 yield batch
-            form.finish(self._names, stream.header, ends_with_line_end=stream.ends_with_line_end)
+            if stream.has_byte_order_mark:
+                raise broken(path.name, "it begins with a byte order mark", "the header at the first byte")
+            self._form.end(stream.header, ends_with_line_end=stream.ends_with_line_end)
         else:
             yield from stream.batches(self._names, partial(parse_records, wanted=wanted))
-        self.digest = stream.digest
+        self.digests += (stream.digest,)
 
-    def _parquet(self, wanted: Sequence[str], copy: Path, rows: int) -> Iterator[Batch]:
-        with pa.parquet.ParquetFile(copy, pre_buffer=False) as file:
-            if tuple(file.schema_arrow.names) != self._names or len(set(self._names)) != len(self._names):
-                raise ValueError
-            for part in file.iter_batches(rows, columns=list(wanted)):
-                if isinstance(self._file, Output) and not all(map(_is_plain_text, part.columns)):
-                    raise broken(
-                        self._file.path.name,
-                        "a column is not text, or has empty texts",
-                        "text columns, missing as null",
-                    )
-                yield _batch_of(part, wanted)
-            if file.metadata.num_rows == 0:
-                yield _batch_of(file.read(columns=list(wanted)), wanted)
+    def _parquet(self, path: Path, wanted: Sequence[str], copy: Path, rows: int) -> Iterator[Batch]:
+        is_output = isinstance(self._files, Output)
+        try:
+            yield from parquet_batches(copy, self._names, wanted, rows, must_be_text=is_output)
+        except NotPlainTextError:
+            raise broken(
+                path.name, "a column is not text, or has empty texts", "text columns, missing as null"
+            ) from None
 
 
 def open_original(original: Original, header: Sequence[str]) -> Reading:
-    """The owner's file, to be read; a problem with it is a DataError.
+    """The owner's files, to be read; a problem with one is a DataError.
 
     A Parquet column of another type than text is cast by Arrow (`1`, `1.5`, `true`, `2020-01-31`,
     `2020-01-31 10:00:00`). An empty text is missing in either format.
 
     Args:
-        original: the file.
+        original: the files.
         header: the plan's columns.
     """
-    problem = DataError(
-        original.path.name,
-        "the original cannot be read again as the plan says",
-        "the file that the run read, unchanged: UTF-8, RFC 4180, a header with the plan's columns",
-    )
+
+    def problem(name: str) -> DataError:
+        return DataError(
+            name,
+            "the original cannot be read again as the plan says",
+            "the file that the run read, unchanged: UTF-8, RFC 4180, a header with the plan's columns",
+        )
+
     return Reading(original, header, problem)
 
 
 def read_original(original: Original, header: Sequence[str], wanted: Sequence[str]) -> Table:
-    """The wanted columns of the owner's file in memory; see `open_original`.
+    """The wanted columns of the owner's files in memory; see `open_original`.
 
     Raises:
-        DataError: the file cannot be read, or its header is not the plan's.
+        DataError: a file cannot be read, or its header is not the plan's.
         BackendError: the operating system refuses.
     """
     reading = open_original(original, header)
     columns, rows = gathered(reading.batches(wanted, None))
-    return Table(columns, rows, reading.digest)
+    return Table(columns, rows, reading.digests)
 
 
 def read_output(output: Output, header: Sequence[str], forbidden: Sequence[str]) -> Reading:
-    """The published file, to be read; its form is checked meanwhile.
+    """The published files, to be read; their form is checked meanwhile.
 
     Form: the header is exactly `header`; CSV has LF line ends, and quotes either where they are
-    needed or everywhere, so that they tell nothing about the original; Parquet holds text columns
-    only, with missing values as null. A problem with it is a GuaranteeError.
+    needed or everywhere, in all files alike, so that they tell nothing about the original; Parquet holds
+    text columns only, with missing values as null. A problem with it is a GuaranteeError.
 
     Args:
-        output: the published file.
+        output: the published files.
         header: the promised columns, in order.
         forbidden: columns that must not be published; only these may be named in a message.
 
@@ -176,11 +196,14 @@ def read_output(output: Output, header: Sequence[str], forbidden: Sequence[str])
         GuaranteeError: a forbidden column is there.
         BackendError: the operating system refuses.
     """
-    where = output.path.name
-    present = [name for name in _header(output) if name in forbidden]
-    if present:
-        raise broken(where, f"it holds `{'`, `'.join(present)}`", "no column that the plan drops")
-    problem = broken(where, "it cannot be read, or its columns are not the plan's", "the plan's columns")
+    for path in output.paths:
+        present = [name for name in _header(path, output.format) if name in forbidden]
+        if present:
+            raise broken(path.name, f"it holds `{'`, `'.join(present)}`", "no column that the plan drops")
+
+    def problem(name: str) -> GuaranteeError:
+        return broken(name, "it cannot be read, or its columns are not the plan's", "the plan's columns")
+
     return Reading(output, header, problem)
 
 
@@ -231,13 +254,13 @@ def _refused(path: Path, error: OSError) -> BackendError:
     return BackendError(path.name, f"cannot be opened: {error.strerror or 'input/output error'}")
 
 
-def _header(output: Output) -> tuple[str, ...]:
+def _header(path: Path, file_format: OutputFormat) -> tuple[str, ...]:
     try:
-        if output.format is OutputFormat.CSV:
-            return csv_header(output.path)
-        return tuple(pa.parquet.read_schema(output.path).names)
+        if file_format is OutputFormat.CSV:
+            return csv_header(path)
+        return parquet_names(path)
     except OSError as error:
-        raise _refused(output.path, error) from None
+        raise _refused(path, error) from None
     except (pa.ArrowException, ValueError, csv.Error):
         return ()
 
@@ -251,22 +274,3 @@ def _copied(path: Path, copy: IO[bytes]) -> str:
             copy.write(data)
     copy.flush()
     return digest.hexdigest()
-
-
-def _batch_of(part: pa.RecordBatch | pa.Table, wanted: Sequence[str]) -> Batch:
-    columns = {name: numbered(_as_written(part.column(name))) for name in wanted}
-    return Batch(columns, np.ones(part.num_rows, np.int64))
-
-
-def _is_plain_text(column: ArrowArray) -> bool:
-    is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    return is_text and not bool(pc.any(pc.equal(column, ""), min_count=0).as_py())
-
-
-def _as_written(column: ArrowArray) -> ArrowArray:
-    """A column whose cast to text is as the engine writes it: times in UTC, decimals in full."""
-    if pa.types.is_timestamp(column.type) and column.type.tz:
-        return column.cast(pa.timestamp(column.type.unit, tz="UTC"))
-    if pa.types.is_decimal(column.type):
-        return pa.array([None if one is None else f"{one:f}" for one in column.to_pylist()], pa.string())
-    return column

@@ -76,7 +76,7 @@ def columns_to_read(plan: Plan, published: tuple[str, ...]) -> tuple[str, ...]:
 def restricted(owned: Table, rows: Codes) -> Table:
     """The same table with these rows, in this order; texts of no other row are in it."""
     columns = {name: _compacted(column.rows(rows)) for name, column in owned.columns.items()}
-    return Table(columns, len(rows), owned.digest)
+    return Table(columns, len(rows), owned.digests)
 
 
 def _compacted(column: Coded) -> Coded:

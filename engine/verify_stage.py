@@ -86,7 +86,7 @@ class StagedColumn:
     @cached_property
     def values(self) -> ArrowArray:
         """The distinct texts, in the order of their numbers; not of a wide column."""
-        return pa.array(list(self._dictionary.numbers)[1:], TEXT)
+        return self._texts_by_number.slice(1)
 
     @property
     def coded(self) -> Coded:
@@ -134,7 +134,11 @@ class StagedColumn:
         """Records of `part`, as texts."""
         if not isinstance(part, np.ndarray):
             return part
-        return pa.array(list(self._dictionary.numbers), TEXT).take(pa.array(part))
+        return self._texts_by_number.take(pa.array(part))
+
+    @cached_property
+    def _texts_by_number(self) -> ArrowArray:
+        return pa.array(list(self._dictionary.numbers), TEXT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """The one writer of published tables: CSV in the one dialect, or Parquet."""
 
 import hashlib
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -12,9 +13,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from smalti.engine.parquet import raw_batches
+from smalti.engine.parts import MOST_PARTS, part_of, too_many_parts
 from smalti.engine.plan import OutputFormat
+from smalti.engine.reading import read_names
+from smalti.errors import InternalError
 
 _TEXT = pa.large_string()
+_CHUNK = 1 << 20
 
 
 def csv_records(columns: list[pa.Array]) -> bytes:
@@ -146,7 +152,7 @@ class CsvWriter(TableWriter):
         """Begin a file; without `columns`, a part without header that is joined to others later."""
         self._file: BinaryIO = path.open("xb")
         if columns is not None:
-            self._file.write(csv_records([pa.array([name]) for name in columns]))
+            self._file.write(_header(columns))
 
     def write(self, batch: pa.RecordBatch) -> None:
         self.write_pieces([_field(column) for column in batch.columns])
@@ -181,17 +187,90 @@ def open_writer(path: Path, columns: tuple[str, ...], output_format: OutputForma
     return ParquetWriter(path, columns)
 
 
-def content_digest(path: Path, output_format: OutputFormat) -> str:
-    """The digest of a table's content: of its CSV in the one dialect, whatever the format it is in.
+class Files:
+    """The files of one table, one after another; to be used in `contextlib.closing`."""
+
+    def __init__(
+        self, output: Path, columns: tuple[str, ...] | None, output_format: OutputFormat, rows: int | None
+    ) -> None:
+        """Begin the first file.
+
+        Args:
+            output: where the one file stands; parts stand beside it (`parts.part_of`).
+            columns: each file begins with their names; None: of a CSV file, records alone.
+            output_format: of each file.
+            rows: at most so many in each part; None: there is one file.
+        """
+        self._output, self._columns, self._format, self._rows = output, columns, output_format, rows
+        self._paths: list[Path] = []
+        self._room = 0
+        self._writer = self._begun()
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Those that were begun so far, in their order."""
+        return tuple(self._paths)
+
+    def divided(self, batch: pa.RecordBatch) -> Iterator[tuple[pa.RecordBatch, TableWriter]]:
+        """The rows of a batch, each with the writer of the file that they belong to."""
+        reached = 0
+        while reached < batch.num_rows:
+            if self._room == 0:
+                self._writer.close()
+                self._writer = self._begun()
+            some = batch.slice(reached, self._room)
+            self._room -= some.num_rows
+            reached += some.num_rows
+            yield some, self._writer
+
+    def _begun(self) -> TableWriter:
+        number = len(self._paths)
+        if number == MOST_PARTS:
+            raise too_many_parts(self._output)
+        path = self._output if self._rows is None else part_of(self._output, number)
+        self._paths.append(path)
+        self._room = self._rows or sys.maxsize
+        if self._columns is None:
+            return CsvWriter(path, None)
+        return open_writer(path, self._columns, self._format)
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+def content_digest(paths: Sequence[Path], output_format: OutputFormat) -> str:
+    """The digest of a table's content: of its CSV in the one dialect, whatever its format and files.
+
+    Args:
+        paths: of the files as they were written, in their order.
+        output_format: of each.
 
     Returns:
         `sha256:` and hexadecimal digits.
     """
-    if output_format is OutputFormat.CSV:
-        with path.open("rb") as file:
-            return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
-    parquet = pq.ParquetFile(path)
-    digest = hashlib.sha256(csv_records([pa.array([name]) for name in parquet.schema_arrow.names]))
-    for batch in parquet.iter_batches():
-        digest.update(csv_records(batch.columns))
+    header = _header(read_names(paths[0], output_format))
+    digest = hashlib.sha256(header)
+    for path in paths:
+        records = (
+            _csv_content(path, header) if output_format is OutputFormat.CSV else _parquet_content(path)
+        )
+        for some in records:
+            digest.update(some)
     return f"sha256:{digest.hexdigest()}"
+
+
+def _header(columns: Sequence[str]) -> bytes:
+    return csv_records([pa.array([name]) for name in columns])
+
+
+def _csv_content(path: Path, header: bytes) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        if file.read(len(header)) != header:
+            raise InternalError("a file was not written by the one writer")
+        while content := file.read(_CHUNK):
+            yield content
+
+
+def _parquet_content(path: Path) -> Iterator[bytes]:
+    for batch in raw_batches(path):
+        yield csv_records(batch.columns)

@@ -2,6 +2,8 @@
 
 import csv
 import io
+import itertools
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -39,6 +41,7 @@ from smalti.vocab.terms import ANONYMIZE, IRI, SMALTI
 
 TARGET = IRI("http://example.com/people")
 HEADER = ("who", "note", "age", "born", "city", "illness", "spend")
+QUASI_IDENTIFIERS = ("age", "born", "city")
 TYPES = {"age": "integer", "born": "date"}
 HERE = Where("policy.jsonld", 1, 1)
 
@@ -135,6 +138,7 @@ def make(
     folder: Path,
     output_format: OutputFormat = OutputFormat.CSV,
     words: Mapping[str, str] = MappingProxyType({}),
+    sampled: int | None = None,
 ) -> Made | None:
     """Compile and execute, by further words of the profile; None where the guarantee cannot be met."""
     folder.mkdir()
@@ -147,7 +151,10 @@ def make(
     source = Source(TARGET, data, OutputFormat.CSV, described)
     output, link = folder / "out.csv", folder / "link.npy"
     with closing(backend.open(source, workspace)) as bound:
-        asked, options = permission(table, words), Options(table.cut_threshold, output_format)
+        asked, options = (
+            permission(table, words),
+            Options(table.cut_threshold, output_format, sampled_fragments=sampled),
+        )
         plan = compile_plan(asked, source, bound, options)
         try:
             execute(plan, bound, output, link, lambda _: None)
@@ -158,6 +165,30 @@ def make(
         return Made(plan, output.read_bytes(), [], [], np.load(link).tolist())
     header, rows = read_csv(output)
     return Made(plan, output.read_bytes(), header, rows, np.load(link).tolist())
+
+
+def classes(found: Made) -> dict[tuple[str, ...], list[int]]:
+    """The input rows behind each combination of published quasi-identifiers."""
+    places = [found.header.index(name) for name in QUASI_IDENTIFIERS]
+    result: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for row, source in zip(found.rows, found.link, strict=True):
+        result[tuple(row[place] for place in places)].append(source)
+    return result
+
+
+def is_diverse(table: People, rows: list[int]) -> bool:
+    """Semantics of distinct l-diversity by brute force, over respondents."""
+    holders: dict[str, set[str]] = defaultdict(set)
+    who = {row: table.rows[row][0] for row in rows}
+    for row in rows:
+        holders[table.rows[row][HEADER.index("illness")]].add(who[row])
+    if any(held == set(who.values()) for held in holders.values()):
+        return False
+    return table.l == 1 or any(
+        len(set(chosen)) == table.l
+        for values in itertools.combinations(holders.values(), table.l)
+        for chosen in itertools.product(*values)
+    )
 
 
 def _datatype(name: str | None) -> Datatype | None:

@@ -256,7 +256,7 @@ def test_csv_and_parquet_hold_the_same_content(tmp_path: Path, policy: Path, dat
     for kind in OutputFormat:
         ok("run", policy, *request(data), "--out", kind, "--output-format", kind, cwd=tmp_path)
     first, second = (
-        content_digest(tmp_path / kind / f"anonCustomer.{kind}", kind) for kind in OutputFormat
+        content_digest([tmp_path / kind / f"anonCustomer.{kind}"], kind) for kind in OutputFormat
     )
     assert first == second
     recorded = Registry.open(tmp_path / "smalti.sqlite").versions(IRI(OUTPUT))

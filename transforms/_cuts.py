@@ -25,10 +25,10 @@ from smalti.transforms._layout import (
 )
 from smalti.transforms._reach import Blocks, Positions, side_reaches
 from smalti.transforms._sampling import surely_allowed
+from smalti.transforms.base import CutScore
 from smalti.transforms.entropy import concentration
 from smalti.transforms.problem import (
     SCALE,
-    CutScore,
     Flags,
     Integers,
     OrderedAttribute,

@@ -8,6 +8,18 @@ from types import MappingProxyType
 from typing import ClassVar, Final
 
 
+class CutScore(StrEnum):
+    """What a cut is judged by."""
+
+    CERTAINTY_PENALTY = "certainty-penalty"
+    """The least penalty of all allowed cuts; above the cut threshold as the normalised span."""
+    NORMALIZED_SPAN = "normalized-span"
+    """The median of the attribute with the largest penalty that has an allowed cut (LeFevre, DeWitt,
+    Ramakrishnan, ICDE 2006, 4.1)."""
+    ENTROPY = "entropy"
+    """The median of the attribute with the largest entropy, over the partition's rows, that has one."""
+
+
 class Datatype(StrEnum):
     """What a column's texts mean; the lexical forms are in `smalti.transforms.values`."""
 

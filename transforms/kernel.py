@@ -18,8 +18,9 @@ from smalti.transforms._cuts import Candidate, Choice, Cuts, Scene, Table, least
 from smalti.transforms._incidence import Holdings
 from smalti.transforms._layout import Batch
 from smalti.transforms._sampling import surely_match
+from smalti.transforms.base import CutScore
 from smalti.transforms.matching import can_match
-from smalti.transforms.problem import CutScore, Flags, Integers, Problem
+from smalti.transforms.problem import Flags, Integers, Problem
 
 _PAIRS_FOR_EACH = 16
 _WORTH_A_COPY = 2

@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
 
-from smalti.transforms.base import LEFT_OUT_AT_DEFAULT, Guarantee, Transform
-from smalti.transforms.problem import CutScore
+from smalti.transforms.base import LEFT_OUT_AT_DEFAULT, CutScore, Guarantee, Transform
 from smalti.vocab import terms
 
 DEFAULT_CUT_THRESHOLD = 256
@@ -46,6 +45,9 @@ class _Mondrian(Transform):
     cut_score: CutScore = field(default=CutScore.CERTAINTY_PENALTY, metadata=LEFT_OUT_AT_DEFAULT)
     fragment_column: str | None = field(default=None, metadata=LEFT_OUT_AT_DEFAULT)
     """A quasi-identifier on which the first cut of a table above the threshold is tried first."""
+    sampled_fragments: int | None = field(default=None, metadata=LEFT_OUT_AT_DEFAULT)
+    """Into how many partitions, at most, a table is divided at first by medians of a sample, on which its
+    classes depend then; None: each median is exact, and the number of fragments changes nothing."""
 
     def __post_init__(self) -> None:
         if self.k < 2:
@@ -62,6 +64,10 @@ class _Mondrian(Transform):
             raise ValueError("equal values are divided, or treated alike everywhere")
         if self.fragment_column not in (None, *self.quasi_identifier_columns):
             raise ValueError("the fragment column is a quasi-identifier")
+        if self.sampled_fragments is not None and self.sampled_fragments < 2:
+            raise ValueError("a sample is for two fragments or more")
+        if self.sampled_fragments is not None and self.dimensionality is Dimensionality.SINGLE:
+            raise ValueError("domains are not cut by samples")
 
     @property
     def quasi_identifiers(self) -> tuple[str, ...]:

@@ -1,10 +1,11 @@
 """What the kernel is given: a frequency table, its attributes, and what each class must meet."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
+
+from smalti.transforms.base import CutScore
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -56,18 +57,6 @@ class SensitiveIncidence:
     values: Integers
     respondents: Integers | None
     """The respondent of each (tuple, value) pair; None where each row is another respondent."""
-
-
-class CutScore(StrEnum):
-    """What a cut is judged by."""
-
-    CERTAINTY_PENALTY = "certainty-penalty"
-    """The least penalty of all allowed cuts; above the cut threshold as the normalised span."""
-    NORMALIZED_SPAN = "normalized-span"
-    """The median of the attribute with the largest penalty that has an allowed cut (LeFevre, DeWitt,
-    Ramakrishnan, ICDE 2006, 4.1)."""
-    ENTROPY = "entropy"
-    """The median of the attribute with the largest entropy, over the partition's rows, that has one."""
 
 
 @dataclass(frozen=True, slots=True)

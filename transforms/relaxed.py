@@ -16,8 +16,9 @@ import numpy as np
 
 from smalti.transforms._cuts import Scene, Table
 from smalti.transforms._layout import Batch, order_by, sums
+from smalti.transforms.base import CutScore
 from smalti.transforms.kernel import Search
-from smalti.transforms.problem import CutScore, Flags, Integers, Problem
+from smalti.transforms.problem import Flags, Integers, Problem
 
 _IMPOSSIBLE = np.iinfo(np.int64).max
 

@@ -66,12 +66,12 @@ class Relations(ABC):
 
     @abstractmethod
     def publish(self, query: str, publication: "Publication", output: Path, link: Path) -> None:
-        """Write the rows of an ordered query as the publication says, and the private link beside it.
+        """Write the rows of an ordered query as the publication says, and the private link.
 
         Args:
             query: its last column is the input row of each published one.
-            publication: turns batches of it into published columns, and says the format.
-            output: a file that does not exist yet.
+            publication: turns batches of it into published columns, and says the format and the parts.
+            output: where the one file will be, which is not there yet; parts stand beside it.
             link: a `.npy` file of int64: the input row of each published row, from 0.
         """
 
@@ -87,14 +87,14 @@ class Backend(ABC):
 
     @abstractmethod
     def open(self, source: Source, workspace: Path) -> "StagedTable":
-        """Check a source's file and stage it.
+        """Check a source's files and stage them.
 
         Args:
-            source: the file and its description.
+            source: the files and their description.
             workspace: an empty folder private to the run, for staging and spill.
 
         Raises:
-            DataError: the file cannot be read as its format says.
+            DataError: a file cannot be read as its format says, or has other columns than the first one.
             BackendError: the machine.
         """
 

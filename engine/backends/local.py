@@ -14,7 +14,6 @@ from smalti.engine.backends.publication import Publication
 from smalti.engine.backends.staged import STAGED, StagedColumn, StagedTable
 from smalti.engine.description import Source
 from smalti.engine.reading import Contents, inspect, text_batches
-from smalti.engine.writing import open_writer
 from smalti.errors import BackendError
 
 _BATCH_ROWS: Final = 1 << 17
@@ -63,7 +62,7 @@ class LocalRelations(Relations):
             ) from None
 
     def stage(self, source: Source, contents: Contents) -> tuple[StagedColumn, ...]:
-        """Copy the file's rows into the relation `staged`."""
+        """Copy the source's rows into the relation `staged`."""
         numberings = probe(text_batches(source, contents))
         while not self._is_staged(source, contents, numberings):
             numberings = renewed(numberings)
@@ -130,11 +129,12 @@ class LocalRelations(Relations):
     def _publish(self, query: str, publication: Publication, output: Path, link: Path) -> None:
         ((rows,),) = self._connection.execute(f"SELECT count(*) FROM {STAGED}").fetchall()
         with (
-            closing(open_writer(output, publication.columns, publication.format)) as writer,
+            closing(publication.files(output)) as files,
             open_link(link, rows) as places,
         ):
             for batch in self._connection.sql(query).to_arrow_reader(_BATCH_ROWS):
-                publication.write(batch, writer)
+                for some, writer in files.divided(batch):
+                    publication.write(some, writer)
                 places.write(link_bytes(batch.column(batch.num_columns - 1)))
 
     def close(self) -> None:

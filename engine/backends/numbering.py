@@ -13,6 +13,8 @@ from smalti.transforms.problem import MISSING
 
 MOST_TEXTS: Final = 1 << 17
 """A column with more distinct texts is staged as texts."""
+_MOST_CHARACTERS: Final = 1 << 26
+"""Of distinct texts together; a column with more is staged as texts, which can spill."""
 _MANY_ROWS: Final = 1 << 12
 """Of so many rows, at most half may have different texts, or the column is staged as texts."""
 _PROBED: Final = 4
@@ -28,7 +30,7 @@ class Numbering:
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
-        self._rows = 0
+        self._rows = self._characters = 0
         self.is_too_varied = False
         """Whether numbering was given up."""
 
@@ -46,14 +48,18 @@ class Numbering:
         encoded = pc.dictionary_encode(texts)
         distinct = encoded.dictionary.to_pylist()
         numbers = self._numbers
-        for text in distinct:
-            if text not in numbers:
-                numbers[text] = len(numbers) + 1
+        found = [*map(numbers.get, distinct)]
+        if None in found:
+            for place, text in enumerate(distinct):
+                if found[place] is None:
+                    found[place] = numbers[text] = len(numbers) + 1
+                    self._characters += len(text)
         self._rows += len(texts)
-        if len(numbers) > MOST_TEXTS or (self._rows >= _MANY_ROWS and 2 * len(numbers) > self._rows):
+        are_too_many = len(numbers) > MOST_TEXTS or self._characters > _MOST_CHARACTERS
+        if are_too_many or (self._rows >= _MANY_ROWS and 2 * len(numbers) > self._rows):
             self.is_too_varied = True
             raise TooVariedError
-        by_code = np.array([*(numbers[text] for text in distinct), MISSING], np.int32)
+        by_code = np.array([*found, MISSING], np.int32)
         indices = pc.fill_null(encoded.indices, len(distinct)).to_numpy(zero_copy_only=False)
         return pa.array(by_code[indices])
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -10,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from smalti.engine.plan import OutputFormat
-from smalti.engine.writing import CsvWriter, TableWriter, joined_fields
+from smalti.engine.writing import CsvWriter, Files, TableWriter, joined_fields
 
 Integers = NDArray[np.int64]
 
@@ -63,9 +64,13 @@ class Publication:
     """For CSV, by rank what each piece's fields are, joined; None where its column comes as text."""
     rows_at_once: int
     """As many as can be written together without taking much memory: a label can be long."""
+    rows_per_part: int | None = None
+    """At most so many in each file; None: there is one file."""
 
     @classmethod
-    def of(cls, pieces: Sequence[Piece], output_format: OutputFormat) -> "Publication":
+    def of(
+        cls, pieces: Sequence[Piece], output_format: OutputFormat, rows_per_part: int | None = None
+    ) -> "Publication":
         """Join the fields of neighbouring columns once, where records of them are to be written."""
         is_csv = output_format is OutputFormat.CSV
         fields = tuple(
@@ -75,7 +80,8 @@ class Publication:
             for piece in pieces
         )
         longest = sum(_longest(piece.values) for piece in pieces if piece.values is not None)
-        return cls(tuple(pieces), output_format, fields, max(1, _MOST_BYTES // max(longest, 1)))
+        at_once = max(1, _MOST_BYTES // max(longest, 1))
+        return cls(tuple(pieces), output_format, fields, at_once, rows_per_part)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -101,6 +107,10 @@ class Publication:
         for column, size in zip(columns[1:], sizes[1:], strict=True):
             key = f"({key} * {size} + {column})"
         return f"{key} AS p0", "p0 ASC"
+
+    def files(self, output: Path) -> Files:
+        """The files that the rows are written to; `output` is where one file stands."""
+        return Files(output, self.columns, self.format, self.rows_per_part)
 
     def write(self, batch: pa.RecordBatch, writer: TableWriter) -> None:
         """Write the rows of a batch."""

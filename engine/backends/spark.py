@@ -107,7 +107,8 @@ class SparkRelations(Relations):
             partitions = max(_FRAGMENTS_PER_CORE * cores, rows // _ROWS_PER_PARTITION)
         return {
             "spark.sql.shuffle.partitions": str(partitions),
-            "spark.sql.adaptive.enabled": "true",
+            # It makes a job of each stage; a small table is in one partition anyhow.
+            "spark.sql.adaptive.enabled": "true" if partitions > 1 else "false",
             "spark.sql.execution.arrow.pyspark.enabled": "true",
         }
 

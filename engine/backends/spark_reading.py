@@ -3,28 +3,39 @@
 import os
 import secrets
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from smalti.engine.backends.spark_session import described, is_local, without_values
 from smalti.engine.description import Source
-from smalti.engine.dialect import RangeFacts, join_ranges, read_header, scan_range
+from smalti.engine.dialect import Part, RangeFacts, join_ranges, read_header, scan_range
+from smalti.engine.parquet import row_groups, rows_of
 from smalti.engine.plan import OutputFormat
-from smalti.engine.reading import ROW, Contents, file_digest, inspect, row_groups, text_batches
+from smalti.engine.reading import (
+    ROW,
+    Contents,
+    FileContents,
+    RowGroups,
+    file_digest,
+    inspect,
+    join_files,
+    text_batches,
+)
 from smalti.errors import BackendError, SmaltiError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 RANGE_BYTES: Final = 1 << 26
-"""Of a file that one task checks and stages; a file that is not longer is read on the driver."""
+"""Of the files that one task checks and stages; a table that is not larger is read on the driver."""
 _PROBES_PER_CORE: Final = 2
+T = TypeVar("T")
 
 
 def check_shared(session: "SparkSession", source: Source, workspace: Path) -> None:
@@ -39,11 +50,12 @@ def check_shared(session: "SparkSession", source: Source, workspace: Path) -> No
     token, probes = secrets.token_hex(16), workspace / "probes"
     probes.mkdir()
     (probes / "driver").write_text(token)
-    input_file, size = str(source.path.absolute()), _size(source)
+    sizes = _sizes(source)
 
     def look(numbers: Iterable[int]) -> Iterable[bool]:
         try:
-            sees = (probes / "driver").read_text() == token and os.stat(input_file).st_size == size
+            sees = (probes / "driver").read_text() == token
+            sees = sees and all(os.stat(path).st_size == size for path, size in sizes)
             for number in numbers:
                 (probes / f"{number}-{socket.gethostname()}-{os.getpid()}").touch()
             yield sees
@@ -66,13 +78,14 @@ def _not_shared() -> BackendError:
         "the workers of the cluster do not see the input and the folder of the output",
         "a file system that this machine and all workers share, under the same paths, and the same "
         "Python environment on each of them",
-        "move input and output there, or use --engine local",
+        "move input and output there, for `plan` and `verify` name a folder there with --workspace, or use "
+        "--engine local",
     )
 
 
 def inspect_by_ranges(session: "SparkSession", source: Source) -> Contents:
-    """What a source holds, as `inspect` says it; ranges of a long CSV file are checked by tasks."""
-    if source.format is not OutputFormat.CSV or _size(source) <= RANGE_BYTES:
+    """What a source holds, as `inspect` says it; ranges of long CSV files are checked by tasks."""
+    if source.format is not OutputFormat.CSV or sum(size for _, size in _sizes(source)) <= RANGE_BYTES:
         return inspect(source)
     try:
         return _inspect_by_ranges(session, source)
@@ -83,29 +96,81 @@ def inspect_by_ranges(session: "SparkSession", source: Source) -> Contents:
         raise without_values(error) from None
 
 
-def _size(source: Source) -> int:
+def _sizes(source: Source) -> list[tuple[str, int]]:
+    """The files under their absolute paths, with their sizes; none where one cannot be looked at."""
     try:
-        return source.path.stat().st_size
+        return [(str(path.absolute()), path.stat().st_size) for path in source.paths]
     except OSError:
-        return 0  # the reader says more
+        return []  # the reader says more
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """Some bytes of a file, and how many columns its header has."""
+
+    path: str
+    begin: int
+    end: int
+    fields: int
+    file: int
 
 
 def _inspect_by_ranges(session: "SparkSession", source: Source) -> Contents:
-    header = read_header(source.path)
-    fields, path = len(header), str(source.path.absolute())
-    size = source.path.stat().st_size
-
-    def scan(begin: int) -> RangeFacts:
-        with open(path, "rb", buffering=0) as file:
-            return scan_range(file, begin, min(begin + RANGE_BYTES, size), fields)
-
-    begins = range(0, size, RANGE_BYTES)
+    headers, problem = _headers(source)
+    ranges: list[_Range] = []
+    for file, (header, (path, size)) in enumerate(zip(headers, _sizes(source), strict=False)):
+        ranges += [
+            _Range(path, begin, min(begin + RANGE_BYTES, size), len(header), file)
+            for begin in range(0, size, RANGE_BYTES)
+        ]
+    tasks = _in_groups([(one, one.end - one.begin) for one in ranges])
     with ThreadPoolExecutor(1) as pool, described(session, "check the input"):
-        digest = pool.submit(file_digest, source.path)
-        ranges = session.sparkContext.parallelize(begins, len(begins)).map(scan).collect()
-        parts = join_ranges(source.path.name, ranges, fields)
-        rows = sum(part.records for part in parts)
-        return Contents(header, rows, digest.result(), (None,) * fields, tuple(parts))
+        digests = [pool.submit(file_digest, path) for path in source.paths[: len(headers)]]
+        scanned = session.sparkContext.parallelize(tasks, len(tasks)).flatMap(_scanned).collect()
+        facts: dict[int, list[RangeFacts]] = {}
+        for file, found in scanned:
+            facts.setdefault(file, []).append(found)
+
+        def files() -> Iterator[FileContents]:
+            for file, header in enumerate(headers):
+                parts = join_ranges(source.paths[file].name, facts.get(file, []), len(header))
+                yield FileContents(header, digests[file].result(), (None,) * len(header), tuple(parts))
+            if problem is not None:
+                raise problem
+
+        return join_files(source, files())
+
+
+def _headers(source: Source) -> tuple[list[tuple[str, ...]], SmaltiError | None]:
+    """The headers of the files up to the first that has none, and what is wrong with that one."""
+    headers: list[tuple[str, ...]] = []
+    try:
+        for path in source.paths:
+            headers.append(read_header(path))
+    except SmaltiError as problem:
+        return headers, problem
+    return headers, None
+
+
+def _scanned(ranges: list[_Range]) -> list[tuple[int, RangeFacts]]:
+    found = []
+    for one in ranges:
+        with open(one.path, "rb", buffering=0) as file:
+            found.append((one.file, scan_range(file, one.begin, one.end, one.fields)))
+    return found
+
+
+def _in_groups(sized: Iterable[tuple[T, int]]) -> list[list[T]]:
+    """Neighbours together, as long as one task takes them."""
+    groups: list[list[T]] = []
+    reached = 0
+    for one, size in sized:
+        if not groups or reached + size > RANGE_BYTES:
+            groups.append([])
+            reached = 0
+        groups[-1].append(one)
+        reached += size
+    return groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,28 +179,25 @@ class _Share:
 
     number: int
     contents: Contents
-    groups: tuple[int, ...] | None
-    """Of a Parquet file, its row groups."""
 
 
 def stage(session: "SparkSession", source: Source, contents: Contents, folder: Path) -> None:
     """Write a source's rows as Parquet files: `row`, and of each column its texts (`t0`, `t1`, ...).
 
     Raises:
-        DataError: the file cannot be read as its format says.
+        DataError: a file cannot be read as its format says.
     """
     folder.mkdir()
     shares = _shares(source, contents)
-    if len(shares) <= 1:
-        for share in shares:
-            _stage(source, share, folder)
-        if not shares:
-            _stage(source, _Share(0, contents, None), folder)
+    # A task has a working folder of its own.
+    there = replace(source, path=source.path.absolute(), parts=tuple(map(Path.absolute, source.parts)))
+    if len(shares) == 1:
+        _stage(there, shares[0], folder)
         return
     try:
         with described(session, "stage the input"):
             tasks = session.sparkContext.parallelize(shares, len(shares))
-            tasks.foreach(lambda share: _stage(source, share, folder))
+            tasks.foreach(lambda share: _stage(there, share, folder))
     except Exception as error:
         for _ in text_batches(source, contents):
             pass  # as above: reading again tells what is wrong with the file
@@ -143,24 +205,28 @@ def stage(session: "SparkSession", source: Source, contents: Contents, folder: P
 
 
 def _shares(source: Source, contents: Contents) -> list[_Share]:
-    if source.format is OutputFormat.CSV:
-        parts = contents.parts
-        return [_Share(i, replace(contents, parts=(part,)), None) for i, part in enumerate(parts)]
-    sizes = row_groups(source.path)
-    groups: list[list[int]] = []
-    reached = RANGE_BYTES
-    for group, size in enumerate(sizes):
-        if reached >= RANGE_BYTES:
-            groups.append([])
-            reached = 0
-        groups[-1].append(group)
-        reached += size
-    return [_Share(i, contents, tuple(some)) for i, some in enumerate(groups)]
+    """At least one."""
+    pieces = [piece for part in contents.parts for piece in _pieces(source, part)]
+    groups = _in_groups(pieces) or [[]]
+    return [_Share(i, replace(contents, digests=(), parts=tuple(some))) for i, some in enumerate(groups)]
+
+
+def _pieces(source: Source, part: Part | RowGroups) -> Iterator[tuple[Part | RowGroups, int]]:
+    """What may be staged by different tasks, with its bytes."""
+    if isinstance(part, Part):
+        yield part, part.end - part.begin
+        return
+    path = source.paths[part.file]
+    sizes = row_groups(path)
+    for numbers in _in_groups([(number, sizes[number]) for number in part.numbers]):
+        before, rows = rows_of(path, tuple(numbers))
+        size = sum(sizes[number] for number in numbers)
+        yield RowGroups(tuple(numbers), part.first + before, rows, part.file), size
 
 
 def _stage(source: Source, share: _Share, folder: Path) -> None:
     """Write one share; it appears under its name when it is whole, and a second attempt writes the same."""
-    reader = text_batches(source, share.contents, share.groups)
+    reader = text_batches(source, share.contents)
     schema = staged_schema(len(share.contents.header))
     draft = folder / f".{share.number}-{secrets.token_hex(8)}"
     with pq.ParquetWriter(draft, schema) as writer:

@@ -1,4 +1,4 @@
-"""Output that Spark's tasks write, a part each by the one writer; the parts are joined file by file."""
+"""Output that Spark's tasks write, a part each by the one writer; parts are joined by file, or moved."""
 
 import shutil
 from collections.abc import Iterator
@@ -11,43 +11,56 @@ import pyarrow as pa
 
 from smalti.engine.backends.base import link_bytes, open_link
 from smalti.engine.backends.publication import Publication
+from smalti.engine.parts import part_of
 from smalti.engine.plan import OutputFormat
 from smalti.engine.reading import csv_text_batches
-from smalti.engine.writing import CsvWriter, csv_records, open_writer
+from smalti.engine.writing import Files, csv_records, open_writer
 from smalti.errors import InternalError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_SCHEMA: Final = "part int, rows long"
+_SCHEMA: Final = "part int, rows long, files int"
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
+    """What one task wrote."""
+
     number: int
     rows: int
+    files: int
 
 
 def publish(frame: "DataFrame", publication: Publication, folder: Path, output: Path, link: Path) -> None:
-    """Write the rows of an ordered frame, and the private link beside them.
+    """Write the rows of an ordered frame, and the private link.
 
     Args:
         frame: its last column is the input row of each published one.
-        publication: turns batches of it into published columns, and says the format.
+        publication: turns batches of it into published columns, and says the format and the parts.
         folder: an empty one that the tasks see.
-        output: a file that does not exist yet.
+        output: where the one file will be, which is not there yet; parts stand beside it.
         link: as `Relations.publish` says.
     """
+    if publication.rows_per_part is not None:
+        parts = write_parts(frame, publication, folder)
+        _join_links(folder, parts, link)
+        _move(publication, folder, parts, output)
+        return
     records = Publication.of(publication.pieces, OutputFormat.CSV)  # what can be joined
-    join(publication, folder, write_parts(frame, records, folder), output, link)
+    parts = write_parts(frame, records, folder)
+    _join_links(folder, parts, link)
+    join(publication, folder, parts, output)
 
 
 def write_parts(frame: "DataFrame", publication: Publication, folder: Path) -> list[_Part]:
-    """Write each partition of an ordered frame as CSV records, beside the input rows they come from.
+    """Write each partition of an ordered frame, beside the input rows that it comes from.
 
-    A part appears under its name by a rename, when it is whole: a task that is tried again writes the
-    same bytes again.
+    Where the output is to be one file, as records to be joined; else as parts of the output. A file
+    appears under its name by a rename, when all of its partition are whole: a task that is tried again
+    writes the same bytes again.
     """
+    is_in_parts = publication.rows_per_part is not None
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
@@ -56,35 +69,58 @@ def write_parts(frame: "DataFrame", publication: Publication, folder: Path) -> l
         if context is None:
             raise InternalError("a task has no context")
         part, attempt = context.partitionId(), context.taskAttemptId()
-        records, links = (folder / f"{part}.{kind}.{attempt}" for kind in ("csv", "rows"))
-        rows = 0
-        with closing(CsvWriter(records, None)) as writer, links.open("xb") as link:
+        draft, links = (folder / f"{part}.{kind}.{attempt}" for kind in ("draft", "rows"))
+        columns, rows = publication.columns if is_in_parts else None, 0
+        with (
+            closing(Files(draft, columns, publication.format, publication.rows_per_part)) as files,
+            links.open("xb") as link,
+        ):
             for batch in batches:
-                publication.write(batch, writer)
+                for some, writer in files.divided(batch):
+                    publication.write(some, writer)
                 link.write(link_bytes(batch.column(batch.num_columns - 1)))
                 rows += batch.num_rows
-        records.replace(folder / f"{part}.csv")
+        for number, path in enumerate(files.paths):
+            path.replace(folder / f"{part}-{number}")
         links.replace(folder / f"{part}.rows")
         yield pa.RecordBatch.from_pydict(
-            {"part": pa.array([part], pa.int32()), "rows": pa.array([rows], pa.int64())}
+            {
+                "part": pa.array([part], pa.int32()),
+                "rows": pa.array([rows], pa.int64()),
+                "files": pa.array([len(files.paths)], pa.int32()),
+            }
         )
 
     written = frame.mapInArrow(write, _SCHEMA).toArrow().to_pylist()
-    return sorted((_Part(row["part"], row["rows"]) for row in written), key=lambda part: part.number)
+    found = (_Part(row["part"], row["rows"], row["files"]) for row in written)
+    return sorted(found, key=lambda part: part.number)
 
 
-def join(publication: Publication, folder: Path, parts: list[_Part], output: Path, link: Path) -> None:
-    """Join the parts to one file, and their links; each part is gone when it has been copied."""
-    total = sum(part.rows for part in parts)
-    with open_link(link, total) as rows:
+def _join_links(folder: Path, parts: list[_Part], link: Path) -> None:
+    with open_link(link, sum(part.rows for part in parts)) as rows:
         for part in parts:
             with (folder / f"{part.number}.rows").open("rb") as piece:
                 shutil.copyfileobj(piece, rows)
+
+
+def _move(publication: Publication, folder: Path, parts: list[_Part], output: Path) -> None:
+    """Bring the parts that have rows to their places; where none has, there is one without."""
+    filled = [
+        folder / f"{part.number}-{number}" for part in parts if part.rows for number in range(part.files)
+    ]
+    for number, path in enumerate(filled):
+        path.replace(part_of(output, number, len(filled)))
+    if not filled:
+        publication.files(output).close()
+
+
+def join(publication: Publication, folder: Path, parts: list[_Part], output: Path) -> None:
+    """Join the parts to one file; each part is gone when it has been copied."""
     records = output if publication.format is OutputFormat.CSV else folder / "joined.csv"
     with records.open("xb") as file:
         file.write(csv_records([pa.array([name]) for name in publication.columns]))
         for part in parts:
-            place = folder / f"{part.number}.csv"
+            place = folder / f"{part.number}-0"
             with place.open("rb") as piece:
                 shutil.copyfileobj(piece, file)
             place.unlink()

@@ -126,7 +126,7 @@ class StagedTable:
         """Begin with a relation `staged` that holds `row` and the columns as they are described."""
         self._fragments = fragments
         self.contents = contents
-        """Of the file as a whole."""
+        """Of the source as a whole."""
         self.relations = relations
         """Where the rows are; `staged` holds them."""
         self._columns = list(columns)
@@ -262,6 +262,15 @@ class StagedTable:
         index = self._index(column)
         return f"c{index}", self._texts_at(index)
 
+    def text_bytes(self, column: str) -> int:
+        """The bytes of a column's texts in all rows; it has numbers."""
+        number, texts = self.numbered(column)
+        found = self.relations.take(
+            f"SELECT {number} AS c, count(*) AS n FROM {STAGED} WHERE {number} > 0 GROUP BY {number}"
+        )
+        lengths = pc.binary_length(texts).to_numpy().astype(np.int64)
+        return int(lengths[_integers(found.column("c")) - 1] @ _integers(found.column("n")))
+
     # --- Steps of a run
 
     def most_fragments(self, plan: Plan) -> int:
@@ -327,13 +336,13 @@ class StagedTable:
     def write(
         self, plan: Plan, recoding: Recoding, frequencies: Frequencies, output: Path, link: Path
     ) -> None:
-        """Write the published file, and beside it the private link.
+        """Write the published file or its parts, and the private link.
 
         Args:
             plan: says which columns, and the format.
             recoding: by tuple, in the order of `frequencies`.
             frequencies: of this table.
-            output: a file that does not exist yet.
+            output: where the one file will be; parts stand beside it.
             link: a `.npy` file of int64: the input row of each published row, from 0.
         """
         query, publication = self._ordered(plan, recoding, frequencies)
@@ -378,7 +387,7 @@ class StagedTable:
                 joins += more
             columns.append(column)
             pieces.append(piece)
-        publication = Publication.of(pieces, plan.write.format)
+        publication = Publication.of(pieces, plan.write.format, plan.write.rows_per_part)
         selected, order = publication.ordering(columns)
         query = f"SELECT {selected}, {STAGED}.row AS row FROM {STAGED} {' '.join(joins)} ORDER BY {order}"
         return query, publication

@@ -1,31 +1,28 @@
 """The public functions; the command line is written on them."""
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
-from os import PathLike
+from enum import StrEnum
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-from smalti.checking import check_documents
+from smalti.deciding import DEFAULT_REGISTRY, AnyPath, decide, using
 from smalti.engine import explain as explanations
 from smalti.engine import recheck as rechecking
 from smalti.engine import run as _engine
-from smalti.engine.authority import decide as decide_request
 from smalti.engine.backends.base import Backend
 from smalti.engine.compile import Options
 from smalti.engine.plan import OutputFormat, Plan
 from smalti.engine.recheck import Recheck
 from smalti.engine.registry import Registry
 from smalti.engine.run import EngineName, Outcome, Planned, PolicyDocument, RunRequest, Watch
+from smalti.engine.stores import located, on_disk
 from smalti.errors import UsageError
 from smalti.policy import given
 from smalti.policy import parse as parsing
 from smalti.policy.authorize import authorize
 from smalti.policy.decision import Decision, Effect, Fact, Request
-from smalti.policy.diagnostics import Diagnostic
+from smalti.policy.diagnostics import Diagnostic, Severity
 from smalti.policy.hierarchies import Hierarchies
 from smalti.policy.names import iri, word
 from smalti.policy.parse import parse
@@ -60,10 +57,15 @@ __all__ = [
     "verify",
 ]
 
-DEFAULT_REGISTRY = "smalti.sqlite"
-"""In the working folder."""
+ROWS_PER_PART = 1_000_000
+"""Of an output in parts; of an engine that writes in tasks, a part may have fewer."""
 
-AnyPath = str | PathLike[str]
+
+class FirstCuts(StrEnum):
+    """Where the cuts that divide a large table into fragments come from."""
+
+    EXACT = "exact"
+    SAMPLED = "sampled"
 
 
 def check(document: AnyPath, *, dataset: AnyPath | None = None) -> tuple[Diagnostic, ...]:
@@ -78,6 +80,8 @@ def check(document: AnyPath, *, dataset: AnyPath | None = None) -> tuple[Diagnos
     Raises:
         UsageError: the description cannot be read; nothing is raised about the document.
     """
+    from smalti.checking import check_documents  # noqa: PLC0415 (lints, which a run does not need)
+
     (checked,) = check_documents([str(document)], None if dataset is None else Path(dataset))
     return checked.diagnostics
 
@@ -102,9 +106,10 @@ def load_policy(
         parsed = parse(document, str(path)) if document else parsing.load(path)
     else:
         by = None if issuer is None else iri(issuer, "issuer (--owner)")
-        with _using(registry) as known:
+        with using(registry) as known:
             parsed = parse(document, str(path), lambda uid: known.policy_in_force(uid, by))
-    return PolicyDocument(parsing.require(parsed), document, str(path))
+    warnings = tuple(one for one in parsed.diagnostics if one.severity is Severity.WARNING)
+    return PolicyDocument(parsing.require(parsed), document, str(path), warnings=warnings)
 
 
 class EngineChoices(TypedDict, total=False):
@@ -118,6 +123,9 @@ class EngineChoices(TypedDict, total=False):
     """Of Spark, such as `spark://host:7077`; this machine when not given."""
     conf: Mapping[str, str]
     """Settings of Spark, by name."""
+    workspace: AnyPath | None
+    """A folder in which `plan` and `verify` keep private files while they work; on a cluster one that all
+    workers see. The system's folder for temporary files when not given. `run` works beside its output."""
 
 
 class Choices(EngineChoices, total=False):
@@ -133,12 +141,19 @@ class Choices(EngineChoices, total=False):
     """What is known already; `smalti.sqlite` when not given. A path without a file is an empty one."""
     output_format: str
     """`csv` (the default) or `parquet`."""
+    parts: bool
+    """True: the output is written as parts of at most `rows_per_part` rows, and not as one file."""
+    rows_per_part: int | None
+    """1,000,000 when not given; where it is given, the output is written as parts."""
     parameters: Sequence[str]
     """A stronger guarantee than the policy's, each `WORD=VALUE`, for example `k=20`."""
     signature: AnyPath | None
     """The file with the document's detached signature, where its owner's must be signed."""
     cut_threshold: int
     """Partitions with at most this many distinct tuples take their best cut, larger ones the median."""
+    first_cuts: str
+    """`exact` (the default), or `sampled`: of a large table, the cuts that divide it into `fragments` come
+    from a sample. That takes fewer looks at it, and the classes depend on the number of fragments."""
 
 
 def plan(
@@ -152,7 +167,8 @@ def plan(
 
     Args:
         policy: the document, or its path.
-        data: one target's IRI, with the path of its CSV or Parquet file or of its CSVW metadata.
+        data: one target's IRI, with the path of its CSV or Parquet file, of a folder of such files
+            that are one table, or of its CSVW metadata; or with the URI of any of these in a store.
         party: who would ask, an IRI that is trusted. Without it nothing is decided.
         **choices: see `Choices`.
 
@@ -164,7 +180,7 @@ def plan(
     """
     wanted = _request(policy, data, party, choices)
     backend = _engine_chosen(choices)
-    with _using(choices.get("registry", DEFAULT_REGISTRY)) as known:
+    with using(choices.get("registry", DEFAULT_REGISTRY)) as known:
         if party is None:
             return _engine.plan_undecided(wanted, known, backend)
         return _engine.plan(wanted, known, backend)
@@ -183,7 +199,8 @@ def run(
 
     Args:
         policy: the document, or its path.
-        data: one target's IRI, with the path of its CSV or Parquet file or of its CSVW metadata.
+        data: one target's IRI, with the path of its CSV or Parquet file, of a folder of such files
+            that are one table, or of its CSVW metadata; or with the URI of any of these in a store.
         party: who asks, an IRI that is trusted.
         out: the folder to make; it must not exist.
         watch: told of each phase as it begins.
@@ -196,60 +213,14 @@ def run(
     Raises:
         SmaltiError: says where, what, what was expected and the way out; nothing was written then.
     """
+    if choices.get("workspace") is not None:
+        raise UsageError(
+            "workspace", "a run works beside its output", "none here", "put the output (--out) there"
+        )
     wanted = _request(policy, data, party, choices)
     backend = _engine_chosen(choices)
-    with _using(choices.get("registry", DEFAULT_REGISTRY)) as known:
-        return _engine.run(wanted, Path(out), known, backend, watch)
-
-
-def decide(  # noqa: PLR0913 (each a part of the request)
-    *,
-    party: str,
-    action: str,
-    target: str | Sequence[str],
-    purpose: str | None = None,
-    rule: str | None = None,
-    time: str | datetime | None = None,
-    facts: Sequence[str] = (),
-    parameters: Sequence[str] = (),
-    fulfilled: Sequence[str] = (),
-    explain: bool = False,
-    registry: Registry | AnyPath = DEFAULT_REGISTRY,
-) -> Decision:
-    """Whether the policies in the registry let a party do something, and why.
-
-    Args:
-        party: who asks, an IRI that is trusted.
-        action: a name such as `read`, or an IRI.
-        target: the IRI of a source, of an output, or of one of its versions; several are asked for
-            jointly: one rule must cover them all.
-        purpose: a name such as `marketing`, or an IRI.
-        rule: the uid of the permission to rely on, where several match.
-        time: when, with its time zone; now when not given.
-        facts: what is true of the world or the party, each `OPERAND=VALUE`.
-        parameters: of the requested action, each `WORD=VALUE`, for example `k=20`.
-        fulfilled: the uids of duties that have been fulfilled.
-        explain: report each part of each rule about the targets (`Decision.considered`).
-        registry: what is known.
-
-    Raises:
-        UsageError: an argument is no known name and no IRI, or is written wrongly.
-        RegistryError: the registry cannot be read, or the decision not be logged.
-    """
-    targets = (target,) if isinstance(target, str) else tuple(target)
-    asked = Request(
-        party=iri(party, "party (--as)"),
-        action=word(Kind.ACTION, action, "action (--action)"),
-        targets=tuple(iri(one, "target (--target)") for one in targets),
-        purpose=None if purpose is None else word(Kind.PURPOSE, purpose, "purpose (--purpose)"),
-        rule=None if rule is None else iri(rule, "rule (--rule)"),
-        parameters=tuple(given.parameter(one, "parameters (--with)") for one in parameters),
-        time=given.time(time, "time (--time)") if isinstance(time, str) else time,
-        facts=tuple(given.fact(one, "facts (--fact)") for one in facts),
-        fulfilled=frozenset(iri(one, "fulfilled (--fulfilled)") for one in fulfilled),
-    )
-    with _using(registry) as known:
-        return decide_request(known, asked, explain=explain)
+    with using(choices.get("registry", DEFAULT_REGISTRY)) as known:
+        return _engine.run(wanted, on_disk(str(out), "out (--out)"), known, backend, watch)
 
 
 def verify(
@@ -272,11 +243,13 @@ def verify(
         GuaranteeError: the output is not what was recorded, or breaks a promise.
         UsageError: there is no such output, or no record of it to repeat.
     """
-    with _using(registry) as known:
+    workspace = _workspace(choices)
+    with using(registry) as known:
         folder = rechecking.find_output(known, str(output))
         if data is None:
-            return rechecking.recheck(known, folder)
-        return rechecking.repeat(known, folder, _local_path(data, "data (--data)"), _engine_chosen(choices))
+            return rechecking.recheck(known, folder, workspace)
+        place = located(str(data), "data (--data)")
+        return rechecking.repeat(known, folder, place, _engine_chosen(choices), workspace)
 
 
 def explain(plan: Plan, *, as_json: bool = False) -> str:
@@ -306,7 +279,7 @@ def _request(
     return RunRequest(
         document=_signed(document, choices.get("signature")),
         target=iri(target, "data (--data)"),
-        data=_local_path(path, "data (--data)"),
+        data=located(str(path), "data (--data)"),
         party=None if party is None else iri(party, "party (--as)"),
         purpose=None if purpose is None else word(Kind.PURPOSE, purpose, "purpose (--purpose)"),
         owner=None if owner is None else iri(owner, "owner (--owner)"),
@@ -315,8 +288,16 @@ def _request(
         options=_options(
             choices.get("output_format", OutputFormat.CSV),
             choices.get("cut_threshold", DEFAULT_CUT_THRESHOLD),
+            _sampled_fragments(choices),
+            _rows_per_part(choices),
         ),
+        workspace=_workspace(choices),
     )
+
+
+def _workspace(choices: EngineChoices) -> Path | None:
+    workspace = choices.get("workspace")
+    return None if workspace is None else on_disk(str(workspace), "workspace (--workspace)")
 
 
 def _signed(document: PolicyDocument, signature: AnyPath | None) -> PolicyDocument:
@@ -329,18 +310,51 @@ def _signed(document: PolicyDocument, signature: AnyPath | None) -> PolicyDocume
         raise UsageError(where, f"`{signature}` cannot be read", "a detached signature") from None
 
 
-def _options(output_format: str, cut_threshold: int) -> Options:
+def _sampled_fragments(choices: Choices) -> int | None:
+    """The number of fragments, where it decides the result."""
+    first_cuts, fragments = choices.get("first_cuts", FirstCuts.EXACT), choices.get("fragments")
+    if first_cuts not in set(FirstCuts):
+        raise UsageError("first cuts (--first-cuts)", f"`{first_cuts}` is not known", "exact or sampled")
+    if first_cuts == FirstCuts.EXACT:
+        return None
+    if fragments is None or fragments < 2:
+        raise UsageError(
+            "first cuts (--first-cuts)",
+            "a sample gives other classes for each number of fragments, and none is given"
+            if fragments is None
+            else "a sample gives several fragments",
+            "how many fragments to make, 2 or more",
+            "name it with --fragments, or leave out --first-cuts",
+        )
+    return fragments
+
+
+def _rows_per_part(choices: Choices) -> int | None:
+    """The most rows of a part; None where there is one file."""
+    rows = choices.get("rows_per_part")
+    if rows is None:
+        return ROWS_PER_PART if choices.get("parts") else None
+    if rows < 1:
+        raise UsageError("rows per part (--rows-per-part)", "there are none", "1 or more")
+    return rows
+
+
+def _options(
+    output_format: str, cut_threshold: int, sampled_fragments: int | None, rows_per_part: int | None
+) -> Options:
     if output_format not in set(OutputFormat):
         raise UsageError("output format", f"`{output_format}` is not known", "csv or parquet")
     if cut_threshold < 0:
         raise UsageError("cut threshold", "it is negative", "0 or more")
-    return Options(cut_threshold, OutputFormat(output_format))
+    return Options(cut_threshold, OutputFormat(output_format), rows_per_part, sampled_fragments)
 
 
-def _engine_chosen(choices: EngineChoices) -> Backend:
+def _engine_chosen(choices: Choices | EngineChoices) -> Backend:
     """The engine that is asked for; a backend is taken as it is."""
     name = choices.get("engine", EngineName.LOCAL)
     fragments, master = choices.get("fragments"), choices.get("master")
+    if choices.get("first_cuts", FirstCuts.EXACT) == FirstCuts.SAMPLED:
+        fragments = None  # their number is the plan's
     settings = choices.get("conf", {})
     if isinstance(name, Backend):
         if fragments is not None or master is not None or settings:
@@ -351,29 +365,3 @@ def _engine_chosen(choices: EngineChoices) -> Backend:
     if name not in set(EngineName):
         raise UsageError("engine", f"`{name}` is not known", "local or spark")
     return _engine.make_backend(EngineName(name), fragments=fragments, master=master, settings=settings)
-
-
-def _local_path(path: AnyPath, where: str) -> Path:
-    """A path; other stores are refused by name, for a path would be looked for in the working folder."""
-    scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", str(path))
-    if scheme is not None:
-        raise UsageError(
-            where,
-            f"`{scheme[1]}://` is not implemented yet",
-            "the path of a file",
-            "copy the file to a disk, or mount the store; on a cluster, where all workers see it",
-        )
-    return Path(path)
-
-
-@contextmanager
-def _using(registry: Registry | AnyPath) -> Iterator[Registry]:
-    """The registry; one that is opened here is closed again."""
-    if isinstance(registry, Registry):
-        yield registry
-        return
-    known = Registry.open(registry if isinstance(registry, str) else Path(registry))
-    try:
-        yield known
-    finally:
-        known.close()

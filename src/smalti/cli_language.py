@@ -127,11 +127,11 @@ def test(files: tuple[str, ...], shown_as: str) -> int:
 @format_option("human", "json")
 def decide(shown_as: str, explain: bool, **asked: Any) -> int:
     """Decide a request by the policies in the registry, with reasons."""
-    from smalti import api, console
+    from smalti import console, deciding
     from smalti.opening import open_registry
 
     asked["registry"] = open_registry(asked["registry"])
-    decision = api.decide(explain=explain, **asked)
+    decision = deciding.decide(explain=explain, **asked)
     if shown_as == "json":
         click.echo(console.as_json(console.decision_json(decision)), nl=False)
     else:

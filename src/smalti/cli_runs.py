@@ -1,12 +1,16 @@
 """The commands about data: plan, run, verify."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from smalti.options import FINDINGS, asker_options, format_option, parameter_option, registry_option
+
+if TYPE_CHECKING:
+    from smalti.api import PolicyDocument
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -14,7 +18,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def _engine_options(command: Command) -> Command:
     for option in (
         click.option("--fragments", type=click.IntRange(1), metavar="N",
-                     help="The most kernels that share the work; the result is the same."
+                     help="The most kernels that share the work; the result is the same, but for"
+                     " --first-cuts sampled."
                      "  [default: the engine's choice]"),
         click.option("--conf", "settings", multiple=True, metavar="KEY=VALUE", help="A setting of Spark."),
         click.option("--master", metavar="URL",
@@ -29,6 +34,13 @@ def _run_options(command: Command) -> Command:
     for option in (
         click.option("--cut-threshold", type=click.IntRange(0), default=256, show_default=True,
                      metavar="T", help="Partitions of at most T distinct tuples take their best cut."),
+        click.option("--first-cuts", type=click.Choice(["exact", "sampled"]), default="exact",
+                     show_default=True,
+                     help="Cuts that divide a large table: `sampled` looks at it less, and the result"
+                     " depends on --fragments then."),
+        click.option("--rows-per-part", type=click.IntRange(1), metavar="N",
+                     help="The most rows of each part; makes parts.  [default: 1,000,000, of --parts]"),
+        click.option("--parts", is_flag=True, help="Write the output as several files, and not as one."),
         click.option("--output-format", type=click.Choice(["csv", "parquet"]), default="csv",
                      show_default=True),
         _engine_options,
@@ -40,15 +52,24 @@ def _run_options(command: Command) -> Command:
                      help="Who submits the policy and binds the data, an IRI taken on trust."
                      "  [default: the --as party]"),
         click.option("--data", "bindings", multiple=True, required=True, metavar="IRI=PATH",
-                     help="Bind the target to a CSV or Parquet file, or to its CSVW metadata."),
+                     help="Bind the target to a CSV or Parquet file, a folder of such files that are one"
+                     " table, or CSVW metadata of either; in a store by its address, s3://BUCKET/KEY."),
     ):  # fmt: skip
         command = option(command)
     return command
 
 
+_workspace_option = click.option(
+    "--workspace", metavar="DIR",
+    help="Where to keep private files while it works; on a cluster a folder that all workers see."
+    "  [default: the system's folder for temporary files]",
+)  # fmt: skip
+
+
 @click.command()
 @click.argument("policy", metavar="POLICY")
 @_run_options
+@_workspace_option
 @asker_options(required=False)
 @registry_option
 @format_option("human", "json")
@@ -65,6 +86,7 @@ def plan(policy: str, **options: Any) -> int:
         _show_denial(planned.decision, shown_as)
         return FINDINGS
     click.echo(api.explain(planned.plan, as_json=shown_as == "json"), nl=False)
+    _warn(planned.warnings)
     return 0
 
 
@@ -81,37 +103,40 @@ def run(context: click.Context, /, policy: str, out: str, dry_run: bool, **optio
     """Run a policy on data: decide, transform, verify, certify, register. All of it, or nothing."""
     if dry_run:
         _refuse_taken(out)
-        code: int = context.invoke(plan, policy=policy, **options)
+        code: int = context.invoke(plan, policy=policy, workspace=Path(out).parent, **options)
         return code
     from smalti import api, console
 
     shown_as = options.pop("shown_as")
     registry = options["registry"]
     document = api.load_policy(policy, registry=registry, issuer=options["owner"] or options["party"])
-    _show_warnings(policy)
+    _show_warnings(document)
     with _progress() as watch:
         outcome = api.run(document, out=out, watch=watch, **_bound(options))
     if shown_as == "json":
         click.echo(console.as_json(console.outcome_json(outcome)), nl=False)
     else:
         console.show_outcome(console.console(), outcome, registry)
+    _warn(outcome.warnings)
     return 0 if outcome.decision.is_permitted else FINDINGS
 
 
-def _show_warnings(policy: str) -> None:
-    from smalti.policy import parse
-    from smalti.policy.diagnostics import Severity
+def _warn(warnings: tuple[str, ...]) -> None:
+    for warning in warnings:
+        click.echo(f"warning: {warning}", err=True)
 
-    found = [one for one in parse.load(policy).diagnostics if one.severity is Severity.WARNING]
-    if found:
-        listed = "; ".join(f"{one.code} {one.message}" for one in found)
-        click.echo(f"warning: {policy}: {listed} (`smalti check` says more)", err=True)
+
+def _show_warnings(document: "PolicyDocument") -> None:
+    if document.warnings:
+        listed = "; ".join(f"{one.code} {one.message}" for one in document.warnings)
+        click.echo(f"warning: {document.name}: {listed} (`smalti check` says more)", err=True)
 
 
 def _refuse_taken(out: str) -> None:
+    from smalti.engine.stores import on_disk
     from smalti.errors import UsageError
 
-    if Path(out).exists():
+    if on_disk(out, "out (--out)").exists():
         raise UsageError(out, "it exists already", "a folder that does not exist", "name another folder")
 
 
@@ -122,13 +147,20 @@ def _progress() -> Any:
 
 
 def _bound(options: dict[str, Any]) -> dict[str, Any]:
+    from smalti.engine.stores import SCHEMES
     from smalti.errors import UsageError
 
     data = {}
     for binding in options.pop("bindings"):
+        # The query of a store's address may have a `=`, and so may an IRI.
+        address = re.search("=(?=[A-Za-z][A-Za-z0-9+.-]*://)", binding)
         target, separator, path = binding.rpartition("=")
-        if not separator or not target or not path:
-            raise UsageError("--data", f"`{binding}` binds nothing", "IRI=PATH")
+        if address is not None:
+            target, path = binding[: address.start()], binding[address.end() :]
+        is_address = target.startswith(tuple(f"{scheme}://" for scheme in SCHEMES)) and {*"?@"} & {*target}
+        if not separator or not target or not path or is_address:
+            # Neither is repeated: an address can hold a secret.
+            raise UsageError("--data", "it binds nothing", "IRI=PATH")
         data[target] = path
     return {"data": data, **_with_settings(options)}
 
@@ -159,6 +191,7 @@ def _show_denial(decision: Any, shown_as: str) -> None:
 @click.argument("output", metavar="FOLDER|IRI")
 @click.option("--data", metavar="PATH", help="The owner's data: runs the recorded plan again and compares.")
 @_engine_options
+@_workspace_option
 @registry_option
 @format_option("human", "json")
 def verify(output: str, data: str | None, registry: str, shown_as: str, **engine: Any) -> int:

@@ -5,24 +5,27 @@ import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from smalti.doctor import Check
-from smalti.engine.case_runs import CaseResult
-from smalti.engine.certificate import OwnerReport
-from smalti.engine.commit import CERTIFICATE_NAME
+from smalti.engine.certificate import OwnerReport, PublishedFile
 from smalti.engine.entries import Asset, StoredHierarchy, StoredPolicy, TargetVersion, TrustedKey
 from smalti.engine.explain import explain, labelled
+from smalti.engine.parts import CERTIFICATE_NAME
 from smalti.engine.plan import Plan, Role
-from smalti.engine.recheck import Recheck
-from smalti.engine.run import Outcome
 from smalti.policy.decision import Decision, RuleReport
 from smalti.policy.describe import describe_condition, describe_duty
 from smalti.policy.model import ColumnComparison, Condition, Duty, Logical, Value
+
+if TYPE_CHECKING:
+    from smalti.doctor import Check
+    from smalti.engine.case_runs import CaseResult
+    from smalti.engine.recheck import Recheck
+    from smalti.engine.run import Outcome
 
 Json = dict[str, Any]
 
@@ -208,7 +211,7 @@ def vocabulary_json(one: StoredHierarchy) -> Json:
 # --- Tests of policies
 
 
-def show_cases(out: Console, results: Sequence[tuple[str, tuple[CaseResult, ...]]]) -> None:
+def show_cases(out: Console, results: "Sequence[tuple[str, tuple[CaseResult, ...]]]") -> None:
     """Each test with how it ended, and the sum."""
     for name, found in results:
         out.print(Text(f"{name}: running {len(found)} {'test' if len(found) == 1 else 'tests'}"))
@@ -222,7 +225,7 @@ def show_cases(out: Console, results: Sequence[tuple[str, tuple[CaseResult, ...]
     out.print(Text(f"result: {passed} passed, {len(cases) - passed} failed", style=LABEL))
 
 
-def cases_json(name: str, results: tuple[CaseResult, ...]) -> Json:
+def cases_json(name: str, results: "tuple[CaseResult, ...]") -> Json:
     """The same for programs; the keys are stable."""
     return {
         "file": name,
@@ -241,7 +244,7 @@ def cases_json(name: str, results: tuple[CaseResult, ...]) -> Json:
 # --- Runs
 
 
-def show_outcome(out: Console, outcome: Outcome, registry: str) -> None:
+def show_outcome(out: Console, outcome: "Outcome", registry: str) -> None:
     """What was asked, what was done, what the owner should know, and where everything is."""
     made, version = outcome.plan, outcome.version
     if made is None or version is None:
@@ -256,10 +259,15 @@ def show_outcome(out: Console, outcome: Outcome, registry: str) -> None:
     _fields(
         out,
         ("not covered", "; ".join(told.not_protected)),
-        ("output", str(folder / version.files[0].name)),
+        ("output", _place(folder, version.files)),
         ("certificate", f"{folder / CERTIFICATE_NAME} (unsigned)"),
         ("target", f"{version.target} version {version.number}, recorded in {registry}"),
     )
+
+
+def _place(folder: Path, files: Sequence[PublishedFile]) -> str:
+    first, last = files[0].name, files[-1].name
+    return str(folder / first) if len(files) == 1 else f"{folder}: {len(files)} parts, {first} to {last}"
 
 
 def _fields(out: Console, *fields: tuple[str, str]) -> None:
@@ -292,6 +300,11 @@ def owner_lines(report: OwnerReport) -> Iterable[str]:
         listed = ", ".join(f"{one.column} {one.l}" for one in report.diversity)
         yield f"achieved l (least over the classes): {listed}"
     yield f"information lost (global certainty penalty): {report.loss:.1%}"
+    if report.sampled_fragments is not None:
+        yield (
+            f"first cuts, into at most {report.sampled_fragments} fragments, came from a sample; exact ones"
+            " may lose less"
+        )
     if report.rows_withdrawn:
         yield (
             f"left out: {report.rows_withdrawn} rows about respondents who withdrew"
@@ -306,7 +319,7 @@ def owner_lines(report: OwnerReport) -> Iterable[str]:
         yield f"left out: {report.rows_filtered} rows that the policy does not grant"
 
 
-def outcome_json(outcome: Outcome) -> Json:
+def outcome_json(outcome: "Outcome") -> Json:
     """The same for programs."""
     version, made = outcome.version, outcome.plan
     document: Json = {"decision": decision_json(outcome.decision)}
@@ -367,7 +380,7 @@ def show_versions(
             ("  made", f"{version.created_at:%Y-%m-%d %H:%M} UTC from {inputs}"),
             ("  for", f"{version.party}, {short(version.purpose)}"),
             ("  policy", version.policy_uid),
-            *(("  file", str(version.path / file.name)) for file in version.files),
+            ("  file", _place(version.path, version.files)),
         )
         _fields(out, *(("  review", reason) for reason in ended.get(version.run, ())))
         if with_report:
@@ -430,7 +443,7 @@ def show_owners(out: Console, assets: Iterable[tuple[Asset, frozenset[str]]]) ->
 # --- Verification and doctor
 
 
-def show_recheck(out: Console, seen: Recheck) -> None:
+def show_recheck(out: Console, seen: "Recheck") -> None:
     """What another look at an output showed."""
     if seen.version is None:
         out.print(Text(f"not recorded: {seen.target}", style="bold yellow"))
@@ -458,7 +471,7 @@ _UNRECORDED = (
 )
 
 
-def recheck_json(seen: Recheck) -> Json:
+def recheck_json(seen: "Recheck") -> Json:
     """The same for programs."""
     return {
         "target": seen.target,
@@ -473,7 +486,7 @@ def recheck_json(seen: Recheck) -> Json:
     }
 
 
-def show_doctor(out: Console, checks: Iterable[Check]) -> None:
+def show_doctor(out: Console, checks: "Iterable[Check]") -> None:
     """What is there, and how to mend what is not."""
     for check in checks:
         mark, style = ("ok", "green") if check.is_there else ("--", "yellow")

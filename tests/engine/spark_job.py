@@ -9,6 +9,7 @@ Reads `people.csv` and `policy.jsonld` in the folder, and writes `out` there. FA
 import os
 import signal
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,8 @@ def break_part(once: Once) -> None:
             once()
 
     def write_parts(frame: Any, publication: Publication, folder: Path) -> Any:
-        return real(frame, Dying(publication.pieces, publication.format, publication.fields), folder)
+        same = {field.name: getattr(publication, field.name) for field in fields(publication)}
+        return real(frame, Dying(**same), folder)
 
     spark_writing.write_parts = write_parts
 
@@ -70,14 +72,14 @@ def main(folder: Path, fragments: int, fault: str, master: str | None, settings:
     once = Once(folder / "died", fault == "executor")
     if fault in ("kernel", "executor"):
         break_kernel(once)
-    if fault == "part":
+    if fault in ("part", "parts"):
         break_part(once)
     try:
         outcome = smalti.run(
             folder / "policy.jsonld", data={CUSTOMER: folder / "people.csv"}, party=USER, owner=OWNER,
             purpose=MARKETING, out=folder / "out", registry=folder / "r.sqlite", engine="spark",
             master=master, conf=dict(setting.split("=", 1) for setting in settings), fragments=fragments,
-            cut_threshold=8,
+            cut_threshold=8, rows_per_part=100 if fault == "parts" else None,
         )  # fmt: skip
     except SmaltiError as error:
         print(error)

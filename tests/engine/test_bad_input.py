@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from bad_tables import BAD_FILES
 from shell import (
     CUSTOMER,
     HEADER,
@@ -29,7 +30,6 @@ from shell import (
 
 BAD = ROOT / "tests" / "policy" / "bad"
 STRANGER = "http://org/stranger"
-LINES = [",".join(row) for row in (HEADER, *small_rows())]
 
 
 def attempt(
@@ -338,31 +338,6 @@ def test_an_output_never_takes_the_iri_of_somebody_elses_data(tmp_path: Path) ->
 # --- Files
 
 
-def lines(*changed: tuple[int, str]) -> str:
-    """The small table with some of its lines replaced."""
-    found = dict(enumerate(LINES)) | dict(changed)
-    return "\n".join(found.values()) + "\n"
-
-
-BAD_FILES: list[tuple[str, bytes, tuple[str, ...]]] = [
-    ("empty", b"", ("people.csv", "the file has no header")),
-    ("mark only", b"\xef\xbb\xbf", ("people.csv", "the file has no header")),
-    ("line only", b"\n", ("people.csv", "the file has no header")),
-    ("too few fields", lines((3, "p2,22,Bern")).encode(), ("people.csv, record 3", "3 fields", "4")),
-    ("too many", lines((3, "p2,22,Bern,flu,")).encode(), ("people.csv, record 3", "5 fields", "4")),
-    ("latin-1", lines((2, "p1,21,Malmö,flu")).encode("latin-1"), ("record 2", "not UTF-8", "UTF-8")),
-    ("utf-16", lines().encode("utf-16"), ("people.csv, the header", "not UTF-8", "UTF-8")),
-    ("stray quote", lines((4, 'p3,23,"Ro"me,flu')).encode(), ("record 4", "a quote", "Correct")),
-    ("open quote", lines((4, 'p3,23,"Rome,flu')).encode(), ("record 4", "never closed", "closing quote")),
-    ("blank line", lines((5, "")).encode(), ("record 5", "a blank line", "no blank lines")),
-    ("NUL", lines((5, "p4,24,Oslo\0,flu")).encode(), ("record 5", "a NUL byte", "text")),
-    ("no names", lines((0, "who,,city,illness")).encode(), ("a column without a name", "Correct")),
-    ("name twice", lines((0, "who,age,age,illness")).encode(), ("columns 2 and 3", "same name", "Correct")),
-    ("open header", b'who,age,"city,illness\n' + lines().encode() * 9, ("the header", "never closed")),
-    ("open header, long", b'who,"age\n' + b"p1,20\n" * 40_000, ("the header", "never closed", "Correct")),
-]
-
-
 @pytest.mark.parametrize(("content", "told"), [pytest.param(*bad[1:], id=bad[0]) for bad in BAD_FILES])
 def test_a_file_outside_the_dialect(tmp_path: Path, content: bytes, told: tuple[str, ...]) -> None:
     data = tmp_path / "people.csv"
@@ -377,9 +352,14 @@ def test_a_file_with_nothing_but_a_header(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     policy = small_policy(tmp_path)
-    for missing in ("missing.csv", "missing.csv-metadata.json", "."):
+    for missing in ("missing.csv", "missing.csv-metadata.json"):
         ran = attempt(tmp_path, policy, tmp_path / missing, code=2)
         paragraph(ran, str(tmp_path / missing), "Check the path")
+
+
+def test_a_folder_with_other_files_than_a_table(tmp_path: Path) -> None:
+    ran = attempt(tmp_path, small_policy(tmp_path), tmp_path, code=2)
+    paragraph(ran, str(tmp_path), "the kind of `policy.jsonld` in it is not known", "Move what is no part")
 
 
 def test_a_file_of_an_unknown_kind(tmp_path: Path) -> None:

@@ -274,7 +274,7 @@ LOCAL_FAULTS: dict[str, tuple[Any, str, Any, int]] = {
     "a loop of causes": (execute, "partition", raising(RuntimeError("wombat", RuntimeError("wombat"))), 3),
     "verifier": (engine_run, "verify_run", raising(pa.ArrowInvalid("wombat")), 3),
     "verifier's reader": (verify, "read_output", raising(UnicodeError("wombat")), 3),
-    "digest": (engine_run, "content_digest", raising(OSError("wombat")), 3),
+    "digest": (engine_run, "_content_of", raising(OSError("wombat")), 3),
     "secret": (engine_binding, "load_secret", raising(ValueError("wombat")), 3),
     "memory": (execute, "partition", raising(MemoryError("wombat")), 3),
 }

@@ -66,6 +66,18 @@ def test_tasks_and_executors_of_spark_that_die_change_nothing(
     assert (folder / "out" / "anonCustomer.csv").read_bytes() == expected
 
 
+def test_a_task_that_dies_while_it_writes_parts_changes_nothing(tmp_path: Path, expected: bytes) -> None:
+    folder = prepared(tmp_path / "there")
+    done = job([JOB, folder, "4", "parts", LOCAL_CLUSTER, *SMALL])
+    assert done.returncode == 0, done.stdout
+    assert (folder / "died").exists()
+    parts = [path.read_bytes() for path in sorted((folder / "out").glob("anonCustomer-*.csv"))]
+    header = expected.splitlines(keepends=True)[0]
+    assert len(parts) > 1
+    assert all(part.startswith(header) for part in parts)
+    assert header + b"".join(part.removeprefix(header) for part in parts) == expected
+
+
 @contextmanager
 def cluster(folder: Path) -> Iterator[str]:
     """A master and a worker of Spark's own, on this machine; they are ended by their ids."""
@@ -118,6 +130,29 @@ def test_spark_submit_runs_a_script_that_uses_the_library(tmp_path: Path, expect
         PYSPARK_PYTHON=sys.executable, PYSPARK_DRIVER_PYTHON=sys.executable,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+    assert (folder / "out" / "anonCustomer.csv").read_bytes() == expected
+
+
+def test_plan_and_verify_on_a_cluster_of_spark_work_in_a_folder_that_is_named(
+    tmp_path: Path, expected: bytes
+) -> None:
+    folder = prepared(tmp_path / "there")
+    (tmp_path / "shared").mkdir()
+    request = ["--data", f"{CUSTOMER}={folder / 'people.csv'}", "--as", USER, "--owner", OWNER]
+    on_cluster = ["--engine", "spark", "--master", LOCAL_CLUSTER, "--workspace", tmp_path / "shared"]
+    on_cluster += [word for setting in SMALL for word in ("--conf", setting)]
+    registry = ["--registry", folder / "r.sqlite"]
+    made = smalti.run(
+        folder / "policy.jsonld", data={CUSTOMER: folder / "people.csv"}, party=USER, owner=OWNER,
+        purpose=MARKETING, out=folder / "out", registry=folder / "r.sqlite", cut_threshold=8,
+    )  # fmt: skip
+    assert made.version is not None
+    for command in (
+        ["plan", folder / "policy.jsonld", *request, "--purpose", MARKETING],
+        ["verify", folder / "out", "--data", folder / "people.csv"],
+    ):
+        done = job(["-m", "smalti", *command, *on_cluster, *registry])
+        assert done.returncode == 0, done.stdout + done.stderr[-2000:]
     assert (folder / "out" / "anonCustomer.csv").read_bytes() == expected
 
 

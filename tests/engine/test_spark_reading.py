@@ -66,7 +66,7 @@ def test_spark_reads_the_parts_of_a_file_as_one_reader_reads_it(
     contents, rows = staged(SparkBackend(spark), one, tmp_path / "work")
     whole = inspect(one)
     assert len(list((tmp_path / "work" / "staged").glob("*.parquet"))) > 5
-    assert (contents.header, contents.rows, contents.digest) == (whole.header, whole.rows, whole.digest)
+    assert (contents.header, contents.rows, contents.digests) == (whole.header, whole.rows, whole.digests)
     there = text_batches(one, whole).read_all()
     assert [column.to_pylist() for column in rows.columns] == [c.to_pylist() for c in there.columns]
 

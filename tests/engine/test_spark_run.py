@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import smalti
+from smalti.engine.backends import spark_reading
 from smalti.engine.backends.spark import SparkBackend
 from smalti.engine.entries import TargetVersion
 from smalti.errors import BackendError, UsageError
@@ -110,6 +111,31 @@ def test_workers_that_do_not_see_the_files_are_refused_for_spark(
     assert "wombat" not in str(caught.value)
     assert not (tmp_path / "there").exists()
     assert not (tmp_path / "registry.sqlite").exists()
+
+
+def test_workers_of_spark_see_a_plan_in_its_workspace(
+    customers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where they do not, the message says how to name a folder that they do see."""
+    shared, used = tmp_path / "shared", list[Path]()
+    shared.mkdir()
+    real = spark_reading.check_shared
+
+    def check(session: Any, source: Any, workspace: Path) -> None:
+        used.append(workspace)
+        real(session, source, workspace)
+
+    monkeypatch.setattr(spark_reading, "check_shared", check)
+    with pytest.raises(BackendError, match="name a folder there with --workspace"):
+        smalti.plan(
+            POLICIES / "fig-2.6-canonical.jsonld",
+            data={CUSTOMER: customers},
+            registry=tmp_path / "registry.sqlite",
+            engine=SparkBackend(Elsewhere(True, False)),  # type: ignore[arg-type]
+            workspace=shared,
+        )
+    assert [place.is_relative_to(shared) for place in used] == [True]
+    assert list(shared.iterdir()) == []
 
 
 @pytest.mark.parametrize(

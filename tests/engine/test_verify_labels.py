@@ -1,13 +1,16 @@
 """The verifier's reading of labels: what each covers, and what is no label."""
 
+from datetime import date, datetime
 from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from effort import examples
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from smalti.engine import verify_labels
 from smalti.engine.plan import Column, Role
 from smalti.engine.verify_labels import UnreadableError, coverage, read_text_label
 from smalti.engine.verify_read import Coded
@@ -209,3 +212,75 @@ def test_any_text_is_a_label_of_at_most_one_meaning(text: str) -> None:
         assert text == escaped
     else:
         assert text == write_set(list(listed), missing)
+
+
+# --- many texts at once ----------------------------------------------------------------------------
+
+NOTATIONS = ["%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%MZ", "%Y-%m-%dT%H:%M:%SZ"]
+
+
+def temporal(datatype: Datatype, zone: str | None = None) -> Column:
+    return Column("c", IRI("https://example.org/c"), datatype, False, Role.QUASI_IDENTIFIER, zone)
+
+
+def text_array(texts: list[str]) -> pa.Array:
+    """Texts that do not begin where their buffer does."""
+    return pa.array(["other", *texts], pa.large_string()).slice(1)
+
+
+@settings(max_examples=examples(100))
+@given(st.lists(st.datetimes(), min_size=1, max_size=5), st.sampled_from(NOTATIONS))
+def test_times_read_at_once_are_those_read_one_by_one(moments: list[datetime], notation: str) -> None:
+    texts = [f"{moment.year:04}{moment.strftime(notation.removeprefix('%Y'))}" for moment in moments]
+    column = temporal(Datatype.DATETIME, "Europe/Rome" if notation.endswith("Z") else None)
+    found = verify_labels._written_alike(column, text_array(texts))
+    is_narrow = all(1678 <= moment.year < 2262 for moment in moments)
+    assert (found is not None) == is_narrow
+    if found is not None:
+        assert found.tolist() == [verify_labels._instants(column)(text) for text in texts]
+
+
+@settings(max_examples=examples(100))
+@given(st.lists(st.dates(), min_size=1, max_size=5))
+def test_days_read_at_once_are_those_read_one_by_one(days: list[date]) -> None:
+    found = verify_labels._written_alike(temporal(Datatype.DATE), text_array([str(day) for day in days]))
+    assert found is not None
+    assert found.tolist() == [day.toordinal() for day in days]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["2020-01-01T10:00", "2020-01-01T10:00:00"],
+        ["2020-01-01T10:00:00.5", "2020-01-01T10:00:00.7"],
+        ["2020-01-01T10:00+01:00"],
+        ["2020-02-30T10:00:00"],
+        ["2020-01-01T10:60:00"],
+        ["2020-01-01T10:00:60"],
+        ["0000-01-01T10:00:00"],
+        [],
+    ],
+)
+def test_other_times_are_read_one_by_one(texts: list[str]) -> None:
+    assert verify_labels._written_alike(temporal(Datatype.DATETIME), text_array(texts)) is None
+
+
+def test_times_by_the_clocks_of_a_zone_are_read_one_by_one() -> None:
+    column = temporal(Datatype.DATETIME, "Europe/Rome")
+    assert verify_labels._written_alike(column, text_array(["2020-07-01T10:00:00"])) is None
+
+
+@settings(max_examples=examples(200))
+@given(
+    st.lists(st.from_regex(r"-?(0|[1-9][0-9]{0,8})(\.[0-9]{1,9})?", fullmatch=True), min_size=1, max_size=6)
+)
+def test_numbers_read_at_once_are_exact(texts: list[str]) -> None:
+    found = verify_labels._fixed_point(text_array(texts))
+    assert found is not None
+    unit = max(-int(Decimal(text).as_tuple().exponent) for text in texts)
+    assert found.tolist() == [int(Decimal(text).scaleb(unit)) for text in texts]
+
+
+@pytest.mark.parametrize("texts", [["1", "1e3"], ["1.5E-2"], ["1" * 19], ["1" * 10, "0." + "1" * 9]])
+def test_wide_numbers_and_powers_are_read_one_by_one(texts: list[str]) -> None:
+    assert verify_labels._fixed_point(text_array(texts)) is None

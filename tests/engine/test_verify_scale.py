@@ -24,6 +24,7 @@ from smalti.engine.verify_columns import Batch, Coded, gathered, numbered
 from smalti.engine.verify_count import ClassCount
 from smalti.engine.verify_csv import CsvStream, parse_distinct_records, parse_records
 from smalti.engine.verify_entries import Keys
+from smalti.engine.verify_join import IsCovered, Joined
 from smalti.engine.verify_labels import by_value, canonical
 from smalti.engine.verify_promise import Counted
 from smalti.engine.verify_read import Link, Original, read_original
@@ -224,6 +225,70 @@ def test_columns_are_read_as_they_were_staged(place: Path, count: int) -> None:
     assert [column.texts(number).to_pylist() for number in range(3)] == [
         [t for (t,) in part] for part in parts
     ]
+
+
+# --- columns with many texts -------------------------------------------------------------------------
+
+
+def covered_in_pieces(
+    folder: Path, datatype: Datatype, pairs: list[tuple[str, str]], step: int
+) -> IsCovered:
+    """Each label beside its original, in parts, as texts."""
+    parts = [pairs[start : start + step] for start in range(0, len(pairs), step)]
+    published = staged(folder, [[(label,) for label, _ in part] for part in parts])
+    original = staged(folder, [[(text,) for _, text in part] for part in parts])
+    column = Column("c0", IRI("urn:c"), datatype, False, Role.QUASI_IDENTIFIER)
+    check = IsCovered(column, original.columns["c0"], published.columns["c0"])
+    for extent in published.extents:
+        place = np.arange(extent.records)
+        check.look(Joined(extent, place, {"c0": original.columns["c0"].part(extent.number)}))
+    check.finish()
+    return check
+
+
+COVERED = {
+    Datatype.INTEGER: [("[1..9]", "1")] * 2 + [("", ""), ("7", "7"), ("[2..3|]", ""), ("[1..9]", "9")],
+    Datatype.DATE: [("2020-01-31", "2020-01-31"), ("[2020-01-01..2020-02-29]", "2020-02-29"), ("", "")],
+    Datatype.STRING: [("{a|b}", "a"), ("{a|b}", "b"), ("{a|b}", "a"), ("", ""), ("{c|}", ""), ("x", "x")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("step", [1, 2, 100])
+@pytest.mark.parametrize("datatype", COVERED)
+def test_columns_of_texts_are_covered(
+    place: Path, monkeypatch: pytest.MonkeyPatch, datatype: Datatype, step: int
+) -> None:
+    """Repeated and missing values stand at each place, also at the beginning and the end of a part."""
+    monkeypatch.setattr(verify_stage, "MOST_TEXTS", 0)
+    pairs = COVERED[datatype]
+    for turn in range(len(pairs)):
+        turned = pairs[turn:] + pairs[:turn]
+        check = covered_in_pieces(place, datatype, turned, step)
+        assert check._claims is None, "it is about columns that are kept as texts"
+
+
+@pytest.mark.parametrize("step", [1, 2, 100])
+@pytest.mark.parametrize(
+    ("datatype", "label", "original"),
+    [
+        (Datatype.INTEGER, "[1..9]", "10"),
+        (Datatype.INTEGER, "[1..9]", ""),
+        (Datatype.INTEGER, "", "5"),
+        (Datatype.DATE, "2020-01-31", "2020-02-01"),
+        (Datatype.STRING, "{a|b}", "c"),
+        (Datatype.STRING, "{a|b}", ""),
+        (Datatype.STRING, "", "a"),
+    ],
+)
+def test_one_value_that_is_not_covered_is_found(
+    place: Path, monkeypatch: pytest.MonkeyPatch, datatype: Datatype, label: str, original: str, step: int
+) -> None:
+    monkeypatch.setattr(verify_stage, "MOST_TEXTS", 0)
+    pairs = COVERED[datatype]
+    for at in range(len(pairs) + 1):
+        wrong = [*pairs[:at], (label, original), *pairs[at:]]
+        with pytest.raises(GuaranteeError, match="does not cover its original"):
+            covered_in_pieces(place, datatype, wrong, step)
 
 
 # --- counting --------------------------------------------------------------------------------------

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mondrian_oracle import Oracle, Row, make_problem, tables
 
-from smalti.transforms.problem import CutScore, Incidence, Problem, SensitiveIncidence
+from smalti.transforms.base import CutScore
+from smalti.transforms.problem import Incidence, Problem, SensitiveIncidence
 from smalti.transforms.relaxed import partition_relaxed
 
 Atom = tuple[tuple[int, ...], tuple[int, ...]]

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mondrian_oracle import Oracle, Row, classes_of, make_problem, renamed, tables
 
+from smalti.transforms.base import CutScore
 from smalti.transforms.entropy import binary_logarithm, concentration
-from smalti.transforms.problem import CutScore, Problem
+from smalti.transforms.problem import Problem
 
 Tables = tuple[list[Row], bool, Problem]
 
