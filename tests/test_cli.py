@@ -142,7 +142,7 @@ def test_an_interrupted_run_registers_nothing(
     before = listing(tmp_path)
     ran = smalti("run", policy, *request(data), "--out", "out", cwd=tmp_path)
     assert (ran.code, ran.out) == (3, "")
-    assert ran.err.strip() == "error: interrupted; nothing was registered"
+    assert ran.err.strip() == "error: interrupted; an output that was not registered yet is removed"
     assert listing(tmp_path) == before
 
 

@@ -14,31 +14,36 @@ import click
 from smalti import cli_language, cli_registry, cli_runs
 from smalti.options import MACHINE, format_option, registry_option
 
+_INTERRUPTED = "interrupted; an output that was not registered yet is removed"
+
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
     from smalti.errors import InternalError, SmaltiError, unforeseen
+    from smalti.interrupts import noticed
     from smalti.startup import without_pandas
 
-    try:
-        with without_pandas(sys.argv):
-            code = cli.main(standalone_mode=False, prog_name="smalti")
-        sys.exit(code or 0)
-    except click.exceptions.Abort:
-        _fail("interrupted; nothing was registered", MACHINE)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except (SmaltiError, InternalError) as error:
-        _fail(str(error), error.exit_code)
-    except KeyboardInterrupt:
-        _fail("interrupted; nothing was registered", MACHINE)
-    except BrokenPipeError:
-        # Whoever read the answer went away: there is nobody to tell, and no finding either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(MACHINE)
-    except Exception as error:
-        _fail(str(unforeseen(error)), MACHINE)
+    with noticed() as interrupts:
+        try:
+            with without_pandas(sys.argv):
+                code = cli.main(standalone_mode=False, prog_name="smalti")
+            sys.exit(code or 0)
+        except (click.exceptions.Abort, KeyboardInterrupt):
+            _fail(_INTERRUPTED, MACHINE)
+        except click.ClickException as error:
+            error.show()
+            sys.exit(error.exit_code)
+        except (SmaltiError, InternalError) as error:
+            # A library that is interrupted fails with an error of its own.
+            if interrupts.came:
+                _fail(_INTERRUPTED, MACHINE)
+            _fail(str(error), error.exit_code)
+        except BrokenPipeError:
+            # Whoever read the answer went away: there is nobody to tell, and no finding either.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(MACHINE)
+        except Exception as error:
+            _fail(_INTERRUPTED if interrupts.came else str(unforeseen(error)), MACHINE)
 
 
 def _fail(text: str, code: int) -> None:
