@@ -225,7 +225,7 @@ class OwnerReport:
     withdrawn_at: datetime | None = None
     """When the list of those who withdrew was read."""
     sampled_fragments: int | None = None
-    """The most fragments, where first cuts came from a sample; exact cuts may lose less."""
+    """The most fragments, where first cuts came from a sample; exact cuts may lose more or less."""
 
     def to_json(self) -> str:
         return _report_adapter().dump_json(self, indent=2).decode()

@@ -1,14 +1,16 @@
 """From a permission and a bound table to a plan; a duty becomes a transform here and nowhere else."""
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+from urllib.parse import unquote
 
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.bounds import chosen_bounds
 from smalti.engine.description import Source
+from smalti.engine.faults import cell, first_fault
+from smalti.engine.named_columns import NamedColumns
 from smalti.engine.plan import (
     Apply,
     Column,
@@ -52,7 +54,6 @@ from smalti.transforms.values import (
 )
 from smalti.vocab.terms import CUT_SCORE, DIMENSIONALITY, FRAGMENT_COLUMN, IRI, MONDRIAN, PARTITIONING
 
-_SHOWN = 20
 _CHOICES: Final[Mapping[IRI, tuple[str, type[StrEnum]]]] = {
     PARTITIONING: ("partitioning", Partitioning),
     DIMENSIONALITY: ("dimensionality", Dimensionality),
@@ -202,7 +203,16 @@ class _Compiler:
         self.wanted, self.source, self.table, self.inherited = wanted, source, table, inherited
         self.problems: list[SmaltiError] = []
         self._names = {normalised_column(column_iri(source, name)): name for name in table.contents.header}
+        self._known = NamedColumns(table.contents.header, source.format, self._named())
         self._declared = self._declaration()
+
+    def _named(self) -> set[str]:
+        """The columns that the policy or the description names, of the table or of none."""
+        wanted = self.wanted
+        references = [*wanted.identifiers, *wanted.quasi_identifiers, *wanted.sensitive, *wanted.released]
+        references += [] if wanted.respondent is None else [wanted.respondent]
+        in_policy = (self._names.get(normalised_column(reference.iri)) for reference in references)
+        return {name for name in in_policy if name} | {one.name for one in self.source.description.columns}
 
     def granted_rows(self, circumstances: Circumstances) -> Filter | None:
         """Leave out who withdrew, and then the rows that are not granted; what the latter are.
@@ -214,7 +224,7 @@ class _Compiler:
         others = len(self.problems)
         if circumstances.withdrawn:
             self._leave_out_withdrawn(circumstances.withdrawn)
-        bound = RowBinder(self._facts, self.table, self.problems).filter(circumstances.rows)
+        bound = RowBinder(self._facts, self.table, self.problems, self._cell).filter(circumstances.rows)
         if len(self.problems) > others:
             self._roles()
             raise_all(self.problems)
@@ -274,7 +284,7 @@ class _Compiler:
                 self.source.description.source,
                 f"the data has no column `{name}`",
                 "the columns of the file's header",
-                self._suggestion(name, {column: column for column in self.table.contents.header}),
+                self._suggestion(name),
             )
         return tuple(self._column(name, roles) for name in self.table.contents.header)
 
@@ -335,9 +345,10 @@ class _Compiler:
             datatype = self._quasi_identifier_type(name, declared, said.time_zone)
         elif declared and declared.is_ordered:
             self._check_values(name, declared, role, said.time_zone)
-        if said.is_required and self.table.misses(name):
+        first = self.table.first_missing(name) if said.is_required else None
+        if first is not None:
             self._problem(
-                f"{self.source.path.name}, column `{name}`",
+                self._cell(name, first),
                 "a row has no value",
                 "a value in each row, for the description says `required`",
                 "complete the column, or correct the description",
@@ -347,8 +358,9 @@ class _Compiler:
 
     def _check_values(self, name: str, declared: Datatype, role: Role, zone: str | None) -> None:
         if role in (Role.UNLISTED, Role.RELEASED):
-            if not self.table.matches(name, LEXICAL_FORMS[declared]):
-                self._not_of_type(name, declared)
+            first = self.table.first_unlike(name, LEXICAL_FORMS[declared])
+            if first is not None:
+                self._not_of_type(name, declared, first)
             return
         self._refuse_other_values(name, declared, zone)
 
@@ -356,14 +368,13 @@ class _Compiler:
         try:
             check_values(self.table.texts(name), declared, zone)
         except ValueFormError:
-            self._not_of_type(name, declared)
+            self._not_of_type(name, declared, first_fault(self.table, name, declared, zone))
 
     def _codebook(self, name: str, declared: Datatype, zone: str | None) -> Codebook | None:
         try:
             return make_codebook(self.table.texts(name), declared, zone, has_missing=False)
         except ValueFormError:
-            self._not_of_type(name, declared)
-            return None
+            return None  # it was told when the values were checked
 
     def _quasi_identifier_type(self, name: str, declared: Datatype | None, zone: str | None) -> Datatype:
         if declared is None:
@@ -371,9 +382,9 @@ class _Compiler:
         self._refuse_other_values(name, declared, zone)
         return declared
 
-    def _not_of_type(self, name: str, datatype: Datatype) -> None:
+    def _not_of_type(self, name: str, datatype: Datatype, row: int) -> None:
         self._problem(
-            f"{self.source.path.name}, column `{name}`",
+            self._cell(name, row),
             f"a value is no {datatype}",
             f"texts that match {LEXICAL_FORMS[datatype]}, each a {datatype} that exists",
             "correct the data, or declare another datatype in the description",
@@ -389,14 +400,18 @@ class _Compiler:
             declared = self._inherit(self.inherited, declared)
         if isinstance(declared, RespondentColumn):
             self._refuse_published_respondent(columns, declared.column)
-        if isinstance(declared, RespondentColumn) and self.table.misses(declared.column):
+            self._refuse_missing_respondent(declared.column)
+        return declared
+
+    def _refuse_missing_respondent(self, name: str) -> None:
+        first = self.table.first_missing(name)
+        if first is not None:
             self._problem(
-                f"{self.source.path.name}, column `{declared.column}`",
+                self._cell(name, first),
                 "a row has no respondent",
                 "a value in each row, for people are counted by it",
                 "complete the column, or remove those rows",
             )
-        return declared
 
     def _refuse_published_respondent(self, columns: Iterable[Column], name: str) -> None:
         """Rows of one person could be put together across classes: k would say nothing."""
@@ -479,30 +494,26 @@ class _Compiler:
         book = self._codebook(column.name, column.datatype, column.time_zone)
         return book is not None and len(set(book.codes.tolist())) < len(book.codes)
 
+    def _cell(self, name: str, row: int) -> str:
+        return cell(self.source, self.table.contents, name, row)
+
     def _problem(self, where: str, problem: str, expected: str = "", way_out: str = "") -> None:
         self.problems.append(PlanError(where, problem, expected, way_out))
 
     def _suggestion_for(self, column: IRI) -> str:
+        """What was meant perhaps by an IRI that is no column's."""
         # All columns begin with the target's IRI: only what follows can be close to something.
         stem = f"{self.source.target}/"
-        known = {iri.removeprefix(stem): iri for iri in self._names}
-        return self._suggestion(column.removeprefix(stem), known)
+        spellings = {name: unquote(iri.removeprefix(stem)) for iri, name in self._names.items()}
+        meant = self._known.meant(unquote(column.removeprefix(stem)), spellings)
+        if meant is None:
+            return self._known.listed()
+        return f"did you mean `{normalised_column(column_iri(self.source, meant))}`?"
 
-    def _listed(self) -> str:
-        header = self.table.contents.header
-        if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):
-            return "one, with semicolons, tabs or bars in its name: fields are separated by commas"
-        more = f" and {len(header) - _SHOWN} more" if len(header) > _SHOWN else ""
-        return ", ".join(f"`{name}`" for name in header[:_SHOWN]) + more
-
-    def _suggestion(self, word: str, known: Mapping[str, str]) -> str:
-        """What was meant perhaps: the text of the closest word."""
-        close = difflib.get_close_matches(word, list(known), n=1)
-        return (
-            f"did you mean `{known[close[0]]}`?"
-            if close
-            else f"the columns of the data are {self._listed()}"
-        )
+    def _suggestion(self, name: str) -> str:
+        """What was meant perhaps by a name that is no column's."""
+        meant = self._known.meant(name, {column: column for column in self.table.contents.header})
+        return self._known.listed() if meant is None else f"did you mean `{meant}`?"
 
 
 def _is_declared(respondent: Respondent) -> bool:

@@ -209,7 +209,7 @@ def _description(name: str, document: _Metadata) -> Description:
     if choice is not None and choice not in names:
         raise DataError(
             name,
-            f"the respondent `{choice}` is not among the columns",
+            f"the respondent `{choice}` is not among the described columns",
             "the name of a described column, or oneRowEach",
             "describe that column, or correct the name",
         )

@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from smalti.engine.parts import KINDS, METADATA_SUFFIX, files_in
+from smalti.engine.parts import KINDS, METADATA_SUFFIX, files_in, is_packed
 from smalti.engine.plan import OutputFormat
 from smalti.errors import DataError, UsageError
 from smalti.transforms.base import Datatype
@@ -78,8 +78,8 @@ def bind(target: IRI, path: Path) -> Source:
     """Bind a target to a CSV or Parquet file, to a folder of them, or to CSVW metadata that names either.
 
     Raises:
-        UsageError: there is no such file, its name ends in nothing known, or the folder holds something
-            else than one table (see `parts.files_in`).
+        UsageError: there is no such file, it is a pipe or a device, its name ends in nothing known, or the
+            folder holds something else than one table (see `parts.files_in`).
         DataError: the description cannot be used.
     """
     if path.is_dir():
@@ -108,11 +108,11 @@ def _bound(target: IRI, path: Path, description: Description) -> Source:
 
 def _format_of(path: Path) -> OutputFormat:
     if not path.is_file():
+        problem, way_out = "there is no such file", "check the path"
+        if path.exists():  # a pipe, or a device
+            problem, way_out = "it is no regular file or folder", "write the data to a file first"
         raise UsageError(
-            str(path),
-            "there is no such file",
-            "a CSV, Parquet or CSVW metadata file, or a folder of parts",
-            "check the path",
+            str(path), problem, "a CSV, Parquet or CSVW metadata file, or a folder of parts", way_out
         )
     kind = KINDS.get(path.suffix.lower())
     if kind is None:
@@ -120,7 +120,7 @@ def _format_of(path: Path) -> OutputFormat:
             str(path),
             "the file's kind is not known",
             "a name that ends in .csv or .parquet",
-            "rename or convert it",
+            "unpack it" if is_packed(path.name) else "rename or convert it",
         )
     return kind
 

@@ -223,12 +223,16 @@ def read_header(path: Path) -> tuple[str, ...]:
     """
     with path.open("rb") as file:
         start = file.read(_LONGEST_HEADER).removeprefix(_BOM)
+    is_cut = len(start) >= _LONGEST_HEADER - 3
     try:
-        text = start.decode("utf-8", errors="ignore" if len(start) >= _LONGEST_HEADER - 3 else "strict")
-        names = next(csv.reader(io.StringIO(text, newline=""), strict=True), [])
+        text = io.StringIO(start.decode("utf-8", errors="ignore" if is_cut else "strict"), newline="")
+        names = next(csv.reader(text, strict=True), [])
     except (UnicodeDecodeError, csv.Error):
         # The whole-file check below says more precisely what is wrong.
         names = _readable_names(path.name, start.decode("utf-8", errors="replace"))
+        return _distinct_names(path.name, names)
+    if is_cut and not text.read(1):
+        raise _too_long(path.name)
     return checked_names(path.name, names)
 
 
@@ -245,11 +249,49 @@ def _readable_names(name: str, text: str) -> list[str]:
 
 
 def checked_names(name: str, names: list[str]) -> tuple[str, ...]:
-    """The column names of a file, each there and each once.
+    """The column names of a file, each there and each once, and fit for the header of a CSV file.
 
     Raises:
-        DataError: they are not.
+        DataError: they are not; it names columns by their places.
     """
+    distinct = _distinct_names(name, names)
+    for place, column in enumerate(names, 1):
+        problem = _unfit(column)
+        if problem:
+            # Whichever columns are published, the first of them begins a file of ours.
+            raise DataError(
+                f"{name}, column {place}", *problem, "rename the column, and export the file again"
+            )
+    if sum(len(column.encode()) + column.count('"') + len('"",') for column in names) > _LONGEST_HEADER:
+        raise _too_long(name)
+    return distinct
+
+
+def _unfit(column: str) -> tuple[str, str] | None:
+    """Why a name cannot be the first of a CSV file that is read as it was written, and what could."""
+    if column.startswith("\ufeff"):
+        return (
+            "its name begins with U+FEFF, which is a byte order mark at the beginning of a file",
+            "a name without it, and at most one mark before the header",
+        )
+    if "\0" in column:
+        return "its name holds a NUL character", "text"
+    if len(column) > csv.field_size_limit():
+        return "its name is too long", f"names of at most {csv.field_size_limit()} characters"
+    return None
+
+
+def _too_long(name: str) -> DataError:
+    return DataError(
+        f"{name}, the header",
+        "it is too long",
+        "at most 1 MiB, with a comma and quotes for each name",
+        _WAY_OUT,
+    )
+
+
+def _distinct_names(name: str, names: list[str]) -> tuple[str, ...]:
+    """The column names of a file, each there and each once."""
     if not names:
         raise DataError(name, "the file has no header", "a first record with the column names", _WAY_OUT)
     if any(not column for column in names):

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from smalti.engine import cut_queries as queries
 from smalti.engine.backends.keys import Packing
-from smalti.engine.backends.publication import Piece, ranked
+from smalti.engine.backends.publication import Piece
 from smalti.engine.backends.staged import STAGED, StagedTable, generalised_runs
 from smalti.engine.cut_queries import FACTS, Division
 from smalti.engine.first_cuts import FirstCuts, Terms
@@ -79,8 +79,8 @@ class Fragments:
     def books(self) -> tuple[Codebook, ...]:
         """The values of each quasi-identifier, in the plan's order."""
         who = () if self._who is None else (self._who,)
-        named = (*self._names, *self._transform.sensitive, *self._kept, *who)
-        self._table.number(tuple(dict.fromkeys(named)))
+        # Numbers of retained columns stand for the ranks of their texts.
+        self._table.number((*self._names, *self._transform.sensitive, *who), ordered=self._kept)
         return tuple(
             self._book(name, self._table.texts(name), has_missing=self._table.misses(name))
             for name in self._names
@@ -131,24 +131,16 @@ class Fragments:
                 columns.append((f"numbers_{place}.q", place))
             else:
                 columns.append((f"CAST({self._table.numbered(name)[0]} AS BIGINT)", place))
-        joins += self._rank_kept()
-        columns += [(f"kept{i}.q", f"r{i}") for i in range(len(self._kept))]
+        columns += [
+            (f"CAST({self._table.numbered(name)[0]} AS BIGINT)", f"r{i}")
+            for i, name in enumerate(self._kept)
+        ]
         selected = ", ".join(f"{expression} AS {place}" for expression, place in columns)
         self._table.relations.make(
             FACTS,
             f"SELECT CAST(0 AS BIGINT) AS node, {selected}, count(*) AS n FROM {STAGED} "
             f"{' '.join(joins)} GROUP BY {', '.join(expression for expression, _ in columns)}",
         )
-
-    def _rank_kept(self) -> list[str]:
-        """Make relations from numbers of retained columns to the ranks of their texts; says the joins."""
-        joins = []
-        for i, name in enumerate(self._kept):
-            column, texts = self._table.numbered(name)
-            ranks, _ = ranked(pa.table([pa.concat_arrays([pa.nulls(1, texts.type), texts])], names=[name]))
-            self._table.relations.give(f"kept{i}", pa.table({"c": np.arange(len(ranks)), "q": ranks}))
-            joins.append(f"JOIN kept{i} ON {STAGED}.{column} = kept{i}.c")
-        return joins
 
     def _give_numbers(self, relation: str, name: str, book: Codebook) -> str:
         """Make a relation from a column's numbers to its codes; says how to join it."""
@@ -219,8 +211,8 @@ class Fragments:
     @property
     def _recoder(self) -> Recoder:
         sizes = [(f"codes{i}.q", len(book.texts) + 1) for i, book in enumerate(self.books)]
-        kept = enumerate(self._table.numbered(name)[1] for name in self._kept)
-        sizes += [(f"kept{i}.q", len(texts) + 1) for i, texts in kept]
+        kept = (self._table.numbered(name) for name in self._kept)
+        sizes += [(f"{STAGED}.{column}", len(texts) + 1) for column, texts in kept]
         transform = self._transform
         return Recoder(
             self.books, Packing.of(sizes), self._who is not None, len(transform.sensitive),
@@ -233,10 +225,6 @@ class Fragments:
         joins = [
             f"JOIN codes{i} ON {STAGED}.{self._table.numbered(name)[0]} = codes{i}.c"
             for i, name in enumerate(self._names)
-        ]
-        joins += [
-            f"JOIN kept{i} ON {STAGED}.{self._table.numbered(name)[0]} = kept{i}.c"
-            for i, name in enumerate(self._kept)
         ]
         packing = self._recoder.packing
         keys = ", ".join(packing.names)

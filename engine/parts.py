@@ -15,6 +15,7 @@ CERTIFICATE_NAME: Final = "certificate.jsonld"
 METADATA_SUFFIX: Final = "-metadata.json"
 """What the name of a description ends in, after that of the file or folder which it describes."""
 KINDS: Final = {".csv": OutputFormat.CSV, ".parquet": OutputFormat.PARQUET}
+_PACKED: Final = (".gz", ".zip", ".bz2", ".xz", ".zst")
 _DIGITS: Final = 5
 
 
@@ -50,6 +51,11 @@ def files_in(folder: Path) -> tuple[OutputFormat, tuple[Path, ...]]:
     return next(iter(found.values())), tuple(found)
 
 
+def is_packed(name: str) -> bool:
+    """Whether a file's name says that it must be unpacked before it is read."""
+    return Path(name).suffix.lower() in _PACKED
+
+
 def _is_passed_over(entry: "os.DirEntry[str]") -> bool:
     if entry.name.startswith("."):
         return True
@@ -71,7 +77,7 @@ def _kind_of(folder: Path, entry: "os.DirEntry[str]") -> OutputFormat:
         str(folder),
         problem,
         "the files of one table, which all end in .csv, or all in .parquet",
-        "move what is no part of the table elsewhere",
+        "unpack it" if is_packed(entry.name) else "move what is no part of the table elsewhere",
     )
 
 

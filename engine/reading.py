@@ -70,6 +70,12 @@ class Contents:
         filled = sorted({part.file for part in self.parts if part.records})
         return tuple(self.digests[number] for number in filled) or self.digests
 
+    def record(self, row: int) -> tuple[int, int]:
+        """Which of the source's files a row is from, and its number there, from 1 after the header."""
+        part = next(part for part in self.parts if part.first <= row < part.first + part.records)
+        before = min(other.first for other in self.parts if other.file == part.file)
+        return part.file, row - before + 1
+
 
 def inspect(source: Source) -> Contents:
     """Check that each file can be read as its format says, and that all have the same columns.

@@ -21,6 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from smalti.engine.backends.staged import Listed, RowTest, StagedTable, Together
+from smalti.engine.faults import first_fault
 from smalti.engine.plan import Filter, Plan, RespondentColumn, RowComparison, RowCondition, RowLogical
 from smalti.engine.withdrawn import Withdrawn, sought_forms
 from smalti.errors import DataError, InternalError, PlanError, SmaltiError
@@ -41,7 +42,7 @@ from smalti.policy.model import (
     Value,
 )
 from smalti.transforms.base import Datatype
-from smalti.transforms.values import LEXICAL_FORMS, ValueFormError, all_match, make_codebook
+from smalti.transforms.values import LEXICAL_FORMS, ValueFormError, all_match, check_values, make_codebook
 
 _ORDERING: Final = {
     Operator.GT: np.greater,
@@ -87,6 +88,7 @@ class RowBinder:
         find: Callable[[ColumnReference], ColumnFacts | None],
         table: StagedTable,
         problems: list[SmaltiError],
+        cell: Callable[[str, int], str],
     ) -> None:
         """Make one.
 
@@ -94,8 +96,9 @@ class RowBinder:
             find: the column that is meant; None after having said that there is none.
             table: where values are checked.
             problems: takes a `PlanError` for each thing that stands against it.
+            cell: the place of a value, for messages, by column and row.
         """
-        self._find, self._table, self._problems = find, table, problems
+        self._find, self._table, self._problems, self._cell = find, table, problems, cell
 
     def filter(self, conditions: Iterable[Condition]) -> Filter | None:
         """The plan's step; None where there are no conditions, or they cannot be bound."""
@@ -178,12 +181,22 @@ class RowBinder:
             )  # fmt: skip
             self._problem(
                 said,
-                f"the column `{made.column}` cannot be compared as {_KINDS[made.datatype]}",
+                f"the column `{made.column}` cannot be compared as {_KINDS[made.datatype]}"
+                + self._fault(made, time_zone),
                 f"values that match {LEXICAL_FORMS[made.datatype]} and exist{zone}",
                 "correct the data, its description or the policy",
             )
             return False
         return True
+
+    def _fault(self, made: RowComparison, time_zone: str | None) -> str:
+        """Where the column has another value; nothing where its own can be compared with each other."""
+        try:
+            check_values(self._table.texts(made.column), made.datatype, time_zone)
+        except ValueFormError:
+            row = first_fault(self._table, made.column, made.datatype, time_zone)
+            return f" ({self._cell(made.column, row)})"
+        return ""
 
     def _problem(self, said: ColumnComparison, problem: str, expected: str, way_out: str = "") -> None:
         self._problems.append(PlanError(str(said.where), problem, expected, way_out))

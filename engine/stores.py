@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from smalti.engine.description import read_description
-from smalti.engine.parts import KINDS, METADATA_SUFFIX
+from smalti.engine.parts import KINDS, METADATA_SUFFIX, is_packed
 from smalti.errors import BackendError, DataError, SmaltiError, UsageError
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class _Fetching:
                 self._where(found.path),
                 "the object's kind is not known",
                 "a name that ends in .csv or .parquet",
-                "rename or convert it",
+                "unpack it" if is_packed(found.path) else "rename or convert it",
             )
         return self._copied(found, self._folder)
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from shell import CUSTOMER, HEADER, describe, small_rows, small_table
 
-from smalti.errors import DataError, GuaranteeError, PlanError, SmaltiError
+from smalti.errors import DataError, GuaranteeError, PlanError, ProblemsError, SmaltiError
 
 LINES = [",".join(row) for row in (HEADER, *small_rows())]
 Make = Callable[[Path], Path]
@@ -114,6 +114,19 @@ def described(make: Make, *header: str, **said: Any) -> Make:
     return both
 
 
+def named(*names: str) -> Make:
+    """The small table as Parquet, under other column names."""
+
+    def make(folder: Path) -> Path:
+        place = folder / "people.parquet"
+        pq.write_table(
+            pa.table([pa.array(texts) for texts in zip(*small_rows(), strict=True)], names), place
+        )
+        return place
+
+    return make
+
+
 def cut_short(make: Make) -> Make:
     def shorter(folder: Path) -> Path:
         place = make(folder)
@@ -130,6 +143,34 @@ def _null_respondent(folder: Path) -> Path:
     pq.write_table(pa.table(texts | {"who": people}), place)
     describe(place, HEADER, respondent="who")
     return place
+
+
+def several(*files: list[list[str]], **said: Any) -> Make:
+    """A folder of CSV files with these rows."""
+
+    def make(folder: Path) -> Path:
+        place = folder / "people"
+        place.mkdir()
+        for number, rows in enumerate(files, 1):
+            text = "".join(",".join(row) + "\n" for row in (HEADER, *rows))
+            (place / f"{number}.csv").write_text(text)
+        describe(place, HEADER, **said)
+        return place
+
+    return make
+
+
+def required(make: Make, name: str) -> Make:
+    """A described table of whose column it is said that each row has a value there."""
+
+    def both(folder: Path) -> Path:
+        place = make(folder)
+        metadata = place.with_name(place.name + "-metadata.json")
+        said = metadata.read_text()
+        metadata.write_text(said.replace(f'"name": "{name}"', f'"name": "{name}", "required": true'))
+        return place
+
+    return both
 
 
 def _named_parquet(folder: Path) -> Path:
@@ -150,6 +191,8 @@ def long_lines(*changed: tuple[int, str]) -> bytes:
     return ("\n".join(found) + "\n").encode("utf-8", errors="surrogateescape")
 
 
+_MISSPELT = {"quasi-identifier": ("isAllOf", [{"@id": f"{CUSTOMER}/aeg"}])}
+
 REFUSED: dict[str, Refused] = {
     "fewer respondents than k": Refused(
         table(with_column("who", "a", "b"), respondent="who"),
@@ -164,41 +207,125 @@ REFUSED: dict[str, Refused] = {
     ),
     "no respondent": Refused(
         table(with_field(7, "who", ""), respondent="who"),
-        PlanError, ("people.csv, column `who`", "a row has no respondent"),
+        PlanError, ("people.csv, column `who`, record 8: a row has no respondent",),
     ),
     "no respondent, in quotes": Refused(
         described(written(long_lines((MANY, '"",79,Rome,flu'))), respondent="who"),
-        PlanError, ("people.csv, column `who`", "a row has no respondent"),
+        PlanError, ("people.csv, column `who`, record 60: a row has no respondent",),
     ),
     "no respondent in Parquet": Refused(
-        _null_respondent, PlanError, ("column `who`", "a row has no respondent")
+        _null_respondent, PlanError, ("people.parquet, column `who`, record 1: a row has no respondent",)
+    ),
+    "no respondent in the third file": Refused(
+        several(small_rows(5), [], small_rows(2) + [["", "21", "Rome", "flu"]] * 2, respondent="who"),
+        PlanError, ("3.csv, column `who`, record 3: a row has no respondent",),
+    ),
+    "no value where one is required": Refused(
+        required(described(table(with_field(4, "city", ""))), "city"),
+        PlanError, ("people.csv, column `city`, record 5: a row has no value",),
     ),
     "identifiers that repeat": Refused(
         table(with_column("who", "a", "b", "c")), PlanError, ("values repeat in the identifier `who`",)
     ),
     "a column that is missing": Refused(
+        described(table(lambda rows: rows)),
+        PlanError, ("`people.csv` has no column", "Did you mean"), _MISSPELT,
+    ),
+    "a column that is missing, and no description": Refused(
         table(lambda rows: rows),
-        PlanError, ("`people.csv` has no column", "Did you mean"),
-        {"quasi-identifier": ("isAllOf", [{"@id": f"{CUSTOMER}/aeg"}])},
+        PlanError, ("`people.csv` has no column", "data has 4 columns", "name `who`, `illness`"), _MISSPELT,
+    ),
+    "a column that is missing in Parquet": Refused(
+        parquet(None), PlanError, ("`people.parquet` has no column", "Did you mean"), _MISSPELT
+    ),
+    "no header": Refused(
+        written(lines((0, "Jane,20,Rome,flu")).encode()),
+        ProblemsError, ("has no column", "The data has 4 columns: its first record must be the header"),
+    ),
+    "two marks": Refused(
+        written(b"\xef\xbb\xbf" * 2 + lines().encode()),
+        DataError, ("people.csv, column 1: its name begins with U+FEFF", "Rename"),
+    ),
+    "a mark in quotes": Refused(
+        written(lines((0, 'who,"\ufeffage",city,illness')).encode()),
+        DataError, ("people.csv, column 2: its name begins with U+FEFF", "Rename"),
+    ),
+    "a mark in Parquet": Refused(
+        named("\ufeffwho", "age", "city", "illness"),
+        DataError, ("people.parquet, column 1: its name begins with U+FEFF", "Rename"),
+    ),
+    "a mark that would come first": Refused(
+        named("who", "\ufeffage", "city", "illness"),
+        DataError, ("people.parquet, column 2: its name begins with U+FEFF", "Rename"),
+        {"quasi-identifier": ("isAllOf", [{"@id": f"{CUSTOMER}/%EF%BB%BFage"}])},
+    ),
+    "a NUL in a name": Refused(
+        written(lines((0, "who,a\0ge,city,illness")).encode()),
+        DataError, ("people.csv, column 2: its name holds a NUL character", "Rename"),
+    ),
+    "a NUL in a name in Parquet": Refused(
+        named("who", "a\0ge", "city", "illness"),
+        DataError, ("people.parquet, column 2: its name holds a NUL character", "Rename"),
+        {"quasi-identifier": ("isAllOf", [{"@id": f"{CUSTOMER}/a%00ge"}])},
+    ),
+    "a name that no reader takes": Refused(
+        named("who", "age", "city", "illness" * 20_000),
+        DataError, ("people.parquet, column 4: its name is too long", "Rename"),
     ),
     "a described column that is missing": Refused(
         described(table(lambda rows: rows), *HEADER, "citty"), PlanError, ("no column `citty`",)
     ),
     "no integer": Refused(
         table(with_field(11, "age", "007"), datatypes={"age": "integer"}),
-        PlanError, ("column `age`", "a value is no integer"),
+        PlanError, ("people.csv, column `age`, record 12: a value is no integer",),
+    ),
+    "no integer, twice, after a line end in quotes": Refused(
+        described(
+            written(
+                long_lines((9, 'p8,28,"Ro\nme",flu'), (20, "p19,1_000,Rome,flu"), (40, "p39,x,Rome,flu"))
+            ),
+            datatypes={"age": "integer"},
+        ),
+        PlanError, ("people.csv, column `age`, record 20: a value is no integer",),
+    ),
+    "no integer in the second file": Refused(
+        several(
+            small_rows(5), with_field(3, "age", "1_000")(small_rows(5)),
+            respondent="who", datatypes={"age": "integer"},
+        ),
+        PlanError, ("2.csv, column `age`, record 4: a value is no integer",),
+    ),
+    "only some date-times with a zone": Refused(
+        table(
+            lambda rows: with_field(6, "age", "2024-01-01T00:00Z")(
+                with_column("age", "2024-01-01T00:00")(rows)
+            ),
+            datatypes={"age": "dateTime"},
+        ),
+        PlanError, ("people.csv, column `age`, record 7: a value is no dateTime",),
+    ),
+    "no integer, and nobody asks for it": Refused(
+        table(
+            lambda rows: with_field(8, "city", "7")(with_column("city", "2024-01-31")(rows)),
+            datatypes={"city": "date"},
+        ),
+        PlanError, ("people.csv, column `city`, record 9: a value is no date",),
+        {"quasi-identifier": ("isAllOf", [{"@id": f"{CUSTOMER}/age"}])},
     ),
     "no date": Refused(
-        table(with_field(11, "age", "2023-02-30"), datatypes={"age": "date"}),
-        PlanError, ("column `age`", "a value is no date"),
+        table(
+            lambda rows: with_field(11, "age", "2023-02-30")(with_column("age", "2023-02-28")(rows)),
+            datatypes={"age": "date"},
+        ),
+        PlanError, ("people.csv, column `age`, record 12: a value is no date",),
     ),
     "no number, sensitive": Refused(
         table(with_field(11, "illness", "0x10"), datatypes={"illness": "decimal"}),
-        PlanError, ("column `illness`", "a value is no decimal"),
+        PlanError, ("people.csv, column `illness`, record 1: a value is no decimal",),
     ),
     "another type than Parquet states": Refused(
         described(parquet(pa.array([f"x{n}" for n in range(12)])), datatypes={"age": "integer"}),
-        PlanError, ("column `age`", "a value is no integer"),
+        PlanError, ("people.parquet, column `age`, record 1: a value is no integer",),
     ),
     "a type that is not implemented": Refused(
         parquet(pa.array([[1]] * 12)), DataError, ("column `age`", "is not implemented")

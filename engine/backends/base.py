@@ -1,13 +1,14 @@
 """The line between engine and algorithm: a backend moves rows, and decides nothing about them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, ClassVar
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from smalti.engine.description import Source
 
@@ -50,6 +51,15 @@ class Relations(ABC):
             source: a relation with a column `node`.
             function: from all rows of one node to rows of the schema; it may run anywhere, more than once.
             schema: of what it makes.
+        """
+
+    @abstractmethod
+    def renumber(self, name: str, numbers: Mapping[str, NDArray[np.int64]]) -> None:
+        """Give columns other numbers; there may be any number of columns.
+
+        Args:
+            name: of the relation.
+            numbers: by column: by the number that stands there, from 0, the one that takes its place.
         """
 
     @abstractmethod
@@ -97,6 +107,15 @@ class Backend(ABC):
             DataError: a file cannot be read as its format says, or has other columns than the first one.
             BackendError: the machine.
         """
+
+
+def renumbered(batch: pa.RecordBatch, numbers: Mapping[str, NDArray[np.int64]]) -> pa.RecordBatch:
+    """A batch with other numbers, as `Relations.renumber` says."""
+    columns = [
+        pa.array(numbers[field.name][column.to_numpy()], field.type) if field.name in numbers else column
+        for field, column in zip(batch.schema, batch.columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
 @contextmanager

@@ -1,14 +1,16 @@
 """The embedded engine: relational steps in DuckDB, in memory; spills to a private folder when it must."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import ClassVar, Final
 
 import duckdb
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from smalti.engine.backends.base import Backend, Relations, link_bytes, open_link
+from smalti.engine.backends.base import Backend, Relations, link_bytes, open_link, renumbered
 from smalti.engine.backends.numbering import Numberings, numbered_batches, probe, renewed
 from smalti.engine.backends.publication import Publication
 from smalti.engine.backends.staged import STAGED, StagedColumn, StagedTable
@@ -17,6 +19,7 @@ from smalti.engine.reading import Contents, inspect, text_batches
 from smalti.errors import BackendError
 
 _BATCH_ROWS: Final = 1 << 17
+_COPIED_ROWS: Final = 1 << 14
 MEMORY_LIMIT: Final = "2GB"
 """Of DuckDB's tables and buffers: beyond it, steps spill to disk."""
 
@@ -91,8 +94,7 @@ class LocalRelations(Relations):
     def make(self, name: str, query: str, *, is_lasting: bool = True) -> None:
         del is_lasting  # it costs little to keep them all
         self._run(f"CREATE TABLE making AS {query}")
-        self.drop(name)
-        self._run(f"ALTER TABLE making RENAME TO {name}")
+        self._rename(name)
 
     def give(self, name: str, table: pa.Table) -> None:
         self.drop(name)
@@ -114,6 +116,20 @@ class LocalRelations(Relations):
             self._connection.register("given", made)
             self._run(f"INSERT INTO {name} SELECT * FROM given")
             self._connection.unregister("given")
+
+    def renumber(self, name: str, numbers: Mapping[str, NDArray[np.int64]]) -> None:
+        with _translated(), closing(self._connection.cursor()) as reading:
+            # Not by joins: their cost, and the memory that each takes, grow faster than their number.
+            reader = reading.sql(f"SELECT * FROM {name}").to_arrow_reader(_COPIED_ROWS)
+            batches = (renumbered(batch, numbers) for batch in reader)
+            self._connection.register("given", pa.RecordBatchReader.from_batches(reader.schema, batches))
+            self._connection.execute("CREATE TABLE making AS SELECT * FROM given")
+            self._connection.unregister("given")
+        self._rename(name)
+
+    def _rename(self, name: str) -> None:
+        self.drop(name)
+        self._run(f"ALTER TABLE making RENAME TO {name}")
 
     def drop(self, name: str) -> None:
         self._run(f"DROP TABLE IF EXISTS {name}")
@@ -149,6 +165,10 @@ class LocalRelations(Relations):
 def _translated() -> Iterator[None]:
     try:
         yield
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":  # what DuckDB makes of Ctrl-C
+            raise KeyboardInterrupt from None
+        raise
     except (duckdb.Error, pa.ArrowException, OSError):
         # DuckDB's own message may quote data.
         raise BackendError(

@@ -6,10 +6,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from smalti.engine.backends import spark_reading, spark_writing
-from smalti.engine.backends.base import Backend, Relations
+from smalti.engine.backends.base import Backend, Relations, renumbered
 from smalti.engine.backends.publication import Publication
 from smalti.engine.backends.spark_session import (
     check_settings,
@@ -143,6 +145,14 @@ class SparkRelations(Relations):
         with self._job(name):
             grouped = self._session.table(source).groupBy("node")
             self._keep(name, grouped.applyInArrow(checked, from_arrow_schema(schema)))
+
+    def renumber(self, name: str, numbers: Mapping[str, NDArray[np.int64]]) -> None:
+        def all_renumbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return (renumbered(batch, numbers) for batch in batches)
+
+        with self._job(name):
+            frame = self._session.table(name)
+            self._keep(name, frame.mapInArrow(all_renumbered, frame.schema))
 
     def _show(self, name: str, frame: "DataFrame") -> None:
         frame.createOrReplaceTempView(name)

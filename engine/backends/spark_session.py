@@ -1,6 +1,8 @@
 """Sessions of Spark: how ours are started, which settings a caller may make, and what errors say."""
 
 import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -23,8 +25,11 @@ _QUOTING_LOGGERS: Final = ("DataFrameQueryContextLogger", "SQLQueryContextLogger
 _OURS: Final = {
     "spark.master": "--master says it",
     "spark.log.level": "Spark's log may quote rows",
-    "spark.driver.extraJavaOptions": "they could turn on a log that quotes rows",
-    "spark.executor.extraJavaOptions": "they could turn on a log that quotes rows",
+    **{
+        f"spark.{role}.{kind}JavaOptions": "they could turn on a log that quotes rows"
+        for role in ("driver", "executor")
+        for kind in ("extra", "default")
+    },
     "spark.eventLog.enabled": "the event log may quote rows",
     "spark.sql.debug.maxToStringFields": "Spark's error pages may quote rows",
     "spark.pyspark.python": "the workers take this interpreter",
@@ -32,6 +37,9 @@ _OURS: Final = {
     "spark.executorEnv.PYSPARK_PYTHON": "the workers take this interpreter",
 }
 """Settings that a caller cannot make, and why."""
+_LOCAL_IP: Final = "SPARK_LOCAL_IP"
+_ANY_PYTHON: Final = "python3"
+"""What PySpark takes where nothing is chosen."""
 
 
 def check_settings(settings: Mapping[str, str]) -> None:
@@ -85,6 +93,7 @@ def session(
                 "no --master and no --conf",
                 "stop that session first",
             )
+        _take_this_python(found)
         yield found, False
         return
     made = _start(master, settings, workspace)
@@ -99,13 +108,40 @@ def _start(master: str | None, settings: Mapping[str, str], workspace: Path) -> 
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder
-    for key, value in (_defaults(master, workspace) | dict(settings) | _fixed(workspace)).items():
+    chosen = _defaults(master, workspace) | dict(settings) | _fixed(workspace)
+    for key, value in chosen.items():
         builder = builder.config(key, value)
     try:
-        with _this_python():
+        with _environment(_asked_at_start(chosen)):
+            _start_java(chosen)
             return builder.getOrCreate()
+    except SmaltiError:
+        raise
     except Exception:
-        raise _not_started(master) from None
+        raise _not_started(master, settings) from None
+
+
+def _start_java(settings: Mapping[str, str]) -> None:
+    """Start the Java side as PySpark does, but without what it says on standard error.
+
+    Its first lines are about Spark, and later ones may quote rows.
+    """
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    if SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ:
+        return
+    home = os.environ.get("JAVA_HOME")
+    if shutil.which("java", path=f"{home}/bin" if home else None) is None:
+        raise BackendError(
+            "spark engine",
+            "there is no Java",
+            f"a Java runtime {OLDEST_JAVA} or newer",
+            f"{INSTALL_JAVA}, or use --engine local",
+        )
+    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    gateway = launch_gateway(conf, {"stderr": subprocess.DEVNULL})  # type: ignore[no-untyped-call]
+    SparkContext._ensure_initialized(gateway=gateway)
 
 
 def _defaults(master: str | None, workspace: Path) -> dict[str, str]:
@@ -144,36 +180,58 @@ def _fixed(workspace: Path) -> dict[str, str]:
     }
 
 
+def _asked_at_start(settings: Mapping[str, str]) -> dict[str, str]:
+    """What Spark reads from the environment when a session begins, and from nowhere else."""
+    variables = {"PYSPARK_PYTHON": sys.executable}
+    shows_pages = settings["spark.ui.enabled"].lower() == "true"
+    if shows_pages and settings.get("spark.master", "").startswith("local") and _LOCAL_IP not in os.environ:
+        variables[_LOCAL_IP] = "127.0.0.1"  # else the pages are for the whole network
+    return variables
+
+
 @contextmanager
-def _this_python() -> Iterator[None]:
-    """Let a session that begins use this interpreter for its workers; PySpark asks the environment then."""
-    name = "PYSPARK_PYTHON"
-    before = os.environ.get(name)
-    os.environ[name] = sys.executable
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     try:
         yield
     finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
-def _not_started(master: str | None) -> BackendError:
+def _take_this_python(found: "SparkSession") -> None:
+    """Let the workers of a caller's session take this interpreter, where the caller chose none.
+
+    Spark's own choice is the `python3` that is found first, which may lack smalti. It is not put back: a
+    second run in the same session may still need it.
+    """
+    context = found.sparkContext
+    if context.pythonExec == _ANY_PYTHON and context.getConf().get("spark.pyspark.python") is None:
+        context.pythonExec = sys.executable
+
+
+def _not_started(master: str | None, settings: Mapping[str, str]) -> BackendError:
     from pyspark import SparkContext
 
+    # Names only: a setting's value may be a secret.
+    given = [f"--conf {key}" for key in settings] + ([] if master is None else [f"--master {master}"])
     if SparkContext._gateway is None:
+        # Java ends at once where it does not know the kind of master, or cannot take a setting.
         return BackendError(
             "spark engine",
-            "the Java side does not start",
+            "Java is there, and Spark does not start in it"
+            + (f" with {', '.join(given)}" if given else ""),
             f"a Java runtime {OLDEST_JAVA} or newer"
-            # Java ends at once where it does not know the kind of master.
-            + ("" if master is None else f", and `{master}` to be a master of Spark"),
-            f"{INSTALL_JAVA}, or use --engine local",
+            + (", and a master and settings that Spark takes" if given else ""),
+            "`smalti doctor` says which Java is found; or use --engine local",
         )
     return BackendError(
         "spark engine",
-        "no session starts" + ("" if master is None else f" with the master `{master}`"),
+        "no session starts" + (f" with {', '.join(given)}" if given else ""),
         "a master that answers, and settings that Spark takes",
         "try them with spark-submit, or use --engine local",
     )

@@ -5,9 +5,9 @@ where there are too many different ones. Texts become numbers once they are need
 queries over these numbers, so the engines agree on them whatever they make of texts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +27,8 @@ from smalti.transforms.problem import MISSING
 STAGED: Final = "staged"
 """The relation of all rows: `row`, and of each column its numbers (`c0`, ...) or texts (`t0`, ...)."""
 
+_MOST_JOINS: Final = 32
+"""In one query: engines take more than linear time to plan joins, and memory for each of them."""
 MOST_FACTS: Final = 1 << 23
 """Tuples, or pairs of them with respondents, that one kernel takes unless it is told otherwise."""
 
@@ -108,6 +110,8 @@ class StagedColumn:
     """By number, from 1, in the column `c...`; None where it is staged as texts, in `t...`."""
     has_text: bool = False
     """Whether its texts stand in `t...`, beside numbers or alone."""
+    is_ordered: bool = False
+    """Whether its numbers are in the bytewise order of its texts."""
 
 
 class StagedTable:
@@ -130,11 +134,12 @@ class StagedTable:
         self.relations = relations
         """Where the rows are; `staged` holds them."""
         self._columns = list(columns)
+        self._places = {name: i for i, name in enumerate(contents.header)}
         self._tests = 0
         self._is_whole = True
         self._packing: Packing | None = None
         self._texts: dict[int, pa.Array] = {}
-        self._missing: frozenset[int] | None = None
+        self._missing: tuple[int | None, ...] | None = None
 
     # --- Rows
 
@@ -197,28 +202,47 @@ class StagedTable:
         x, present = self._present(column)
         return self._holds(f"SELECT count({x}) > count(DISTINCT {x}) AS x FROM {STAGED} WHERE {present}")
 
-    def misses(self, column: str) -> bool:
-        """Whether a row has no value there."""
+    def first_missing(self, column: str) -> int | None:
+        """The first row that has no value there; None where each has one."""
         if self._missing is None:
             # Of all columns at once: it takes as long as of one.
             looks = [
-                f"count(CASE WHEN {self._present(name)[1]} THEN NULL ELSE 1 END) AS x{i}"
+                f"min(CASE WHEN {self._present(name)[1]} THEN NULL ELSE row END) AS x{i}"
                 for i, name in enumerate(self.contents.header)
             ]
             found = self.relations.take(f"SELECT {', '.join(looks)} FROM {STAGED}")
-            self._missing = frozenset(i for i, x in enumerate(found.columns) if x[0].as_py())
-        return self._index(column) in self._missing
+            self._missing = tuple(x[0].as_py() for x in found.columns)
+        return self._missing[self._index(column)]
 
-    def matches(self, column: str, pattern: str) -> bool:
-        """Whether each present text matches a regular expression as a whole."""
+    def misses(self, column: str) -> bool:
+        """Whether a row has no value there."""
+        return self.first_missing(column) is not None
+
+    def first_unlike(self, column: str, pattern: str) -> int | None:
+        """The first row whose text does not match a regular expression as a whole; None where all do."""
         index = self._index(column)
-        if self._columns[index].texts is not None:
-            # `$` of RE2 matches at the very end only.
-            fit = pc.match_substring_regex(self.texts(column), f"^(?:{pattern})$")
-            return bool(pc.all(fit, min_count=0).as_py())
-        fits = self.relations.matching(f"t{index}", pattern)
-        # A condition on a missing text is null, and so no row is found that breaks it.
-        return not self._holds(f"SELECT count(*) > 0 AS x FROM {STAGED} WHERE NOT ({fits})")
+        if self._columns[index].texts is None:
+            fits = self.relations.matching(f"t{index}", pattern)
+            # A condition on a missing text is null, and so no row is found that lacks one.
+            return self._first(f"NOT ({fits})")
+        texts = self.texts(column)
+        # `$` of RE2 matches at the very end only.
+        unlike = texts.filter(pc.invert(pc.match_substring_regex(texts, f"^(?:{pattern})$")))
+        return self._first(self._is_listed(Listed(column, unlike))) if len(unlike) else None
+
+    def first_rows(self, column: str) -> tuple[pa.Array, Integers]:
+        """The distinct present texts of a column with the first row of each, in the order of these rows."""
+        x, present = self._present(column)
+        found = self.relations.take(
+            f"SELECT {x} AS x, min(row) AS r FROM {STAGED} WHERE {present} GROUP BY {x}"
+        ).sort_by("r")
+        known, texts = self._columns[self._index(column)].texts, found.column("x").combine_chunks()
+        return texts if known is None else known.take(pc.subtract(texts, 1)), _integers(found.column("r"))
+
+    def _first(self, condition: str) -> int | None:
+        found = self.relations.take(f"SELECT min(row) AS x FROM {STAGED} WHERE {condition}")
+        row: int | None = found.column("x")[0].as_py()
+        return row
 
     def _present(self, column: str) -> tuple[str, str]:
         """A column in SQL, and whether it has a value."""
@@ -231,28 +255,50 @@ class StagedTable:
         return bool(self.relations.take(query).column("x")[0].as_py())
 
     def _index(self, column: str) -> int:
-        return self.contents.header.index(column)
+        return self._places[column]
 
-    def number(self, columns: tuple[str, ...]) -> None:
-        """Give columns that are staged as text numbers too: `c...` says the number of its text."""
-        places = dict.fromkeys(map(self._index, columns))
-        waiting = [i for i in places if self._columns[i].texts is None]
-        if not waiting:
-            return
+    def number(self, columns: Collection[str], *, ordered: Collection[str] = ()) -> None:
+        """Give columns that are staged as text numbers too: `c...` says the number of its text.
+
+        Args:
+            columns: those that need numbers.
+            ordered: those that need numbers in the bytewise order of their texts.
+        """
+        in_order = {*map(self._index, ordered)}
+        waiting = (
+            i for i in dict.fromkeys(map(self._index, (*columns, *ordered))) if not self._is_numbered(i)
+        )
+        while some := list(islice(waiting, _MOST_JOINS)):
+            self._number(some, in_order)
+        if unordered := sorted(i for i in in_order if not self._columns[i].is_ordered):
+            self.relations.renumber(STAGED, {f"c{i}": self._order(i) for i in unordered})
+
+    def _is_numbered(self, index: int) -> bool:
+        return self._columns[index].texts is not None
+
+    def _number(self, places: Sequence[int], in_order: Collection[int]) -> None:
         joins = []
-        for index in waiting:
+        for index in places:
             texts = self.texts(self.contents.header[index])
+            if index in in_order:
+                texts = texts.take(pc.sort_indices(texts))
             numbers = pa.array(np.arange(1, len(texts) + 1))
             self.relations.give(f"numbers{index}", pa.table({"x": texts, "n": numbers}))
             joins.append(f"LEFT JOIN numbers{index} ON t{index} = numbers{index}.x")
-            self._columns[index] = replace(self._columns[index], texts=texts)
-        numbered = ", ".join(f"coalesce(numbers{i}.n, {MISSING}) AS c{i}" for i in waiting)
-        self.relations.make(
-            STAGED,
-            f"SELECT {STAGED}.*, {numbered} FROM {STAGED} {' '.join(joins)}",
-        )
-        for index in waiting:
+            self._columns[index] = replace(self._columns[index], texts=texts, is_ordered=index in in_order)
+        numbered = ", ".join(f"coalesce(numbers{i}.n, {MISSING}) AS c{i}" for i in places)
+        self.relations.make(STAGED, f"SELECT {STAGED}.*, {numbered} FROM {STAGED} {' '.join(joins)}")
+        for index in places:
             self.relations.drop(f"numbers{index}")
+
+    def _order(self, index: int) -> Integers:
+        """Put the texts of a column in order; by number, the one that it has from now on."""
+        texts = self._texts_at(index)
+        order = pc.sort_indices(texts)  # Arrow compares texts by their bytes
+        numbers = np.full(len(texts) + 1, MISSING, np.int64)
+        numbers[order.to_numpy() + 1] = np.arange(1, len(texts) + 1)
+        self._columns[index] = replace(self._columns[index], texts=texts.take(order), is_ordered=True)
+        return numbers
 
     def numbered(self, column: str) -> tuple[str, pa.Array]:
         """A column that has numbers: its name in the staged relation, and its texts by number, from 1.
@@ -374,34 +420,23 @@ class StagedTable:
         """
         by_name = {piece.columns[0]: (column, piece) for column, piece in generalised}
         covered = {name for _, piece in generalised for name in piece.columns[1:]}
-        pieces: list[Piece] = []
-        columns: list[str] = []
-        joins = [join]
-        for name in plan.write.columns:
-            if name in covered:
-                continue
-            if name in by_name:
-                column, piece = by_name[name]
-            else:
-                column, piece, more = self._kept(name)
-                joins += more
-            columns.append(column)
-            pieces.append(piece)
+        published = [name for name in plan.write.columns if name not in covered]
+        kept = [name for name in published if name not in by_name]
+        self.number((), ordered=[name for name in kept if not self._columns[self._index(name)].has_text])
+        found = [by_name[name] if name in by_name else self._kept(name) for name in published]
+        pieces = [piece for _, piece in found]
         publication = Publication.of(pieces, plan.write.format, plan.write.rows_per_part)
-        selected, order = publication.ordering(columns)
-        query = f"SELECT {selected}, {STAGED}.row AS row FROM {STAGED} {' '.join(joins)} ORDER BY {order}"
+        selected, order = publication.ordering([column for column, _ in found])
+        query = f"SELECT {selected}, {STAGED}.row AS row FROM {STAGED} {join} ORDER BY {order}"
         return query, publication
 
-    def _kept(self, name: str) -> tuple[str, Piece, list[str]]:
-        """A column that is published as it came: as its text, or as the rank of it."""
+    def _kept(self, name: str) -> tuple[str, Piece]:
+        """A column that is published as it came: as its text, or as its ordered number."""
         index = self._index(name)
         if self._columns[index].has_text:
-            return f"{STAGED}.t{index}", Piece((name,), None), []
-        missing = pa.array([None], pa.string())
-        ranks, values = ranked(pa.table([pa.concat_arrays([missing, self._texts_at(index)])], names=[name]))
-        self.relations.give(f"ranks{index}", pa.table({"c": np.arange(len(ranks)), "r": ranks}))
-        join = f"JOIN ranks{index} ON {STAGED}.c{index} = ranks{index}.c"
-        return f"ranks{index}.r", Piece((name,), values), [join]
+            return f"{STAGED}.t{index}", Piece((name,), None)
+        values = pa.concat_arrays([pa.array([None], pa.string()), self._texts_at(index)])
+        return f"{STAGED}.c{index}", Piece((name,), pa.table([values], names=[name]))
 
     def close(self) -> None:
         """Let go of everything; the workspace is removed by its owner."""

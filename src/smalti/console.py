@@ -294,7 +294,7 @@ def owner_lines(report: OwnerReport) -> Iterable[str]:
     yield (
         f"achieved k = {report.k}: {report.respondents} respondents in"
         f" {report.classes} {'class' if report.classes == 1 else 'classes'};"
-        f" {report.rows_in} rows in, {report.rows_out} out"
+        f" {_rows(report)}"
     )
     if report.diversity:
         listed = ", ".join(f"{one.column} {one.l}" for one in report.diversity)
@@ -302,8 +302,8 @@ def owner_lines(report: OwnerReport) -> Iterable[str]:
     yield f"information lost (global certainty penalty): {report.loss:.1%}"
     if report.sampled_fragments is not None:
         yield (
-            f"first cuts, into at most {report.sampled_fragments} fragments, came from a sample; exact ones"
-            " may lose less"
+            f"first cuts, into at most {report.sampled_fragments} fragments, came from a sample: exact ones"
+            " give other classes, which may lose more or less"
         )
     if report.rows_withdrawn:
         yield (
@@ -317,6 +317,13 @@ def owner_lines(report: OwnerReport) -> Iterable[str]:
         )
     if report.rows_filtered:
         yield f"left out: {report.rows_filtered} rows that the policy does not grant"
+
+
+def _rows(report: OwnerReport) -> str:
+    """Where the rows of the file are, so that the numbers add up."""
+    left_out = {"withdrawn": report.rows_withdrawn, "not granted": report.rows_filtered}
+    told = [f"{count} {why}" for why, count in left_out.items() if count]
+    return ", ".join([f"{report.rows_in} rows in", *told, f"{report.rows_out} out"])
 
 
 def outcome_json(outcome: "Outcome") -> Json:

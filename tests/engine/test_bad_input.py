@@ -1,6 +1,7 @@
 """Bad input: one message that says where, what, what was expected and the way out; nothing is written."""
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -139,11 +140,17 @@ def test_several_matching_permissions_are_listed(tmp_path: Path) -> None:
 def test_a_column_that_the_data_lacks(tmp_path: Path) -> None:
     columns = [{"@id": f"{CUSTOMER}/aeg"}, {"@id": f"{CUSTOMER}/profession"}]
     policy = small_policy(tmp_path, **{"quasi-identifier": ("isAllOf", columns)})
-    ran = attempt(tmp_path, policy, small_table(tmp_path), code=1)
-    first, second = ran.message.strip().splitlines()
+    data = small_table(tmp_path)
+    # Only the description says of `age` that it is a name, and not a value of a first record.
+    for line in attempt(tmp_path, policy, data, code=1).message.strip().splitlines():
+        assert line.endswith(
+            ". The data has 4 columns; of those, policy and description name `who`, `illness`"
+        )
+    describe(data, HEADER)
+    first, second = attempt(tmp_path, policy, data, code=1).message.strip().splitlines()
     assert first.startswith(f"{policy}:45:17: `people.csv` has no column `{CUSTOMER}/aeg`; expected ")
     assert first.endswith(f". Did you mean `{CUSTOMER}/age`?")
-    assert ". The columns of the data are `who`, " in second
+    assert second.endswith("name `who`, `age`, `city`, `illness`")
 
 
 def test_a_described_column_that_the_data_lacks(tmp_path: Path) -> None:
@@ -366,6 +373,35 @@ def test_a_file_of_an_unknown_kind(tmp_path: Path) -> None:
     (tmp_path / "people.xlsx").write_bytes(b"PK")
     ran = attempt(tmp_path, small_policy(tmp_path), tmp_path / "people.xlsx", code=2)
     assert "the file's kind is not known; expected a name that ends in .csv or .parquet" in ran.message
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_what_is_no_regular_file(tmp_path: Path, kind: str) -> None:
+    place = Path("/dev/null")
+    if kind == "pipe":
+        place = tmp_path / "people.csv"
+        os.mkfifo(place)
+    policy = small_policy(tmp_path)
+    ran = smalti("run", policy, *request(place), "--out", "out", cwd=tmp_path)
+    assert ran.code == 2
+    paragraph(ran, str(place), "it is no regular file or folder", "Write the data to a file first")
+
+
+@pytest.mark.parametrize(
+    "name", ["people.csv.gz", "people.ZIP", "people.bz2", "people.csv.xz", "people.zst"]
+)
+def test_a_packed_file(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"\x1f\x8b")
+    ran = attempt(tmp_path, small_policy(tmp_path), tmp_path / name, code=2)
+    paragraph(ran, str(tmp_path / name), "the file's kind is not known", "Unpack it")
+
+
+def test_a_packed_file_in_a_folder(tmp_path: Path) -> None:
+    data = tmp_path / "people"
+    data.mkdir()
+    (data / "1.csv.gz").write_bytes(b"\x1f\x8b")
+    ran = attempt(tmp_path, small_policy(tmp_path), data, code=2)
+    paragraph(ran, str(data), "the kind of `1.csv.gz` in it is not known", "Unpack it")
 
 
 def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

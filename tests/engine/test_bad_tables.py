@@ -8,7 +8,7 @@ import pytest
 from bad_tables import LATER, REFUSED, TAKEN, written
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from shell import CUSTOMER, MARKETING, OWNER, USER, listing, small_policy
+from shell import CUSTOMER, MARKETING, OWNER, USER, listing, small_policy, small_table
 
 from smalti import api
 from smalti.engine.backends.base import Backend
@@ -106,6 +106,35 @@ def test_spark_tells_the_same_of_a_fault_in_a_later_range(
     monkeypatch.setattr(spark_reading, "RANGE_BYTES", length)
     there = refusal(tmp_path, data, _on_spark(spark))
     assert (type(there), str(there)) == (type(here), str(here))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "no respondent in the third file",
+        "no integer in the second file",
+        "no integer, twice, after a line end in quotes",
+    ],
+)
+def test_spark_tells_the_same_record_of_a_file_that_is_read_in_ranges(
+    spark: "SparkSession", monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    from smalti.engine.backends import spark_reading  # noqa: PLC0415
+
+    monkeypatch.setattr(spark_reading, "RANGE_BYTES", 50)
+    error = refusal(tmp_path, REFUSED[name].make(tmp_path), _on_spark(spark))
+    assert REFUSED[name].told[0] in str(error)
+
+
+@pytest.mark.parametrize("asked", ["age", "city"])
+def test_the_record_is_told_of_a_column_that_is_too_varied_for_numbers(tmp_path: Path, asked: str) -> None:
+    """It is staged as text, and not even gathered where nobody asks for it."""
+    rows = [[f"p{n}", f"{n}", "Rome", ("flu", "cold")[n % 2]] for n in range(6000)]
+    rows[4500][1] = rows[5500][1] = "1_000"
+    data = small_table(tmp_path, rows, datatypes={"age": "integer"})
+    policy = {"quasi-identifier": ("isAllOf", [{"@id": f"{CUSTOMER}/{asked}"}])}
+    error = refusal(tmp_path, data, "local", **policy)
+    assert str(error).startswith("people.csv, column `age`, record 4501: a value is no integer")
 
 
 @pytest.mark.parametrize(

@@ -150,6 +150,19 @@ def headless(folder: Path) -> Path:
     return place
 
 
+def without_header(folder: Path) -> Path:
+    place = table(folder)
+    content = place.read_text().splitlines(keepends=True)
+    place.write_text(content[6] + "".join(content[1:6] + content[7:]))
+    return place
+
+
+def without_header_described(folder: Path) -> Path:
+    place = without_header(folder)
+    describe(place, COLUMNS, respondent="who")
+    return place
+
+
 def one_person(folder: Path) -> Path:
     return table(folder, [[CANARIES["who"], *row[1:]] for row in rows()], respondent="who")
 
@@ -179,6 +192,8 @@ BAD_DATA: dict[str, Make] = {
     "return": bad_record("wombat\r,1,2,3,4\n"),
     "latin-1": bad_record("wombat\udce9,1,2,3,4\n"),
     "no header": headless,
+    "no header at all": without_header,
+    "no header at all, described": without_header_described,
     "no integer": declared("integer", "918273645x"),
     "no integer to speak of": declared("integer", "9" * 200 + CANARIES["age"]),
     "no date": declared("date", "2023-02-30 wombat"),

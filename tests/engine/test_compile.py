@@ -5,12 +5,14 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tables import HEADER, HERE, TARGET, People, permission, write_csv
 
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.compile import Options, compile_plan
-from smalti.engine.description import Description, Source
+from smalti.engine.description import ColumnDescription, Description, Source
 from smalti.engine.explain import explain
 from smalti.engine.plan import OutputFormat, Plan, RespondentColumn, Role
 from smalti.errors import PlanError, SmaltiError
@@ -109,6 +111,68 @@ def test_semicolons_between_fields_are_named_where_columns_are_missing(tmp_path:
         pytest.raises(SmaltiError, match="fields are separated by commas"),
     ):
         compile_plan(asked, source, bound, Options())
+
+
+def problem(folder: Path, header: tuple[str, ...], kind: OutputFormat, *described: str) -> str:
+    """What is said of a table without the columns that the policy names."""
+    data, workspace = folder / f"people.{kind}", folder / "work"
+    workspace.mkdir()
+    if kind is OutputFormat.PARQUET:
+        pq.write_table(pa.Table.from_arrays([pa.array(["x"])] * len(header), header), data)
+    else:
+        write_csv(data, header, [])
+    columns = tuple(ColumnDescription(name, None, None, None) for name in described)
+    source = Source(TARGET, data, kind, Description(columns))
+    with closing(LocalBackend().open(source, workspace)) as bound, pytest.raises(SmaltiError) as caught:
+        compile_plan(permission(People(ROWS, 2, 2, 256, False)), source, bound, Options())
+    return str(caught.value)
+
+
+# Each like a column of the policy, so that it would be suggested.
+FIRST_RECORD = ("whom", "notes", "agee", "borne", "citty", "ilness", "spent")
+
+
+@pytest.mark.parametrize("described", [(), HEADER])
+def test_a_first_record_in_place_of_the_header_is_never_repeated(
+    tmp_path: Path, described: tuple[str, ...]
+) -> None:
+    told = problem(tmp_path, FIRST_RECORD, OutputFormat.CSV, *described)
+    assert "The data has 7 columns: its first record must be the header" in told
+    assert not any(word in told for word in FIRST_RECORD)
+
+
+def test_what_the_description_names_is_suggested_and_listed(tmp_path: Path) -> None:
+    told = problem(tmp_path, (*FIRST_RECORD[:6], "x"), OutputFormat.CSV, "agee", "x", "nothing")
+    assert f"Did you mean `{TARGET}/agee`?" in told
+    assert "The data has 7 columns; of those, policy and description name `agee`, `x`" in told
+    assert not any(word in told for word in FIRST_RECORD if word != "agee")
+
+
+def test_what_the_policy_names_is_suggested_to_the_description(tmp_path: Path) -> None:
+    told = problem(tmp_path, ("city", "ilness"), OutputFormat.CSV, "ciity", "illness")
+    assert (
+        "the data has no column `ciity`; expected the columns of the file's header. Did you mean `city`?"
+        in told
+    )
+    assert "ilness`" not in told
+
+
+@pytest.mark.parametrize(
+    ("cell", "spelled"), [("AGE", "AGE"), (" age", "%20age"), ("Age\u00a0", "Age%C2%A0")]
+)
+def test_a_name_that_differs_in_case_and_blanks_alone_is_shown(
+    tmp_path: Path, cell: str, spelled: str
+) -> None:
+    told = problem(tmp_path, ("secret", cell), OutputFormat.CSV)
+    first, meant = f"no column `{TARGET}/age`; expected ", f"Did you mean `{TARGET}/{spelled}`?"
+    assert meant in told[told.index(first) :].splitlines()[0]
+    assert "secret" not in told
+
+
+def test_the_names_of_a_parquet_file_are_no_row_and_are_listed(tmp_path: Path) -> None:
+    told = problem(tmp_path, (*FIRST_RECORD[:6], "x"), OutputFormat.PARQUET)
+    assert f"Did you mean `{TARGET}/agee`?" in told
+    assert "The columns of the data are `whom`, `notes`, `agee`, `borne`, `citty`, `ilness`, `x`" in told
 
 
 def test_words_that_no_transform_heeds_are_refused_by_name_and_all_at_once(tmp_path: Path) -> None:

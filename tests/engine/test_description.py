@@ -208,7 +208,7 @@ def test_the_same_respondent_may_be_declared_twice(tmp_path: Path) -> None:
         ([{"name": "who", PRIVACY_ID: True}, {"name": "age", PRIVACY_ID: True}], {}, "several respondents"),
         ([{"name": "who", PRIVACY_ID: True}], {RESPONDENT: ONE_ROW_EACH}, "several respondents"),
         ([{"name": "who", PRIVACY_ID: True}, {"name": "age"}], {RESPONDENT: "age"}, "several respondents"),
-        ([{"name": "who"}], {RESPONDENT: "Who"}, "the respondent `Who` is not among the columns"),
+        ([{"name": "who"}], {RESPONDENT: "Who"}, "the respondent `Who` is not among the described columns"),
         ([{"name": "who", PRIVACY_ID: "yes"}], {}, "not understood"),
         ([{"name": "who"}], {RESPONDENT: ["who"]}, "not understood"),
         ([{"name": "who"}], {RESPONDENT: {}}, "not understood"),
@@ -378,7 +378,7 @@ def test_naive_and_zoned_times_without_a_zone_have_no_order(tmp_path: Path) -> N
     before = listing(tmp_path).keys()
     ran = timed(tmp_path, APART, None)
     assert ran.code == 1
-    assert "people.csv, column `age`: a value is no dateTime" in ran.message
+    assert "people.csv, column `age`, record 2: a value is no dateTime" in ran.message
     assert listing(tmp_path).keys() - before == {
         "people.csv", "people.csv-metadata.json", "policy.jsonld"
     }  # fmt: skip

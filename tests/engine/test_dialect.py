@@ -247,7 +247,7 @@ def tables(draw: st.DrawFn) -> list[Row]:
 
 
 def without_marks(table: list[Row]) -> bool:
-    return not table[0][0].startswith("\ufeff")
+    return not any(name.startswith("\ufeff") for name in table[0])
 
 
 def missing(rows: list[Row]) -> list[list[str | None]]:

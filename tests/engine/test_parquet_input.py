@@ -54,6 +54,21 @@ def test_each_type_is_read_as_its_text(tmp_path: Path) -> None:
         assert [values[code] for code in coded.codes.tolist()] == column
 
 
+@pytest.mark.parametrize(
+    ("unit", "text"),
+    [
+        ("ms", "2024-11-14 10:19:00.000"),
+        ("us", "2024-11-14 10:19:00.000000"),
+        ("ns", "2024-11-14 10:19:00.000000000"),
+    ],
+)
+def test_a_timestamp_has_as_many_digits_of_a_second_as_its_unit(
+    tmp_path: Path, unit: str, text: str
+) -> None:
+    column = pa.array([datetime(2024, 11, 14, 10, 19)], pa.timestamp(unit))
+    assert texts(source_of(pa.table({"time": column}), tmp_path)) == [[text]]
+
+
 def test_nested_columns_are_refused(tmp_path: Path) -> None:
     source = source_of(pa.table({"a": pa.array([[1]])}), tmp_path)
     with pytest.raises(DataError, match="is not implemented"):

@@ -14,6 +14,7 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from smalti.console import owner_lines
 from smalti.engine import run as engine
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.bounds import chosen_bounds
@@ -171,6 +172,13 @@ def test_who_withdrew_is_left_out_of_later_runs(registry: Registry, data: Path, 
     assert (len(published(first)), len(published(second))) == (80, 76)
     assert second.report is not None
     assert (second.report.rows_withdrawn, second.report.respondents) == (4, 38)
+    both = replace(second.report, rows_in=90, rows_filtered=10)
+    told = [next(iter(owner_lines(report))) for report in (first.report, second.report, both) if report]
+    assert [line.partition("; ")[2] for line in told] == [
+        "80 rows in, 80 out",
+        "80 rows in, 4 withdrawn, 76 out",
+        "90 rows in, 4 withdrawn, 10 not granted, 76 out",
+    ]
     assert first.version is not None
     assert second.version is not None
     assert first.version.plan_digest == second.version.plan_digest

@@ -1,5 +1,6 @@
 """Whole runs on Spark: the same output as the local engine, on the session of the tests."""
 
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ import pytest
 import smalti
 from smalti.engine.backends import spark_reading
 from smalti.engine.backends.spark import SparkBackend
+from smalti.engine.backends.spark_session import _asked_at_start, session
 from smalti.engine.entries import TargetVersion
 from smalti.errors import BackendError, UsageError
 
@@ -78,6 +80,7 @@ class Elsewhere:
 
     def __init__(self, *answers: bool) -> None:
         self.sparkContext, self.master, self.defaultParallelism = self, "spark://elsewhere:7077", 2
+        self.pythonExec = "python3.11"
         self._answers = answers
 
     def getLocalProperty(self, _: str) -> None:  # noqa: N802
@@ -144,6 +147,8 @@ def test_workers_of_spark_see_a_plan_in_its_workspace(
         "spark.log.level",
         "spark.eventLog.enabled",
         "spark.executor.extraJavaOptions",
+        "spark.driver.defaultJavaOptions",
+        "spark.executor.defaultJavaOptions",
         "spark.pyspark.python",
     ],
 )
@@ -151,6 +156,36 @@ def test_settings_that_could_show_rows_or_take_another_python_are_refused_for_sp
     with pytest.raises(UsageError, match=f"`{key}` cannot be set") as caught:
         SparkBackend(settings={key: "wombat"})
     assert "wombat" not in str(caught.value)
+
+
+def test_workers_of_a_given_spark_session_take_this_python_where_none_was_chosen(
+    spark: "SparkSession", customers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else they take the `python3` that is found first, which may lack smalti."""
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", "python3")
+    run(SparkBackend(spark), customers, tmp_path, "mine", "csv")
+    assert spark.sparkContext.pythonExec == sys.executable
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", "chosen")
+    with session(spark, None, {}, tmp_path):
+        assert spark.sparkContext.pythonExec == "chosen"
+
+
+@pytest.mark.parametrize(
+    ("master", "pages", "address"),
+    [
+        ("local[2]", "true", "127.0.0.1"),
+        ("local[2]", "false", None),
+        ("spark://host:7077", "true", None),
+    ],
+)
+def test_pages_of_a_local_spark_session_are_for_this_machine(
+    master: str, pages: str, address: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SPARK_LOCAL_IP", raising=False)
+    asked = _asked_at_start({"spark.master": master, "spark.ui.enabled": pages})
+    assert asked.get("SPARK_LOCAL_IP") == address
+    monkeypatch.setenv("SPARK_LOCAL_IP", "10.0.0.1")
+    assert "SPARK_LOCAL_IP" not in _asked_at_start({"spark.master": master, "spark.ui.enabled": pages})
 
 
 def test_a_running_session_keeps_its_settings_for_spark(

@@ -169,9 +169,12 @@ def test_an_object_that_is_not_there(tmp_path: Path, bucket: Bucket) -> None:
         fetch(bucket.uri("none.csv"), tmp_path / "input")
 
 
-def test_an_object_of_another_kind_is_not_fetched(tmp_path: Path, bucket: Bucket) -> None:
-    with pytest.raises(UsageError, match=r"\.csv or \.parquet"):
-        fetch(bucket.put("people.xlsx", b"x"), tmp_path)
+@pytest.mark.parametrize(("name", "way_out"), [("people.xlsx", "Rename"), ("people.csv.gz", "Unpack it")])
+def test_an_object_of_another_kind_is_not_fetched(
+    tmp_path: Path, bucket: Bucket, name: str, way_out: str
+) -> None:
+    with pytest.raises(UsageError, match=rf"\.csv or \.parquet. {way_out}"):
+        fetch(bucket.put(name, b"x"), tmp_path)
     assert list((tmp_path / "input").iterdir()) == []
 
 
