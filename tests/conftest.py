@@ -66,6 +66,8 @@ def _missing_for_spark() -> tuple[str, str] | None:
 
 MISSING = pytest.StashKey[tuple[str, str] | None]()
 SKIPPED_KEY = "spark test skipped"
+SHARING = "test_agreement.py::test_shapes"
+"""Tests that share the SHACL report on all policies: 40 s in each process that has one of them."""
 
 
 def _spark_is_required() -> bool:
@@ -79,12 +81,17 @@ def _is_named_spark(nodeid: str) -> bool:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give all Spark tests to one worker process, so that a run starts one Spark session."""
+    """Give all Spark tests to one worker process, so that a run starts one Spark session.
+
+    So it is with the tests that share a costly fixture.
+    """
     from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415 (only where xdist runs)
 
     class OneSparkWorker(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return "spark" if _is_named_spark(nodeid) else nodeid
+            if _is_named_spark(nodeid):
+                return "spark"
+            return SHARING if SHARING in nodeid else nodeid
 
     return OneSparkWorker(config, log)
 
