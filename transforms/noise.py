@@ -209,7 +209,7 @@ class GaussianNoise(Noise):
         return noise
 
     def mu(self, l2_squared: Fraction) -> float:
-        """The mu of a release, as `smalti.transforms.identifiability` takes it; errs above.
+        """The mu of a release, as `smalti.transforms.identifiability` takes it; rounded up.
 
         On whole numbers the noise is a little easier to tell from its shifts than the normal distribution
         that it is named after: sqrt(l2_squared) / scale is too small by a factor of 1 + 1/(24 scale^2), and
