@@ -67,6 +67,8 @@ class Residual:
 
     condition: ColumnComparison | Logical
     """Made of `ColumnComparison` and `Logical` alone."""
+    is_exact: bool = True
+    """False: of other rows it is unknown, and not false, for a part beside it is unknown."""
 
 
 Outcome: TypeAlias = Finding | Residual
@@ -215,7 +217,7 @@ def conjunction(outcomes: Iterable[Outcome]) -> Outcome:
     total = _all(found)
     if total is not SATISFIED or not residuals:
         return total
-    return _joined(LogicalOperator.AND, residuals)
+    return _joined(LogicalOperator.AND, residuals, is_exact=all(one.is_exact for one in residuals))
 
 
 def disjunction(outcomes: Iterable[Outcome]) -> Outcome:
@@ -224,7 +226,8 @@ def disjunction(outcomes: Iterable[Outcome]) -> Outcome:
     total = _some(found)
     if total is SATISFIED or not residuals:
         return total
-    return _joined(LogicalOperator.OR, residuals)
+    is_exact = UNKNOWN not in found and all(one.is_exact for one in residuals)
+    return _joined(LogicalOperator.OR, residuals, is_exact=is_exact)
 
 
 def _exactly_one(outcomes: Sequence[Outcome]) -> Outcome:
@@ -236,34 +239,45 @@ def _exactly_one(outcomes: Sequence[Outcome]) -> Outcome:
         return UNKNOWN
     if not residuals:
         return SATISFIED if satisfied else UNSATISFIED
-    if not satisfied:
-        return _joined(LogicalOperator.XONE, residuals)
-    others = [_negation(residual) for residual in residuals]
+    return _no_other(residuals) if satisfied else _one_of(residuals)
+
+
+def _one_of(residuals: Sequence[Residual]) -> Outcome:
+    """Exactly one of these."""
+    if len(residuals) == 1:
+        return residuals[0]
+    # Otherwise that a row does not satisfy the others is never known.
+    is_known = all(one.is_exact for one in residuals)
+    return _joined(LogicalOperator.XONE, residuals) if is_known else UNKNOWN
+
+
+def _no_other(residuals: Sequence[Residual]) -> Outcome:
+    """None of these, since something else is satisfied."""
+    others = [_negation(one.condition) if one.is_exact else None for one in residuals]
     if any(other is None for other in others):
         return UNKNOWN
-    return _joined(LogicalOperator.AND, [other for other in others if other is not None])
+    return _joined(LogicalOperator.AND, [Residual(other) for other in others if other is not None])
 
 
-def _parted(
-    outcomes: Iterable[Outcome],
-) -> tuple[list[ColumnComparison | Logical], list[Finding]]:
-    residuals: list[ColumnComparison | Logical] = []
+def _parted(outcomes: Iterable[Outcome]) -> tuple[list[Residual], list[Finding]]:
+    residuals: list[Residual] = []
     found: list[Finding] = []
     for outcome in outcomes:
         if isinstance(outcome, Residual):
-            residuals.append(outcome.condition)
+            residuals.append(outcome)
         else:
             found.append(outcome)
     return residuals, found
 
 
-def _joined(operator: LogicalOperator, parts: Sequence[ColumnComparison | Logical]) -> Residual:
+def _joined(operator: LogicalOperator, residuals: Sequence[Residual], *, is_exact: bool = True) -> Residual:
+    parts = [residual.condition for residual in residuals]
     if operator is not LogicalOperator.XONE:
         flat = [inner for part in parts for inner in _operands(operator, part)]
         parts = list(dict.fromkeys(flat))
     if len(parts) == 1:
-        return Residual(parts[0])
-    return Residual(Logical(operator, tuple(parts)))
+        return Residual(parts[0], is_exact)
+    return Residual(Logical(operator, tuple(parts)), is_exact)
 
 
 def _operands(

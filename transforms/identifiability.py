@@ -152,7 +152,8 @@ def gaussian_epsilon(delta: float, mu: float) -> float:
         delta: in (0, 1).
         mu: at least 0.
     """
-    delta, mu = _open_unit(delta), _not_negative(mu)
+    # The arithmetic of delta errs, too, which a step of epsilon does not cover where epsilon is small.
+    delta, mu = _below(_open_unit(delta)), _not_negative(mu)
     if gaussian_delta(0, mu) <= delta:
         return 0.0
     # The loss exceeds this with probability delta, which is more than delta of epsilon.
@@ -167,7 +168,7 @@ def mu_for_epsilon(epsilon: float, delta: float) -> float:
         epsilon: above 0.
         delta: in (0, 1).
     """
-    epsilon, delta = _not_negative(epsilon), _open_unit(delta)
+    epsilon, delta = _not_negative(epsilon), _below(_open_unit(delta))
     if math.isinf(epsilon):
         return epsilon
     top = 1.0

@@ -314,6 +314,12 @@ def test_residuals_are_simplified() -> None:
     assert left(LogicalOperator.XONE, FALSE, adult) == (adult,)
     assert left(LogicalOperator.XONE, MAYBE, adult) is UNKNOWN
     assert left(LogicalOperator.XONE, TRUE, adult) == (replace(adult, operator=LT),)
+    # A row that is no adult's does not make this false: it stays unknown whether exactly one holds.
+    unsure = Logical(LogicalOperator.OR, (MAYBE, adult))
+    assert left(LogicalOperator.XONE, TRUE, unsure) is UNKNOWN
+    assert left(LogicalOperator.XONE, FALSE, unsure, city) is UNKNOWN
+    assert left(LogicalOperator.XONE, TRUE, Logical(LogicalOperator.AND, (city, unsure))) is UNKNOWN
+    assert left(LogicalOperator.XONE, FALSE, unsure) == (adult,)
     either = Logical(LogicalOperator.OR, (adult, city))
     expected = (replace(adult, operator=LT), replace(city, operator=NEQ))
     assert left(LogicalOperator.XONE, TRUE, either) == expected
