@@ -441,6 +441,7 @@ def test_messages_of_spark_are_replaced(
     is_clean(caplog.text, *capfd.readouterr())
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_spark_itself_prints_nothing(tmp_path: Path) -> None:
     """The whole process, with a session of its own: Java's output, and that of Python workers."""

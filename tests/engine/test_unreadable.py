@@ -65,7 +65,7 @@ def as_parquet(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("write", [small_table, as_parquet])
+@pytest.mark.parametrize("write", [small_table, pytest.param(as_parquet, marks=pytest.mark.slow)])
 def test_data_that_may_not_be_read(folder: Path, write: Any, engine: tuple[str, ...]) -> None:
     policy, data = small_policy(folder), write(folder)
     content = data.read_bytes()

@@ -72,7 +72,7 @@ def test_good_documents_are_good() -> None:
 
 
 @given(policies())
-@settings(QUICK, max_examples=examples(20))
+@settings(QUICK, max_examples=examples(8, full=200))
 def test_schema_accepts_every_policy_that_is_written_by_smalti(policy: Policy) -> None:
     text = serialize(policy).decode()
     assert codes_of(text) or schema_accepts(text)

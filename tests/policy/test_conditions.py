@@ -231,7 +231,7 @@ _EVERYTHING = tuple(
 
 
 @given(worlds.conditions, st.sets(st.integers(0, 4)), st.lists(worlds.rows, min_size=1, max_size=4))
-@settings(max_examples=examples(300))
+@settings(max_examples=examples(100, full=3000))
 def test_knowing_more_never_overturns_what_is_known(
     condition: Condition, positions: set[int], rows: list[Row]
 ) -> None:
@@ -283,7 +283,7 @@ def _of_all_guesses(operator: LogicalOperator, found: Sequence[bool | None]) -> 
 
 
 @given(worlds.conditions, worlds.facts, worlds.rows)
-@settings(max_examples=examples(300))
+@settings(max_examples=examples(100, full=3000))
 def test_what_is_left_to_the_rows_is_what_the_condition_says_of_them(
     condition: Condition, facts: tuple[Fact, ...], row: Row
 ) -> None:
