@@ -304,8 +304,86 @@ class RegistryRow(Row):
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseRow(Row):
+    """A histogram and a grouped sum with differential privacy, beside the same queries without it."""
+
+    kind: ClassVar[str] = "release"
+    title: ClassVar[str] = "A histogram and a grouped sum with differential privacy"
+    key: ClassVar[tuple[str, ...]] = ("data", "rows", "engine", "tool")
+
+    data: str
+    rows: int
+    engine: str
+    tool: str
+    wall: float
+    """Of the fastest later run; CPU and peak are of the same one."""
+    cpu: float
+    peak: float
+    plain_wall: float
+    """Of the same engine's own reader and SQL over the same file; DuckDB's for a peer."""
+    plain_cpu: float
+    plain_peak: float
+    phases: dict[str, float]
+
+    def cells(self) -> dict[str, str]:
+        return {
+            "data": self.data,
+            "rows": f"{self.rows:,}",
+            "engine": self.engine,
+            "tool": self.tool,
+            "s": _seconds(self.wall),
+            "CPU s": _seconds(self.cpu),
+            "peak MiB": f"{self.peak:,.0f}",
+            "plain s": _seconds(self.plain_wall),
+            "plain CPU s": _seconds(self.plain_cpu),
+            "plain peak MiB": f"{self.plain_peak:,.0f}",
+            "times the plain": _times(ratio(self.wall, self.plain_wall)),
+            "in CPU": _times(ratio(self.cpu, self.plain_cpu)),
+            "phases, s": ", ".join(f"{name} {spent:.1f}" for name, spent in self.phases.items()),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResponseRow(Row):
+    """k-ary randomised response of one column, from the file to the noisy table."""
+
+    kind: ClassVar[str] = "response"
+    title: ClassVar[str] = "Randomised response of a column with 17 categories"
+    key: ClassVar[tuple[str, ...]] = ("data", "rows", "engine")
+
+    data: str
+    rows: int
+    engine: str
+    wall: float
+    """Of the later run with the least CPU; all figures are of the same one."""
+    cpu: float
+    """Of all processes."""
+    peak: float
+    phases: dict[str, float]
+    """CPU seconds of the process that draws."""
+
+    @property
+    def perturbing(self) -> float:
+        """CPU seconds of drawing and writing, for each million rows."""
+        return (self.phases["draw"] + self.phases["write"]) / self.rows * 1e6
+
+    def cells(self) -> dict[str, str]:
+        return {
+            "data": self.data,
+            "rows": f"{self.rows:,}",
+            "engine": self.engine,
+            "s": _seconds(self.wall),
+            "CPU s": _seconds(self.cpu),
+            "peak MiB": f"{self.peak:,.0f}",
+            "draw and write, CPU s by million rows": _seconds(self.perturbing),
+            "phases, CPU s": ", ".join(f"{name} {spent:.2f}" for name, spent in self.phases.items()),
+        }
+
+
 KINDS: dict[str, type[Row]] = {
-    row.kind: row for row in (RunRow, KernelRow, LossRow, PeerRow, DecisionRow, RegistryRow)
+    row.kind: row
+    for row in (RunRow, KernelRow, LossRow, PeerRow, DecisionRow, RegistryRow, ReleaseRow, ResponseRow)
 }
 
 

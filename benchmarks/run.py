@@ -3,6 +3,7 @@
     python benchmarks/run.py
     python benchmarks/run.py --adult adult.csv --rows 10000000 --engine local spark --suites runs --results
     python benchmarks/run.py --adult adult.csv --suites loss peers --rows 100000 1000000
+    python benchmarks/run.py --suites releases --data redrawn --rows 10000000 --engine local spark
 
 The first line is what `make bench` runs. A line is printed as soon as something is measured; with
 --results it is also kept in `results.json`, and shown in `RESULTS.md`. Linux only.
@@ -20,12 +21,14 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import generated
+import releases
+import responses
 import suites
 from measuring import CommandError
 from peers import PEERS
 from results import KEPT, SHOWN, Measured, NothingToGeneraliseError, Row, Setting, keep, to_json
 
-SUITES = ("runs", "kernel", "loss", "decisions", "peers")
+SUITES = ("runs", "kernel", "loss", "decisions", "peers", "releases", "responses")
 DEFAULT_SUITES = ("runs", "kernel", "decisions")
 
 
@@ -76,10 +79,22 @@ def rows(given: argparse.Namespace, bench: suites.Bench) -> Iterator[Row]:
         yield from suites.loss_rows(bench)
     if "decisions" in wanted:
         yield from suites.decision_rows(bench, given.rules)
+    if "releases" in wanted:
+        yield from _release_rows(given, bench)
+    if "responses" in wanted:
+        for size in given.rows:
+            yield from responses.response_rows(bench, size, given.engine)
     if "peers" in wanted:
         chosen = [peer for peer in PEERS if not given.peers or peer.name in given.peers]
         for columns in given.columns:
             yield from suites.peer_rows(bench, chosen, given.rows, columns, given.peer_limit)
+
+
+def _release_rows(given: argparse.Namespace, bench: suites.Bench) -> Iterator[Row]:
+    for size in given.rows:
+        for kind in given.data:
+            if kind in releases.QUESTIONS:
+                yield from releases.release_rows(bench, kind, size, given.engine)
 
 
 def _run_rows(given: argparse.Namespace, bench: suites.Bench, size: int) -> Iterator[Row]:

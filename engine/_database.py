@@ -39,8 +39,8 @@ from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from smalti.errors import RegistryError
 
-SCHEMA_VERSION: Final = 2
-_MENDABLE_VERSIONS: Final = frozenset({"1"})
+SCHEMA_VERSION: Final = 3
+_MENDABLE_VERSIONS: Final = frozenset({"1", "2"})
 _BUSY_MILLISECONDS: Final = 30_000
 _WRITERS: Final = 7_645_213_902
 """The advisory lock that each writing transaction on PostgreSQL holds, so that writers come one by one."""
@@ -177,6 +177,47 @@ withdrawals = Table(
     Column("respondent", Text, nullable=False),
     Column("is_first", Integer, nullable=False),
     Column("withdrawn_at", String(40), nullable=False, index=True),
+)
+ledgers = Table(
+    "ledgers",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("epsilon", Text, nullable=False),
+    Column("delta", Text, nullable=False),
+    Column("neighbors", Text, nullable=False),
+)
+"""One for each set of respondents: the exact sums of what has been charged about them."""
+ledger_members = Table(
+    "ledger_members",
+    metadata,
+    Column("member", Text, primary_key=True),
+    Column("ledger", Integer, ForeignKey("ledgers.id"), nullable=False, index=True),
+)
+charges = Table(
+    "charges",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("run", String(36), nullable=False, unique=True),
+    Column("target", Text, nullable=False, index=True),
+    Column("epsilon", Text, nullable=False),
+    Column("delta", Text, nullable=False),
+    Column("selection_delta", Text),
+    Column("pure", Text, nullable=False),
+    Column("mu_squared", Text, nullable=False),
+    Column("neighbors", String(32), nullable=False),
+    Column("party", Text, nullable=False),
+    Column("purpose", Text),
+    Column("policy_uid", Text, nullable=False),
+    Column("rule_uid", Text, nullable=False),
+    Column("plan_digest", String(80), nullable=False),
+    Column("charged_at", String(40), nullable=False),
+)
+"""Only ever added to; the target is that of a version where one was named."""
+charge_members = Table(
+    "charge_members",
+    metadata,
+    Column("charge", Integer, ForeignKey("charges.id"), primary_key=True),
+    Column("member", Text, ForeignKey("ledger_members.member"), primary_key=True, index=True),
 )
 changes = Table(
     "changes",
@@ -467,14 +508,18 @@ def _schema_version(connection: Connection) -> str:
 
 
 def _mend(connection: Connection) -> None:
-    """Make a registry of version 1 one of version 2: its tables stay as they are, and others join them."""
-    if _schema_version(connection) not in _MENDABLE_VERSIONS:
+    """Make an older registry one of this version: its tables stay as they are, and others join them."""
+    version = _schema_version(connection)
+    if version not in _MENDABLE_VERSIONS:
         return  # another process was first
     metadata.create_all(connection)
-    columns = [policy_iris.c.policy, policy_iris.c.iri]
-    connection.execute(
-        insert(policy_iris).from_select(columns, select(policy_targets.c.policy, policy_targets.c.target))
-    )
+    if version == "1":
+        columns = [policy_iris.c.policy, policy_iris.c.iri]
+        about = select(policy_targets.c.policy, policy_targets.c.target)
+        connection.execute(insert(policy_iris).from_select(columns, about))
+    from smalti.engine._budgets import note_versions  # noqa: PLC0415 (it is made from these tables)
+
+    note_versions(connection)
     connection.execute(update(meta).where(meta.c.key == "schema").values(value=str(SCHEMA_VERSION)))
 
 

@@ -116,6 +116,12 @@ def _counts(facts: ownership.Facts, pair: tuple[IRI, IRI], party: IRI) -> bool:
     )
 
 
+def ever_said(connection: Connection, vocabularies: Vocabularies) -> Pairs:
+    """The memberships of assets that some hierarchy ever stated, whether or not it is in force."""
+    pairs = (pair for stored in listed(connection) for pair in vocabularies.of(stored).assets.broader)
+    return tuple(dict.fromkeys(pairs))
+
+
 def combined(stored: Iterable[StoredHierarchy], pairs: Pairs, vocabularies: Vocabularies) -> Hierarchies:
     """The standard hierarchies with the data market's own; of assets, with these memberships alone."""
     found = []

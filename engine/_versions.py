@@ -11,9 +11,10 @@ from sqlalchemy import Connection, Row, Select, delete, func, insert, select
 from smalti.engine import _database as db
 from smalti.engine import _policies
 from smalti.engine._assets import Facts, find_asset, insert_all, now_text, to_text, to_time
-from smalti.engine.certificate import OwnerReport, PublishedFile
+from smalti.engine.certificate import PublishedFile
 from smalti.engine.entries import AssetKind, Input, Intent, NewVersion, OutputColumn, TargetVersion
 from smalti.engine.plan import OutputFormat, Respondent
+from smalti.engine.releases.report import report_from_json, report_to_json
 from smalti.errors import UsageError
 from smalti.vocab.terms import IRI
 
@@ -145,7 +146,7 @@ def insert_version(connection: Connection, intent: Intent) -> TargetVersion:
         run=intent.run,
         path=str(intent.out),
         created_at=to_text(record.created_at),
-        report=record.report.to_json(),
+        report=report_to_json(record.report),
         details=_details_adapter().dump_json(details).decode(),
     )
     (key,) = connection.execute(added).inserted_primary_key or (None,)
@@ -190,7 +191,7 @@ def to_version(connection: Connection, row: Row[tuple[Any, ...]]) -> TargetVersi
         columns=details.columns,
         respondent=details.respondent,
         created_at=to_time(row.created_at),
-        report=OwnerReport.from_json(row.report),
+        report=report_from_json(row.report),
         number=row.number,
         run=row.run,
         path=Path(row.path),

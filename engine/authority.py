@@ -12,12 +12,13 @@ from datetime import UTC, datetime
 from typing import Final
 
 from smalti.engine._policies import assigned, digest_of
+from smalti.engine.ceilings import BUDGET_DELTA, BUDGET_EPSILON, BUDGETS, speaks_of_budget
 from smalti.engine.entries import Input
 from smalti.engine.registry import Registry
 from smalti.engine.snapshot import Entry, Made, Snapshot
 from smalti.errors import UsageError
 from smalti.policy.authorize import authorize
-from smalti.policy.decision import Decision, Effect, Grant, Reason, Request
+from smalti.policy.decision import Decision, Effect, Fact, Grant, Reason, Request
 from smalti.policy.index import Standing
 from smalti.policy.meaning import meaning_digest
 from smalti.policy.model import (
@@ -27,6 +28,7 @@ from smalti.policy.model import (
     Condition,
     ConflictStrategy,
     Logical,
+    Number,
     Party,
     Permission,
     Policy,
@@ -108,6 +110,9 @@ def decide(
 
     A target may be an output, which means all of its versions, or one version's IRI.
 
+    What has been charged about the targets' respondents is known under `smalti:budgetEpsilon` and
+    `smalti:budgetDelta`; what a request itself states there is passed over. No reason tells the figure.
+
     Args:
         registry: what is known; it is only read.
         request: its party is asserted by the caller; a request that states no time is about now.
@@ -138,7 +143,9 @@ def _decide(
     judge: _Judge, request: Request, submission: Submission | None, asked: frozenset[IRI]
 ) -> Decision:
     question = _question(judge.snapshot, request)
-    entries = _entries(judge, question)
+    about = _about(judge, question)
+    entries = judge.snapshot.exceptional(about)
+    question = replace(question, request=_with_charges(judge, question.request, about, submission))
     refusal = _not_understood(judge.snapshot, entries)
     submitted = None if submission is None else _submitted(judge, question, submission)
     if submitted is not None and not submitted.counts:
@@ -187,14 +194,27 @@ def _is_known(snapshot: Snapshot, target: IRI) -> bool:
 # --- Policies that count
 
 
-def _entries(judge: _Judge, question: _Question) -> list[Entry]:
-    """Read what owners issued about what is requested; the entries that do not count in full."""
+def _about(judge: _Judge, question: _Question) -> list[set[int]]:
+    """Read what owners issued about what is requested; the entries of each issuer about each asset."""
     snapshot = judge.snapshot
     reach = frozenset[IRI]().union(*map(snapshot.reach, question.request.targets))
     found = [keys for issuer, keys in snapshot.about(reach) if issuer in question.owners]
     for keys in found:
         judge.registry.read_policies(snapshot, keys)
-    return snapshot.exceptional(found)
+    return found
+
+
+def _with_charges(
+    judge: _Judge, request: Request, about: list[set[int]], submission: Submission | None
+) -> Request:
+    """A request with what has been charged, where a policy asks; never with the caller's word of it."""
+    facts = tuple(fact for fact in request.facts if fact.operand not in BUDGETS)
+    submitted = submission is not None and speaks_of_budget(submission.policy)
+    if submitted or judge.snapshot.speak_of_budgets(about):
+        spent = judge.registry.spent(request.targets)
+        charged = ((BUDGET_EPSILON, spent.epsilon), (BUDGET_DELTA, spent.delta))
+        facts += tuple(Fact(operand, (Number(value),)) for operand, value in charged)
+    return request if facts == request.facts else replace(request, facts=facts)
 
 
 def _not_understood(snapshot: Snapshot, entries: Iterable[Entry]) -> Reason | None:

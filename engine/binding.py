@@ -6,11 +6,13 @@ right (semantics of authority). Parties are asserted by the caller and trusted, 
 
 from smalti.engine.description import Description, Source
 from smalti.engine.entries import TargetVersion
+from smalti.engine.perturbation.plan import PerturbationPlan
 from smalti.engine.plan import Plan
 from smalti.engine.reading import Contents
 from smalti.engine.registry import Registry
+from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.secret import hmac_digest, load_secret
-from smalti.engine.serialize import plan_from_json
+from smalti.engine.serialize import AnyPlan, plan_from_json
 from smalti.errors import UsageError
 from smalti.vocab.terms import IRI
 
@@ -30,7 +32,7 @@ def input_hmac(registry: Registry, digest: str) -> str:
 
 
 def check_binding(
-    registry: Registry, source: Source, contents: Contents, made: Plan, submitter: IRI
+    registry: Registry, source: Source, contents: Contents, made: AnyPlan, submitter: IRI
 ) -> None:
     """Refuse data that is known under another IRI, and a stranger's binding of a known target.
 
@@ -96,18 +98,32 @@ def _refuse_relabelled_input(
                 )
 
 
-def _is_bound_as_before(registry: Registry, source: Source, known: list[TargetVersion], made: Plan) -> bool:
+def _is_bound_as_before(
+    registry: Registry, source: Source, known: list[TargetVersion], made: AnyPlan
+) -> bool:
     if registry.versions(source.target):
         # An output's columns and respondents are on record: nobody but an owner describes them again.
         return source.description == Description()
     return any(
-        _reading(plan_from_json(version.plan)) == _reading(made)
+        _is_read_alike(plan_from_json(version.plan), made)
         for version in known
         if source.target in {given.iri for given in version.inputs}
     )
 
 
-def _reading(plan: Plan) -> tuple[object, ...]:
-    """What a plan takes its input for, the policy's roles apart."""
-    columns = [(c.name, c.iri, c.datatype, c.is_inferred, c.time_zone) for c in plan.read.columns]
-    return (*columns, plan.read.respondent)
+def _is_read_alike(known: AnyPlan, made: AnyPlan) -> bool:
+    """Whether two plans take their input for the same, the policy's roles apart."""
+    if known.read.respondent != made.read.respondent:
+        return False
+    match known, made:
+        case Plan(), Plan():
+            return _reading(known) == _reading(made)
+        case ReleasePlan() | PerturbationPlan(), ReleasePlan() | PerturbationPlan():
+            # A release looks at some columns only; of the others nothing is known.
+            return set(made.read.columns) <= set(known.read.columns)
+        case _:
+            return False
+
+
+def _reading(plan: Plan) -> list[tuple[object, ...]]:
+    return [(c.name, c.iri, c.datatype, c.is_inferred, c.time_zone) for c in plan.read.columns]

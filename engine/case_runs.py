@@ -12,9 +12,12 @@ from pathlib import Path
 from smalti.engine.backends.base import Backend
 from smalti.engine.case_files import MAX_BYTES, Case, CaseFile, ExpectedPlan
 from smalti.engine.explain import to_text
+from smalti.engine.perturbation.plan import PerturbationPlan
 from smalti.engine.plan import Plan, Role
 from smalti.engine.registry import Registry
+from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.run import PolicyDocument, RunRequest, plan_granted, plan_undecided
+from smalti.engine.serialize import AnyPlan
 from smalti.errors import SmaltiError, UsageError
 from smalti.policy.authorize import authorize
 from smalti.policy.decision import Decision
@@ -22,7 +25,7 @@ from smalti.policy.hierarchies import STANDARD, Hierarchies, read
 from smalti.policy.model import Policy
 from smalti.policy.parse import ParsedDocument, parse_all
 from smalti.policy.render import render_human
-from smalti.vocab.terms import IRI
+from smalti.vocab.terms import DIFFERENTIAL_PRIVACY, IRI, LOCAL_DIFFERENTIAL_PRIVACY
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +156,32 @@ def _plan_failures(
     return [] if planned.plan is None else list(_differences(expected, planned.plan))
 
 
-def _differences(expected: ExpectedPlan, plan: Plan) -> Iterator[str]:
+def _differences(expected: ExpectedPlan, plan: AnyPlan) -> Iterator[str]:
+    if isinstance(plan, Plan):
+        yield from _class_differences(expected, plan)
+    else:
+        yield from _other_differences(expected, plan)
+    if expected.explained is not None:
+        yield from _explanation_differs(expected.explained, plan)
+
+
+def _other_differences(expected: ExpectedPlan, plan: ReleasePlan | PerturbationPlan) -> Iterator[str]:
+    """Of a plan without classes."""
+    found = DIFFERENTIAL_PRIVACY if isinstance(plan, ReleasePlan) else LOCAL_DIFFERENTIAL_PRIVACY
+    if expected.method not in (None, found):
+        yield f"expected the method to be {expected.method}, and it is {found}"
+    for name, wanted in (
+        ("k", expected.k),
+        ("l", expected.l),
+        ("columns that are dropped", expected.dropped),
+        ("columns that are generalised", expected.generalised),
+        ("columns that are kept", expected.kept),
+    ):
+        if wanted is not None:
+            yield f"expected {name}, and a plan of {found} has none"
+
+
+def _class_differences(expected: ExpectedPlan, plan: Plan) -> Iterator[str]:
     guarantee = plan.apply.transform.guarantee
     for name, wanted, found in (
         ("the method", expected.method, guarantee.model),
@@ -172,11 +200,9 @@ def _differences(expected: ExpectedPlan, plan: Plan) -> Iterator[str]:
             yield f"expected {', '.join(sorted(columns)) or 'no column'} to be {name}, and it is " + (
                 ", ".join(sorted(found_columns)) or "none"
             )
-    if expected.explained is not None:
-        yield from _explanation_differs(expected.explained, plan)
 
 
-def _explanation_differs(path: Path, plan: Plan) -> Iterator[str]:
+def _explanation_differs(path: Path, plan: AnyPlan) -> Iterator[str]:
     try:
         wanted = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

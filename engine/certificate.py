@@ -9,25 +9,24 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from importlib.metadata import version as installed_version
-from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
+from typing import Final, TypeAlias, assert_never
 
+from smalti.engine.perturbation import guarantee as perturbation
+from smalti.engine.perturbation.guarantee import LocalGuarantee
 from smalti.engine.plan import OneRowEach, Respondent, RespondentColumn
-from smalti.errors import RegistryError
+from smalti.engine.releases import guarantee as releases
+from smalti.engine.releases.guarantee import Loss, LossGuarantee
 from smalti.transforms.base import Guarantee
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 
 UNSIGNED: Final = "none - this certificate is unsigned"
 SPDX: Final = "http://spdx.org/rdf/terms#"
 
-_CONTEXT: Final[Json] = {
+_CONTEXT: Final[Mapping[str, Json]] = {
     "dcat": terms.DCAT,
     "dct": terms.DCT,
     "dpv": terms.DPV,
@@ -65,6 +64,34 @@ _CONTEXT: Final[Json] = {
     "checksumValue": {"@id": "spdx:checksumValue", "@type": "xsd:hexBinary"},
     "signature": "s:signature",
 }
+_RELEASE_CONTEXT: Final[Mapping[str, Json]] = {
+    "epsilon": {"@id": "s:promisedEpsilon", "@type": "xsd:decimal"},
+    "delta": {"@id": "s:promisedDelta", "@type": "xsd:decimal"},
+    "posteriorBelief": "s:promisedPosteriorBelief",
+    "membershipAdvantage": "s:promisedMembershipAdvantage",
+    "neighbors": "s:promisedNeighbors",
+    "rowsPerRespondent": "s:promisedRowsPerRespondent",
+    "groupsPerRespondent": "s:promisedGroupsPerRespondent",
+    "measurement": {"@id": "s:measurement", "@container": "@set"},
+    "quantity": "s:quantity",
+    "mechanism": "s:usedMechanism",
+    "scale": "s:noiseScaleUsed",
+    "composition": "s:composition",
+    "releases": "s:numberOfReleases",
+}
+_LOCAL_CONTEXT: Final[Mapping[str, Json]] = {
+    **_RELEASE_CONTEXT,
+    "perturbed": {"@id": "s:perturbedColumn", "@container": "@list"},
+    "values": {"@id": "s:publicValue", "@container": "@list"},
+    "hasMissing": "s:hasMissingCategory",
+    "changed": "s:changeProbability",
+    "lower": {"@id": "s:lowerBound", "@type": "xsd:decimal"},
+    "upper": {"@id": "s:upperBound", "@type": "xsd:decimal"},
+    "unit": {"@id": "s:unit", "@type": "xsd:decimal"},
+}
+
+AnyGuarantee: TypeAlias = Guarantee | LossGuarantee | LocalGuarantee
+"""What an output may promise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +108,22 @@ class PublishedFile:
     """For example `text/csv`."""
 
 
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """All releases about the same respondents, within one registry."""
+
+    loss: Loss
+    """Epsilon and delta are sums; belief and advantage come from the noise that was used."""
+    releases: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate:
     """The public record of one version of an output.
 
     It states what was promised and by which policy and plan; it attests no measurement, and it is not
-    signed. Its claims hold within the registry that recorded it.
+    signed. Its claims hold within the registry that recorded it. Of a release it attests the mechanisms,
+    their parameters and what the accountant made of them.
     """
 
     version: IRI
@@ -94,13 +131,15 @@ class Certificate:
     output: IRI
     issued: datetime
     """With a time zone."""
-    guarantee: Guarantee
-    quasi_identifiers: tuple[str, ...]
+    guarantee: AnyGuarantee
+    quasi_identifiers: tuple[str, ...] = ()
     """The generalised columns, by name."""
-    sensitive: tuple[str, ...]
+    sensitive: tuple[str, ...] = ()
     """The columns kept under the guarantee, by name."""
-    released: tuple[str, ...]
+    released: tuple[str, ...] = ()
     """The columns kept outside of it, on the word of the policy's author, by name."""
+    composition: Composition | None = None
+    """Of a release: what it and all earlier ones about the same respondents lose together."""
     respondent: Respondent
     inputs: tuple[IRI, ...]
     policy_uid: IRI
@@ -115,21 +154,37 @@ class Certificate:
 
     def _document(self) -> Json:
         return {
-            "@context": _CONTEXT,
+            "@context": self._context(),
             "@id": self.version,
             "@type": ["prov:Entity", "dcat:Dataset", "odrl:Asset", "dpv:ContextuallyAnonymisedData"],
             "isVersionOf": self.output,
             "issued": self.issued.astimezone(UTC).isoformat(timespec="seconds"),
             "guarantee": self._guarantee(),
             "respondents": describe_respondents(self.respondent),
-            "doesNotProtectAgainst": limits(self.guarantee, self.sensitive, self.released),
+            "doesNotProtectAgainst": self._limits(),
             "wasDerivedFrom": self.inputs,
             "wasGeneratedBy": self._activity(),
             "distribution": [_distribution(file) for file in self.files],
             "signature": UNSIGNED,
         }
 
+    def _context(self) -> Json:
+        if isinstance(self.guarantee, LocalGuarantee):
+            return {**_CONTEXT, **_LOCAL_CONTEXT}
+        return _CONTEXT if isinstance(self.guarantee, Guarantee) else {**_CONTEXT, **_RELEASE_CONTEXT}
+
+    def _limits(self) -> Json:
+        if isinstance(self.guarantee, LossGuarantee):
+            return releases.limits(self.guarantee)
+        if isinstance(self.guarantee, LocalGuarantee):
+            return perturbation.limits(self.guarantee)
+        return limits(self.guarantee, self.sensitive, self.released)
+
     def _guarantee(self) -> Json:
+        if isinstance(self.guarantee, LossGuarantee):
+            return _release(self.guarantee, self.composition)
+        if isinstance(self.guarantee, LocalGuarantee):
+            return _perturbation(self.guarantee, self.composition)
         promised: dict[str, Json] = {"model": self.guarantee.model, "k": self.guarantee.k}
         if self.guarantee.l is not None:
             promised["l"] = self.guarantee.l
@@ -227,32 +282,6 @@ class OwnerReport:
     sampled_fragments: int | None = None
     """The most fragments, where first cuts came from a sample; exact cuts may lose more or less."""
 
-    def to_json(self) -> str:
-        return _report_adapter().dump_json(self, indent=2).decode()
-
-    @classmethod
-    def from_json(cls, text: str) -> "OwnerReport":
-        """The inverse of `to_json`.
-
-        Raises:
-            RegistryError: the text is not a report.
-        """
-        from pydantic import ValidationError  # noqa: PLC0415 (only for what waits as JSON)
-
-        try:
-            return _report_adapter().validate_json(text)
-        except ValidationError:
-            raise RegistryError(
-                "owner's report", "it cannot be read", "a report as smalti writes it", ""
-            ) from None
-
-
-@cache
-def _report_adapter() -> "TypeAdapter[OwnerReport]":
-    from pydantic import TypeAdapter  # noqa: PLC0415 (only for what waits as JSON)
-
-    return TypeAdapter(OwnerReport)
-
 
 def describe_guarantee(guarantee: Guarantee, sensitive: tuple[str, ...]) -> str:
     """What is promised, as one sentence for people."""
@@ -301,6 +330,53 @@ def describe_respondents(respondent: Respondent) -> str:
             return "assumed, because nothing was declared: each row is about another person"
         case _:
             assert_never(respondent)
+
+
+def _release(promised: LossGuarantee, composition: Composition | None) -> Json:
+    return {
+        "model": promised.model,
+        **_loss(promised.loss),
+        "neighbors": str(promised.neighbors),
+        "rowsPerRespondent": promised.rows,
+        "groupsPerRespondent": promised.groups,
+        "measurement": [
+            {
+                "name": one.statistic,
+                "quantity": str(one.quantity),
+                "mechanism": str(one.mechanism),
+                "scale": one.scale,
+            }
+            for one in promised.noise
+        ],
+        **_together(composition),
+        "statement": releases.describe(promised),
+    }
+
+
+def _perturbation(promised: LocalGuarantee, composition: Composition | None) -> Json:
+    return {
+        "model": promised.model,
+        **_loss(promised.loss),
+        "neighbors": str(perturbation.NEIGHBORS),
+        "perturbed": [perturbation.to_object(one) for one in promised.perturbed],
+        **_together(composition),
+        "statement": perturbation.describe(promised),
+    }
+
+
+def _together(composition: Composition | None) -> dict[str, Json]:
+    if composition is None:
+        return {}
+    return {"composition": {**_loss(composition.loss), "releases": composition.releases}}
+
+
+def _loss(loss: Loss) -> dict[str, Json]:
+    return {
+        "epsilon": format(loss.epsilon, "f"),
+        "delta": format(loss.delta, "f"),
+        "posteriorBelief": loss.belief,
+        "membershipAdvantage": loss.advantage,
+    }
 
 
 def _distribution(file: PublishedFile) -> Json:

@@ -1,16 +1,15 @@
 """From a permission and a bound table to a plan; a duty becomes a transform here and nowhere else."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
-from urllib.parse import unquote
 
 from smalti.engine.backends.staged import StagedTable
+from smalti.engine.bound_columns import BoundColumns, column_iri, refuse_unimplemented
 from smalti.engine.bounds import chosen_bounds
 from smalti.engine.description import Source
 from smalti.engine.faults import cell, first_fault
-from smalti.engine.named_columns import NamedColumns
 from smalti.engine.plan import (
     Apply,
     Column,
@@ -25,18 +24,16 @@ from smalti.engine.plan import (
     Select,
     Write,
 )
-from smalti.engine.rows import ColumnFacts, RowBinder, keep_satisfying, leave_out_withdrawn
+from smalti.engine.rows import RowBinder, keep_satisfying, leave_out_withdrawn
 from smalti.engine.withdrawn import NOBODY, Withdrawn
-from smalti.errors import InternalError, PlanError, SmaltiError, raise_all
-from smalti.policy.anonymization import unimplemented_limits, unimplemented_words
+from smalti.errors import InternalError, PlanError, raise_all
 from smalti.policy.decision import Fact
-from smalti.policy.iris import column_iri as default_column_iri
 from smalti.policy.iris import normalised_column
 from smalti.policy.model import (
     Anonymization,
-    ColumnReference,
     Comparison,
     Condition,
+    Logical,
     Named,
     Permission,
     Text,
@@ -52,7 +49,20 @@ from smalti.transforms.values import (
     infer_datatype,
     make_codebook,
 )
-from smalti.vocab.terms import CUT_SCORE, DIMENSIONALITY, FRAGMENT_COLUMN, IRI, MONDRIAN, PARTITIONING
+from smalti.vocab.terms import (
+    BUDGET_DELTA,
+    BUDGET_EPSILON,
+    CUT_SCORE,
+    DIFFERENTIAL_PRIVACY,
+    DIMENSIONALITY,
+    FRAGMENT_COLUMN,
+    IRI,
+    MONDRIAN,
+    PARTITIONING,
+    SMALTI,
+)
+
+__all__ = ["NO_MORE", "Circumstances", "Options", "column_iri", "compile_plan"]
 
 _CHOICES: Final[Mapping[IRI, tuple[str, type[StrEnum]]]] = {
     PARTITIONING: ("partitioning", Partitioning),
@@ -118,7 +128,10 @@ def compile_plan(
     wanted = permission.anonymization
     if wanted is None or permission.output is None:
         raise InternalError("a permission without refinements reached the compiler")
-    _refuse_unimplemented(wanted, permission)
+    if wanted.method == DIFFERENTIAL_PRIVACY:
+        raise InternalError("a permission of releases reached the compiler of published rows")
+    refuse_unimplemented(wanted, permission)
+    _refuse_budgets(wanted, permission.constraints)
     compiler = _Compiler(wanted, source, table, circumstances.inherited)
     granted = compiler.granted_rows(circumstances)
     columns = compiler.columns()
@@ -136,18 +149,27 @@ def compile_plan(
     )
 
 
-def _refuse_unimplemented(wanted: Anonymization, permission: Permission) -> None:
-    """Refuse every word that no transform heeds yet, all at once: nothing that a policy asks is ignored."""
-    words = (*unimplemented_words(wanted), *unimplemented_limits(permission.constraints))
+def _refuse_budgets(wanted: Anonymization, conditions: Iterable[Condition]) -> None:
+    """Refuse what nobody would keep: a budget is charged under differential privacy alone."""
     raise_all([
-        PlanError(str(where), f"{what} is not implemented yet", "words that this version can run")
-        for what, where in words
+        PlanError(
+            str(one.where),
+            f"`smalti:{one.operand.removeprefix(SMALTI)}` is not implemented yet for the method"
+            f" `{wanted.method}`",
+            "a budget beside a method of differential privacy",
+            "leave it out",
+        )
+        for one in _comparisons(conditions)
+        if one.operand in (BUDGET_EPSILON, BUDGET_DELTA)
     ])  # fmt: skip
 
 
-def column_iri(source: Source, name: str) -> IRI:
-    """A column's `propertyUrl`, by default the target's IRI, a slash and the column's name."""
-    return source.description.column(name).iri or default_column_iri(source.target, name)
+def _comparisons(conditions: Iterable[Condition]) -> Iterator[Comparison]:
+    for one in conditions:
+        if isinstance(one, Comparison):
+            yield one
+        elif isinstance(one, Logical):
+            yield from _comparisons(one.operands)
 
 
 def _transform(
@@ -194,25 +216,14 @@ def _variant(wanted: Anonymization, columns: tuple[Column, ...]) -> dict[str, st
     return found
 
 
-class _Compiler:
-    """Binds columns, and gathers what stands against it."""
+class _Compiler(BoundColumns):
+    """Binds columns to roles, and gathers what stands against it."""
 
     def __init__(
         self, wanted: Anonymization, source: Source, table: StagedTable, inherited: Respondent | None
     ) -> None:
-        self.wanted, self.source, self.table, self.inherited = wanted, source, table, inherited
-        self.problems: list[SmaltiError] = []
-        self._names = {normalised_column(column_iri(source, name)): name for name in table.contents.header}
-        self._known = NamedColumns(table.contents.header, source.format, self._named())
-        self._declared = self._declaration()
-
-    def _named(self) -> set[str]:
-        """The columns that the policy or the description names, of the table or of none."""
-        wanted = self.wanted
-        references = [*wanted.identifiers, *wanted.quasi_identifiers, *wanted.sensitive, *wanted.released]
-        references += [] if wanted.respondent is None else [wanted.respondent]
-        in_policy = (self._names.get(normalised_column(reference.iri)) for reference in references)
-        return {name for name in in_policy if name} | {one.name for one in self.source.description.columns}
+        named = (*wanted.identifiers, *wanted.quasi_identifiers, *wanted.sensitive, *wanted.released)
+        super().__init__(wanted, source, table, inherited, named)
 
     def granted_rows(self, circumstances: Circumstances) -> Filter | None:
         """Leave out who withdrew, and then the rows that are not granted; what the latter are.
@@ -224,81 +235,31 @@ class _Compiler:
         others = len(self.problems)
         if circumstances.withdrawn:
             self._leave_out_withdrawn(circumstances.withdrawn)
-        bound = RowBinder(self._facts, self.table, self.problems, self._cell).filter(circumstances.rows)
+        bound = RowBinder(self.facts, self.table, self.problems, self._cell).filter(circumstances.rows)
         if len(self.problems) > others:
             self._roles()
             raise_all(self.problems)
         if bound is not None:
-            keep_satisfying(self.table, bound, self._time_zone)
+            keep_satisfying(self.table, bound, self.time_zone)
         return bound
 
     def _leave_out_withdrawn(self, withdrawn: Withdrawn) -> None:
-        if not isinstance(self._declared, RespondentColumn) or self.inherited is not None:
-            self._problem(
-                str(self.source.target),
-                "people withdrew from it, and nothing tells which rows are about them",
-                "a column that names the respondent of each row, as they were listed by it",
-                "declare it (`smalti:respondent`) in the data's description or in the policy, and make"
-                " outputs from the original data",
-            )
+        name = self.leave_out_withdrawn(withdrawn)
+        if name is None or self.facts_of(name).datatype is not None:
             return
-        name = self._declared.column
-        if withdrawn.columns - {name}:
-            listed = ", ".join(f"`{column}`" for column in sorted(withdrawn.columns))
-            self._problem(
-                str(self.source.target),
-                f"people who withdrew were listed by {listed}, and people are counted by `{name}`",
-                "the same respondent column",
-                "declare the column that they were listed by",
-            )
-            return
-        declared = self._facts_of(name).datatype
-        leave_out_withdrawn(self.table, name, declared or Datatype.STRING, self._time_zone(name), withdrawn)
-        if declared is None and name in self._quasi_identifiers():
+        if name in self._quasi_identifiers():
             # The kernel will tell respondents apart by the values of the datatype that is inferred.
-            zone = self._time_zone(name)
+            zone = self.time_zone(name)
             inferred = infer_datatype(self.table.texts(name), zone)
             leave_out_withdrawn(self.table, name, inferred, zone, withdrawn)
 
     def _quasi_identifiers(self) -> set[str | None]:
-        return {self._names.get(normalised_column(column.iri)) for column in self.wanted.quasi_identifiers}
-
-    def _facts(self, reference: ColumnReference) -> ColumnFacts | None:
-        name = self._name(reference)
-        return None if name is None else self._facts_of(name)
-
-    def _facts_of(self, name: str) -> ColumnFacts:
-        index = self.table.contents.header.index(name)
-        declared = self.source.description.column(name).datatype or self.table.contents.datatypes[index]
-        return ColumnFacts(name, declared, self._time_zone(name))
-
-    def _time_zone(self, name: str) -> str | None:
-        return self.source.description.column(name).time_zone
+        return {self.find(column.iri) for column in self.wanted.quasi_identifiers}
 
     def columns(self) -> tuple[Column, ...]:
         roles = self._roles()
-        self._refuse_shared_iris()
-        described = {column.name for column in self.source.description.columns}
-        for name in sorted(described - set(self.table.contents.header)):
-            self._problem(
-                self.source.description.source,
-                f"the data has no column `{name}`",
-                "the columns of the file's header",
-                self._suggestion(name),
-            )
+        self.check_names()
         return tuple(self._column(name, roles) for name in self.table.contents.header)
-
-    def _refuse_shared_iris(self) -> None:
-        first: dict[str, str] = {}
-        for name in self.table.contents.header:
-            iri = normalised_column(column_iri(self.source, name))
-            if first.setdefault(iri, name) != name:
-                self._problem(
-                    self.source.description.source or self.source.path.name,
-                    f"the columns `{first[iri]}` and `{name}` have one IRI, `{iri}`",
-                    "an IRI of its own for each column",
-                    "correct `propertyUrl`",
-                )
 
     def _roles(self) -> dict[str, Role]:
         roles: dict[str, Role] = {}
@@ -309,37 +270,26 @@ class _Compiler:
             (Role.RELEASED, self.wanted.released),
         ):
             for reference in references:
-                name = self._name(reference)
+                name = self.name(reference)
                 if name is None:
                     continue
                 if roles.setdefault(name, role) is not role:
-                    self._problem(
+                    self.problem(
                         str(reference.where),
                         f"the column `{name}` is in two roles: {roles[name]} and {role}",
                         "each column in one role",
                         "keep it in one of them",
                     )
         if not self.wanted.quasi_identifiers:
-            self._problem(
+            self.problem(
                 str(self.wanted.where), "no quasi-identifier is named", "at least one column to generalise"
             )
         return roles
 
-    def _name(self, reference: ColumnReference) -> str | None:
-        name = self._names.get(normalised_column(reference.iri))
-        if name is None:
-            self._problem(
-                str(reference.where),
-                f"`{self.source.path.name}` has no column `{reference.iri}`",
-                "a column of the data, by its IRI",
-                self._suggestion_for(reference.iri),
-            )
-        return name
-
     def _column(self, name: str, roles: dict[str, Role]) -> Column:
         role = roles.get(name, Role.UNLISTED)
         said = self.source.description.column(name)
-        declared = self._facts_of(name).datatype
+        declared = self.facts_of(name).datatype
         datatype = declared or Datatype.STRING
         if role is Role.QUASI_IDENTIFIER:
             datatype = self._quasi_identifier_type(name, declared, said.time_zone)
@@ -347,7 +297,7 @@ class _Compiler:
             self._check_values(name, declared, role, said.time_zone)
         first = self.table.first_missing(name) if said.is_required else None
         if first is not None:
-            self._problem(
+            self.problem(
                 self._cell(name, first),
                 "a row has no value",
                 "a value in each row, for the description says `required`",
@@ -383,7 +333,7 @@ class _Compiler:
         return declared
 
     def _not_of_type(self, name: str, datatype: Datatype, row: int) -> None:
-        self._problem(
+        self.problem(
             self._cell(name, row),
             f"a value is no {datatype}",
             f"texts that match {LEXICAL_FORMS[datatype]}, each a {datatype} that exists",
@@ -391,13 +341,13 @@ class _Compiler:
         )
 
     def respondent(self, columns: tuple[Column, ...]) -> Respondent:
-        declared = self._declared
+        declared = self.declared
         if declared is None:
             declared = OneRowEach(is_declared=False)
             if self.wanted.respondent is None:
                 self._refuse_repeated_identifiers(columns)
         if self.inherited is not None:
-            declared = self._inherit(self.inherited, declared)
+            declared = self.inherit(self.inherited, declared)
         if isinstance(declared, RespondentColumn):
             self._refuse_published_respondent(columns, declared.column)
             self._refuse_missing_respondent(declared.column)
@@ -406,7 +356,7 @@ class _Compiler:
     def _refuse_missing_respondent(self, name: str) -> None:
         first = self.table.first_missing(name)
         if first is not None:
-            self._problem(
+            self.problem(
                 self._cell(name, first),
                 "a row has no respondent",
                 "a value in each row, for people are counted by it",
@@ -417,66 +367,19 @@ class _Compiler:
         """Rows of one person could be put together across classes: k would say nothing."""
         roles = {column.name: column.role for column in columns}
         if roles.get(name) in (Role.RELEASED, Role.SENSITIVE):
-            self._problem(
+            self.problem(
                 str(self.wanted.where),
                 f"the respondent `{name}` would be published, which links each person's rows",
                 "a respondent that is an identifier, a quasi-identifier, or not named",
                 f"list it as `mosaicrown:identifier`, not as {roles[name]}",
             )
 
-    def _declaration(self) -> Respondent | None:
-        in_policy, said = self._in_policy(), self.source.description
-        in_description: Respondent | None = None
-        if said.respondent is not None:
-            in_description = RespondentColumn(said.respondent)
-        elif said.one_row_each:
-            in_description = OneRowEach(is_declared=True)
-        if in_policy and in_description and in_policy != in_description:
-            self._problem(
-                str(self.wanted.where),
-                "policy and description declare different respondents",
-                "the same in both, or one declaration",
-                "correct one of the two",
-            )
-        found = in_policy or in_description
-        header = self.table.contents.header
-        return None if isinstance(found, RespondentColumn) and found.column not in header else found
-
-    def _in_policy(self) -> Respondent | None:
-        if self.wanted.one_row_each:
-            return OneRowEach(is_declared=True)
-        if self.wanted.respondent is None:
-            return None
-        name = self._name(self.wanted.respondent)
-        return RespondentColumn(name) if name else None
-
-    def _inherit(self, inherited: Respondent, declared: Respondent) -> Respondent:
-        """What an output's respondents are: as they were for its input, if they can still be told apart."""
-        if isinstance(inherited, RespondentColumn):
-            # INVARIANT: a respondent column is never published as it was, so an output cannot have it.
-            self._problem(
-                str(self.source.target),
-                "its respondents cannot be counted any more: the column that tells them apart was dropped"
-                " or generalised when it was made",
-                "a target with a respondent column, or with one row for each respondent",
-                "make the output from the original data",
-            )
-            return declared
-        if declared != inherited and _is_declared(declared):
-            self._problem(
-                str(self.source.target),
-                "its respondents were declared otherwise when it was made",
-                "the same declaration",
-                "remove the declaration: an output inherits that of its input",
-            )
-        return inherited
-
     def _refuse_repeated_identifiers(self, columns: Iterable[Column]) -> None:
         repeated = [c.name for c in columns if c.role is Role.IDENTIFIER and self._repeats(c)]
         if not repeated or self.inherited is not None:
             return
         listed = ", ".join(f"`{name}`" for name in repeated)
-        self._problem(
+        self.problem(
             self.source.path.name,
             f"values repeat in the identifier {listed}, and no respondent is declared",
             "to know which rows are about the same person, for k counts people",
@@ -496,25 +399,3 @@ class _Compiler:
 
     def _cell(self, name: str, row: int) -> str:
         return cell(self.source, self.table.contents, name, row)
-
-    def _problem(self, where: str, problem: str, expected: str = "", way_out: str = "") -> None:
-        self.problems.append(PlanError(where, problem, expected, way_out))
-
-    def _suggestion_for(self, column: IRI) -> str:
-        """What was meant perhaps by an IRI that is no column's."""
-        # All columns begin with the target's IRI: only what follows can be close to something.
-        stem = f"{self.source.target}/"
-        spellings = {name: unquote(iri.removeprefix(stem)) for iri, name in self._names.items()}
-        meant = self._known.meant(unquote(column.removeprefix(stem)), spellings)
-        if meant is None:
-            return self._known.listed()
-        return f"did you mean `{normalised_column(column_iri(self.source, meant))}`?"
-
-    def _suggestion(self, name: str) -> str:
-        """What was meant perhaps by a name that is no column's."""
-        meant = self._known.meant(name, {column: column for column in self.table.contents.header})
-        return self._known.listed() if meant is None else f"did you mean `{meant}`?"
-
-
-def _is_declared(respondent: Respondent) -> bool:
-    return isinstance(respondent, RespondentColumn) or respondent.is_declared

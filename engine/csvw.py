@@ -7,12 +7,14 @@ without a description never does.
 import difflib
 import json
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 from zoneinfo import available_timezones
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
+from smalti.engine.csvw_values import Stated, bounds, public_values, unit
 from smalti.engine.description import ColumnDescription, Description
 from smalti.errors import DataError, SmaltiError, UsageError
 from smalti.transforms.base import Datatype
@@ -22,7 +24,10 @@ _LARGEST = 1 << 20
 _PROPERTIES = (
     "@context", "url", "tableSchema", "columns", "name", "datatype", "propertyUrl", "required",
     "smalti:respondent", "smalti:timeZone", "csvw-eo:public.privacyId", "primaryKey",
-    "csvw-eo:bounds.maxLength", "csvw-eo:public.maxNumPartitions",
+    "csvw-eo:bounds.maxLength", "csvw-eo:public.maxNumPartitions", "csvw-eo:bounds.maxContributions",
+    "csvw-eo:bounds.maxGroupsPerUnit", "csvw-eo:public.partitions", "csvw-eo:keyValues",
+    "csvw-eo:predicate", "csvw-eo:partitionValue", "csvw-eo:lowerBound", "csvw-eo:upperBound",
+    "smalti:unit", "smalti:derivedFromData", "base", "minimum", "maximum",
 )  # fmt: skip
 _FOR_PEOPLE = ("dc:", "dct:", "dcterms:", "schema:", "rdfs:", "skos:", "dcat:", "prov:")
 _NOTES = {"titles", "notes", "@type", "@id", "description", "comment"}
@@ -47,12 +52,27 @@ def _csvw_eo(name: str) -> tuple[str, str, str]:
     return CSVW_EO + name, f"csvw-eo:{name}", name
 
 
+def _smalti(name: str) -> tuple[str, str, str]:
+    """The spellings of a word of our own."""
+    return SMALTI + name, f"s:{name}", f"smalti:{name}"
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class _Datatype(_Strict):
     base: str
+    minimum: Stated | str | None = None
+    maximum: Stated | str | None = None
+
+
+class _Predicate(_Strict):
+    value: Annotated[str | int, Field(validation_alias=AliasChoices(*_csvw_eo("partitionValue")))]
+
+
+class _Partition(_Strict):
+    predicate: Annotated[_Predicate, Field(validation_alias=AliasChoices(*_csvw_eo("predicate")))]
 
 
 class _Column(_Strict):
@@ -62,7 +82,7 @@ class _Column(_Strict):
     required: bool | None = None
     time_zone: Annotated[
         str | None,
-        Field(validation_alias=AliasChoices(SMALTI + "timeZone", "s:timeZone", "smalti:timeZone")),
+        Field(validation_alias=AliasChoices(*_smalti("timeZone"))),
     ] = None
     most_values: Annotated[
         int | None,
@@ -72,6 +92,22 @@ class _Column(_Strict):
         bool,
         Field(validation_alias=AliasChoices(*_csvw_eo("public.privacyId"))),
     ] = False
+    partitions: Annotated[
+        list[_Partition] | None,
+        Field(validation_alias=AliasChoices(*_csvw_eo("public.partitions"))),
+    ] = None
+    key_values: Annotated[
+        list[str | int] | None,
+        Field(validation_alias=AliasChoices(*_csvw_eo("keyValues"))),
+    ] = None
+    lower: Annotated[Stated | None, Field(validation_alias=AliasChoices(*_csvw_eo("lowerBound")))] = None
+    upper: Annotated[Stated | None, Field(validation_alias=AliasChoices(*_csvw_eo("upperBound")))] = None
+    unit: Annotated[Stated | None, Field(validation_alias=AliasChoices(*_smalti("unit")))] = None
+    most_groups: Annotated[
+        int | None,
+        Field(validation_alias=AliasChoices(*_csvw_eo("bounds.maxGroupsPerUnit")), ge=1),
+    ] = None
+    is_derived: Annotated[bool, Field(validation_alias=AliasChoices(*_smalti("derivedFromData")))] = False
 
 
 class _Schema(_Strict):
@@ -106,9 +142,12 @@ class _Metadata(_Strict):
     most_rows: Annotated[
         int | None, Field(validation_alias=AliasChoices(*_csvw_eo("bounds.maxLength")), ge=1)
     ] = None
+    most_contributions: Annotated[
+        int | None, Field(validation_alias=AliasChoices(*_csvw_eo("bounds.maxContributions")), ge=1)
+    ] = None
     respondent: Annotated[
         str | _Reference | None,
-        Field(validation_alias=AliasChoices(SMALTI + "respondent", "s:respondent", "smalti:respondent")),
+        Field(validation_alias=AliasChoices(*_smalti("respondent"))),
     ] = None
 
 
@@ -118,7 +157,14 @@ def read_metadata(path: Path) -> tuple[Description, str]:
     try:
         raw = path.read_bytes()
         document = _Metadata.model_validate(
-            _without_notes(json.loads(raw[: _LARGEST + 1], object_pairs_hook=_once))
+            _without_notes(
+                json.loads(
+                    raw[: _LARGEST + 1],
+                    object_pairs_hook=_once,
+                    parse_float=Decimal,
+                    parse_constant=_no_number,
+                )
+            )
         )
     except OSError:
         raise UsageError(
@@ -131,9 +177,16 @@ def read_metadata(path: Path) -> tuple[Description, str]:
             name, "`url` leaves the folder", "the name of a file beside this one", "correct `url`"
         )
     described = replace(
-        _description(name, document), key=_key(name, document), most_rows=document.most_rows
+        _description(name, document),
+        key=_key(name, document),
+        most_rows=document.most_rows,
+        most_contributions=document.most_contributions,
     )
     return described, document.url
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(text)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -177,10 +230,13 @@ def _not_understood(name: str, error: Exception) -> SmaltiError:
     )
 
 
+_ALTERNATIVES = ("str", "int", "decimal", "_Datatype", "_Reference")
+
+
 def _fault(place: tuple[int | str, ...], kind: str) -> str:
     """One fault in words; the property is the author's, its value is not repeated."""
     # Pydantic names the alternatives of a union on the way: they are ours, not the author's.
-    parts = [str(part) for part in place if part not in ("str", "_Datatype", "_Reference")]
+    parts = [str(part) for part in place if part not in _ALTERNATIVES]
     *folders, last = parts or ["document"]
     where = f" in {'/'.join(folders)}" if folders else ""
     match kind:
@@ -253,6 +309,11 @@ def _column(name: str, column: _Column) -> ColumnDescription:
         )
     iri = IRI(column.property_url) if column.property_url else None
     datatype = _DATATYPES[base] if base else None
+    derived = column.datatype if isinstance(column.datatype, _Datatype) else _Datatype(base="string")
+    partitions = None if column.partitions is None else [one.predicate.value for one in column.partitions]
+    lower, upper = bounds(where, (column.lower, derived.minimum), (column.upper, derived.maximum))
     return ColumnDescription(
-        column.name, iri, datatype, column.time_zone, bool(column.required), column.most_values
-    )
+        column.name, iri, datatype, column.time_zone, bool(column.required), column.most_values,
+        public_values(where, column.key_values, partitions), lower, upper, unit(where, column.unit),
+        column.most_groups, column.is_derived,
+    )  # fmt: skip

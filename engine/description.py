@@ -2,13 +2,14 @@
 
 `customers.csv-metadata.json` beside `customers.csv` is found by itself, as CSVW prescribes; so is that of
 a folder of files which are one table. The subset that is understood: `url`, `tableSchema.columns` with
-`name`, `datatype` and `propertyUrl`, the respondent, and a column's time zone. Notes for people (titles,
-Dublin Core, ...) are passed over by name; anything else is refused, for a description that is half
-understood changes what is published.
+`name`, `datatype` and `propertyUrl`, the respondent, a column's time zone, and what is public of values
+and contributions. Notes for people (titles, Dublin Core, ...) are passed over by name; anything else is
+refused, for a description that is half understood changes what is published.
 """
 
 import os
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 
 from smalti.engine.parts import KINDS, METADATA_SUFFIX, files_in, is_packed
@@ -30,6 +31,18 @@ class ColumnDescription:
     """True where each row must have a value."""
     most_values: int | None = None
     """At most so many different values, where that is public."""
+    values: tuple[str, ...] = ()
+    """The texts that are public, each once; none: not said. A row may have another one all the same."""
+    lower: Decimal | None = None
+    """The public lower bound of its numbers; a row may lie below it all the same."""
+    upper: Decimal | None = None
+    """Above `lower`, where that is said."""
+    unit: Decimal | None = None
+    """What its numbers are counted in; above 0."""
+    most_groups: int | None = None
+    """One respondent has at most so many different values, where that is public."""
+    is_derived: bool = False
+    """True where bounds and values were taken from the data: then they are not public."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +60,8 @@ class Description:
     """The columns that tell rows apart together; for checking policies, a run does not use it."""
     most_rows: int | None = None
     """At most so many rows, where that is public; likewise."""
+    most_contributions: int | None = None
+    """At most so many rows of one respondent."""
 
     def column(self, name: str) -> ColumnDescription:
         """What is said of a column, which may be nothing."""

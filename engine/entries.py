@@ -7,8 +7,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from smalti.engine.certificate import OwnerReport, PublishedFile
+from smalti.engine.certificate import PublishedFile
 from smalti.engine.plan import OutputFormat, Respondent
+from smalti.engine.releases.report import Report
 from smalti.policy.model import Policy
 from smalti.transforms.base import Datatype
 from smalti.vocab.terms import IRI
@@ -138,7 +139,7 @@ class VersionFacts:
     created_at: datetime
     certificate: str
     """Public, JSON-LD, as `Certificate.to_json` writes it."""
-    report: OwnerReport
+    report: Report
     """For the owners of the inputs only."""
 
 

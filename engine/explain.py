@@ -5,8 +5,10 @@ import textwrap
 from dataclasses import dataclass
 
 from smalti.engine.certificate import describe_guarantee, limits
+from smalti.engine.perturbation.plan import PerturbationPlan
 from smalti.engine.plan import Column, OneRowEach, Plan, RespondentColumn, Role, Write
-from smalti.engine.serialize import plan_digest, plan_to_json
+from smalti.engine.releases.plan import ReleasePlan
+from smalti.engine.serialize import AnyPlan, plan_digest, plan_to_json
 from smalti.transforms.base import CutScore, Datatype, Transform
 from smalti.transforms.mondrian import (
     Dimensionality,
@@ -180,8 +182,16 @@ def _set_warnings(plan: Plan) -> list[str]:
     return warnings
 
 
-def to_text(plan: Plan) -> str:
+def to_text(plan: AnyPlan) -> str:
     """The explanation as plain text; golden tests compare it."""
+    if isinstance(plan, PerturbationPlan):
+        from smalti.engine.perturbation.explain import to_lines  # noqa: PLC0415 (it comes with the engines)
+
+        return "\n".join(labelled(*line) for line in to_lines(plan)) + "\n"
+    return _release_text(plan) if isinstance(plan, ReleasePlan) else _text(plan)
+
+
+def _text(plan: Plan) -> str:
     told = explain(plan)
     width = max(len(step.name) for step in told.columns)
     middle = max(len(step.what) for step in told.columns)
@@ -196,6 +206,31 @@ def to_text(plan: Plan) -> str:
         labelled("technique", told.technique),
         labelled("write", _written(plan.write)),
         *(labelled("warning", warning) for warning in told.warnings),
+        *(labelled("not covered", line) for line in told.not_protected),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _release_text(plan: ReleasePlan) -> str:
+    from smalti.engine.releases.explain import explain_release  # noqa: PLC0415 (it comes with the engines)
+
+    told = explain_release(plan)
+    lines = [
+        labelled("plan", told.digest),
+        labelled("read", str(plan.read.target)),
+        labelled("respondent", told.respondent),
+        *([labelled("rows", told.rows)] if told.rows else []),
+        *(
+            line
+            for one in told.statistics
+            for line in (
+                labelled("statistic", f"{one.name}: {one.what}"),
+                labelled("  noise", one.noise),
+            )
+        ),
+        labelled("promise", told.promise),
+        *(labelled(f"  {name}" if len(name) < 10 else name, text) for name, text in told.loss),
+        labelled("write", f"{plan.write.output}, {plan.write.format}, a row for each noisy value"),
         *(labelled("not covered", line) for line in told.not_protected),
     ]
     return "\n".join(lines) + "\n"
@@ -220,10 +255,24 @@ def labelled(label: str, text: str, width: int = 108) -> str:
     )  # fmt: skip
 
 
-def to_json(plan: Plan) -> str:
+def to_json(plan: AnyPlan) -> str:
     """The plan and its explanation as indented JSON."""
+    if isinstance(plan, ReleasePlan):
+        from smalti.engine.releases.explain import as_object  # noqa: PLC0415 (it comes with the engines)
+
+        told = as_object(plan)
+    elif isinstance(plan, PerturbationPlan):
+        from smalti.engine.perturbation import explain as local  # noqa: PLC0415 (it comes with the engines)
+
+        told = local.as_object(plan)
+    else:
+        told = _as_object(plan)
+    return json.dumps(told, indent=2, ensure_ascii=False) + "\n"
+
+
+def _as_object(plan: Plan) -> dict[str, object]:
     told = explain(plan)
-    document = {
+    return {
         "digest": told.digest,
         "plan": json.loads(plan_to_json(plan)),
         "columns": [{"name": s.name, "role": s.role, "what": s.what, "why": s.why} for s in told.columns],
@@ -233,4 +282,3 @@ def to_json(plan: Plan) -> str:
         "warnings": list(told.warnings),
         "notProtected": list(told.not_protected),
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

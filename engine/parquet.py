@@ -1,6 +1,6 @@
 """Parquet files as batches of text: what each type is written as, a bounded piece of the file at a time."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -41,11 +41,17 @@ def rows_of(path: Path, some: tuple[int, ...]) -> tuple[int, int]:
 
 
 def parquet_batches(
-    path: Path, header: tuple[str, ...], some: tuple[int, ...] | None
+    path: Path, header: tuple[str, ...], some: tuple[int, ...] | None, places: Sequence[int]
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a file, or of some of its row groups, as columns of text; an empty text is missing.
 
     Memory does not grow with the file, nor with what it says of itself.
+
+    Args:
+        path: the file.
+        header: the names of all its columns.
+        some: of its row groups; None: all.
+        places: of the columns that are wanted.
 
     Raises:
         DataError: a record is longer than 8 MiB, a text holds a NUL character, what must be in memory
@@ -53,8 +59,10 @@ def parquet_batches(
         pyarrow.ArrowException: the file is not what its footer says.
     """
     for batch in raw_batches(path, some, LONGEST_RECORD):
-        columns = [_missing_if_empty(_without_nul(path.name, _as_text(column))) for column in batch.columns]
-        yield pa.RecordBatch.from_arrays(columns, names=list(header))
+        columns = [
+            _missing_if_empty(_without_nul(path.name, _as_text(batch.column(place)))) for place in places
+        ]
+        yield pa.RecordBatch.from_arrays(columns, names=[header[place] for place in places])
 
 
 def raw_batches(

@@ -3,7 +3,7 @@
 import codecs
 import hashlib
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from os import SEEK_CUR
 from pathlib import Path
@@ -183,21 +183,31 @@ def _stated(datatype: Datatype | None) -> str:
     return "text" if datatype is None else f"of type {datatype}"
 
 
-def text_batches(source: Source, contents: Contents) -> pa.RecordBatchReader:
+def text_batches(
+    source: Source, contents: Contents, places: Sequence[int] | None = None
+) -> pa.RecordBatchReader:
     """The rows in their order: column `row`, then `c0`, `c1`, ... as text; empty text is missing.
 
     A source may be read in parts, by several readers: give each of them the `contents` with its own
     `parts`. The number of a row is that in the whole table.
+
+    Args:
+        source: the files.
+        contents: what they hold.
+        places: of the columns that are wanted, ascending, at least one; None: all.
     """
-    schema = pa.schema([(ROW, pa.int64()), *((f"c{i}", pa.string()) for i in range(len(contents.header)))])
-    return pa.RecordBatchReader.from_batches(schema, _numbered(source, contents, schema))
+    places = range(len(contents.header)) if places is None else places
+    schema = pa.schema([(ROW, pa.int64()), *((f"c{i}", pa.string()) for i in places)])
+    return pa.RecordBatchReader.from_batches(schema, _numbered(source, contents, schema, places))
 
 
-def _numbered(source: Source, contents: Contents, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _numbered(
+    source: Source, contents: Contents, schema: pa.Schema, places: Sequence[int]
+) -> Iterator[pa.RecordBatch]:
     for part in contents.parts:
         path = source.paths[part.file]
         try:
-            for first, batch in _counted(path.name, _batches(path, contents.header, part), part):
+            for first, batch in _counted(path.name, _batches(path, contents.header, part, places), part):
                 numbers = pa.array(np.arange(first, first + batch.num_rows))
                 yield pa.RecordBatch.from_arrays([numbers, *batch.columns], schema=schema)
         except (pa.ArrowException, UnicodeError, OSError):
@@ -209,13 +219,15 @@ def _numbered(source: Source, contents: Contents, schema: pa.Schema) -> Iterator
             ) from None
 
 
-def _batches(path: Path, header: tuple[str, ...], part: Part | RowGroups) -> Iterator[pa.RecordBatch]:
-    """The rows of a part of a file, as batches of text."""
+def _batches(
+    path: Path, header: tuple[str, ...], part: Part | RowGroups, places: Sequence[int]
+) -> Iterator[pa.RecordBatch]:
+    """Some columns of the rows of a part of a file, as batches of text."""
     if isinstance(part, RowGroups):
-        return parquet_batches(path, header, part.numbers)
+        return parquet_batches(path, header, part.numbers, places)
     if path.stat().st_size != part.size:
         raise changed(path.name)
-    return csv_text_batches(path, header, part)
+    return csv_text_batches(path, header, part, places)
 
 
 def _counted(
@@ -231,9 +243,12 @@ def _counted(
 
 
 def csv_text_batches(
-    path: Path, header: tuple[str, ...], part: Part | None = None
+    path: Path, header: tuple[str, ...], part: Part | None = None, places: Sequence[int] | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """The records of a CSV file in the dialect, or of a part of it, as text; empty is missing."""
+    """The records of a CSV file in the dialect, or of a part of it, as text; empty is missing.
+
+    With `places`, those columns only; whole records are looked at all the same.
+    """
     reading = pv.ReadOptions(block_size=2 * LONGEST_RECORD)
     parsing = pv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
     converting = pv.ConvertOptions(
@@ -243,6 +258,8 @@ def csv_text_batches(
         quoted_strings_can_be_null=True,
         check_utf8=False,  # `_Blocks` does it, at a tenth of the cost
     )
+    if places is not None and len(places) < len(header):
+        converting.include_columns = [header[place] for place in places]
     if part is not None:
         reading.column_names, reading.skip_rows = header, 1
         reading.block_size = max(_BLOCK, 2 * part.longest)

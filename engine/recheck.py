@@ -9,15 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from smalti.engine.backends.base import Backend
-from smalti.engine.certificate import PublishedFile
+from smalti.engine.certificate import AnyGuarantee, PublishedFile
 from smalti.engine.commit import scratch
 from smalti.engine.description import bind
 from smalti.engine.entries import TargetVersion
 from smalti.engine.execute import execute
 from smalti.engine.parts import CERTIFICATE_NAME
+from smalti.engine.perturbation.guarantee import LocalGuarantee
+from smalti.engine.perturbation.guarantee import stated_guarantee as local_guarantee
 from smalti.engine.plan import OutputFormat, Plan
 from smalti.engine.reading import read_names
 from smalti.engine.registry import Registry
+from smalti.engine.releases.guarantee import LossGuarantee
+from smalti.engine.releases.recheck import ReleaseCheck, check_release, stated_guarantee
 from smalti.engine.rows import leave_out_rows
 from smalti.engine.serialize import plan_from_json
 from smalti.engine.stores import StoredObject, fetched
@@ -26,7 +30,7 @@ from smalti.engine.withdrawn import Withdrawn
 from smalti.engine.writing import content_digest
 from smalti.errors import GuaranteeError, UsageError, only_ours
 from smalti.transforms.base import Guarantee
-from smalti.vocab.terms import IRI
+from smalti.vocab.terms import DIFFERENTIAL_PRIVACY, IRI, LOCAL_DIFFERENTIAL_PRIVACY
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +39,10 @@ class Recheck:
 
     folder: Path
     target: IRI
-    guarantee: Guarantee
+    guarantee: AnyGuarantee
     version: TargetVersion | None
     """None: the registry does not know it, and only its own certificate speaks for it."""
-    check: PublishedCheck
+    check: PublishedCheck | ReleaseCheck
     is_repeated: bool
     """True where the owner's data was at hand: the plan ran again and gave the same content."""
 
@@ -87,16 +91,23 @@ def recheck(registry: Registry, folder: Path, workspace: Path | None = None) -> 
             "take the output from its registered place again",
         )
     files = version.files if version else certificate.files
+    if isinstance(certificate.guarantee, LocalGuarantee):
+        from smalti.engine.perturbation.recheck import check_perturbation  # noqa: PLC0415 (as it is needed)
+
+        check = check_perturbation(folder, files, certificate.guarantee)
+        return Recheck(folder, IRI(certificate.output), certificate.guarantee, version, check, False)
+    if isinstance(certificate.guarantee, LossGuarantee):
+        check = check_release(folder, files)
+        return Recheck(folder, IRI(certificate.output), certificate.guarantee, version, check, False)
     parts = tuple(folder / file.name for file in files)
     output = Output(folder, _format(files[0].name), parts)
     columns = tuple(column.name for column in version.columns) if version else _columns(output)
     promise = Promise(
         columns, certificate.quasi_identifiers, certificate.sensitive, (), certificate.guarantee
     )
-    check = _checked(
-        promise, output, tuple(file.digest.removeprefix("sha256:") for file in files), workspace
-    )
-    return Recheck(folder, IRI(certificate.output), certificate.guarantee, version, check, False)
+    digests = tuple(file.digest.removeprefix("sha256:") for file in files)
+    recounted = _checked(promise, output, digests, workspace)
+    return Recheck(folder, IRI(certificate.output), certificate.guarantee, version, recounted, False)
 
 
 def _check_place(registry: Registry, folder: Path, certificate: "_Stated") -> None:
@@ -173,6 +184,13 @@ def repeat(
             "name it with --registry",
         )  # fmt: skip
     made = plan_from_json(seen.version.plan)
+    if not isinstance(made, Plan):
+        raise UsageError(
+            str(folder),
+            "it is a release with noise, which is never drawn again",
+            "an output that its plan gives again",
+            "leave out --data",
+        )
     withdrawn = _withdrawn_then(registry, made, seen.version)
     if _content(made, data, backend, withdrawn, workspace) != seen.version.output_digest:
         raise GuaranteeError(
@@ -221,14 +239,28 @@ class _Stated:
 
     version: str
     output: str
-    guarantee: Guarantee
+    guarantee: AnyGuarantee
     quasi_identifiers: tuple[str, ...]
     sensitive: tuple[str, ...]
     files: tuple[PublishedFile, ...]
 
 
+def stated_in(place: Path) -> tuple[AnyGuarantee, tuple[PublishedFile, ...]]:
+    """What a certificate states, and of which files; their bytes are not looked at.
+
+    Args:
+        place: the certificate, or an output's folder, which holds it.
+
+    Raises:
+        UsageError: there is none.
+        GuaranteeError: it is none of smalti.
+    """
+    _, found = _certificate(place)
+    return found.guarantee, found.files
+
+
 def _certificate(folder: Path) -> tuple[str, _Stated]:
-    place = folder / CERTIFICATE_NAME
+    place = folder if folder.is_file() else folder / CERTIFICATE_NAME
     if not place.is_file():
         raise UsageError(str(folder), f"there is no {CERTIFICATE_NAME}", "the folder that a run published")
     try:
@@ -258,9 +290,9 @@ def _stated(document: dict[str, Any]) -> _Stated:
     return _Stated(
         document["@id"],
         document["isVersionOf"],
-        Guarantee(promised["model"], promised["k"], promised.get("l")),
-        tuple(promised["quasiIdentifiers"]),
-        tuple(promised["sensitive"]),
+        _guarantee(promised),
+        tuple(promised.get("quasiIdentifiers", ())),
+        tuple(promised.get("sensitive", ())),
         tuple(
             PublishedFile(
                 Path(published["name"]).name,
@@ -271,6 +303,14 @@ def _stated(document: dict[str, Any]) -> _Stated:
             for published in document["distribution"]
         ),
     )
+
+
+def _guarantee(promised: dict[str, Any]) -> AnyGuarantee:
+    if promised["model"] == DIFFERENTIAL_PRIVACY:
+        return stated_guarantee(promised)
+    if promised["model"] == LOCAL_DIFFERENTIAL_PRIVACY:
+        return local_guarantee(promised)
+    return Guarantee(promised["model"], promised["k"], promised.get("l"))
 
 
 @cache

@@ -15,8 +15,9 @@ from typing import Any, Self
 
 from sqlalchemy import Connection, Row, Select, select
 
-from smalti.engine import _assets, _hierarchies, _keys, _policies, _versions, _withdrawals
+from smalti.engine import _assets, _budgets, _hierarchies, _keys, _policies, _versions, _withdrawals
 from smalti.engine import _database as db
+from smalti.engine.budget import Budget, Ceiling, Charge, Spent
 from smalti.engine.decision_log import DecisionLog
 from smalti.engine.entries import (
     VERSION_PREFIX,
@@ -500,6 +501,81 @@ class Registry:
                 )
             return _withdrawals.count(connection, target)
 
+    # --- Budgets of releases
+
+    def charge(self, charge: Charge, ceiling: Ceiling) -> bool:
+        """Charge a release, if it fits: before anything random is drawn for it, and once for each draw.
+
+        All releases about the same respondents add up, whoever made them and under whatever rule: those on
+        the target, on what it was made from or consists of, on what was made from that, and on the same
+        bytes under other IRIs. Nothing ever takes a charge back, a crash after it neither. Of several
+        processes that race for the last of a budget exactly one gets it. All of it holds within one
+        registry, which its users trust.
+
+        Args:
+            charge: what the release loses.
+            ceiling: of the permission that it relies on (`ceilings.declared_ceiling`); bounds the sum of
+                all charges, also of those under other permissions.
+
+        Returns:
+            Whether it was charged; durable when this returns. False: it does not fit, and never will;
+            nothing was changed.
+
+        Raises:
+            InternalError: the run was charged before.
+            PlanError: earlier releases were made for another neighbouring relation; nothing was changed.
+            RegistryError: the registry cannot be written; it may have been charged, and nothing may be
+                drawn.
+        """
+        # Sums only grow: what does not fit now need not wait for the other writers.
+        with self._database.reading() as connection:
+            assets = self._same_respondents(connection, (charge.target,))
+            if not _budgets.fits(connection, charge, ceiling, assets):
+                return False
+        with self._database.writing() as connection:
+            assets = self._same_respondents(connection, (charge.target,))
+            if not _budgets.fits(connection, charge, ceiling, assets):
+                return False
+            _budgets.add(connection, charge, assets)
+        return True
+
+    def spent(self, targets: Iterable[IRI]) -> Spent:
+        """What has been charged about the respondents of some targets together; the owners' figure."""
+        with self._database.reading() as connection:
+            return _budgets.spent(connection, self._same_respondents(connection, targets))
+
+    def budget(self, target: IRI) -> Budget:
+        """All that has been charged about a target's respondents: figures of its owners.
+
+        For whoever releases; whoever shows it to people asks `owners_budget`.
+
+        Args:
+            target: a source, an output, or a version of one; of what nobody knows there is none.
+        """
+        with self._database.reading() as connection:
+            return _budgets.budget(connection, self._same_respondents(connection, (target,)))
+
+    def owners_budget(self, target: IRI, *, by: IRI) -> Budget:
+        """The same, for its owners.
+
+        Args:
+            target: likewise.
+            by: an owner of it or of a part of it; asserted by the caller.
+
+        Raises:
+            UsageError: the registry does not know the target, or `by` does not own it.
+        """
+        with self._database.reading() as connection:
+            _budgets.check_owner(self._facts(connection), target, by)
+            return _budgets.budget(connection, self._same_respondents(connection, (target,)))
+
+    def _same_respondents(self, connection: Connection, targets: Iterable[IRI]) -> frozenset[IRI]:
+        """The assets that the ledgers of some targets are found by."""
+        # Also by memberships that have ended: what is one ledger stays one.
+        pairs = _hierarchies.ever_said(connection, self._vocabularies)
+        facts = _assets.Facts(connection, pairs)
+        return frozenset[IRI]().union(*(_budgets.assets_of(facts, target) for target in targets))
+
     # --- Versions
 
     def versions(self, target: IRI) -> tuple[TargetVersion, ...]:
@@ -662,6 +738,8 @@ class Registry:
             _assets.admit_output(connection, record.target)
             if not _policies.is_in_force(connection, record.policy_digest, record.policy_uid):
                 self._store_source(connection, new, signed)
+            inputs = [one.hmac for one in record.report.inputs]
+            _budgets.note_read(connection, [one.iri for one in record.inputs], inputs)
             return _versions.insert_version(connection, intent)
 
 

@@ -15,6 +15,7 @@ from smalti.engine import _database as db
 from smalti.engine import _hierarchies, _keys, ownership
 from smalti.engine._assets import Pairs
 from smalti.engine._policies import Reader, assigned
+from smalti.engine.ceilings import speaks_of_budget
 from smalti.engine.entries import AssetKind, Input, StoredHierarchy, version_iri
 from smalti.policy.decision import Reason
 from smalti.policy.hierarchies import STANDARD, Hierarchies
@@ -113,6 +114,8 @@ class Snapshot:
         self._not_understood: set[int] = set()
         self._ended: dict[int, Reason] = {}
         """Why entries that were read may prohibit only, whoever asks."""
+        self._budgeted: set[int] = set()
+        """Those that were read and depend on what has been charged."""
         self._fragile: set[int] = set()
         """Those whose standing rests on more than their issuer."""
         self._index = PolicyIndex(STANDARD)
@@ -239,6 +242,10 @@ class Snapshot:
         found = odd & frozenset[int]().union(*sets) if odd else ()
         return [self._entries[key] for key in sorted(found)]
 
+    def speak_of_budgets(self, sets: Iterable[set[int]]) -> bool:
+        """Whether some of those entries, which were read, depend on what has been charged."""
+        return bool(self._budgeted) and any(not self._budgeted.isdisjoint(keys) for keys in sets)
+
     # --- Reading policies when they are asked for
 
     def missing(self, keys: Iterable[int]) -> set[int]:
@@ -252,6 +259,8 @@ class Snapshot:
             self._unread.discard(key)
             if policy is None:
                 self._not_understood.add(key)
+            elif speaks_of_budget(policy):
+                self._budgeted.add(key)
             self._place(self._entries[key])
 
     def _place(self, entry: Entry) -> None:
@@ -398,6 +407,7 @@ class Snapshot:
         self._policies.pop(key, None)
         self._unread.discard(key)
         self._not_understood.discard(key)
+        self._budgeted.discard(key)
         self._meanings.pop(key, None)
         _discard(self._in_force, (entry.digest, entry.uid), key)
         _discard(self._named, entry.uid, key)

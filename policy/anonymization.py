@@ -51,7 +51,11 @@ _FIELDS: Final = frozenset(
 
 
 def read_anonymization(
-    refinements: Property, targets: tuple[IRI, ...], place: Place, scope: Scope
+    refinements: Property,
+    targets: tuple[IRI, ...],
+    place: Place,
+    scope: Scope,
+    constraints: tuple[Condition, ...] = (),
 ) -> Anonymization | None:
     """Read and check all refinements of an anonymize action; None after an error.
 
@@ -60,8 +64,9 @@ def read_anonymization(
         targets: of the rule; bare names of columns stand for columns of its one target.
         place: of the action.
         scope: where findings go.
+        constraints: of the rule.
     """
-    found = Found(place, targets)
+    found = Found(place, targets, constraints)
     found.is_whole = bool(values_of(refinements, scope))
     for value in refinements.values:
         stated = _read_refinement(value, targets, scope)

@@ -187,6 +187,7 @@ TABLE: Final = (
     Code("P435", "impossible mechanism", "the mechanism cannot be had with this delta or method."),
     Code("P436", "first cut elsewhere", "only quasi-identifiers are cut, by the first cut, too."),
     Code("P437", "impossible partitioning", "cuts through whole domains are not cuts of partitions."),
+    Code("P438", "delta beyond the budget", "a release never fits into a budget that has less delta."),
     # Warnings and notes
     Code("P501", "no uid", "a policy has a uid (ODRL IM 2.1); one is made from the document's digest."),
     Code("P502", "no profile", "a policy with words outside ODRL's core names a profile (ODRL IM 4.2)."),
@@ -216,6 +217,8 @@ TABLE: Final = (
     Code("P612", "unfit datatype", "the column's datatype does not allow what the policy says of it."),
     Code("P613", "description of something else", "the description is not about a target of the policy."),
     Code("P614", "two respondents", "the policy and the description declare different respondents."),
+    Code("P615", "no budget", "nothing is released where no `smalti:budgetEpsilon` is declared."),
+    Code("P616", "budget of nothing", "a budget is charged under differential privacy alone."),
 )
 
 BY_CODE: Final = {code.code: code for code in TABLE}

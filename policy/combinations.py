@@ -9,11 +9,22 @@ from smalti.policy.columns import Column, read_column, read_respondent
 from smalti.policy.comparisons import WrittenComparison
 from smalti.policy.findings import quoted
 from smalti.policy.json_text import Place
-from smalti.policy.model import ColumnReference, Comparison, Logical, Number, Operator, Text
+from smalti.policy.model import (
+    ColumnReference,
+    Comparison,
+    Condition,
+    Logical,
+    LogicalOperator,
+    Number,
+    Operator,
+    Text,
+)
 from smalti.policy.values import Scope
 from smalti.vocab.terms import (
     ALGORITHM,
     ANATOMY,
+    BUDGET_DELTA,
+    BUDGET_EPSILON,
     CUT_SCORE,
     DELTA,
     DIFFERENTIAL_PRIVACY,
@@ -42,6 +53,7 @@ from smalti.vocab.terms import (
     RELEASED,
     RESPONDENT,
     SENSITIVE,
+    STATISTIC,
     C,
     K,
     L,
@@ -61,6 +73,10 @@ _STATISTICS: Final = (MEASURE, GROUP_BY)
 _LOSSES: Final = (EPSILON, POSTERIOR_BELIEF, MEMBERSHIP_ADVANTAGE)
 _GAUSSIAN: Final = "gaussian"
 _PIXELATION: Final = "pixelation"
+_COUNT: Final = "count"
+_GROUPED: Final = frozenset({"histogram", "contingency"})
+"""Statistics whose groups are values of their measures."""
+_CONJUNCTIONS: Final = frozenset({LogicalOperator.AND, LogicalOperator.AND_SEQUENCE})
 _RECURSIVE: Final = "recursive"
 _SINGLE: Final = "single"
 _FIT_ONE_DIMENSION: Final = {PARTITIONING: "strict", CUT_SCORE: "certainty-penalty", FRAGMENT_COLUMN: ""}
@@ -127,6 +143,8 @@ class Found:
 
     place: Place
     targets: tuple[IRI, ...]
+    constraints: tuple[Condition, ...] = ()
+    """Of the rule."""
     stated: dict[Key, Stated] = field(default_factory=dict)
     columns: dict[IRI, tuple[Column, ...]] = field(default_factory=dict)
     is_whole: bool = True
@@ -185,7 +203,9 @@ def check_combinations(found: Found, scope: Scope) -> None:
     _check_losses(found, scope)
     _check_mechanism(found, scope)
     _check_recursive(found, scope)
+    _check_budget(found, scope)
     if found.is_whole:
+        _check_measures(found, scope)
         _check_first_cut(found, scope)
         _check_needs(found, scope)
 
@@ -295,7 +315,7 @@ def _check_mechanism(found: Found, scope: Scope) -> None:
     names = stated.names if stated is not None else frozenset[str]()
     if stated is not None and names == {_GAUSSIAN}:
         _check_gaussian(stated, delta, found, scope)
-    if delta is not None and names and names <= PURE_MECHANISMS:
+    if delta is not None and names and names <= PURE_MECHANISMS and not _may_select_groups(found):
         message = f"{quoted(delta.shown)} is given, and {_listed(names)} never loses more than epsilon"
         help_ = "leave it out, or write the mechanism `gaussian`"
         scope.findings.error("P435", delta.place, message, help_)
@@ -304,6 +324,13 @@ def _check_mechanism(found: Found, scope: Scope) -> None:
         if pixels is not None and names and _PIXELATION not in names:
             message = f"{quoted(pixels.shown)} belongs to the mechanism `pixelation`"
             scope.findings.error("P423", pixels.place, message, "leave it out, or write that mechanism")
+
+
+def _may_select_groups(found: Found) -> bool:
+    """Whether statistics may be told by values that only the data has, which takes a delta."""
+    statistic = found.get(STATISTIC)
+    has_keys = statistic is not None and bool(statistic.names & _GROUPED)
+    return has_keys or bool(found.columns.get(GROUP_BY))
 
 
 def _check_gaussian(stated: Stated, delta: Stated | None, found: Found, scope: Scope) -> None:
@@ -362,6 +389,30 @@ def _check_losses(found: Found, scope: Scope) -> None:
             scope.findings.error("P428", stated.place, message, "keep one: each determines the others")
 
 
+def _check_budget(found: Found, scope: Scope) -> None:
+    """A release that may lose a delta which is not in the budget never fits into it."""
+    delta, ceilings = found.get(DELTA), _ceilings(found.constraints)
+    if delta is None or delta.number is None or found.method != DIFFERENTIAL_PRIVACY or not ceilings:
+        return
+    least = min((number for operand, number in ceilings if operand == BUDGET_DELTA), default=Decimal(0))
+    if delta.number > least:
+        has_one = any(operand == BUDGET_DELTA for operand, _ in ceilings)
+        budget = f"`smalti:budgetDelta` is {least}" if has_one else "no `smalti:budgetDelta` is stated"
+        message = f"a release may lose a delta of {delta.number}, and {budget}"
+        scope.findings.error("P438", delta.value_place, message, "raise the budget, or lower the delta")
+
+
+def _ceilings(conditions: Iterable[Condition]) -> list[tuple[IRI, Decimal]]:
+    """The budgets that must hold."""
+    found: list[tuple[IRI, Decimal]] = []
+    for one in conditions:
+        if isinstance(one, Logical) and one.operator in _CONJUNCTIONS:
+            found += _ceilings(one.operands)
+        elif isinstance(one, Comparison) and one.operand in (BUDGET_EPSILON, BUDGET_DELTA):
+            found += [(one.operand, value.value) for value in one.values if isinstance(value, Number)]
+    return found
+
+
 # --- What lacks
 
 
@@ -376,6 +427,8 @@ def _check_needs(found: Found, scope: Scope) -> None:
     needs = [need for need in METHOD_NEEDS[method] if not _is_met(need, found)]
     if found.algorithm == ANATOMY:
         needs = [need for need in needs if need != (K,)]
+    if method == DIFFERENTIAL_PRIVACY and found.name(MECHANISM) != _PIXELATION:
+        needs += [] if found.get(STATISTIC) is not None else [(STATISTIC,)]
     plain = [need for need in needs if need not in {(SENSITIVE,), (QUASI_IDENTIFIER,)}]
     if plain:
         listed = " and ".join(" or ".join(_shown(iri, scope) for iri in need) for need in plain)
@@ -403,6 +456,20 @@ def _check_columns_are_named(found: Found, method: str, scope: Scope) -> None:
         message = "no column is a `quasi-identifier`, so that nothing is promised"
         help_ = "list the columns with `mosaicrown:quasi-identifier`"
         scope.findings.error("P417", found.place, message, help_)
+
+
+def _check_measures(found: Found, scope: Scope) -> None:
+    """All statistics but counts are of a column, and what is not permitted is denied."""
+    stated = found.get(STATISTIC)
+    if stated is None or found.method != DIFFERENTIAL_PRIVACY or found.get(MEASURE) is not None:
+        return
+    lacking = sorted(stated.names - {_COUNT})
+    if lacking:
+        listed = " and ".join(f"`{name}`" for name in lacking)
+        message = f"{listed} needs a refinement with {_shown(MEASURE, scope)}: no column is permitted"
+        scope.findings.error(
+            "P411", stated.value_place, message, "list the columns, or permit counts alone"
+        )
 
 
 def _check_needs_of_algorithm(found: Found, scope: Scope) -> None:

@@ -30,7 +30,18 @@ from smalti.policy.model import (
     Text,
     Where,
 )
-from smalti.vocab.terms import ANONYMIZE, IRI, L_DIVERSITY, ODRL_PURPOSE, READ, SMALTI
+from smalti.vocab.terms import (
+    ANONYMIZE,
+    BUDGET_DELTA,
+    BUDGET_EPSILON,
+    DIFFERENTIAL_PRIVACY,
+    IRI,
+    L_DIVERSITY,
+    LOCAL_DIFFERENTIAL_PRIVACY,
+    ODRL_PURPOSE,
+    READ,
+    SMALTI,
+)
 
 _LABEL_BOUNDS: Final = IRI(SMALTI + "labelBounds")
 _DIVERSITY: Final = IRI(SMALTI + "diversity")
@@ -38,6 +49,8 @@ _PAIRS: Final = 64
 """Conditions, or prohibitions, that one is compared with: enough for people, and bounded for a machine."""
 _STEPS: Final = 100_000
 """Of proofs that conditions exclude each other, in one policy; and of those that one covers another."""
+_BUDGETS: Final = (BUDGET_EPSILON, BUDGET_DELTA)
+_CHARGED: Final = (DIFFERENTIAL_PRIVACY, LOCAL_DIFFERENTIAL_PRIVACY)
 _CONJUNCTIONS: Final = frozenset({LogicalOperator.AND, LogicalOperator.AND_SEQUENCE})
 _POSITIVE: Final = frozenset({Operator.EQ, Operator.IS_A, Operator.IS_ANY_OF})
 
@@ -69,6 +82,7 @@ def lint(
         found += _overridden(policy, hierarchies)
     for way in _ways(policy):
         found += _respondent(way, None)
+    found += _budgets(policy)
     target = dataset.describes(policy) if dataset is not None else None
     if dataset is not None and target is not None:
         found += _about_data(list(uses(policy, target)), target, dataset)
@@ -144,6 +158,35 @@ def _all_of(conditions: Iterable[Condition]) -> Iterator[Condition]:
             yield from _all_of(condition.operands)
         else:
             yield condition
+
+
+def _budgets(policy: Policy) -> Iterator[Diagnostic]:
+    """Releases that no ledger can take, and ledgers that no run charges."""
+    rules: tuple[Permission | Duty, ...] = (*policy.permissions, *policy.obligations)
+    for rule in rules:
+        duties = rule.duties if isinstance(rule, Permission) else ()
+        ways = [one for one in (rule.anonymization, *(duty.anonymization for duty in duties)) if one]
+        budgets = [one for one in _comparisons(rule.constraints) if one.operand in _BUDGETS]
+        for way in ways:
+            is_charged = way.method in _CHARGED
+            if is_charged and all(one.operand != BUDGET_EPSILON for one in budgets):
+                message = "no `smalti:budgetEpsilon` is declared, and so nothing can ever be released"
+                help_ = (
+                    "add it to the constraints of the rule: what all releases may lose together, for ever"
+                )
+                yield _warning("P615", way.where, message, help_)
+            if not is_charged and budgets:
+                message = f"`smalti:{budgets[0].operand.removeprefix(SMALTI)}` stands beside the method"
+                message += f" {quoted(way.method)}, which charges no budget: `run` refuses it"
+                yield _warning("P616", budgets[0].where, message, "leave it out")
+
+
+def _comparisons(conditions: Iterable[Condition]) -> Iterator[Comparison]:
+    for condition in conditions:
+        if isinstance(condition, Comparison):
+            yield condition
+        elif isinstance(condition, Logical):
+            yield from _comparisons(condition.operands)
 
 
 def _overridden(policy: Policy, hierarchies: Hierarchies) -> Iterator[Diagnostic]:

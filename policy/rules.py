@@ -260,7 +260,7 @@ def _check_parties(node: Node, kind: Kind, parts: _Parts, reading: Reading) -> N
 def _way(action: Action, kind: Kind, parts: _Parts, scope: Scope) -> _Way:
     targets = tuple(target.iri for target in parts.targets)
     if action.iri == ANONYMIZE and kind is not Kind.PROHIBITION:
-        return _Way(action.iri, (), _anonymization(action, kind, targets, scope))
+        return _Way(action.iri, (), _anonymization(action, kind, parts, scope))
     if action.refinements is None:
         return _Way(action.iri, (), None)
     context = ConditionContext(
@@ -269,16 +269,15 @@ def _way(action: Action, kind: Kind, parts: _Parts, scope: Scope) -> _Way:
     return _Way(action.iri, read_conditions(action.refinements, "refinement", context, scope), None)
 
 
-def _anonymization(
-    action: Action, kind: Kind, targets: tuple[IRI, ...], scope: Scope
-) -> Anonymization | None:
+def _anonymization(action: Action, kind: Kind, parts: _Parts, scope: Scope) -> Anonymization | None:
     if action.refinements is None:
         if action.is_complete:
             message = f"the {kind.word} to anonymize says nothing of how: it has no `refinement`"
             help_ = "refine the action with mosaicrown:method, mosaicrown:k and the columns"
             scope.findings.error("P411", action.place, message, help_)
         return None
-    return read_anonymization(action.refinements, targets, action.place, scope)
+    targets = tuple(target.iri for target in parts.targets)
+    return read_anonymization(action.refinements, targets, action.place, scope, parts.constraints)
 
 
 def _check_output(node: Node, kind: Kind, ways: tuple[_Way, ...], scope: Scope) -> None:

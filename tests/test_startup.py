@@ -61,6 +61,7 @@ def test_checking_a_policy_needs_no_data(tmp_path: Path) -> None:
         (1, ["decide", "--as", USER, "--action", "read", "--target", CUSTOMER]),
         (0, ["policy", "list"]),
         (0, ["targets"]),
+        (2, ["budget", "show", CUSTOMER, "--as", USER]),
     ],
 )
 def test_asking_the_registry_needs_no_engine(tmp_path: Path, code: int, arguments: list[str]) -> None:

@@ -17,15 +17,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from statistics import NormalDist
 from types import ModuleType
 from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smalti.errors import BackendError, InternalError
-from smalti.transforms.identifiability import mu_for_advantage
+from smalti.transforms import discrete_gaussian
+from smalti.transforms.discrete_gaussian import largest_step
 from smalti.transforms.privacy_loss import PrivacyLoss
 from smalti.transforms.problem import Flags, Integers
 from smalti.transforms.sensitivity import Sensitivity
@@ -35,8 +34,6 @@ LARGEST_VALUE: Final = 1 << 62
 LARGEST_SCALE: Final = 1 << 50
 """In units; noise fills the room with probability exp(-4096) at most, and is cut off there."""
 
-_EXACT_UPTO: Final = 4096
-_TAIL: Final = 40
 _CAUTION: Final = 2.0**-38
 
 
@@ -211,19 +208,11 @@ class GaussianNoise(Noise):
     def mu(self, l2_squared: Fraction) -> float:
         """The mu of a release, as `smalti.transforms.identifiability` takes it; rounded up.
 
-        On whole numbers the noise is a little easier to tell from its shifts than the normal distribution
-        that it is named after: sqrt(l2_squared) / scale is too small by a factor of 1 + 1/(24 scale^2), and
-        more for scales below 1.
-
-        Reason:
-            Between noise and noise shifted by d, the error rates of the test that rejects from j on are
-            T(j) and 1 - T(j - d), with T(j) = P(noise >= j). They are those of mu = h(j) - h(j - d), where
-            h(j) is the normal quantile of 1 - T(j); tests between two such are no better, because the
-            trade-off of mu-GDP is convex. The steps h(j) - h(j - 1) are greatest at j = 1 (computed for
-            scales from 0.3 to 256, not proven), where mu has the advantage P(noise = 0). A shift by d takes
-            |d| steps at most, and a vector of shifts the root of the sum of their squares.
+        Proven in `smalti.transforms.discrete_gaussian`, for every scale. On whole numbers the noise is a
+        little easier to tell from its shifts than the normal distribution that it is named after, for
+        which it would be sqrt(l2_squared) / scale.
         """
-        return math.sqrt(l2_squared) * self._step * (1 + _CAUTION)
+        return math.sqrt(l2_squared) * largest_step(float(self.scale)) * (1 + _CAUTION)
 
     def rho(self, l2_squared: Fraction) -> Fraction:
         """The exact zero-concentrated privacy loss (Canonne, Kamath, Steinke 2020)."""
@@ -236,36 +225,11 @@ class GaussianNoise(Noise):
         return sampler.gaussian(values, float(self.scale))
 
     def margin(self, confidence: float) -> int:
-        scale, missed = float(self.scale), 1 - _confidence(confidence)
-        if scale > _EXACT_UPTO:  # then the normal distribution is closer than the unit that is added
-            return math.ceil(-scale * NormalDist().inv_cdf(missed / 2)) + 1
-        beyond = np.cumsum(self._weights[::-1])[::-1] * (2 / self._total)  # P(|noise| >= m) from 1 on
-        return int(np.count_nonzero(beyond[1:] > missed * (1 - _CAUTION)))
+        return discrete_gaussian.margin(float(self.scale), 1 - _confidence(confidence))
 
     @property
     def variance(self) -> float:
-        if self.scale > _EXACT_UPTO:
-            return float(self.scale) ** 2
-        squares = np.arange(len(self._weights), dtype=np.float64) ** 2
-        return float(2 * (squares * self._weights).sum() / self._total)
-
-    @property
-    def _step(self) -> float:
-        at_zero = 1 / self._total
-        return mu_for_advantage(at_zero) * (1 + _CAUTION) if at_zero < 1 else math.inf
-
-    @property
-    def _weights(self) -> NDArray[np.float64]:
-        """exp(-x^2 / (2 scale^2)) for x from 0 to where it vanishes."""
-        places = np.arange(math.ceil(_TAIL * float(self.scale)) + 1, dtype=np.float64)
-        return np.exp(-((places / float(self.scale)) ** 2) / 2)
-
-    @property
-    def _total(self) -> float:
-        """The sum of the weights of all whole numbers; by Poisson's summation formula for large scales."""
-        if self.scale > _TAIL:
-            return math.sqrt(2 * math.pi) * float(self.scale)
-        return float(2 * self._weights[1:].sum() + 1)
+        return discrete_gaussian.variance(float(self.scale))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
+from smalti.transforms.belief import belief_after
 from smalti.transforms.identifiability import (
     advantage,
     composed_advantage,
     gaussian_advantage,
     gaussian_delta,
     gaussian_epsilon,
-    loss_quantile,
-    posterior_belief,
 )
 
 
@@ -81,14 +80,13 @@ class PrivacyLoss:
     def belief(self, delta: float) -> float:
         """The posterior belief, at prior one half, that is exceeded with probability delta at most.
 
-        It is that of the pure part and of the quantile of the Gaussian part's loss, not that of `epsilon`.
+        It is that of the pure part and of the greatest loss that the Gaussian part, and whatever is made
+        from it, has but for that probability (`belief.largest_loss`); not that of `epsilon`.
 
         Args:
             delta: in (0, 1); 0 is taken too where there is no Gaussian part.
         """
-        if not self.mu_squared:
-            return posterior_belief(_not_below(self.pure))
-        return posterior_belief(_not_below(self.pure) + loss_quantile(delta, self.mu))
+        return belief_after(_not_below(self.pure), self.mu, delta)
 
 
 def _not_below(value: Fraction) -> float:

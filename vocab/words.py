@@ -220,7 +220,9 @@ def _s(
 
 
 def _budget(name: str, meaning: str, limits: Limits) -> Word:
-    return Word(IRI(SMALTI + name), Kind.CONSTRAINT, meaning, _ONLY_AT_MOST, Range.DECIMAL, limits)
+    return Word(
+        IRI(SMALTI + name), Kind.CONSTRAINT, meaning, _ONLY_AT_MOST, Range.DECIMAL, limits, implemented=True
+    )
 
 
 def _value(namespace: str, name: str, kind: Kind, meaning: str, implemented: bool = False) -> Word:
@@ -318,31 +320,36 @@ _ANONYMIZE = (
 
 _PRIVACY_LOSS = (
     _s("epsilon", "the privacy loss of one release", _AT_MOST, Range.DECIMAL, limits=_POSITIVE,
-       actions=_ANONYMIZE_ONLY | _TRAIN, methods=_ANY_DP),
+       actions=_ANONYMIZE_ONLY | _TRAIN, methods=_ANY_DP, implemented=True),
     _s("delta", "the probability with which the privacy loss may exceed epsilon", _AT_MOST, Range.DECIMAL,
-       limits=_SHARE_BELOW_ONE, actions=_ANONYMIZE_ONLY | _TRAIN, methods=_DP),
+       limits=_SHARE_BELOW_ONE, actions=_ANONYMIZE_ONLY | _TRAIN, methods=_DP, implemented=True),
     _s("posteriorBelief", "the largest belief in a person's presence after a release, one half before it",
        _ONLY_AT_MOST, Range.DECIMAL, actions=_ANONYMIZE_ONLY | _TRAIN, methods=_DP,
-       limits=Limits(Decimal("0.5"), Decimal(1), excludes_minimum=True, excludes_maximum=True)),
+       limits=Limits(Decimal("0.5"), Decimal(1), excludes_minimum=True, excludes_maximum=True),
+       implemented=True),
     _s("membershipAdvantage", "the largest advantage of guessing a person's presence", _ONLY_AT_MOST,
-       Range.DECIMAL, limits=_INNER_SHARE, actions=_ANONYMIZE_ONLY | _TRAIN, methods=_DP),
+       Range.DECIMAL, limits=_INNER_SHARE, actions=_ANONYMIZE_ONLY | _TRAIN, methods=_DP, implemented=True),
     _s("mechanism", "the mechanism that randomises a release", _CHOICE, Range.NAME,
-       names=("laplace", "gaussian", "exponential", "randomized-response", "pixelation"), methods=_ANY_DP),
+       names=("laplace", "gaussian", "exponential", "randomized-response", "pixelation"), methods=_ANY_DP,
+       implemented=True),
     _s("neighbors", "the neighbouring relation over respondents", _EQ, Range.NAME,
-       names=("add-or-remove-one", "change-one"), actions=_ANONYMIZE_ONLY | _TRAIN, methods=_DP),
+       names=("add-or-remove-one", "change-one"), actions=_ANONYMIZE_ONLY | _TRAIN, methods=_DP,
+       implemented=True),
     _s("rowsPerRespondent", "the most rows that one respondent contributes", _AT_MOST, Range.INTEGER,
-       limits=_ONE_OR_MORE, actions=_ANONYMIZE_ONLY | _TRAIN, methods=_DP),
+       limits=_ONE_OR_MORE, actions=_ANONYMIZE_ONLY | _TRAIN, methods=_DP, implemented=True),
     _s("groupsPerRespondent", "the most groups that one respondent contributes to", _AT_MOST, Range.INTEGER,
-       limits=_ONE_OR_MORE, methods=_DP),
+       limits=_ONE_OR_MORE, methods=_DP, implemented=True),
     _s("statistic", "the statistics that may be asked for", _ANY, Range.NAME, methods=_ANY_DP,
        names=("count", "distinct-count", "sum", "mean", "variance", "histogram", "contingency", "quantile",
-              "mode")),
+              "mode"), implemented=True),
     _budget("budgetEpsilon", "the ceiling of epsilon for all releases about the same respondents, for ever",
             _NOT_NEGATIVE),
     _budget("budgetDelta", "the ceiling of delta for all releases about the same respondents, for ever",
             _SHARE_BELOW_ONE),
-    _s("measure", "the columns that statistics may be computed on", _ANY, Range.COLUMNS, methods=_ANY_DP),
-    _s("groupBy", "the columns that statistics may be grouped by", _ANY, Range.COLUMNS, methods=_ANY_DP),
+    _s("measure", "the columns that statistics may be computed on", _ANY, Range.COLUMNS, methods=_ANY_DP,
+       implemented=True),
+    _s("groupBy", "the columns that statistics may be grouped by", _ANY, Range.COLUMNS, methods=_ANY_DP,
+       implemented=True),
     _s("pixelSize", "the width of a pixelation cell, in pixels", _AT_LEAST, Range.INTEGER,
        limits=_ONE_OR_MORE, methods=_DP, needs=_smalti("mechanism")),
     _s("pixelNeighborhood", "the number of pixels in which neighbouring images may differ", _AT_LEAST,
@@ -400,7 +407,7 @@ _ALGORITHM_MEANINGS = (
 )
 _METHODS = tuple(
     _value(MOSAICROWN if name.endswith(("k-anonymity", "l-diversity")) else SMALTI, name, Kind.METHOD,
-           meaning, name in ("k-anonymity", "l-diversity"))
+           meaning, name in {"k-anonymity", "l-diversity"} | _ANY_DP)
     for name, meaning in zip(METHODS, _METHOD_MEANINGS, strict=True)
 )  # fmt: skip
 _ALGORITHMS = tuple(

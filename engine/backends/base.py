@@ -1,7 +1,7 @@
 """The line between engine and algorithm: a backend moves rows, and decides nothing about them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, ClassVar
@@ -96,12 +96,16 @@ class Backend(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def open(self, source: Source, workspace: Path) -> "StagedTable":
+    def open(
+        self, source: Source, workspace: Path, columns: Collection[str] | None = None
+    ) -> "StagedTable":
         """Check a source's files and stage them.
 
         Args:
             source: the files and their description.
             workspace: an empty folder private to the run, for staging and spill.
+            columns: the names of those to stage; others are checked, and not looked at afterwards. Names
+                that the files do not have are passed over. None: all.
 
         Raises:
             DataError: a file cannot be read as its format says, or has other columns than the first one.

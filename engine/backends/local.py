@@ -1,6 +1,6 @@
 """The embedded engine: relational steps in DuckDB, in memory; spills to a private folder when it must."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import ClassVar, Final
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from smalti.engine.backends.base import Backend, Relations, link_bytes, open_link, renumbered
 from smalti.engine.backends.numbering import Numberings, numbered_batches, probe, renewed
 from smalti.engine.backends.publication import Publication
-from smalti.engine.backends.staged import STAGED, StagedColumn, StagedTable
+from smalti.engine.backends.staged import STAGED, StagedColumn, StagedTable, staged_places
 from smalti.engine.description import Source
 from smalti.engine.reading import Contents, inspect, text_batches
 from smalti.errors import BackendError
@@ -33,12 +33,12 @@ class LocalBackend(Backend):
         """Choose the most kernels among which tuples are divided; None: by the number of tuples."""
         self._fragments = fragments
 
-    def open(self, source: Source, workspace: Path) -> StagedTable:
+    def open(self, source: Source, workspace: Path, columns: Collection[str] | None = None) -> StagedTable:
         contents = inspect(source)
         relations = LocalRelations(workspace)
         try:
-            columns = relations.stage(source, contents)
-            return StagedTable(contents, relations, columns, self._fragments)
+            staged = relations.stage(source, contents, staged_places(contents, columns))
+            return StagedTable(contents, relations, staged, self._fragments)
         except BaseException:
             relations.close()
             raise
@@ -64,19 +64,22 @@ class LocalRelations(Relations):
                 str(workspace), "the engine does not start", "a writable folder with free space"
             ) from None
 
-    def stage(self, source: Source, contents: Contents) -> tuple[StagedColumn, ...]:
-        """Copy the source's rows into the relation `staged`."""
-        numberings = probe(text_batches(source, contents))
-        while not self._is_staged(source, contents, numberings):
+    def stage(self, source: Source, contents: Contents, places: Sequence[int]) -> list[StagedColumn | None]:
+        """Copy the source's rows into the relation `staged`, with the columns at some places."""
+        numberings = probe(text_batches(source, contents, places))
+        while not self._is_staged(source, contents, places, numberings):
             numberings = renewed(numberings)
-        return tuple(
-            StagedColumn(None, has_text=True) if numbering is None else StagedColumn(numbering.texts)
-            for numbering in numberings
-        )
+        columns: list[StagedColumn | None] = [None] * len(contents.header)
+        for place, numbering in zip(places, numberings, strict=True):
+            as_text = numbering is None
+            columns[place] = StagedColumn(None if numbering is None else numbering.texts, has_text=as_text)
+        return columns
 
-    def _is_staged(self, source: Source, contents: Contents, numberings: Numberings) -> bool:
+    def _is_staged(
+        self, source: Source, contents: Contents, places: Sequence[int], numberings: Numberings
+    ) -> bool:
         """Copy the rows; no where a column turns out to be too varied for numbers."""
-        reader = numbered_batches(text_batches(source, contents), numberings)
+        reader = numbered_batches(text_batches(source, contents, places), numberings)
         self._connection.register("incoming", reader)
         try:
             self._run(f"CREATE OR REPLACE TABLE {STAGED} AS SELECT * FROM incoming")

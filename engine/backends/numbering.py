@@ -87,13 +87,13 @@ def renewed(numberings: Numberings) -> list[Numbering | None]:
 
 
 def numbered_batches(reader: pa.RecordBatchReader, numberings: Numberings) -> pa.RecordBatchReader:
-    """Batches of `row`, and for each column its numbers (`c0`, `c1`, ...) or its texts (`t0`, `t1`, ...).
+    """Batches of `row`, and for each column `c...` its numbers, so named, or its texts (`t...`).
 
     The reader raises `TooVariedError` where a column cannot be numbered.
     """
     fields = [
-        pa.field(f"t{i}", pa.string()) if numbering is None else pa.field(f"c{i}", pa.int32())
-        for i, numbering in enumerate(numberings)
+        pa.field(f"t{name[1:]}", pa.string()) if numbering is None else pa.field(name, pa.int32())
+        for name, numbering in zip(reader.schema.names[1:], numberings, strict=True)
     ]
     schema = pa.schema([pa.field(ROW, pa.int64()), *fields])
 

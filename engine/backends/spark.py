@@ -1,7 +1,7 @@
 """Apache Spark: the same relational steps as SQL on a session; pyspark is imported in `spark*.py` only."""
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -20,7 +20,13 @@ from smalti.engine.backends.spark_session import (
     translated,
     without_values,
 )
-from smalti.engine.backends.staged import MOST_FACTS, STAGED, StagedColumn, StagedTable
+from smalti.engine.backends.staged import (
+    MOST_FACTS,
+    STAGED,
+    StagedColumn,
+    StagedTable,
+    staged_places,
+)
 from smalti.engine.description import Source
 
 if TYPE_CHECKING:
@@ -61,28 +67,37 @@ class SparkBackend(Backend):
         self._given, self._fragments = session, fragments
         self._master, self._settings = master, dict(settings or {})
 
-    def open(self, source: Source, workspace: Path) -> StagedTable:
+    def open(self, source: Source, workspace: Path, columns: Collection[str] | None = None) -> StagedTable:
         with session(self._given, self._master, self._settings, workspace) as (running, is_ours):
             try:
-                return self._open(source, workspace, running, is_ours)
+                return self._open(source, workspace, columns, running, is_ours)
             except BaseException as error:
                 raise without_values(error) from None
 
-    def _open(self, source: Source, workspace: Path, running: "SparkSession", is_ours: bool) -> StagedTable:
+    def _open(
+        self,
+        source: Source,
+        workspace: Path,
+        wanted: Collection[str] | None,
+        running: "SparkSession",
+        is_ours: bool,
+    ) -> StagedTable:
         with translated():
             spark_reading.check_shared(running, source, workspace)
             contents = spark_reading.inspect_by_ranges(running, source)
             cores = running.sparkContext.defaultParallelism
             staged = workspace / "staged"
-            spark_reading.stage(running, source, contents, staged)
+            places = staged_places(contents, wanted)
+            spark_reading.stage(running, source, contents, places, staged)
         relations = SparkRelations(running, workspace, is_ours, contents.rows)
-        relations.read(STAGED, staged, spark_reading.staged_schema(len(contents.header)))
+        relations.read(STAGED, staged, spark_reading.staged_schema(places))
         fragments = self._fragments
         if fragments is None:
             fragments = 1
             if contents.rows >= FEW_ROWS:
                 fragments = max(_FRAGMENTS_PER_CORE * cores, contents.rows // MOST_FACTS)
-        columns = (StagedColumn(None, has_text=True),) * len(contents.header)
+        as_text = StagedColumn(None, has_text=True)
+        columns = [as_text if place in places else None for place in range(len(contents.header))]
         return StagedTable(contents, relations, columns, fragments)
 
 

@@ -179,16 +179,19 @@ class _Share:
 
     number: int
     contents: Contents
+    places: tuple[int, ...]
 
 
-def stage(session: "SparkSession", source: Source, contents: Contents, folder: Path) -> None:
-    """Write a source's rows as Parquet files: `row`, and of each column its texts (`t0`, `t1`, ...).
+def stage(
+    session: "SparkSession", source: Source, contents: Contents, places: tuple[int, ...], folder: Path
+) -> None:
+    """Write a source's rows as Parquet files: `row`, and the texts of the columns at some places (`t...`).
 
     Raises:
         DataError: a file cannot be read as its format says.
     """
     folder.mkdir()
-    shares = _shares(source, contents)
+    shares = _shares(source, contents, places)
     # A task has a working folder of its own.
     there = replace(source, path=source.path.absolute(), parts=tuple(map(Path.absolute, source.parts)))
     if len(shares) == 1:
@@ -204,11 +207,13 @@ def stage(session: "SparkSession", source: Source, contents: Contents, folder: P
         raise without_values(error) from None
 
 
-def _shares(source: Source, contents: Contents) -> list[_Share]:
+def _shares(source: Source, contents: Contents, places: tuple[int, ...]) -> list[_Share]:
     """At least one."""
     pieces = [piece for part in contents.parts for piece in _pieces(source, part)]
     groups = _in_groups(pieces) or [[]]
-    return [_Share(i, replace(contents, digests=(), parts=tuple(some))) for i, some in enumerate(groups)]
+    return [
+        _Share(i, replace(contents, digests=(), parts=tuple(some)), places) for i, some in enumerate(groups)
+    ]
 
 
 def _pieces(source: Source, part: Part | RowGroups) -> Iterator[tuple[Part | RowGroups, int]]:
@@ -226,8 +231,8 @@ def _pieces(source: Source, part: Part | RowGroups) -> Iterator[tuple[Part | Row
 
 def _stage(source: Source, share: _Share, folder: Path) -> None:
     """Write one share; it appears under its name when it is whole, and a second attempt writes the same."""
-    reader = text_batches(source, share.contents)
-    schema = staged_schema(len(share.contents.header))
+    reader = text_batches(source, share.contents, share.places)
+    schema = staged_schema(share.places)
     draft = folder / f".{share.number}-{secrets.token_hex(8)}"
     with pq.ParquetWriter(draft, schema) as writer:
         for batch in reader:
@@ -235,6 +240,6 @@ def _stage(source: Source, share: _Share, folder: Path) -> None:
     draft.replace(folder / f"{share.number}.parquet")
 
 
-def staged_schema(columns: int) -> pa.Schema:
+def staged_schema(places: Iterable[int]) -> pa.Schema:
     """Of the relation `staged` as it begins."""
-    return pa.schema([(ROW, pa.int64()), *((f"t{i}", pa.string()) for i in range(columns))])
+    return pa.schema([(ROW, pa.int64()), *((f"t{i}", pa.string()) for i in places)])

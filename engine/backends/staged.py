@@ -5,7 +5,7 @@ where there are too many different ones. Texts become numbers once they are need
 queries over these numbers, so the engines agree on them whatever they make of texts.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from pathlib import Path
@@ -124,22 +124,25 @@ class StagedTable:
         self,
         contents: Contents,
         relations: Relations,
-        columns: tuple[StagedColumn, ...],
+        columns: Sequence[StagedColumn | None],
         fragments: int | None = 1,
     ) -> None:
-        """Begin with a relation `staged` that holds `row` and the columns as they are described."""
+        """Begin with a relation `staged` that holds `row` and the columns as they are described.
+
+        Those that are described by None are not there: whoever asks for one gets a KeyError.
+        """
         self._fragments = fragments
         self.contents = contents
         """Of the source as a whole."""
         self.relations = relations
         """Where the rows are; `staged` holds them."""
-        self._columns = list(columns)
-        self._places = {name: i for i, name in enumerate(contents.header)}
+        self._columns = {place: column for place, column in enumerate(columns) if column is not None}
+        self._places = {contents.header[place]: place for place in self._columns}
         self._tests = 0
         self._is_whole = True
         self._packing: Packing | None = None
         self._texts: dict[int, pa.Array] = {}
-        self._missing: tuple[int | None, ...] | None = None
+        self._missing: dict[str, int | None] | None = None
 
     # --- Rows
 
@@ -199,7 +202,7 @@ class StagedTable:
 
     def repeats(self, column: str) -> bool:
         """Whether a present value occurs in two rows."""
-        x, present = self._present(column)
+        x, present = self.present(column)
         return self._holds(f"SELECT count({x}) > count(DISTINCT {x}) AS x FROM {STAGED} WHERE {present}")
 
     def first_missing(self, column: str) -> int | None:
@@ -207,12 +210,14 @@ class StagedTable:
         if self._missing is None:
             # Of all columns at once: it takes as long as of one.
             looks = [
-                f"min(CASE WHEN {self._present(name)[1]} THEN NULL ELSE row END) AS x{i}"
-                for i, name in enumerate(self.contents.header)
+                f"min(CASE WHEN {self.present(name)[1]} THEN NULL ELSE row END) AS x{place}"
+                for name, place in self._places.items()
             ]
             found = self.relations.take(f"SELECT {', '.join(looks)} FROM {STAGED}")
-            self._missing = tuple(x[0].as_py() for x in found.columns)
-        return self._missing[self._index(column)]
+            self._missing = {
+                name: x[0].as_py() for name, x in zip(self._places, found.columns, strict=True)
+            }
+        return self._missing[column]
 
     def misses(self, column: str) -> bool:
         """Whether a row has no value there."""
@@ -232,24 +237,49 @@ class StagedTable:
 
     def first_rows(self, column: str) -> tuple[pa.Array, Integers]:
         """The distinct present texts of a column with the first row of each, in the order of these rows."""
-        x, present = self._present(column)
+        x, present = self.present(column)
         found = self.relations.take(
             f"SELECT {x} AS x, min(row) AS r FROM {STAGED} WHERE {present} GROUP BY {x}"
         ).sort_by("r")
-        known, texts = self._columns[self._index(column)].texts, found.column("x").combine_chunks()
-        return texts if known is None else known.take(pc.subtract(texts, 1)), _integers(found.column("r"))
+        return self.written(column, found.column("x").combine_chunks()), _integers(found.column("r"))
 
     def _first(self, condition: str) -> int | None:
         found = self.relations.take(f"SELECT min(row) AS x FROM {STAGED} WHERE {condition}")
         row: int | None = found.column("x")[0].as_py()
         return row
 
-    def _present(self, column: str) -> tuple[str, str]:
-        """A column in SQL, and whether it has a value."""
+    def present(self, column: str) -> tuple[str, str]:
+        """A column in SQL, equal where its texts are equal, and a condition: whether it has a value."""
         index = self._index(column)
         if self._columns[index].texts is None:
             return f"t{index}", f"t{index} IS NOT NULL"
         return f"c{index}", f"c{index} > 0"
+
+    def written(self, column: str, found: pa.Array) -> pa.Array:
+        """The texts behind what `present` selected, where it has a value."""
+        known = self._columns[self._index(column)].texts
+        return found if known is None else known.take(pc.subtract(found, 1))
+
+    def beside(self, name: str, column: str, texts: pa.Array, values: Mapping[str, pa.Array]) -> str:
+        """Keep under a name what belongs to some texts of a column.
+
+        Args:
+            name: of a new relation.
+            column: of the staged rows.
+            texts: each once, none of them missing; they need not occur.
+            values: the columns of the relation, with a value for each text.
+
+        Returns:
+            A join of the staged rows with that relation. Rows with another text, or none, are not in it.
+        """
+        index = self._index(column)
+        known = self._columns[index].texts
+        if known is None:
+            self.relations.give(name, pa.table({"x": texts.cast(pa.string()), **values}))
+            return f"JOIN {name} ON {STAGED}.t{index} = {name}.x"
+        numbers = pc.add(pc.index_in(texts.cast(known.type), known), 1).cast(pa.int64())
+        self.relations.give(name, pa.table({"x": numbers, **values}).filter(numbers.is_valid()))
+        return f"JOIN {name} ON {STAGED}.c{index} = {name}.x"
 
     def _holds(self, query: str) -> bool:
         return bool(self.relations.take(query).column("x")[0].as_py())
@@ -441,6 +471,12 @@ class StagedTable:
     def close(self) -> None:
         """Let go of everything; the workspace is removed by its owner."""
         self.relations.close()
+
+
+def staged_places(contents: Contents, columns: Collection[str] | None) -> tuple[int, ...]:
+    """The places of columns to stage, as `Backend.open` says; one where none is wanted, for its rows."""
+    wanted = (i for i, name in enumerate(contents.header) if columns is None or name in columns)
+    return tuple(wanted) or (0,)
 
 
 def generalised_runs(plan: Plan) -> list[tuple[str, ...]]:

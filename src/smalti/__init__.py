@@ -11,6 +11,9 @@ the output, and records it as a new object that later policies can authorize.
     authorize    the same by given policies alone: pure, for layers that keep policies themselves
     parse        the policies of a document's bytes, with every finding
     verify       look at an output again
+    budget       what releases about the same respondents have lost, for owners; `forecast` what more would
+    query        what a query file asks of a release
+    estimate     shares and means from a table of perturbed records
     Registry     policies, owners, outputs with their versions, decisions
 
 Parties are asserted by the caller and trusted; authentication belongs to the program that embeds this.
@@ -33,12 +36,16 @@ if TYPE_CHECKING:
         Registry,
         Request,
         authorize,
+        budget,
         check,
         decide,
+        estimate,
         explain,
+        forecast,
         load_policy,
         parse,
         plan,
+        query,
         run,
         verify,
     )
@@ -59,12 +66,16 @@ __all__ = [
     "Request",
     "SmaltiError",
     "authorize",
+    "budget",
     "check",
     "decide",
+    "estimate",
     "explain",
+    "forecast",
     "load_policy",
     "parse",
     "plan",
+    "query",
     "run",
     "verify",
 ]

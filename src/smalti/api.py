@@ -1,23 +1,27 @@
 """The public functions; the command line is written on them."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
+from smalti.budgeting import budget, forecast
 from smalti.deciding import DEFAULT_REGISTRY, AnyPath, decide, using
 from smalti.engine import explain as explanations
 from smalti.engine import recheck as rechecking
 from smalti.engine import run as _engine
 from smalti.engine.backends.base import Backend
 from smalti.engine.compile import Options
-from smalti.engine.plan import OutputFormat, Plan
+from smalti.engine.plan import OutputFormat
 from smalti.engine.recheck import Recheck
 from smalti.engine.registry import Registry
 from smalti.engine.run import EngineName, Outcome, Planned, PolicyDocument, RunRequest, Watch
+from smalti.engine.serialize import AnyPlan
 from smalti.engine.stores import located, on_disk
 from smalti.errors import UsageError
+from smalti.estimating import estimate
 from smalti.policy import given
 from smalti.policy import parse as parsing
 from smalti.policy.authorize import authorize
@@ -29,6 +33,9 @@ from smalti.policy.parse import parse
 from smalti.transforms.mondrian import DEFAULT_CUT_THRESHOLD
 from smalti.vocab.terms import IRI
 from smalti.vocab.words import Kind
+
+if TYPE_CHECKING:
+    from smalti.engine.releases.query import Query
 
 __all__ = [
     "DEFAULT_REGISTRY",
@@ -47,12 +54,16 @@ __all__ = [
     "Registry",
     "Request",
     "authorize",
+    "budget",
     "check",
     "decide",
+    "estimate",
     "explain",
+    "forecast",
     "load_policy",
     "parse",
     "plan",
+    "query",
     "run",
     "verify",
 ]
@@ -147,6 +158,9 @@ class Choices(EngineChoices, total=False):
     """1,000,000 when not given; where it is given, the output is written as parts."""
     parameters: Sequence[str]
     """A stronger guarantee than the policy's, each `WORD=VALUE`, for example `k=20`."""
+    query: "Query | AnyPath | None"
+    """What is asked of a release: a query file, or what `smalti.query` read. Where a policy permits exactly
+    one release, it is that one when not given."""
     signature: AnyPath | None
     """The file with the document's detached signature, where its owner's must be signed."""
     cut_threshold: int
@@ -252,7 +266,22 @@ def verify(
         return rechecking.repeat(known, folder, place, _engine_chosen(choices), workspace)
 
 
-def explain(plan: Plan, *, as_json: bool = False) -> str:
+def query(path: AnyPath) -> "Query":
+    """What a query file asks of a release.
+
+    Raises:
+        UsageError: it cannot be read, or is no query; all problems at once.
+    """
+    from smalti.engine.releases.query import read_query  # noqa: PLC0415 (only for releases)
+
+    try:
+        text = Path(path).read_bytes()
+    except OSError:
+        raise UsageError("query (--query)", f"`{path}` cannot be read", "a query file") from None
+    return read_query(text, str(path))
+
+
+def explain(plan: AnyPlan, *, as_json: bool = False) -> str:
     """A plan in words, as text or as JSON."""
     return explanations.to_json(plan) if as_json else explanations.to_text(plan)
 
@@ -285,6 +314,7 @@ def _request(
         owner=None if owner is None else iri(owner, "owner (--owner)"),
         rule=None if rule is None else iri(rule, "rule (--rule)"),
         asks=tuple(given.parameter(one, "parameters (--with)") for one in choices.get("parameters", ())),
+        query=_query(choices.get("query")),
         options=_options(
             choices.get("output_format", OutputFormat.CSV),
             choices.get("cut_threshold", DEFAULT_CUT_THRESHOLD),
@@ -293,6 +323,10 @@ def _request(
         ),
         workspace=_workspace(choices),
     )
+
+
+def _query(asked: "Query | AnyPath | None") -> "Query | None":
+    return query(asked) if isinstance(asked, str | os.PathLike) else asked
 
 
 def _workspace(choices: EngineChoices) -> Path | None:

@@ -15,7 +15,7 @@ from smalti.policy.model import Policy, PolicyType
 from smalti.policy.parse import MAX_BYTES, ParsedDocument, load_all, parse
 
 STANDARD_INPUT = "-"
-_WITHOUT_EFFECT = frozenset({"P601", "P603", "P604"})
+_WITHOUT_EFFECT = frozenset({"P601", "P603", "P604", "P615"})
 """Lints by which a rule, or the whole policy, does less than it says; so does an Offer."""
 
 

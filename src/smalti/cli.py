@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from smalti import cli_language, cli_registry, cli_runs
+from smalti import cli_budget, cli_language, cli_perturbation, cli_registry, cli_runs
 from smalti.options import MACHINE, format_option, registry_option
 
 _INTERRUPTED = "interrupted; an output that was not registered yet is removed"
@@ -59,8 +59,9 @@ def cli() -> None:
 
 for _command in (
     cli_language.check, cli_language.fmt, cli_language.test, cli_language.decide,
-    cli_runs.plan, cli_runs.run, cli_runs.verify,
+    cli_runs.plan, cli_runs.run, cli_runs.verify, cli_perturbation.estimate,
     cli_registry.policy, cli_registry.targets, cli_registry.vocabulary,
+    cli_budget.budget,
 ):  # fmt: skip
     cli.add_command(_command)
 

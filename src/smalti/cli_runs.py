@@ -47,6 +47,9 @@ def _run_options(command: Command) -> Command:
         click.option("--signature", metavar="FILE",
                      help="The policy's detached signature, where its owner's must be signed."),
         parameter_option,
+        click.option("--query", metavar="FILE",
+                     help="What statistics to release, under a policy with differential privacy; where it"
+                     " permits exactly one, that one is made without."),
         click.option("--rule", metavar="UID", help="The permission to use, where several match."),
         click.option("--owner", metavar="PARTY",
                      help="Who submits the policy and binds the data, an IRI taken on trust."

@@ -16,7 +16,11 @@ from smalti.engine.certificate import OwnerReport, PublishedFile
 from smalti.engine.entries import Asset, StoredHierarchy, StoredPolicy, TargetVersion, TrustedKey
 from smalti.engine.explain import explain, labelled
 from smalti.engine.parts import CERTIFICATE_NAME
+from smalti.engine.perturbation.plan import PerturbationPlan
 from smalti.engine.plan import Plan, Role
+from smalti.engine.releases.plan import ReleasePlan
+from smalti.engine.releases.report import ReleaseReport, Report
+from smalti.engine.serialize import AnyPlan
 from smalti.policy.decision import Decision, RuleReport
 from smalti.policy.describe import describe_condition, describe_duty
 from smalti.policy.model import ColumnComparison, Condition, Duty, Logical, Value
@@ -250,15 +254,27 @@ def show_outcome(out: Console, outcome: "Outcome", registry: str) -> None:
     if made is None or version is None:
         show_decision(out, outcome.decision)
         return
-    told, folder = explain(made), version.path
+    folder = version.path
     out.print(Text(headline(outcome.decision), style="bold green"))
-    _fields(out, ("promise", told.promise), ("people", told.respondent))
-    out.print(_columns(made, outcome.report))
+    if isinstance(made, ReleasePlan):
+        from smalti.console_releases import show_release  # noqa: PLC0415 (it is written on this module)
+
+        not_protected = show_release(out, made, outcome)
+    elif isinstance(made, PerturbationPlan):
+        from smalti.console_perturbation import show_perturbation  # noqa: PLC0415 (as above)
+
+        not_protected = show_perturbation(out, made, outcome)
+    else:
+        report = outcome.report if isinstance(outcome.report, OwnerReport) else None
+        told = explain(made)
+        not_protected = told.not_protected
+        fields(out, ("promise", told.promise), ("people", told.respondent))
+        out.print(_columns(made, report))
     if outcome.report is not None:
-        _fields(out, *(("owner's view", line) for line in owner_lines(outcome.report)))
-    _fields(
+        fields(out, *(("owner's view", line) for line in owner_lines(outcome.report)))
+    fields(
         out,
-        ("not covered", "; ".join(told.not_protected)),
+        ("not covered", "; ".join(not_protected)),
         ("output", _place(folder, version.files)),
         ("certificate", f"{folder / CERTIFICATE_NAME} (unsigned)"),
         ("target", f"{version.target} version {version.number}, recorded in {registry}"),
@@ -270,9 +286,9 @@ def _place(folder: Path, files: Sequence[PublishedFile]) -> str:
     return str(folder / first) if len(files) == 1 else f"{folder}: {len(files)} parts, {first} to {last}"
 
 
-def _fields(out: Console, *fields: tuple[str, str]) -> None:
+def fields(out: Console, *told: tuple[str, str]) -> None:
     """Labels with texts beside them, wrapped between words."""
-    for label, text in fields:
+    for label, text in told:
         lines = labelled(label, text, min(out.width, _WIDTH))
         out.print(Text.assemble((lines[:13], LABEL), lines[13:]))
 
@@ -289,8 +305,12 @@ def _columns(made: Plan, report: OwnerReport | None) -> Table:
     return table
 
 
-def owner_lines(report: OwnerReport) -> Iterable[str]:
+def owner_lines(report: Report) -> Iterable[str]:
     """The owner's figures as sentences."""
+    if isinstance(report, ReleaseReport):
+        if report.respondents_listed:
+            yield f"{report.respondents_listed} respondents withdrew: rows of theirs take no part"
+        return
     yield (
         f"achieved k = {report.k}: {report.respondents} respondents in"
         f" {report.classes} {'class' if report.classes == 1 else 'classes'};"
@@ -331,13 +351,27 @@ def outcome_json(outcome: "Outcome") -> Json:
     version, made = outcome.version, outcome.plan
     document: Json = {"decision": decision_json(outcome.decision)}
     if version is not None and made is not None:
-        document |= version_json(version) | {"promise": explain(made).promise}
+        document |= version_json(version) | {"promise": _promise(made)}
+        if outcome.composition is not None:
+            document["composition"] = _camel(asdict(outcome.composition))
     if outcome.report is not None:
         document["ownerReport"] = report_json(outcome.report)
     return document
 
 
-def report_json(report: OwnerReport) -> Json:
+def _promise(made: AnyPlan) -> str:
+    if isinstance(made, ReleasePlan):
+        from smalti.engine.releases.explain import explain_release  # noqa: PLC0415 (only for releases)
+
+        return explain_release(made).promise
+    if isinstance(made, PerturbationPlan):
+        from smalti.engine.perturbation.explain import explain_perturbation  # noqa: PLC0415 (as above)
+
+        return explain_perturbation(made).promise
+    return explain(made).promise
+
+
+def report_json(report: Report) -> Json:
     """The owner's figures for programs."""
     shown: Json = _camel(asdict(report))
     return shown
@@ -382,16 +416,16 @@ def show_versions(
             one.iri if one.version is None else f"{one.iri} version {one.version}" for one in version.inputs
         )
         out.print(Text(f"{version.target} version {version.number}", style=LABEL))
-        _fields(
+        fields(
             out,
             ("  made", f"{version.created_at:%Y-%m-%d %H:%M} UTC from {inputs}"),
             ("  for", f"{version.party}, {short(version.purpose)}"),
             ("  policy", version.policy_uid),
             ("  file", _place(version.path, version.files)),
         )
-        _fields(out, *(("  review", reason) for reason in ended.get(version.run, ())))
+        fields(out, *(("  review", reason) for reason in ended.get(version.run, ())))
         if with_report:
-            _fields(out, *(("  owner", line) for line in owner_lines(version.report)))
+            fields(out, *(("  owner", line) for line in owner_lines(version.report)))
 
 
 def show_policies(out: Console, policies: Iterable[StoredPolicy]) -> None:
@@ -400,10 +434,10 @@ def show_policies(out: Console, policies: Iterable[StoredPolicy]) -> None:
     for stored, word in zip(listed, policy_states(listed), strict=True):
         state = word if stored.is_in_force else f"{word} {stored.revoked_at:%Y-%m-%d %H:%M}"
         out.print(Text(stored.uid, style=LABEL))
-        _fields(out, ("  state", state))
-        _fields(out, ("  issuer", stored.issuer))
-        _fields(out, ("  about", ", ".join(sorted(stored.targets))))
-        _fields(out, ("  document", f"{stored.name}, {stored.digest}"))
+        fields(out, ("  state", state))
+        fields(out, ("  issuer", stored.issuer))
+        fields(out, ("  about", ", ".join(sorted(stored.targets))))
+        fields(out, ("  document", f"{stored.name}, {stored.digest}"))
 
 
 def policy_states(policies: Sequence[StoredPolicy]) -> list[str]:
@@ -444,7 +478,7 @@ def policy_json(stored: StoredPolicy, state: str) -> Json:
 def show_owners(out: Console, assets: Iterable[tuple[Asset, frozenset[str]]]) -> None:
     """Assets and who owns them."""
     for asset, owners in assets:
-        _fields(out, (str(asset.kind), f"{asset.iri}  owned by {', '.join(sorted(owners)) or 'nobody'}"))
+        fields(out, (str(asset.kind), f"{asset.iri}  owned by {', '.join(sorted(owners)) or 'nobody'}"))
 
 
 # --- Verification and doctor
@@ -452,24 +486,24 @@ def show_owners(out: Console, assets: Iterable[tuple[Asset, frozenset[str]]]) ->
 
 def show_recheck(out: Console, seen: "Recheck") -> None:
     """What another look at an output showed."""
+    from smalti.engine.verify_promise import PublishedCheck  # noqa: PLC0415 (it brings NumPy)
+
     if seen.version is None:
         out.print(Text(f"not recorded: {seen.target}", style="bold yellow"))
-        _fields(out, ("note", _UNRECORDED))
+        fields(out, ("note", _UNRECORDED))
     else:
         out.print(Text(f"verified: {seen.target}", style="bold green"))
-        _fields(out, ("recorded", f"version {seen.version.number} in this registry"))
+        fields(out, ("recorded", f"version {seen.version.number} in this registry"))
     check = seen.check
-    _fields(
-        out,
-        *(("recounted", str(prop)) for prop in check.recounted),
-        ("rows", f"{check.rows} in {check.classes} classes of {check.least_rows} or more"),
-    )
+    fields(out, *(("recounted", str(prop)) for prop in check.recounted))
+    if isinstance(check, PublishedCheck):
+        fields(out, ("rows", f"{check.rows} in {check.classes} classes of {check.least_rows} or more"))
     if seen.is_repeated:
         again = "the recorded plan gave the same content on this data, with every check of a run"
-        _fields(out, ("repeated", again))
+        fields(out, ("repeated", again))
     else:
         counted = "counted at run time, not again" if seen.version else "only its certificate says so"
-        _fields(out, *(("attested", f"{prop} ({counted})") for prop in check.attested))
+        fields(out, *(("attested", f"{prop} ({counted})") for prop in check.attested))
 
 
 _UNRECORDED = (
@@ -487,10 +521,17 @@ def recheck_json(seen: "Recheck") -> Json:
         "recounted": [str(prop) for prop in seen.check.recounted],
         "attested": [] if seen.is_repeated else [str(prop) for prop in seen.check.attested],
         "repeated": seen.is_repeated,
-        "rows": seen.check.rows,
-        "classes": seen.check.classes,
-        "leastRows": seen.check.least_rows,
+        **_counts(seen),
     }
+
+
+def _counts(seen: "Recheck") -> Json:
+    from smalti.engine.verify_promise import PublishedCheck  # noqa: PLC0415 (it brings NumPy)
+
+    check = seen.check
+    if isinstance(check, PublishedCheck):
+        return {"rows": check.rows, "classes": check.classes, "leastRows": check.least_rows}
+    return {}
 
 
 def show_doctor(out: Console, checks: "Iterable[Check]") -> None:

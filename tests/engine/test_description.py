@@ -1,6 +1,7 @@
 """Descriptions of data: W3C CSVW, as far as it is understood, and nothing that is half understood."""
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +142,7 @@ def test_a_datatype_that_is_not_implemented_is_named(tmp_path: Path, said: Any) 
 
 @pytest.mark.parametrize(
     "said",
-    [{"base": "date", "format": "dd.MM.yyyy"}, {"base": "integer", "minimum": 0}, {}, 7, ["integer"]],
+    [{"base": "date", "format": "dd.MM.yyyy"}, {"base": "integer", "minExclusive": 0}, {}, 7, ["integer"]],
 )
 def test_a_restricted_datatype_is_refused(tmp_path: Path, said: Any) -> None:
     assert "the description is not understood" in refusal(
@@ -235,6 +236,102 @@ def test_policy_and_description_must_agree(tmp_path: Path) -> None:
     assert "policy and description declare different respondents" in ran.message
     small_table(tmp_path, respondent="who")
     assert smalti("run", policy, *request(data), "--out", "out", cwd=tmp_path).code == 0
+
+
+# --- What is public of values and contributions
+
+EO = "https://w3id.org/csvw-eo#"
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ({"csvw-eo:lowerBound": 0, "csvw-eo:upperBound": 120}, (Decimal(0), Decimal(120))),
+        ({EO + "lowerBound": -0.10, "upperBound": 1e2}, (Decimal("-0.1"), Decimal(100))),
+        ({"datatype": {"base": "integer", "minimum": 0, "maximum": "120"}}, (Decimal(0), Decimal(120))),
+        ({"datatype": {"base": "decimal", "minimum": "0.1"}}, (Decimal("0.1"), None)),
+        ({"datatype": {"base": "integer", "minimum": 1.0}, "lowerBound": 1}, (Decimal(1), None)),
+        ({}, (None, None)),
+    ],
+)
+def test_bounds_in_each_spelling(tmp_path: Path, said: dict[str, Any], expected: Any) -> None:
+    column = read(tmp_path, {"name": "age", **said}).column("age")
+    assert (column.lower, column.upper) == expected
+
+
+def test_bounds_are_exact(tmp_path: Path) -> None:
+    text = json.dumps(document({"name": "age"})).replace(
+        '"name": "age"', '"name": "age", "lowerBound": 0.1000000000000000055511151231257827'
+    )
+    found, _ = read_description(write(tmp_path, text))
+    assert str(found.column("age").lower) == "0.1000000000000000055511151231257827"
+
+
+@pytest.mark.parametrize("key", [EO + "keyValues", "csvw-eo:keyValues", "keyValues"])
+def test_public_values_in_each_spelling(tmp_path: Path, key: str) -> None:
+    assert read(tmp_path, {"name": "sex", key: ["f", "m", 7]}).column("sex").values == ("f", "m", "7")
+
+
+def test_public_partitions_of_csvw_eo_are_public_values(tmp_path: Path) -> None:
+    partitions = [
+        {"@type": "csvw-eo:Partition", "csvw-eo:predicate": {"csvw-eo:partitionValue": value}}
+        for value in ("f", "m")
+    ]
+    column = {"name": "sex", "csvw-eo:public.partitions": partitions}
+    assert read(tmp_path, column).column("sex").values == ("f", "m")
+    assert read(tmp_path, {**column, "keyValues": ["m", "f"]}).column("sex").values == ("m", "f")
+
+
+def test_what_else_is_public(tmp_path: Path) -> None:
+    said = read(
+        tmp_path,
+        {
+            "name": "age",
+            "s:unit": 0.5,
+            "csvw-eo:bounds.maxGroupsPerUnit": 2,
+            "smalti:derivedFromData": True,
+        },
+        {"name": "who"},
+        **{"csvw-eo:bounds.maxContributions": 3},
+    )
+    age, who = said.column("age"), said.column("who")
+    assert (age.unit, age.most_groups, age.is_derived) == (Decimal("0.5"), 2, True)
+    assert (who.unit, who.most_groups, who.is_derived) == (None, None, False)
+    assert said.most_contributions == 3
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ({"lowerBound": 1, "upperBound": 1}, "its lower bound is not below its upper bound"),
+        ({"lowerBound": 1, "datatype": {"base": "integer", "minimum": 0}}, "it has two lower bounds"),
+        ({"datatype": {"base": "date", "minimum": "2024-01-01"}}, "its lower bound is no number"),
+        ({"lowerBound": "0"}, "`lowerBound` in tableSchema/columns/0 has a value of another kind"),
+        ({"upperBound": True}, "has a value of another kind"),
+        ({"upperBound": 10**101}, "its upper bound has too many digits"),
+        ({"s:unit": 0}, "`smalti:unit` is not above 0"),
+        ({"s:unit": -1}, "`smalti:unit` is not above 0"),
+        ({"keyValues": []}, "its list of public values is empty"),
+        ({"keyValues": ["f", ""]}, "one of them is empty or there twice"),
+        ({"keyValues": ["1", 1]}, "one of them is empty or there twice"),
+        ({"keyValues": [True]}, "has a value of another kind"),
+        ({"keyValues": [0.5]}, "has a value of another kind"),
+        ({"keyValues": ["f"], "public.partitions": [{"predicate": {"partitionValue": "m"}}]}, "differ"),
+        ({"public.partitions": ["f"]}, "not understood"),
+        ({"public.partitions": [{"predicate": {"lowerBound": 0, "upperBound": 1}}]}, "not understood"),
+        ({"bounds.maxGroupsPerUnit": 0}, "not understood"),
+        ({"smalti:derivedFromData": "yes"}, "not understood"),
+        ({"smalti:derivedFromDate": True}, "did you mean `smalti:derivedFromData`?"),
+    ],
+)
+def test_what_cannot_be_public_is_refused(tmp_path: Path, said: dict[str, Any], told: str) -> None:
+    assert told in refusal(tmp_path, document({"name": "age", **said}))
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
+def test_a_bound_is_a_number_of_json(tmp_path: Path, number: str) -> None:
+    text = json.dumps(document({"name": "age"})).replace('"age"', f'"age", "lowerBound": {number}')
+    assert "the description cannot be read" in refusal(tmp_path, text)
 
 
 # --- What it must not say

@@ -28,7 +28,8 @@ def customers(tmp_path_factory: pytest.TempPathFactory, transactions: ModuleType
 
 def plan_of(policy: str, data: Path) -> Plan:
     target = SURVEY if policy.startswith("contraceptive") else CUSTOMER
-    planned = smalti.plan(POLICIES / policy, data={target: data})
+    asked = POLICIES / "contraceptive.query.json" if "statistics" in policy else None
+    planned = smalti.plan(POLICIES / policy, data={target: data}, query=asked)
     assert planned.decision is None
     assert planned.plan is not None
     return planned.plan

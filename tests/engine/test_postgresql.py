@@ -14,10 +14,13 @@ import psycopg
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+import budget_world
 import busy_registry
 import postgresql_server
 import registry_world as world
 import test_authority
+import test_budget_decisions
+import test_budgets
 import test_collections
 import test_registry
 import test_signatures
@@ -71,7 +74,9 @@ def adopt(module: ModuleType) -> None:
                 globals()[name] = found
 
 
-for module in (test_registry, test_authority, test_collections, test_signatures):
+for module in (
+    test_registry, test_authority, test_collections, test_signatures, test_budgets, test_budget_decisions,
+):  # fmt: skip
     adopt(module)
 
 
@@ -81,6 +86,18 @@ def test_enough_tests_were_adopted() -> None:
 
 def test_processes_share_a_registry(location: str, tmp_path: Path) -> None:
     busy_registry.check(location, tmp_path)
+
+
+def test_processes_race_for_a_budget(location: str) -> None:
+    budget_world.race(location, 4)
+
+
+def test_a_crash_after_the_charge_leaves_it_charged(location: str) -> None:
+    budget_world.crash(location)
+
+
+def test_no_budget_is_overspent_by_processes_that_are_killed(location: str, tmp_path: Path) -> None:
+    budget_world.soak(location, tmp_path, 2_000)
 
 
 def test_the_address_may_name_the_driver(location: str) -> None:

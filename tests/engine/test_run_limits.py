@@ -20,7 +20,9 @@ from smalti.engine.backends.local import LocalBackend
 from smalti.engine.bounds import chosen_bounds
 from smalti.engine.recheck import recheck, repeat
 from smalti.engine.registry import Registry
-from smalti.engine.run import Outcome, PolicyDocument, RunRequest, plan_undecided
+from smalti.engine.run import plan_undecided
+from smalti.engine.run_inputs import Granted
+from smalti.engine.run_request import Outcome, PolicyDocument, RunRequest
 from smalti.errors import GuaranteeError, PlanError, SmaltiError, UsageError
 from smalti.policy.decision import Decision, Effect, Fact, Grant
 from smalti.policy.model import Anonymization, Bound, Duty, Number, Operator
@@ -272,7 +274,7 @@ def test_a_stronger_guarantee_reaches_plan_and_certificate(
 # --- Duties ----------------------------------------------------------------------------------------
 
 
-def granted(given: PolicyDocument, data: Path, *obligations: Duty, **changes: Any) -> engine._Granted:
+def granted(given: PolicyDocument, data: Path, *obligations: Duty, **changes: Any) -> Granted:
     (permission,) = given.policy.permissions
     wanted = request(given, data)
     asked = engine.Request(party=USER, action=permission.action, targets=(SOURCE,))

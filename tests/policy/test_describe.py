@@ -217,15 +217,15 @@ def test_summary_has_one_line_for_one_rule() -> None:
 
 
 def test_words_that_run_refuses_are_named() -> None:
-    budget = Comparison(IRI(SMALTI + "budgetEpsilon"), Operator.LTEQ, (number(1),))
+    epochs = Comparison(IRI(SMALTI + "epochs"), Operator.LTEQ, (number(1),))
     way = replace(WAY, method="t-closeness", algorithm="mdav",
                   parameters=(Comparison(IRI(SMALTI + "t"), Operator.LTEQ, (number(1),)),))  # fmt: skip
     duty = Duty(uid=UID, action=IRI(SMALTI + "audit"), targets=(ONE,))
-    rule = may(budget, action=ANONYMIZE, anonymization=way, duties=(duty,))
+    rule = may(epochs, action=ANONYMIZE, anonymization=way, duties=(duty,))
     (data, words) = not_checked(policy(rule), with_dataset=True)
     assert data == "the data"
     assert words.startswith("what `run` refuses until it is implemented: ")
-    for word in ("`smalti:budgetEpsilon`", "`t-closeness`", "`mdav`", "`smalti:t`", "`smalti:audit`"):
+    for word in ("`smalti:epochs`", "`t-closeness`", "`mdav`", "`smalti:t`", "`smalti:audit`"):
         assert word in words
     assert not_checked(policy(may()), with_dataset=True) == ("the data",)
     remedy = Duty(uid=UID, action=ANONYMIZE, targets=(ONE,), anonymization=way)

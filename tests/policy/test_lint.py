@@ -131,6 +131,45 @@ def shown(found: tuple[Diagnostic, ...]) -> list[tuple[str, int]]:
     return [(one.code, one.where.line) for one in found]
 
 
+# --- Budgets
+
+RELEASES: dict[str, object] = {
+    "method": "differential-privacy", "k": None, "l": None, "identifiers": (), "quasi_identifiers": (),
+    "sensitive": (), "parameters": (compared(SMALTI + "epsilon", Operator.LTEQ, number(1), line=21),),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["differential-privacy", "local-differential-privacy"])
+@pytest.mark.parametrize(
+    ("constraints", "expected"),
+    [
+        ((), [("P615", 20)]),
+        ((compared(SMALTI + "budgetDelta", Operator.LTEQ, number(0), line=30),), [("P615", 20)]),
+        ((compared(SMALTI + "budgetEpsilon", Operator.LTEQ, number(3), line=30),), []),
+        ((Logical(LogicalOperator.AND, (
+            purpose("Marketing"), compared(SMALTI + "budgetEpsilon", Operator.LTEQ, number(3)),
+        )),), []),
+    ],
+)  # fmt: skip
+def test_a_release_without_a_budget_can_never_be(
+    constraints: tuple[Condition, ...], expected: list[tuple[str, int]], method: str
+) -> None:
+    way = replace(WAY, **RELEASES | {"method": method})  # type: ignore[arg-type]
+    rule = may(*constraints, action=ANONYMIZE, anonymization=way, output=IRI("http://x.org/o"))
+    assert shown(lint(policy(rule))) == expected
+    by_duty = Duty(uid=UID, action=ANONYMIZE, targets=(Asset(TARGET),), anonymization=way)
+    assert shown(lint(policy(may(*constraints, duties=(by_duty,))))) == expected
+
+
+def test_a_budget_that_nothing_charges_is_pointed_out() -> None:
+    budget = compared(SMALTI + "budgetEpsilon", Operator.LTEQ, number(3), line=30)
+    rule = may(budget, action=ANONYMIZE, anonymization=WAY, output=IRI("http://x.org/o"))
+    (found,) = lint(policy(rule))
+    assert (found.code, found.where.line) == ("P616", 30)
+    assert "`smalti:budgetEpsilon` stands beside the method `l-diversity`" in found.message
+    assert lint(policy(may(budget))) == ()
+
+
 # --- Rules that never apply
 
 

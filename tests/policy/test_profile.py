@@ -41,7 +41,8 @@ T_CLOSENESS = [method("t-closeness"), K_OF_TEN, s("t", 0.2, "lteq"), ZIP, AMOUNT
 K_MAP = [method("k-map"), K_OF_TEN, POPULATION, ZIP]
 PRESENCE_BOUNDS = [s("presence", 0.1, "gteq"), s("presence", 0.5, "lteq")]
 DELTA_PRESENCE = [method("delta-presence"), *PRESENCE_BOUNDS, POPULATION, ZIP]
-DIFFERENTIAL = [method("differential-privacy"), s("epsilon", 1, "lteq")]
+COUNTS = s("statistic", ["count"], "isAnyOf")
+DIFFERENTIAL = [method("differential-privacy"), s("epsilon", 1, "lteq"), COUNTS]
 LOCAL = [method("local-differential-privacy"), s("epsilon", 1, "lteq")]
 MASKING = [method("masking"), s("algorithm", "generalization")]
 ANATOMY = [method("l-diversity"), s("algorithm", "anatomy"), L_OF_THREE, ZIP, AMOUNT]
@@ -81,6 +82,7 @@ def test_every_method_is_among_the_examples() -> None:
         (K_MAP, 2, [("P411", "{")]),
         (DELTA_PRESENCE, 3, [("P411", "{")]),
         (DIFFERENTIAL, 1, [("P411", "{")]),
+        (DIFFERENTIAL, 2, [("P411", "{")]),
         (LOCAL, 1, [("P411", "{")]),
         (MASKING, 1, [("P411", "{")]),
         (ANATOMY, 2, [("P411", "{")]),
@@ -102,7 +104,7 @@ def test_presence_needs_a_bound() -> None:
 
 def test_what_differential_privacy_needs_is_any_of_three() -> None:
     for word, value in (("posteriorBelief", 0.75), ("membershipAdvantage", 0.2), ("epsilon", 0.5)):
-        assert errors(anonymize([method("differential-privacy"), s(word, value, "lteq")])) == []
+        assert errors(anonymize([method("differential-privacy"), s(word, value, "lteq"), COUNTS])) == []
     (found,) = anonymize([method("differential-privacy")]).errors
     assert "`smalti:epsilon` or `smalti:posteriorBelief` or `smalti:membershipAdvantage`" in found.message
 
@@ -181,10 +183,12 @@ def test_what_cannot_stand_together_is_refused(
     [
         [*DIFFERENTIAL, s("mechanism", "gaussian"), s("delta", 1e-6, "lteq")],
         [*DIFFERENTIAL, s("mechanism", ["gaussian", "laplace"], "isAnyOf"), s("delta", 1e-6, "lteq")],
-        [*DIFFERENTIAL, s("mechanism", "pixelation"), s("pixelSize", 4), s("pixelNeighborhood", 16)],
-        [*DIFFERENTIAL, s("statistic", ["count", "mean"], "isAnyOf"), s("measure", ["Amount"], "isAnyOf"),
-         s("groupBy", ["Shop"], "isAnyOf"), s("neighbors", "change-one"),
-         s("rowsPerRespondent", 3, "lteq")],
+        [*DIFFERENTIAL, s("mechanism", "laplace"), s("delta", 1e-6, "lteq"),
+         s("groupBy", ["Shop"], "isAnyOf")],
+        [*DIFFERENTIAL[:2], s("mechanism", "pixelation"), s("pixelSize", 4), s("pixelNeighborhood", 16)],
+        [*DIFFERENTIAL[:2], s("statistic", ["count", "mean"], "isAnyOf"),
+         s("measure", ["Amount"], "isAnyOf"), s("groupBy", ["Shop"], "isAnyOf"),
+         s("neighbors", "change-one"), s("rowsPerRespondent", 3, "lteq")],
         [*L_DIVERSITY, s("diversity", "recursive"), s("c", 2, "lteq")],
         [*K_ANONYMITY, AMOUNT, s("alpha", 0.5, "lteq")],
         [*K_ANONYMITY, s("pseudonym", ["Card"], "isAllOf"), s("pseudonymKey", "cards.2026")],

@@ -424,7 +424,8 @@ def test_forked_processes_draw_apart() -> None:
         "from smalti.transforms.noise import SAMPLER\n"
         "SAMPLER.bits(64, 0.5)\n"
         "def draw():\n"
-        "    print(SAMPLER.bits(128, 0.5).tobytes().hex(), SAMPLER.uniform(4, 2**32), flush=True)\n"
+        "    line = f'{SAMPLER.bits(128, 0.5).tobytes().hex()} {SAMPLER.uniform(4, 2**32)}\\n'\n"
+        "    os.write(1, line.encode())\n"  # at once, so that lines of several processes do not mix
         "children = [os.fork() for _ in range(2)]\n"
         "draw()\n"
         "if all(children):\n"

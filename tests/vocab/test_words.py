@@ -122,7 +122,10 @@ def test_implemented_words() -> None:
         "anonymize", "read", "method", "k", "l", "identifier", "quasi-identifier", "sensitive", "released",
         "respondent", "algorithm", "k-anonymity", "l-diversity", "mondrian", "statistical", "institutional",
         "marketing", "purpose", "oneRowEach", "partitioning", "dimensionality", "cutScore",
-        "fragmentColumn",
+        "fragmentColumn", "differential-privacy", "local-differential-privacy", "epsilon", "delta",
+        "posteriorBelief",
+        "membershipAdvantage", "mechanism", "neighbors", "rowsPerRespondent", "groupsPerRespondent",
+        "statistic", "measure", "groupBy", "budgetEpsilon", "budgetDelta",
     }  # fmt: skip
 
 

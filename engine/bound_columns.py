@@ -1,0 +1,230 @@
+"""From the columns that a policy names to those of a table; what every compiler of permissions needs."""
+
+from collections.abc import Iterable
+from urllib.parse import unquote
+
+from smalti.engine.backends.staged import StagedTable
+from smalti.engine.description import Source
+from smalti.engine.named_columns import NamedColumns
+from smalti.engine.plan import OneRowEach, Respondent, RespondentColumn
+from smalti.engine.rows import ColumnFacts, leave_out_withdrawn
+from smalti.engine.withdrawn import Withdrawn
+from smalti.errors import PlanError, SmaltiError, raise_all
+from smalti.policy.anonymization import unimplemented_limits, unimplemented_words
+from smalti.policy.iris import column_iri as default_column_iri
+from smalti.policy.iris import normalised_column
+from smalti.policy.model import Anonymization, ColumnReference, Permission
+from smalti.transforms.base import Datatype
+from smalti.vocab.terms import IRI
+
+
+def column_iri(source: Source, name: str) -> IRI:
+    """A column's `propertyUrl`, by default the target's IRI, a slash and the column's name."""
+    return source.description.column(name).iri or default_column_iri(source.target, name)
+
+
+def refuse_unimplemented(wanted: Anonymization, permission: Permission) -> None:
+    """Refuse every word that no run heeds yet, all at once: nothing that a policy asks is ignored.
+
+    Raises:
+        PlanError: for each such word.
+    """
+    words = (*unimplemented_words(wanted), *unimplemented_limits(permission.constraints))
+    raise_all([
+        PlanError(str(where), f"{what} is not implemented yet", "words that this version can run")
+        for what, where in words
+    ])  # fmt: skip
+
+
+class BoundColumns:
+    """The columns of a table by their IRIs, with who its respondents are; gathers what stands against it.
+
+    Apart from rows of those who withdrew, nothing here looks at a value.
+    """
+
+    def __init__(
+        self,
+        wanted: Anonymization,
+        source: Source,
+        table: StagedTable,
+        inherited: Respondent | None,
+        named: Iterable[ColumnReference],
+    ) -> None:
+        """Take a table as its description says.
+
+        Args:
+            wanted: what a policy asks; says who respondents are, if the description does not.
+            source: the target's file and description.
+            table: the same, bound.
+            inherited: where the target is itself an output, how respondents were counted for it.
+            named: the columns that the policy names, beside the respondent; messages may repeat them.
+        """
+        self.wanted, self.source, self.table, self.inherited = wanted, source, table, inherited
+        self.problems: list[SmaltiError] = []
+        self._names = {normalised_column(column_iri(source, name)): name for name in table.contents.header}
+        references = (*named, *(() if wanted.respondent is None else (wanted.respondent,)))
+        in_policy = {name for one in references if (name := self.find(one.iri)) is not None}
+        described = {column.name for column in source.description.columns}
+        self._known = NamedColumns(table.contents.header, source.format, in_policy | described)
+        self.declared: Respondent | None = self._declaration()
+        """As policy and description say; None where they say nothing."""
+
+    # --- Names
+
+    def find(self, iri: IRI) -> str | None:
+        """The name of the column with an IRI; None where there is none."""
+        return self._names.get(normalised_column(iri))
+
+    def name(self, reference: ColumnReference) -> str | None:
+        """The name of the column that is meant; None after having said that there is none."""
+        name = self.find(reference.iri)
+        if name is None:
+            self.problem(
+                str(reference.where),
+                f"`{self.source.path.name}` has no column `{reference.iri}`",
+                "a column of the data, by its IRI",
+                self._suggestion_for(reference.iri),
+            )
+        return name
+
+    def check_names(self) -> None:
+        """Say which columns share an IRI, and which are described and not there."""
+        self._refuse_shared_iris()
+        described = {column.name for column in self.source.description.columns}
+        for name in sorted(described - set(self.table.contents.header)):
+            self.problem(
+                self.source.description.source,
+                f"the data has no column `{name}`",
+                "the columns of the file's header",
+                self._suggestion(name),
+            )
+
+    def _refuse_shared_iris(self) -> None:
+        first: dict[str, str] = {}
+        for name in self.table.contents.header:
+            iri = normalised_column(column_iri(self.source, name))
+            if first.setdefault(iri, name) != name:
+                self.problem(
+                    self.source.description.source or self.source.path.name,
+                    f"the columns `{first[iri]}` and `{name}` have one IRI, `{iri}`",
+                    "an IRI of its own for each column",
+                    "correct `propertyUrl`",
+                )
+
+    def _suggestion_for(self, column: IRI) -> str:
+        """What was meant perhaps by an IRI that is no column's."""
+        # All columns begin with the target's IRI: only what follows can be close to something.
+        stem = f"{self.source.target}/"
+        spellings = {name: unquote(iri.removeprefix(stem)) for iri, name in self._names.items()}
+        meant = self._known.meant(unquote(column.removeprefix(stem)), spellings)
+        if meant is None:
+            return self._known.listed()
+        return f"did you mean `{normalised_column(column_iri(self.source, meant))}`?"
+
+    def _suggestion(self, name: str) -> str:
+        """What was meant perhaps by a name that is no column's."""
+        meant = self._known.meant(name, {column: column for column in self.table.contents.header})
+        return self._known.listed() if meant is None else f"did you mean `{meant}`?"
+
+    # --- What is known of a column
+
+    def facts(self, reference: ColumnReference) -> ColumnFacts | None:
+        """What is known of the column that is meant; None after having said that there is none."""
+        name = self.name(reference)
+        return None if name is None else self.facts_of(name)
+
+    def facts_of(self, name: str) -> ColumnFacts:
+        """What description and file say of a column, by its name."""
+        index = self.table.contents.header.index(name)
+        declared = self.source.description.column(name).datatype or self.table.contents.datatypes[index]
+        return ColumnFacts(name, declared, self.time_zone(name))
+
+    def time_zone(self, name: str) -> str | None:
+        """The zone of a column's date-times that state none."""
+        return self.source.description.column(name).time_zone
+
+    # --- Respondents
+
+    def _declaration(self) -> Respondent | None:
+        in_policy, said = self._in_policy(), self.source.description
+        in_description: Respondent | None = None
+        if said.respondent is not None:
+            in_description = RespondentColumn(said.respondent)
+        elif said.one_row_each:
+            in_description = OneRowEach(is_declared=True)
+        if in_policy and in_description and in_policy != in_description:
+            self.problem(
+                str(self.wanted.where),
+                "policy and description declare different respondents",
+                "the same in both, or one declaration",
+                "correct one of the two",
+            )
+        found = in_policy or in_description
+        header = self.table.contents.header
+        return None if isinstance(found, RespondentColumn) and found.column not in header else found
+
+    def _in_policy(self) -> Respondent | None:
+        if self.wanted.one_row_each:
+            return OneRowEach(is_declared=True)
+        if self.wanted.respondent is None:
+            return None
+        name = self.name(self.wanted.respondent)
+        return RespondentColumn(name) if name else None
+
+    def inherit(self, inherited: Respondent, declared: Respondent) -> Respondent:
+        """What an output's respondents are: as they were for its input, if they can still be told apart."""
+        if isinstance(inherited, RespondentColumn):
+            # INVARIANT: a respondent column is never published as it was, so an output cannot have it.
+            self.problem(
+                str(self.source.target),
+                "its respondents cannot be counted any more: the column that tells them apart was dropped"
+                " or generalised when it was made",
+                "a target with a respondent column, or with one row for each respondent",
+                "make the output from the original data",
+            )
+            return declared
+        if declared != inherited and _is_declared(declared):
+            self.problem(
+                str(self.source.target),
+                "its respondents were declared otherwise when it was made",
+                "the same declaration",
+                "remove the declaration: an output inherits that of its input",
+            )
+        return inherited
+
+    def leave_out_withdrawn(self, withdrawn: Withdrawn) -> str | None:
+        """Leave out, from here on, the rows of those who withdrew, by what the description says of values.
+
+        Returns:
+            The respondent's column; None after having said why nothing tells which rows these are.
+        """
+        if not isinstance(self.declared, RespondentColumn) or self.inherited is not None:
+            self.problem(
+                str(self.source.target),
+                "people withdrew from it, and nothing tells which rows are about them",
+                "a column that names the respondent of each row, as they were listed by it",
+                "declare it (`smalti:respondent`) in the data's description or in the policy, and make"
+                " outputs from the original data",
+            )
+            return None
+        name = self.declared.column
+        if withdrawn.columns - {name}:
+            listed = ", ".join(f"`{column}`" for column in sorted(withdrawn.columns))
+            self.problem(
+                str(self.source.target),
+                f"people who withdrew were listed by {listed}, and people are counted by `{name}`",
+                "the same respondent column",
+                "declare the column that they were listed by",
+            )
+            return None
+        datatype = self.facts_of(name).datatype or Datatype.STRING
+        leave_out_withdrawn(self.table, name, datatype, self.time_zone(name), withdrawn)
+        return name
+
+    def problem(self, where: str, problem: str, expected: str = "", way_out: str = "") -> None:
+        """Take down one thing that stands against it, as a `PlanError`."""
+        self.problems.append(PlanError(where, problem, expected, way_out))
+
+
+def _is_declared(respondent: Respondent) -> bool:
+    return isinstance(respondent, RespondentColumn) or respondent.is_declared

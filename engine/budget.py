@@ -1,0 +1,261 @@
+"""What releases about the same respondents may lose together, and what they have lost: exact sums.
+
+A release is admitted by basic composition: the sums of all epsilons and of all deltas stay within the
+ceiling. That is a proven filter also where later releases, and what they may lose, depend on the results
+of earlier ones (Rogers, Roth, Ullman, Vadhan, "Privacy Odometers and Filters: Pay-as-you-Go Composition",
+NeurIPS 2016, on basic composition; by induction from the last release: whatever the first one shows, the
+rest is private at what it leaves). Tighter accounts are shown, and never decide. All of it holds within
+one registry.
+"""
+
+import math
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import (
+    MAX_EMAX,
+    MAX_PREC,
+    MIN_EMIN,
+    Context,
+    Decimal,
+    DivisionByZero,
+    Inexact,
+    InvalidOperation,
+)
+from fractions import Fraction
+from functools import reduce
+from typing import Final
+
+from smalti.transforms.identifiability import composed_advantage
+from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.sensitivity import NeighboringRelation
+from smalti.vocab.terms import IRI
+
+_EXACT: Final = Context(
+    prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact, InvalidOperation, DivisionByZero]
+)
+_MOST_PLACES: Final = 1100
+"""Before and behind the point; policies write fewer, and so do binary fractions of 64 bits."""
+_GREATEST_FLOAT: Final = Fraction(sys.float_info.max)
+_CAUTION: Final = 1e-9
+"""Many times the relative error of `identifiability`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Sums over releases; exact."""
+
+    epsilon: Decimal = Decimal(0)
+    delta: Decimal = Decimal(0)
+
+    def __post_init__(self) -> None:
+        _check("epsilon", self.epsilon)
+        _check("delta", self.delta)
+
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(_EXACT.add(self.epsilon, other.epsilon), _EXACT.add(self.delta, other.delta))
+
+    def times(self, number: int) -> "Spent":
+        """Of so many releases that each lose this."""
+        return Spent(_EXACT.multiply(self.epsilon, number), _EXACT.multiply(self.delta, number))
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """What all releases about the same respondents may lose together, for ever; both included."""
+
+    epsilon: Decimal
+    delta: Decimal
+
+    def __post_init__(self) -> None:
+        _check("a ceiling of epsilon", self.epsilon)
+        _check("a ceiling of delta", self.delta)
+
+    def admits(self, spent: Spent) -> bool:
+        """Whether sums stay within the ceiling; exact."""
+        return spent.epsilon <= self.epsilon and spent.delta <= self.delta
+
+    def left(self, spent: Spent) -> Spent:
+        """What may still be lost; 0 where more than the ceiling was, which another ceiling let."""
+        return Spent(_rest(self.epsilon, spent.epsilon), _rest(self.delta, spent.delta))
+
+    def fitting(self, spent: Spent, each: Spent) -> int | None:
+        """How many more releases fit that lose the same each; None: no end, since they lose nothing."""
+        if not self.admits(spent):
+            return 0
+        left = self.left(spent)
+        pairs = ((left.epsilon, each.epsilon), (left.delta, each.delta))
+        return min((int(Fraction(rest) / Fraction(one)) for rest, one in pairs if one), default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charge:
+    """What one release is charged, before anything random is drawn for it.
+
+    Its epsilon and delta cover its loss; a ValueError says otherwise, since no less than what is lost may
+    ever be charged.
+    """
+
+    run: str
+    """Of the release; charged once."""
+    target: IRI
+    """What it is about; a version's IRI stands for its output."""
+    inputs: tuple[str, ...]
+    """Keyed digests (`binding.input_hmac`) of the files that were read and have rows."""
+    epsilon: Decimal
+    """Above 0."""
+    delta: Decimal
+    """In [0, 1)."""
+    loss: PrivacyLoss
+    """From the noise that is used."""
+    neighbors: NeighboringRelation
+    """What epsilon and delta are about; sums are about one relation."""
+    selection_delta: Decimal | None = None
+    """The part of delta that private selection of groups takes; None: unknown, which accounts read
+    against the release."""
+    party: IRI
+    """On whose behalf; asserted by the caller."""
+    purpose: IRI | None
+    policy_uid: IRI
+    rule_uid: IRI
+    plan_digest: str
+    time: datetime
+    """With a time zone."""
+
+    def __post_init__(self) -> None:
+        _check("epsilon", self.epsilon)
+        _check("delta", self.delta)
+        if not self.epsilon or self.delta >= 1:
+            raise ValueError("a release is charged an epsilon above 0 and a delta in [0, 1)")
+        if self.selection_delta is not None and not 0 <= self.selection_delta <= self.delta:
+            raise ValueError("private selection takes a part of delta")
+        if not _covers(self):
+            raise ValueError("less would be charged than is lost")
+
+    @property
+    def spent(self) -> Spent:
+        """What it adds to the sums."""
+        return Spent(self.epsilon, self.delta)
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What a composition of releases lets anybody find out about one respondent; upper bounds."""
+
+    epsilon: float
+    """Together with delta; at most the sum of the epsilons."""
+    delta: Decimal
+    """The sum of the deltas."""
+    belief: float
+    """The posterior belief at prior one half, exceeded with a probability of delta at most."""
+    advantage: float
+    """The membership advantage, from the noise that was used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """All that has been charged about the respondents of a target. Figures for its owners alone."""
+
+    charges: tuple[Charge, ...] = ()
+    """In the order in which they were admitted; those of other targets with the same respondents, too."""
+
+    @property
+    def spent(self) -> Spent:
+        return total(charge.spent for charge in self.charges)
+
+    @property
+    def epsilon(self) -> Decimal:
+        """The sum of the epsilons."""
+        return self.spent.epsilon
+
+    @property
+    def delta(self) -> Decimal:
+        """The sum of the deltas."""
+        return self.spent.delta
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        """Of all releases, from the noise that they used."""
+        return sum((charge.loss for charge in self.charges), PrivacyLoss())
+
+    @property
+    def selection_delta(self) -> Fraction:
+        """The part of delta that private selections took, at most."""
+        return sum(map(_selection_delta, self.charges), Fraction(0))
+
+    @property
+    def account(self) -> Account:
+        """The composition of all releases."""
+        return compose(self.spent, self.loss, self.selection_delta)
+
+
+def compose(spent: Spent, loss: PrivacyLoss, selection_delta: Fraction) -> Account:
+    """The account of releases by the noise that they used; shown, and never decides an admission.
+
+    Pure losses and squares of mus add up, also for releases that depend on earlier ones (see
+    `privacy_loss`). Private selections take their part of delta: with that probability they reveal a
+    respondent, whatever noise the rest has.
+
+    Args:
+        spent: the sums of epsilons and deltas.
+        loss: of all of them together.
+        selection_delta: the part of delta that private selections take, at most.
+    """
+    gaussian = _float_below(Fraction(spent.delta) - selection_delta)
+    basic = _float_above(Fraction(spent.epsilon))
+    advantage = composed_advantage((loss.advantage, min(_float_above(selection_delta), 1.0)))
+    if loss.mu_squared and not 0 < gaussian < 1:
+        return Account(basic, spent.delta, 1.0, advantage)
+    return Account(min(basic, loss.epsilon(gaussian)), spent.delta, loss.belief(gaussian), advantage)
+
+
+def total(several: Iterable[Spent]) -> Spent:
+    """The sum; exact, so that their order does not matter."""
+    return reduce(Spent.__add__, several, Spent())
+
+
+def _rest(ceiling: Decimal, spent: Decimal) -> Decimal:
+    return max(_EXACT.subtract(ceiling, spent), Decimal(0))
+
+
+def _check(name: str, value: Decimal) -> None:
+    if not value.is_finite() or value < 0:
+        raise ValueError(f"{name} is a number that is not negative")
+    places = value.as_tuple().exponent
+    if value.adjusted() > _MOST_PLACES or (isinstance(places, int) and places < -_MOST_PLACES):
+        raise ValueError(f"{name} has too many digits")
+
+
+def _covers(charge: Charge) -> bool:
+    """Whether epsilon and delta are not below what the noise loses."""
+    loss, delta = charge.loss, _float_below(Fraction(charge.delta))
+    if loss.pure > Fraction(charge.epsilon):
+        return False
+    if not loss.mu_squared:
+        return True
+    return 0 < delta < 1 and loss.epsilon(delta) <= float(charge.epsilon) * (1 + _CAUTION)
+
+
+def _selection_delta(charge: Charge) -> Fraction:
+    """The part of delta that private selection took, at most."""
+    if charge.selection_delta is not None:
+        return Fraction(charge.selection_delta)
+    delta = Fraction(charge.delta)
+    if not charge.loss.mu_squared:
+        return delta
+    # The Gaussian part needs at least this much of delta to be within epsilon.
+    needed = charge.loss.delta(_float_above(Fraction(charge.epsilon))) * (1 - _CAUTION)
+    return max(delta - Fraction(needed), Fraction(0))
+
+
+def _float_above(value: Fraction) -> float:
+    if value > _GREATEST_FLOAT:
+        return math.inf
+    found = float(value)
+    return found if Fraction(found) >= value else math.nextafter(found, math.inf)
+
+
+def _float_below(value: Fraction) -> float:
+    found = float(value)
+    return found if Fraction(found) <= value else math.nextafter(found, -math.inf)

@@ -1,0 +1,281 @@
+"""From a permission with local differential privacy to a plan: columns, domains, shares of epsilon."""
+
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from math import nextafter
+from typing import Final
+
+from smalti.engine.backends.staged import StagedTable
+from smalti.engine.bound_columns import BoundColumns, column_iri
+from smalti.engine.compile import NO_MORE, Circumstances
+from smalti.engine.description import ColumnDescription, Source
+from smalti.engine.perturbation.mechanisms import loss_of
+from smalti.engine.perturbation.plan import (
+    LAPLACE,
+    RANDOMIZED_RESPONSE,
+    PerturbationPlan,
+    PerturbedCategory,
+    PerturbedColumn,
+    PerturbedNumber,
+    WriteReports,
+)
+from smalti.engine.perturbation.terms import PerturbationTerms, read_terms
+from smalti.engine.plan import OneRowEach, OutputFormat, Respondent, RespondentColumn, Select
+from smalti.engine.releases.plan import ReadColumn, ReadRows, StatedLoss
+from smalti.errors import InternalError, PlanError, raise_all
+from smalti.policy.anonymization import unimplemented_limits, unimplemented_words
+from smalti.policy.model import Anonymization, Permission
+from smalti.transforms.base import Datatype
+from smalti.transforms.noise import LaplaceNoise
+from smalti.transforms.numeric_perturbation import Grid
+from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.randomized_response import LARGEST_EPSILON, LEAST_EPSILON, RandomizedResponse
+from smalti.transforms.sensitivity import Bounds, split_budget
+
+_PLACES: Final = 12
+"""Significant digits of a column's epsilon, at least."""
+_NUMBERS: Final = (Datatype.INTEGER, Datatype.DECIMAL, Datatype.DOUBLE)
+_PUBLIC: Final = (
+    "its public values (`csvw-eo:keyValues`), or public bounds (`minimum`, `maximum`) and `smalti:unit`"
+)
+
+
+def compile_perturbation(
+    permission: Permission,
+    source: Source,
+    table: StagedTable,
+    output_format: OutputFormat,
+    circumstances: Circumstances = NO_MORE,
+) -> PerturbationPlan:
+    """Bind what a permission asks to the columns of a table, and leave out the rows of those who withdrew.
+
+    The plan depends on the policy's words, the description and the header. No value of the data is looked
+    at, but to find who withdrew: so nothing here fails, or says anything, because of one.
+
+    Args:
+        permission: to anonymize with local-differential-privacy.
+        source: the target's file and description.
+        table: the same, bound.
+        output_format: of the output.
+        circumstances: what else the run must keep to.
+
+    Raises:
+        PlanError: the data cannot be perturbed as asked; all problems at once (`ProblemsError`).
+    """
+    wanted = permission.anonymization
+    if wanted is None or permission.output is None:
+        raise InternalError("a permission without refinements reached the compiler")
+    words = (*unimplemented_words(wanted), *unimplemented_limits(permission.constraints))
+    raise_all([
+        PlanError(str(where), f"{what} is not implemented yet", "words that this version can run")
+        for what, where in words
+    ])  # fmt: skip
+    allowed = read_terms(wanted, circumstances.asks)
+    compiler = _Compiler(wanted, allowed, source, table, circumstances)
+    respondent = compiler.respondent()
+    perturbed = compiler.perturbed()
+    raise_all(compiler.problems)
+    kept = tuple(one.column for one in perturbed)
+    looked_at = {*kept, *((respondent.column,) if isinstance(respondent, RespondentColumn) else ())}
+    return PerturbationPlan(
+        ReadRows(
+            source.target,
+            tuple(compiler.read_column(name) for name in _in_order(table, looked_at)),
+            respondent,
+        ),
+        Select(kept, tuple(name for name in table.contents.header if name not in kept)),
+        perturbed,
+        _stated(allowed.epsilon, perturbed),
+        WriteReports(permission.output, output_format),
+    )
+
+
+def _in_order(table: StagedTable, names: set[str]) -> list[str]:
+    return [name for name in table.contents.header if name in names]
+
+
+def shares_of(epsilon: Decimal, columns: int) -> tuple[Decimal, ...]:
+    """Equal shares of epsilon, as decimal numbers that add up to it at most.
+
+    >>> shares_of(Decimal(1), 3)
+    (Decimal('0.333333333333'), Decimal('0.333333333333'), Decimal('0.333333333333'))
+    """
+    exact = split_budget(Fraction(epsilon), [Fraction(1)] * columns)
+    return tuple(map(_decimal_below, exact))
+
+
+def _decimal_below(value: Fraction) -> Decimal:
+    context = Context(prec=_PLACES, rounding=ROUND_FLOOR)
+    return context.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def float_below(value: Decimal) -> float:
+    """The greatest double that is not above a number."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) <= Fraction(value) else nextafter(nearest, 0.0)
+
+
+def _stated(epsilon: Decimal, perturbed: tuple[PerturbedColumn, ...]) -> StatedLoss:
+    """What is charged and told: the epsilon that was divided; the rest from the noise that is used."""
+    loss = sum(map(loss_of, perturbed), PrivacyLoss())
+    if loss.pure > Fraction(epsilon) or loss.mu_squared:
+        raise InternalError("the noise of a perturbation loses more than is allowed")
+    return StatedLoss(epsilon, Decimal(0), loss.belief(0.0), loss.advantage, str(loss.pure), "0")
+
+
+@dataclass(frozen=True, slots=True)
+class _Share:
+    """A column that is to be perturbed, and what it may lose."""
+
+    said: ColumnDescription
+    datatype: Datatype | None
+    epsilon: Decimal
+    where: str
+
+
+class _Compiler(BoundColumns):
+    """Binds columns to mechanisms, and gathers what stands against it."""
+
+    def __init__(
+        self,
+        wanted: Anonymization,
+        allowed: PerturbationTerms,
+        source: Source,
+        table: StagedTable,
+        circumstances: Circumstances,
+    ) -> None:
+        super().__init__(wanted, source, table, circumstances.inherited, allowed.columns)
+        self._allowed, self._circumstances = allowed, circumstances
+        self.check_names()
+        if circumstances.rows:
+            self.problem(
+                str(wanted.where),
+                "the permission is limited to rows, and a row in the output would tell what it holds",
+                "a local perturbation of all rows",
+                "leave the limit out: statistics of a part can be read from the noisy rows",
+            )
+
+    def read_column(self, name: str) -> ReadColumn:
+        """A column that is looked at; its datatype is declared, or text."""
+        datatype = self.facts_of(name).datatype or Datatype.STRING
+        return ReadColumn(name, column_iri(self.source, name), datatype, self.time_zone(name))
+
+    # --- Respondents
+
+    def respondent(self) -> Respondent:
+        """Who the respondents are; those who withdrew are left out from here on."""
+        if self._circumstances.withdrawn:
+            self.leave_out_withdrawn(self._circumstances.withdrawn)
+        declared = self.declared or OneRowEach(is_declared=False)
+        if self.inherited is not None:
+            declared = self.inherit(self.inherited, declared)
+        if declared == OneRowEach(is_declared=False):
+            self.problem(
+                str(self.wanted.where),
+                "nothing says which rows are about one respondent, and each respondent reports once",
+                "a respondent column, or `smalti:oneRowEach`",
+                "declare it (`smalti:respondent`) in the policy or in the data's description",
+            )
+        return declared
+
+    # --- Columns
+
+    def perturbed(self) -> tuple[PerturbedColumn, ...]:
+        """The columns in the order of the file; those with problems are left out."""
+        found = {name: str(one.where) for one in self._allowed.columns if (name := self.name(one))}
+        names = [name for name in self.table.contents.header if name in found]
+        if not names:
+            return ()
+        made = [
+            self._perturbed(
+                _Share(
+                    self.source.description.column(name), self.facts_of(name).datatype, epsilon, found[name]
+                )
+            )
+            for name, epsilon in zip(names, shares_of(self._allowed.epsilon, len(names)), strict=True)
+        ]
+        return tuple(one for one in made if one is not None)
+
+    def _perturbed(self, share: _Share) -> PerturbedColumn | None:
+        before, name = len(self.problems), share.said.name
+        if self.declared == RespondentColumn(name):
+            self.problem(
+                share.where,
+                f"the column `{name}` tells respondents apart, and would be perturbed",
+                "a column of what is known about respondents",
+                "leave it out",
+            )
+        if share.said.is_derived:
+            self.problem(
+                self.source.description.source,
+                f"what is said to be public of the column `{name}` was taken from the data",
+                "values and bounds that were known before the data was",
+                "state such values, and leave out `smalti:derivedFromData`",
+            )
+        if not LEAST_EPSILON <= share.epsilon <= LARGEST_EPSILON:
+            self.problem(
+                share.where,
+                f"the share of epsilon of the column `{name}` is out of range",
+                f"from {LEAST_EPSILON:g} to {LARGEST_EPSILON:g} for each column",
+                "change epsilon, or the number of columns",
+            )
+        made = self._category(share) or self._number(share)
+        if made is None and len(self.problems) == before:
+            self._unfit(share)
+        return made if len(self.problems) == before else None
+
+    def _category(self, share: _Share) -> PerturbedCategory | None:
+        values = share.said.values
+        if not values or RANDOMIZED_RESPONSE not in self._allowed.mechanisms:
+            return None
+        has_missing = not share.said.is_required
+        size = len(values) + has_missing
+        if size < 2:
+            self.problem(
+                self.source.description.source,
+                f"the column `{share.said.name}` has one public value, and is required",
+                "two values at least, of which one can be reported instead of another",
+                "state all public values",
+            )
+            return None
+        epsilon = float_below(share.epsilon)
+        if not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
+            return None  # it was told
+        response = RandomizedResponse.calibrated(size, epsilon)
+        return PerturbedCategory(share.said.name, share.epsilon, values, has_missing, str(response.changed))
+
+    def _number(self, share: _Share) -> PerturbedNumber | None:
+        said = share.said
+        lower, upper = said.lower, said.upper
+        unit = said.unit or (Decimal(1) if share.datatype is Datatype.INTEGER else None)
+        if lower is None or upper is None or unit is None or LAPLACE not in self._allowed.mechanisms:
+            return None
+        if share.datatype is not None and share.datatype not in _NUMBERS:
+            return None
+        try:
+            grid = Grid(Bounds(Fraction(lower), Fraction(upper)), Fraction(unit))
+            noise = LaplaceNoise.calibrated(grid.sensitivity.l1, Fraction(share.epsilon))
+        except ValueError:
+            self.problem(
+                self.source.description.source,
+                f"the bounds of the column `{said.name}` are no whole number of units apart, or too many",
+                "a unit above 0 that divides their distance, for noise of at most 2^50 units",
+                "correct `smalti:unit` or the bounds",
+            )
+            return None
+        return PerturbedNumber(said.name, share.epsilon, lower, upper, unit, float(noise.scale))
+
+    def _unfit(self, share: _Share) -> None:
+        listed = " or ".join(f"`{name}`" for name in sorted(self._allowed.mechanisms))
+        said = share.said
+        if said.lower is not None and said.upper is not None and said.unit is None and not said.values:
+            problem = f"nothing says in what unit the numbers of the column `{said.name}` are counted"
+        else:
+            problem = f"nothing public is said of the column `{said.name}` that {listed} could use"
+        self.problem(
+            self.source.description.source or self.source.path.name,
+            problem,
+            _PUBLIC,
+            "state them in the data's description, from what is known without the data",
+        )

@@ -1,0 +1,104 @@
+"""What a local perturbation promises, in words and numbers, and what it does not protect against."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from smalti.engine.perturbation.plan import (
+    RANDOMIZED_RESPONSE,
+    PerturbationPlan,
+    PerturbedCategory,
+    PerturbedColumn,
+    PerturbedNumber,
+)
+from smalti.engine.releases.guarantee import Loss, describe_loss
+from smalti.transforms.sensitivity import NeighboringRelation
+from smalti.vocab.terms import LOCAL_DIFFERENTIAL_PRIVACY
+
+NEIGHBORS = NeighboringRelation.CHANGE_ONE
+"""Whoever reports anything else instead; the number of respondents is public."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalGuarantee:
+    """Local differential privacy of one perturbation, with all that is needed to read its table."""
+
+    model: str
+    """`local-differential-privacy`."""
+    loss: Loss
+    """Of all columns of a record together."""
+    perturbed: tuple[PerturbedColumn, ...]
+    """In the order of the table."""
+
+
+def guarantee_of(plan: PerturbationPlan) -> LocalGuarantee:
+    """What a plan promises."""
+    loss = plan.loss
+    return LocalGuarantee(
+        LOCAL_DIFFERENTIAL_PRIVACY,
+        Loss(loss.epsilon, loss.delta, loss.belief, loss.advantage),
+        plan.perturbed,
+    )
+
+
+def describe(guarantee: LocalGuarantee) -> str:
+    """What is promised, as one sentence for people."""
+    columns = len(guarantee.perturbed)
+    together = f", over its {columns} columns together" if columns > 1 else ""
+    return (
+        "whatever a respondent's values are, others in their place change the chance of any row by a factor"
+        f" of at most e^{guarantee.loss.epsilon}{together}:"
+        f" {describe_loss(guarantee.loss)}; one row for each respondent is published"
+    )
+
+
+def limits(guarantee: LocalGuarantee) -> tuple[str, ...]:
+    """What it does not protect against, as sentences for people."""
+    return (
+        "learning how many respondents there are, which is the number of rows and taken for public",
+        "learning what holds for the respondents as a whole, and what follows from it for each of them",
+        "somebody who sees other releases about the same respondents, too: their losses add up",
+        "learning about several people whose data depend on each other, as in a family",
+        "whoever may read the data itself, which is perturbed here and not at the respondents",
+    )
+
+
+def to_object(one: PerturbedColumn) -> dict[str, Any]:
+    """What a certificate says of a column: all of it is public."""
+    told: dict[str, Any] = {
+        "name": one.column,
+        "mechanism": one.mechanism,
+        "epsilon": format(one.epsilon, "f"),
+    }
+    if isinstance(one, PerturbedCategory):
+        return told | {"values": one.values, "hasMissing": one.has_missing, "changed": one.changed}
+    return told | {
+        "lower": format(one.lower, "f"),
+        "upper": format(one.upper, "f"),
+        "unit": format(one.unit, "f"),
+        "scale": one.scale,
+    }
+
+
+def from_object(told: Mapping[str, Any]) -> PerturbedColumn:
+    """The inverse of `to_object`, of what the certificate's schema has accepted."""
+    name, epsilon = told["name"], Decimal(told["epsilon"])
+    if told["mechanism"] == RANDOMIZED_RESPONSE:
+        return PerturbedCategory(name, epsilon, tuple(told["values"]), told["hasMissing"], told["changed"])
+    lower, upper, unit = (Decimal(told[word]) for word in ("lower", "upper", "unit"))
+    return PerturbedNumber(name, epsilon, lower, upper, unit, float(told["scale"]))
+
+
+def stated_guarantee(promised: Mapping[str, Any]) -> LocalGuarantee:
+    """The guarantee in a certificate of a perturbation that its schema has accepted."""
+    return LocalGuarantee(
+        LOCAL_DIFFERENTIAL_PRIVACY,
+        Loss(
+            Decimal(promised["epsilon"]),
+            Decimal(promised["delta"]),
+            promised["posteriorBelief"],
+            promised["membershipAdvantage"],
+        ),
+        tuple(map(from_object, promised["perturbed"])),
+    )

@@ -1,0 +1,102 @@
+"""A plan of a local perturbation: which columns are published, and how each value is randomised.
+
+Everything that a result depends on is in here, apart from the data and the noise. No value comes from the
+data: domains, bounds and units are public, so a plan can be shown to whoever asks.
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final, Literal, TypeAlias
+
+from smalti.engine.plan import OutputFormat, Select
+from smalti.engine.releases.plan import Measure, ReadColumn, ReadRows, StatedLoss
+from smalti.vocab.terms import IRI
+
+RANDOMIZED_RESPONSE: Final = "randomized-response"
+LAPLACE: Final = "laplace"
+"""The words of `s:mechanism` that perturb records."""
+
+
+@dataclass(frozen=True, slots=True)
+class PerturbedCategory:
+    """A column of categories, each reported truthfully with a known probability only.
+
+    INVARIANT: whatever text a row has, it becomes a category of the domain before noise is drawn: the first
+    one, where it is none of the public values.
+    """
+
+    column: str
+    epsilon: Decimal
+    """What one value loses at most."""
+    values: tuple[str, ...]
+    """Public texts, each once, in the order of the output."""
+    has_missing: bool
+    """Whether a missing value is the first category of the domain, before `values`. If not, what is
+    missing or unknown is taken for the first public value."""
+    changed: str
+    """The exact probability of another category, as a fraction."""
+    mechanism: Literal["randomized-response"] = RANDOMIZED_RESPONSE
+
+    @property
+    def domain(self) -> tuple[str | None, ...]:
+        """The categories by number; None is the missing value."""
+        return (None, *self.values) if self.has_missing else self.values
+
+
+@dataclass(frozen=True, slots=True)
+class PerturbedNumber:
+    """A column of numbers with Laplace noise on each; clamped into public bounds first.
+
+    What is no number, or is missing, stands in the middle of the bounds before noise is drawn.
+    """
+
+    column: str
+    epsilon: Decimal
+    """What one value loses at most."""
+    lower: Decimal
+    upper: Decimal
+    """Above `lower`."""
+    unit: Decimal
+    """Above 0; divides the distance of the bounds."""
+    scale: float
+    """Of the noise, in units. Exact."""
+    mechanism: Literal["laplace"] = LAPLACE
+
+    @property
+    def measure(self) -> Measure:
+        """How its texts are read: as units from the lower bound."""
+        return Measure(self.column, self.lower, self.upper, self.unit, self.lower)
+
+
+PerturbedColumn: TypeAlias = PerturbedCategory | PerturbedNumber
+
+
+@dataclass(frozen=True, slots=True)
+class WriteReports:
+    """Write one row for each respondent, in the order of the published values."""
+
+    output: IRI
+    format: OutputFormat
+
+
+@dataclass(frozen=True, slots=True)
+class PerturbationPlan:
+    """Read, drop, take one row of each respondent, perturb, write: the steps of one perturbation.
+
+    Neighbouring data differ in what one respondent's row says; the number of respondents is public.
+    """
+
+    read: ReadRows
+    select: Select
+    perturbed: tuple[PerturbedColumn, ...]
+    """At least one; in the order of the file, which is that of the output."""
+    loss: StatedLoss
+    """Of all columns of a record together."""
+    write: WriteReports
+
+    def column(self, name: str) -> ReadColumn:
+        """The input column of that name; KeyError if there is none."""
+        for column in self.read.columns:
+            if column.name == name:
+                return column
+        raise KeyError(name)

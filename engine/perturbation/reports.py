@@ -1,0 +1,134 @@
+"""What each respondent would report without noise, as numbers of public categories and units.
+
+Which row of a respondent counts depends on its own rows alone, and what a row reports on its own text
+alone: so another respondent's values change nothing about it. No text raises an error.
+"""
+
+# ruff: noqa: S608 (queries are put together from names and whole numbers of ours)
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from smalti.engine.backends.staged import STAGED, StagedTable
+from smalti.engine.perturbation.mechanisms import perturbation_of
+from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedCategory, PerturbedColumn
+from smalti.engine.plan import RespondentColumn
+from smalti.engine.releases.contributions import bounded
+from smalti.engine.releases.plan import BoundContributions
+from smalti.engine.releases.readings import identities, in_units
+from smalti.errors import InternalError
+from smalti.transforms.problem import Integers
+from smalti.transforms.sensitivity import NeighboringRelation
+
+_ONE_ROW = BoundContributions(NeighboringRelation.CHANGE_ONE, 1, 1)
+_RESPONDENT = "u"
+_ROWS = "n"
+
+
+@dataclass(frozen=True, slots=True)
+class ExactReports:
+    """The reports before noise. Private: they never leave the engine's driver.
+
+    Equal ones are there once, in the order of their codes, so that the order of rows is gone.
+    """
+
+    codes: tuple[Integers, ...]
+    """By column of the plan, by combination: the category, or units above the lower bound."""
+    respondents: Integers
+    """By combination: how many respondents have it."""
+
+
+def exact_reports(plan: PerturbationPlan, table: StagedTable) -> ExactReports:
+    """The first row of each respondent, in the order of the file, as codes.
+
+    Rows without a respondent are left out; with one row each, every row counts. A text that is none of the
+    public values, and a missing one, becomes category 0; what is no number the middle of the bounds.
+
+    Args:
+        plan: says who respondents are, and what is public of the columns.
+        table: without the rows of those who withdrew.
+
+    Raises:
+        BackendError: the machine. Nothing about the values is ever raised.
+    """
+    reading = _Reading(plan, table)
+    try:
+        return reading.reports()
+    finally:
+        reading.close()
+
+
+class _Reading:
+    def __init__(self, plan: PerturbationPlan, table: StagedTable) -> None:
+        self._plan, self._table = plan, table
+        self._relations: list[str] = []
+        self._joins: list[str] = []
+
+    def close(self) -> None:
+        """Let go of what was kept."""
+        for name in self._relations:
+            self._table.relations.drop(name)
+
+    def reports(self) -> ExactReports:
+        names = [f"c{i}x" for i in range(len(self._plan.perturbed))]
+        selected = [
+            f"{self._code(one, name)} AS {name}"
+            for one, name in zip(self._plan.perturbed, names, strict=True)
+        ]
+        listed = ", ".join(names)
+        counted = f"SELECT {listed}, count(*) AS {_ROWS} FROM ({self._counting(selected, names)}) AS used"
+        found = self._table.relations.take(f"{counted} GROUP BY {listed}")
+        codes = [_integers(found, name) for name in names]
+        order = np.lexsort(codes[::-1])
+        return ExactReports(tuple(column[order] for column in codes), _integers(found, _ROWS)[order])
+
+    def _counting(self, selected: list[str], names: list[str]) -> str:
+        """A query for the rows that count."""
+        if not isinstance(self._plan.read.respondent, RespondentColumn):
+            return f"SELECT {', '.join(selected)} FROM {STAGED} {' '.join(self._joins)}"
+        respondent, condition = self._respondent(self._plan.read.respondent.column)
+        told = ", ".join([f"{STAGED}.row AS row", f"{respondent} AS {_RESPONDENT}", *selected])
+        rows = f"SELECT {told} FROM {STAGED} {' '.join(self._joins)}{condition}"
+        return bounded(rows, names, [], _ONE_ROW)
+
+    def _respondent(self, column: str) -> tuple[str, str]:
+        """What tells respondents apart, one value in all spellings; and the condition that it is there."""
+        texts = self._table.texts(column)
+        same = identities(texts, self._plan.column(column))
+        if same is None:
+            expression, present = self._table.present(column)
+            return expression, f" WHERE {present}"
+        self._joins.append(self._beside(column, texts, {_RESPONDENT + "x": pa.array(same, pa.int64())}))
+        return _RESPONDENT + "x", ""
+
+    def _code(self, one: PerturbedColumn, name: str) -> str:
+        """The code of a column; what no public text or number is gets a public one."""
+        if isinstance(one, PerturbedCategory):
+            # INVARIANT: each text is there once, so no row is joined twice, and reported twice.
+            if len(set(one.values)) < len(one.values):
+                raise InternalError("a domain with the same value twice")
+            first = int(one.has_missing)
+            texts, other = pa.array(one.values, pa.string()), 0
+            codes = np.arange(first, first + len(one.values))
+        else:
+            texts = self._table.texts(one.column)
+            units = in_units(texts, one.measure, self._plan.column(one.column).datatype)
+            codes = np.array([number for some in units for number in some], np.int64)
+            other = perturbation_of(one).grid.middle
+        # LEFT: no row is lost because of what it says.
+        join = self._beside(one.column, texts, {f"{name}v": pa.array(codes, pa.int64())})
+        self._joins.append(f"LEFT {join}")
+        return f"coalesce({name}v, CAST({other} AS BIGINT))"
+
+    def _beside(self, column: str, texts: pa.Array, values: Mapping[str, pa.Array]) -> str:
+        name = f"reported{len(self._relations)}"
+        self._relations.append(name)
+        return self._table.beside(name, column, texts, values)
+
+
+def _integers(found: pa.Table, name: str) -> Integers:
+    numbers: Integers = found.column(name).to_numpy().astype(np.int64)
+    return numbers

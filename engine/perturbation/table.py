@@ -1,0 +1,139 @@
+"""The table of a perturbation: one row for each respondent; written, and read again for estimates."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from smalti.engine.description import bind
+from smalti.engine.entries import OutputColumn
+from smalti.engine.perturbation.plan import (
+    PerturbationPlan,
+    PerturbedCategory,
+    PerturbedColumn,
+    PerturbedNumber,
+)
+from smalti.engine.reading import ROW, inspect, text_batches
+from smalti.engine.writing import open_writer
+from smalti.policy.iris import column_iri
+from smalti.transforms.base import Datatype
+from smalti.transforms.problem import Integers
+from smalti.vocab.terms import IRI
+
+_ROWS: Final = 1 << 17
+_NUMBER: Final = re.compile(r"-?[0-9]{1,200}(\.[0-9]{1,200})?", re.ASCII)
+
+
+def write_table(plan: PerturbationPlan, noisy: Sequence[Integers], path: Path) -> None:
+    """Write a new file.
+
+    Args:
+        plan: says columns and format.
+        noisy: by column the codes of all records, in the order in which they are written.
+        path: of the file.
+    """
+    names = plan.select.kept
+    with closing(open_writer(path, names, plan.write.format)) as writer:
+        for start in range(0, len(noisy[0]), _ROWS):
+            arrays = [
+                _texts(one, codes[start : start + _ROWS])
+                for one, codes in zip(plan.perturbed, noisy, strict=True)
+            ]
+            writer.write(pa.RecordBatch.from_arrays(arrays, names=list(names)))
+
+
+def _texts(one: PerturbedColumn, codes: Integers) -> pa.Array:
+    if isinstance(one, PerturbedCategory):
+        first = int(one.has_missing)
+        indices = pa.array(codes - first, pa.int32(), mask=codes < first)
+        return pa.DictionaryArray.from_arrays(indices, pa.array(one.values, pa.large_string()))
+    found, indices = np.unique(codes, return_inverse=True)
+    texts = pa.array(written(one, found.tolist()), pa.large_string())
+    return pa.DictionaryArray.from_arrays(pa.array(indices, pa.int32()), texts)
+
+
+def written(one: PerturbedNumber, units: Iterable[int]) -> list[str]:
+    """Numbers as they are published: exact, with as many places as the lower bound or the unit has.
+
+    Args:
+        one: the column.
+        units: above its lower bound.
+    """
+    places = _places(one)
+    origin, step = (int(Fraction(number) * 10**places) for number in (one.lower, one.unit))
+    return [_decimal(origin + step * number, places) for number in units]
+
+
+def _places(one: PerturbedNumber) -> int:
+    exponents = (one.lower.as_tuple().exponent, one.unit.as_tuple().exponent)
+    return max(0, *(-exponent for exponent in exponents if isinstance(exponent, int)))
+
+
+def _decimal(scaled: int, places: int) -> str:
+    if not places:
+        return str(scaled)
+    digits = str(abs(scaled)).rjust(places + 1, "0")
+    return f"{'-' if scaled < 0 else ''}{digits[:-places]}.{digits[-places:]}"
+
+
+def codes_of(one: PerturbedColumn, texts: pa.ChunkedArray | pa.Array) -> Integers | None:
+    """The inverse of what is written: by row the noisy code; None where a text is not of that column."""
+    encoded = pc.dictionary_encode(texts.cast(pa.string()), null_encoding="encode")
+    chunks = encoded.chunks if isinstance(encoded, pa.ChunkedArray) else [encoded]
+    found = []
+    for chunk in chunks:
+        known = _known(one, chunk.dictionary.to_pylist())
+        if known is None:
+            return None
+        found.append(known[chunk.indices.to_numpy(zero_copy_only=False)])
+    return np.concatenate(found) if found else np.zeros(0, np.int64)
+
+
+def _known(one: PerturbedColumn, texts: list[str | None]) -> Integers | None:
+    if isinstance(one, PerturbedCategory):
+        places = {text: number for number, text in enumerate(one.domain)}
+        codes: Iterator[int | None] = (places.get(text or None) for text in texts)
+    else:
+        codes = (_units(one, text) for text in texts)
+    found = list(codes)
+    return None if None in found else np.array(found, np.int64)
+
+
+def _units(one: PerturbedNumber, text: str | None) -> int | None:
+    if text is None or not _NUMBER.fullmatch(text):
+        return None
+    units = (Fraction(Decimal(text)) - Fraction(one.lower)) / Fraction(one.unit)
+    number = int(units)
+    return number if units.denominator == 1 and -(1 << 63) <= number < 1 << 63 else None
+
+
+def output_columns(plan: PerturbationPlan) -> tuple[OutputColumn, ...]:
+    """The columns, as a later description of the output needs them."""
+    return tuple(
+        OutputColumn(
+            one.column,
+            column_iri(plan.write.output, one.column),
+            Datatype.STRING if isinstance(one, PerturbedCategory) else Datatype.DECIMAL,
+        )
+        for one in plan.perturbed
+    )
+
+
+def read_table(path: Path) -> pa.Table:
+    """The columns of a CSV or Parquet file, as text; empty is missing.
+
+    Raises:
+        UsageError: there is no such file.
+        DataError: it cannot be read.
+    """
+    source = bind(IRI(path.name), path)
+    contents = inspect(source)
+    read = text_batches(source, contents).read_all().drop_columns([ROW])
+    return read.rename_columns(list(contents.header))

@@ -1,0 +1,175 @@
+"""What a permission allows of a local perturbation: the refinements of its action, as typed values."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
+
+from smalti.engine.perturbation.plan import LAPLACE, RANDOMIZED_RESPONSE
+from smalti.errors import PlanError, SmaltiError, raise_all
+from smalti.policy.comparing import SATISFIED
+from smalti.policy.decision import Fact
+from smalti.policy.model import (
+    Anonymization,
+    ColumnReference,
+    Comparison,
+    Condition,
+    Named,
+    Number,
+    Text,
+    Value,
+)
+from smalti.policy.transformations import asked_of, transformation
+from smalti.vocab import terms
+from smalti.vocab.terms import IRI
+
+_USABLE: Final = frozenset({RANDOMIZED_RESPONSE, LAPLACE})
+_KNOWN: Final = frozenset({terms.EPSILON, terms.MEASURE, terms.MECHANISM})
+_Said = Mapping[IRI, tuple[Value, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class PerturbationTerms:
+    """What a permission allows, and what a run takes of it."""
+
+    epsilon: Decimal
+    """Of all columns of a record together."""
+    columns: tuple[ColumnReference, ...]
+    """That are perturbed and published; at least one."""
+    mechanisms: frozenset[str]
+    """That may be used; at least one."""
+
+
+def read_terms(wanted: Anonymization, asks: Iterable[Fact]) -> PerturbationTerms:
+    """What a permission allows, or less where a run asks for less: of epsilon, columns, mechanisms.
+
+    Args:
+        wanted: of method local-differential-privacy.
+        asks: by the run, under the operands of refinements.
+
+    Raises:
+        PlanError: it says something that has no meaning here, or does not allow what is asked for; all
+            problems at once.
+    """
+    asked = list(asks)
+    problems = [*_meaningless(wanted), *_other_words(wanted.parameters), *_not_allowed(wanted, asked)]
+    said = {one.operand: one.values for one in wanted.parameters if isinstance(one, Comparison)}
+    chosen = {**said, **{fact.operand: fact.values for fact in asked if fact.operand in _KNOWN}}
+    if terms.MEASURE not in said:
+        problems.append(
+            PlanError(
+                str(wanted.where),
+                "no column is named that may be perturbed and published",
+                "a refinement `smalti:measure` `isAnyOf` columns",
+                "name them; all others are dropped",
+            )
+        )
+    mechanisms = _texts(chosen, terms.MECHANISM) or _USABLE
+    if not mechanisms & _USABLE:
+        listed = ", ".join(f"`{name}`" for name in sorted(mechanisms))
+        problems.append(
+            PlanError(
+                str(wanted.where),
+                f"the mechanism {listed} is not implemented for records",
+                f"`{RANDOMIZED_RESPONSE}` for public values, `{LAPLACE}` for numbers between public bounds",
+                "name one of these, or none",
+            )
+        )
+    raise_all(problems)
+    return PerturbationTerms(_epsilon(chosen), _columns(wanted, chosen), mechanisms & _USABLE)
+
+
+def _meaningless(wanted: Anonymization) -> Iterable[SmaltiError]:
+    """Columns that a policy wants published otherwise: nothing but noisy values is, and no word ignored."""
+    lists = {
+        "mosaicrown:quasi-identifier": wanted.quasi_identifiers,
+        "mosaicrown:sensitive": wanted.sensitive,
+        "smalti:released": wanted.released,
+    }
+    for word, columns in lists.items():
+        if columns:
+            yield PlanError(
+                str(columns[0].where),
+                f"`{word}` is about columns that a perturbation does not publish",
+                "`smalti:measure` for columns whose values are perturbed; all others are dropped",
+                "leave it out",
+            )
+    measured = {
+        value.iri
+        for one in wanted.parameters
+        if isinstance(one, Comparison) and one.operand == terms.MEASURE
+        for value in one.values
+        if isinstance(value, Named)
+    }
+    for column in wanted.identifiers:
+        if column.iri in measured:
+            yield PlanError(
+                str(column.where),
+                f"`{column.iri}` is dropped as `mosaicrown:identifier`, and published by `smalti:measure`",
+                "each column in one of the two",
+                "keep it in one of them",
+            )
+    if wanted.algorithm is not None:
+        yield PlanError(
+            str(wanted.where),
+            "an algorithm is named, and records are perturbed by mechanisms",
+            "`smalti:mechanism`, or nothing",
+            "leave it out",
+        )
+
+
+def _other_words(parameters: Iterable[Condition]) -> Iterable[SmaltiError]:
+    for one in parameters:
+        operand = one.operand if isinstance(one, Comparison) else None
+        if operand not in _KNOWN:
+            shown = "a parameter of one column" if operand is None else f"`{_short(operand)}`"
+            yield PlanError(
+                str(one.where),
+                f"{shown} has no meaning for a local perturbation",
+                "`smalti:epsilon`, `smalti:measure` and `smalti:mechanism`",
+                "leave it out: from the noisy rows anybody may compute any statistic",
+            )
+
+
+def _not_allowed(wanted: Anonymization, asks: list[Fact]) -> Iterable[SmaltiError]:
+    where, asked = str(wanted.where), {fact.operand: fact.values for fact in asks}
+    if len(asked) < len(asks):
+        yield PlanError(where, "something is asked for twice", "each word once", "keep one")
+    for operand in sorted(asked.keys() - _KNOWN):
+        yield PlanError(
+            where,
+            f"a run cannot ask for `{_short(operand)}`",
+            "`smalti:epsilon`, `smalti:measure` or `smalti:mechanism`",
+            "ask for something else",
+        )
+    for what, how in asked_of(transformation(wanted), asked):
+        if how is not SATISFIED:
+            asked_word = what.operand if isinstance(what, Comparison) else str(what)
+            yield PlanError(
+                where,
+                f"the permission does not allow what is asked of `{_short(asked_word)}`",
+                "what its refinements allow",
+                "`smalti check` shows what a policy says",
+            )
+
+
+def _short(operand: str) -> str:
+    return "smalti:" + operand.removeprefix(terms.SMALTI) if operand.startswith(terms.SMALTI) else operand
+
+
+def _epsilon(chosen: _Said) -> Decimal:
+    return min(value.value for value in chosen[terms.EPSILON] if isinstance(value, Number))
+
+
+def _columns(wanted: Anonymization, chosen: _Said) -> tuple[ColumnReference, ...]:
+    where = next(
+        one.where
+        for one in wanted.parameters
+        if isinstance(one, Comparison) and one.operand == terms.MEASURE
+    )
+    iris = sorted({value.iri for value in chosen[terms.MEASURE] if isinstance(value, Named)})
+    return tuple(ColumnReference(iri, where) for iri in iris)
+
+
+def _texts(chosen: _Said, operand: IRI) -> frozenset[str]:
+    return frozenset(value.text for value in chosen.get(operand, ()) if isinstance(value, Text))

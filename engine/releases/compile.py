@@ -1,0 +1,329 @@
+"""From a permission, a query and a description to a release plan; no value of the data has a say in it."""
+
+from collections.abc import Iterable, Iterator
+from math import prod
+from typing import Final, assert_never
+from urllib.parse import unquote
+
+from smalti.engine.backends.staged import StagedTable
+from smalti.engine.bound_columns import BoundColumns, column_iri, refuse_unimplemented
+from smalti.engine.compile import NO_MORE, Circumstances
+from smalti.engine.description import Source
+from smalti.engine.plan import (
+    Filter,
+    OneRowEach,
+    OutputFormat,
+    Respondent,
+    RespondentColumn,
+    RowComparison,
+    RowCondition,
+    RowLogical,
+)
+from smalti.engine.releases.bound_statistics import BoundStatistic
+from smalti.engine.releases.calibrate import Wish, calibrate
+from smalti.engine.releases.granted_rows import keep_granted, without_rows
+from smalti.engine.releases.plan import (
+    BoundContributions,
+    ReadColumn,
+    ReadRows,
+    ReleasePlan,
+    Statistic,
+    WriteTable,
+)
+from smalti.engine.releases.query import (
+    LEAST_CONFIDENCE,
+    MOST_CONFIDENCE,
+    Query,
+    asked_column,
+    facts,
+    faults,
+)
+from smalti.engine.releases.terms import ReleaseTerms, read_terms
+from smalti.engine.rows import RowBinder
+from smalti.errors import InternalError, PlanError, SmaltiError, raise_all
+from smalti.policy.decision import Finding
+from smalti.policy.iris import normalised_column
+from smalti.policy.model import (
+    Anonymization,
+    ColumnComparison,
+    ColumnReference,
+    Comparison,
+    Condition,
+    Logical,
+    Named,
+    Permission,
+)
+from smalti.policy.transformations import asked_of, transformation
+from smalti.transforms.base import Datatype
+from smalti.vocab.terms import DIFFERENTIAL_PRIVACY, IRI, METHOD, SMALTI
+
+MOST_CELLS: Final = 1_000_000
+"""Public combinations of keys, and candidates, of all statistics of a release."""
+
+
+def compile_release(
+    permission: Permission,
+    query: Query,
+    source: Source,
+    table: StagedTable,
+    circumstances: Circumstances = NO_MORE,
+    output_format: OutputFormat = OutputFormat.CSV,
+) -> ReleasePlan:
+    """Bind a query to the columns of a table, within a permission, and give each statistic its noise.
+
+    The plan depends on policy, query, description and header, never on a value. Rows that are not granted,
+    or whose respondents withdrew, are not in the table any more when it is made; a row whose value is none
+    of its column's datatype satisfies no condition on that column.
+
+    Args:
+        permission: to anonymize, of method differential-privacy.
+        query: what is asked for.
+        source: the target's file and description.
+        table: the same, bound.
+        circumstances: what else the release must keep to; what is asked for stands in the query.
+        output_format: of the table that is published.
+
+    Raises:
+        PlanError: there is no such release; all problems at once (`ProblemsError`), none from a value.
+    """
+    wanted = permission.anonymization
+    if wanted is None or permission.output is None or wanted.method != DIFFERENTIAL_PRIVACY:
+        raise InternalError("a permission without differential privacy reached the compiler of releases")
+    refuse_unimplemented(wanted, permission)
+    raise_all([*_unfit(query)])
+    raise_all([*_outside(wanted, query, source.target), *_beside(circumstances, query)])
+    compiler = _Compiler(wanted, source, table, circumstances, read_terms(wanted, query))
+    granted = compiler.granted_rows()
+    wishes = compiler.wishes(query)
+    bound = compiler.bound(wishes)
+    raise_all(compiler.problems)
+    statistics, loss = calibrate(wishes, bound, compiler.terms.allowed, str(wanted.where))
+    if granted is not None:
+        keep_granted(table, granted, compiler.time_zone)
+    return ReleasePlan(
+        ReadRows(source.target, compiler.columns(statistics, granted), compiler.respondent),
+        bound,
+        statistics,
+        loss,
+        WriteTable(permission.output, output_format, query.confidence),
+        granted,
+    )
+
+
+def columns_to_stage(
+    permission: Permission, query: Query, source: Source, rows: tuple[Condition, ...] = ()
+) -> frozenset[str]:
+    """The names of the columns that a release looks at, as they can be told before the file is opened.
+
+    Args:
+        permission: says who respondents are, if the description does not.
+        query: what is asked for.
+        source: the target's file and description.
+        rows: which are granted.
+    """
+    wanted, said = permission.anonymization, source.description
+    references = [] if wanted is None or wanted.respondent is None else [wanted.respondent]
+    iris = {one.iri for one in (*references, *_limited(rows))}
+    for one in query.statistics:
+        iris |= {asked_column(key.column, source.target) for key in (*one.measures, *one.group_by)}
+    iris = {normalised_column(iri) for iri in iris}
+    stem = normalised_column(f"{source.target}/")
+    named = {unquote(iri.removeprefix(stem)) for iri in iris if iri.startswith(stem)}
+    described = {
+        one.name for one in said.columns if normalised_column(column_iri(source, one.name)) in iris
+    }
+    return frozenset(named | described | ({said.respondent} if said.respondent is not None else set()))
+
+
+def _limited(conditions: tuple[Condition, ...]) -> Iterator[ColumnReference]:
+    for one in conditions:
+        if isinstance(one, ColumnComparison):
+            yield one.column
+        elif isinstance(one, Logical):
+            yield from _limited(one.operands)
+
+
+# --- The query, by itself and within the permission
+
+
+def _unfit(query: Query) -> Iterator[SmaltiError]:
+    """What stands against a query by itself; a file has been held against its form before."""
+    numbers = (query.confidence, query.epsilon, query.delta, query.belief, query.advantage)
+    if not all(one is None or one.is_finite() for one in numbers):
+        yield PlanError(place_of(query), "a number is none", "finite numbers")
+    elif not query.statistics or not LEAST_CONFIDENCE <= query.confidence <= MOST_CONFIDENCE:
+        yield PlanError(
+            place_of(query),
+            "it asks for nothing, or with a confidence that is out of range",
+            f"statistics, and a confidence from {LEAST_CONFIDENCE} to {MOST_CONFIDENCE}",
+        )
+    for fault in faults(tuple(enumerate(query.statistics))):
+        of = f"{place_of(query)}: statistic `{query.statistics[fault.statistic].name}`"
+        yield PlanError(of, fault.problem, fault.expected, fault.way_out)
+
+
+def _outside(wanted: Anonymization, query: Query, target: IRI) -> Iterator[SmaltiError]:
+    """What of a query no refinement permits, as the decision finds it."""
+    asked = {fact.operand: fact.values for fact in facts(query, target)}
+    found = asked_of(transformation(wanted), asked)
+    outside = {what for what, finding in found if finding is not Finding.SATISFIED}
+    for operand in sorted({one.operand if isinstance(one, Comparison) else str(one) for one in outside}):
+        word = f"smalti:{operand.removeprefix(SMALTI)}"
+        yield PlanError(
+            place_of(query),
+            f"the permission does not allow what is asked of `{word}`",
+            "what its refinements allow, in its own terms",
+            f"`smalti check` shows what {wanted.where.document or 'the policy'} says",
+        )
+
+
+def _beside(circumstances: Circumstances, query: Query) -> Iterator[SmaltiError]:
+    """What is asked for beside the query, where nothing would heed it."""
+    for operand in sorted({fact.operand for fact in circumstances.asks if fact.operand != METHOD}):
+        yield PlanError(
+            place_of(query),
+            f"`{operand}` is asked for beside the query",
+            "everything that is asked of a release in its query",
+            "ask for it in the query, or leave it out",
+        )
+
+
+def place_of(query: Query) -> str:
+    """What messages call a query."""
+    return query.name or "query"
+
+
+# --- Columns
+
+
+class _Compiler(BoundColumns):
+    """Binds what a query names to columns, and gathers what stands against it."""
+
+    def __init__(
+        self,
+        wanted: Anonymization,
+        source: Source,
+        table: StagedTable,
+        circumstances: Circumstances,
+        terms: ReleaseTerms,
+    ) -> None:
+        super().__init__(wanted, source, table, circumstances.inherited, _named(wanted))
+        self.terms, self._circumstances = terms, circumstances
+        self.check_names()
+        self.respondent: Respondent = self._respondent()
+        """One row each after a problem."""
+
+    # --- Respondents and rows
+
+    def _respondent(self) -> Respondent:
+        inherited, said = self.inherited, self.source.description
+        if inherited == OneRowEach(is_declared=False):
+            self.problem(
+                str(self.source.target),
+                "how its respondents are counted was assumed when it was made, and nothing is assumed of"
+                " a release",
+                "a declaration for the data that it was made from",
+                "declare it there (`smalti:respondent`), and make the output again",
+            )
+        elif inherited is not None:
+            return self.inherit(inherited, self.declared or inherited)
+        elif self.declared is not None:
+            return self.declared
+        elif self.wanted.respondent is None and said.respondent is None:
+            self.problem(
+                str(self.wanted.where),
+                "nothing says who the respondents are, and nothing is assumed of a release",
+                "a column that tells them apart, or `smalti:oneRowEach`",
+                "declare it in the policy as a refinement `smalti:respondent`, or in the description",
+            )
+        return OneRowEach(is_declared=True)
+
+    def granted_rows(self) -> Filter | None:
+        """Leave out who withdrew; which rows are granted, without a look at any."""
+        if self._circumstances.withdrawn:
+            self.leave_out_withdrawn(self._circumstances.withdrawn)
+        binder = RowBinder(self.facts, without_rows(self.table), self.problems, lambda name, _: name)
+        return binder.filter(self._circumstances.rows)
+
+    def bound(self, wishes: tuple[Wish, ...]) -> BoundContributions:
+        """What of a respondent takes part: as the policy says, else as the description does."""
+        rows = self.terms.rows or self.source.description.most_contributions
+        if rows is None and isinstance(self.respondent, RespondentColumn):
+            self.problem(
+                str(self.wanted.where),
+                "nothing says how many rows of a respondent take part",
+                "a whole number, known without the data; further rows are left out",
+                "state `smalti:rowsPerRespondent` in the policy, or `csvw-eo:bounds.maxContributions` in"
+                " the description",
+            )
+        rows = rows or 1
+        return BoundContributions(self.terms.neighbors, rows, min(self._groups(wishes) or rows, rows))
+
+    def _groups(self, wishes: tuple[Wish, ...]) -> int | None:
+        """In how many groups a respondent is at most; None: nothing says so, so in as many as rows."""
+        if self.terms.groups is not None:
+            return self.terms.groups
+        most = [
+            [self.source.description.column(key.column).most_groups for key in wish.statistic.keys]
+            for wish in wishes
+            if wish.statistic.keys
+        ]
+        found = [prod(one for one in of_keys if one is not None) for of_keys in most]
+        return max(found, default=None) if all(None not in of_keys for of_keys in most) else None
+
+    def columns(self, statistics: Iterable[Statistic], granted: Filter | None) -> tuple[ReadColumn, ...]:
+        """The columns that are looked at, in the order of the file."""
+        names = {self.respondent.column} if isinstance(self.respondent, RespondentColumn) else set[str]()
+        for one in statistics:
+            names |= {key.column for key in one.keys}
+            names |= {one.measure.column} if one.measure is not None else set()
+            names |= {one.counted} if one.counted is not None else set()
+        names |= (
+            set() if granted is None else {name for one in granted.conditions for name in _looked_at(one)}
+        )
+        return tuple(
+            ReadColumn(
+                name,
+                column_iri(self.source, name),
+                self.facts_of(name).datatype or Datatype.STRING,
+                self.time_zone(name),
+            )
+            for name in self.table.contents.header
+            if name in names
+        )
+
+    # --- Statistics
+
+    def wishes(self, query: Query) -> tuple[Wish, ...]:
+        """The statistics, bound; those without a problem."""
+        is_filtered = bool(self._circumstances.rows or self._circumstances.withdrawn)
+        bound = [
+            BoundStatistic(self, self.terms, one, place_of(query), is_filtered) for one in query.statistics
+        ]
+        total = sum(one.cells for one in bound)
+        if total > MOST_CELLS:
+            self.problem(
+                max(bound, key=lambda one: one.cells).place,
+                f"the release would have {total} cells, most of them for this statistic",
+                f"at most {MOST_CELLS} combinations of public values, bins and candidates in all",
+                "name fewer values, or ask in several queries",
+            )
+        return tuple(one.wish for one in bound if one.wish is not None)
+
+
+def _named(wanted: Anonymization) -> tuple[ColumnReference, ...]:
+    """The columns that a policy names for statistics, and those that it drops."""
+    listed = [one for one in wanted.parameters if isinstance(one, Comparison)]
+    iris = [value.iri for one in listed for value in one.values if isinstance(value, Named)]
+    return (*wanted.identifiers, *map(ColumnReference, iris))
+
+
+def _looked_at(condition: RowCondition) -> Iterator[str]:
+    match condition:
+        case RowComparison(column=column):
+            yield column
+        case RowLogical(operands=operands):
+            for one in operands:
+                yield from _looked_at(one)
+        case _:
+            assert_never(condition)

@@ -1,0 +1,214 @@
+"""What somebody asks of a release: the query file, read into typed values."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
+from urllib.parse import unquote
+
+from smalti.engine.releases.plan import StatisticKind
+from smalti.policy.decision import Fact
+from smalti.policy.findings import quoted
+from smalti.policy.iris import column_iri, iri_problem, normalised_column
+from smalti.policy.model import Named, Number, Text
+from smalti.vocab import terms
+from smalti.vocab.terms import IRI
+
+DEFAULT_CONFIDENCE: Final = Decimal("0.95")
+LEAST_CONFIDENCE: Final = Decimal("0.01")
+MOST_CONFIDENCE: Final = Decimal("0.999999")
+"""Margins of noise are computed for confidences up to here."""
+_WITH_DOMAIN: Final = (StatisticKind.HISTOGRAM, StatisticKind.CONTINGENCY, StatisticKind.MODE)
+
+
+@dataclass(frozen=True, slots=True)
+class WantedKey:
+    """A column to group by, or to count the values of."""
+
+    column: str
+    """A column's name, or its IRI."""
+    values: tuple[str, ...] = ()
+    """Public keys; none: the description's, or those that the data has."""
+    edges: tuple[str, ...] = ()
+    """Public ends of bins."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedStatistic:
+    """One statistic, as it is asked for."""
+
+    name: str
+    kind: StatisticKind
+    measures: tuple[WantedKey, ...]
+    """What it is computed on: none for a count, one or more for a contingency table, otherwise one."""
+    group_by: tuple[WantedKey, ...]
+    share: Decimal
+    """Of the loss, in proportion to the others."""
+    lower: Decimal | None = None
+    upper: Decimal | None = None
+    unit: Decimal | None = None
+    """Public bounds and unit of the measure; None: the description's."""
+    levels: tuple[Decimal, ...] = ()
+    """Of quantiles."""
+    candidates: tuple[Decimal, ...] = ()
+    """Public candidates of quantiles; none: a grid over the bounds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A whole query file."""
+
+    statistics: tuple[WantedStatistic, ...]
+    """At least one, with different names."""
+    confidence: Decimal
+    epsilon: Decimal | None = None
+    delta: Decimal | None = None
+    belief: Decimal | None = None
+    advantage: Decimal | None = None
+    """What is asked to be lost; None: the policy's bound."""
+    name: str = ""
+    """Of the file, for messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryFault:
+    """What the form of a query does not tell, and stands against it all the same."""
+
+    statistic: int
+    """Its number, from 0."""
+    problem: str
+    expected: str
+    way_out: str = ""
+
+
+def read_query(text: bytes, name: str) -> Query:
+    """The query in a file's bytes, held against `vocab/query.schema.json`.
+
+    Raises:
+        UsageError: it is no query; all problems at once (`ProblemsError`), each with its place.
+    """
+    from smalti.engine.releases.query_form import read  # noqa: PLC0415 (it imports the schema's reader)
+
+    return read(text, name)
+
+
+def facts(query: Query, target: IRI) -> tuple[Fact, ...]:
+    """What a query asks for, by the operands of refinements: what the decision is made on.
+
+    What a query leaves to the policy is not asked for. A count needs no measure.
+
+    Args:
+        query: as it was read.
+        target: that it is about; bare names stand for its columns, as in policies.
+    """
+    numbers = {
+        terms.EPSILON: query.epsilon,
+        terms.DELTA: query.delta,
+        terms.POSTERIOR_BELIEF: query.belief,
+        terms.MEMBERSHIP_ADVANTAGE: query.advantage,
+    }
+    kinds = sorted({str(one.kind) for one in query.statistics})
+    found = [Fact(operand, (Number(number),)) for operand, number in numbers.items() if number is not None]
+    found += [Fact(terms.STATISTIC, tuple(map(Text, kinds)))] if kinds else []
+    columns = {
+        terms.MEASURE: [key for one in query.statistics for key in one.measures],
+        terms.GROUP_BY: [key for one in query.statistics for key in one.group_by],
+    }
+    for operand, keys in columns.items():
+        iris = sorted({asked_column(key.column, target) for key in keys})
+        if iris:
+            found.append(Fact(operand, tuple(map(Named, iris))))
+    return tuple(found)
+
+
+def asked_column(word: str, target: IRI) -> IRI:
+    """The IRI of a column that a query names: by its IRI, or by its bare name under the target.
+
+    >>> asked_column("ZIP code", IRI("http://example.com/Customer"))
+    'http://example.com/Customer/ZIP%20code'
+    """
+    return normalised_column(IRI(word) if ":" in word else column_iri(target, word))
+
+
+def made_name(kind: StatisticKind, measures: tuple[WantedKey, ...], group_by: tuple[WantedKey, ...]) -> str:
+    """What a statistic is called that its query gives no name.
+
+    >>> made_name(StatisticKind.MEAN, (WantedKey("age"),), (WantedKey("http://x.org/T/sex"),))
+    'mean of age by sex'
+    """
+    what = f" of {_listed(measures)}" if measures else ""
+    return str(kind) + what + (f" by {_listed(group_by)}" if group_by else "")
+
+
+def _listed(keys: tuple[WantedKey, ...]) -> str:
+    return " and ".join(_short(key.column) for key in keys)
+
+
+def _short(word: str) -> str:
+    if ":" not in word:
+        return word
+    return unquote(word.rstrip("/#").rpartition("#")[2].rpartition("/")[2]) or word
+
+
+def faults(statistics: tuple[tuple[int, WantedStatistic], ...]) -> Iterator[QueryFault]:
+    """What stands against statistics by themselves, whatever the data and the policy are.
+
+    Args:
+        statistics: each with its number in the query.
+    """
+    named: dict[str, int] = {}
+    for number, one in statistics:
+        if named.setdefault(one.name, number) != number:
+            yield QueryFault(
+                number, f"the name {quoted(one.name)} is there twice", "a name of its own for each"
+            )
+        if not one.name.isprintable() or not one.name.strip():
+            yield QueryFault(
+                number, "the name is blank, or has characters that are not shown", "a plain text"
+            )
+        for problem, expected, way_out in _faults_of(one):
+            yield QueryFault(number, problem, expected, way_out)
+
+
+def _faults_of(one: WantedStatistic) -> Iterator[tuple[str, str, str]]:
+    keys = (*one.group_by, *one.measures)
+    for word in dict.fromkeys(key.column for key in keys):
+        if not word.strip() or (":" in word and (why := iri_problem(word))):
+            said = "is blank" if not word.strip() else why
+            yield f"the column {quoted(word)} {said}", "a column's name, or its IRI", _write_iri(word)
+    twice = [word for word, times in Counter(key.column for key in one.group_by).items() if times > 1]
+    twice += [word for word, times in Counter(key.column for key in one.measures).items() if times > 1]
+    for word in twice:
+        yield f"the column {quoted(word)} is listed twice", "each column once", "remove one of the two"
+    numbers = (one.share, one.lower, one.upper, one.unit, *one.levels, *one.candidates)
+    if not all(number is None or number.is_finite() for number in numbers):
+        yield "a number is none", "finite numbers", ""
+        return
+    yield from _misshapen(one)
+    if one.lower is not None and one.upper is not None and one.lower >= one.upper:
+        yield "`lower` is not below `upper`", "two numbers in order", "correct them"
+    lists = {"levels": one.levels, "candidates": one.candidates}
+    lists |= {f"values of {quoted(key.column)}": key.values for key in keys}  # type: ignore[misc]
+    for what, values in lists.items():
+        if len(set(values)) < len(values):
+            yield f"of the {what} one is listed twice", "each once", "remove one of the two"
+
+
+def _misshapen(one: WantedStatistic) -> Iterator[tuple[str, str, str]]:
+    """What the schema of files does not let through."""
+    least = 0 if one.kind is StatisticKind.COUNT else 1
+    most = len(one.measures) if one.kind is StatisticKind.CONTINGENCY else least
+    if not least <= len(one.measures) <= most:
+        yield f"it has {len(one.measures)} measures", "none for a count, else one; of a table several", ""
+    is_choice = one.kind is StatisticKind.QUANTILE
+    if is_choice is not bool(one.levels) or not all(0 < level < 1 for level in one.levels):
+        yield "its levels are none of a quantile", "numbers between 0 and 1 for a quantile, else none", ""
+    if one.share <= 0 or (one.unit is not None and one.unit <= 0):
+        yield "its share or its unit is not above 0", "numbers above 0", ""
+    if one.kind not in _WITH_DOMAIN and any(key.values or key.edges for key in one.measures):
+        yield "its measure has values or edges", "those of a histogram, a contingency table or a mode", ""
+
+
+def _write_iri(word: str) -> str:
+    return "write the column's IRI: a name with a colon is taken for one" if ":" in word else ""

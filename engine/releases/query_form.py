@@ -1,0 +1,306 @@
+"""From the text of a query file to a query: strict JSON, the schema, and what the schema cannot say."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+from smalti.engine.releases.plan import StatisticKind
+from smalti.engine.releases.query import (
+    DEFAULT_CONFIDENCE,
+    Query,
+    WantedKey,
+    WantedStatistic,
+    faults,
+    made_name,
+)
+from smalti.errors import SmaltiError, UsageError, raise_all
+from smalti.policy.findings import quoted
+from smalti.policy.json_text import (
+    JsonArray,
+    JsonNamed,
+    JsonNumber,
+    JsonObject,
+    JsonString,
+    JsonValue,
+    Place,
+)
+from smalti.policy.json_text import read as read_json
+from smalti.policy.suggest import did_you_mean
+
+LARGEST: Final = 1 << 20
+"""Bytes of a query file."""
+_KINDS: Final = {
+    "number": "a number",
+    "string": "a text",
+    "object": "an object",
+    "array": "a list",
+}
+_LIMITS: Final = {
+    "minimum": "at least",
+    "exclusiveMinimum": "above",
+    "maximum": "at most",
+    "exclusiveMaximum": "below",
+}
+_SIZES: Final = {
+    "minItems": "{} of them at least",
+    "maxItems": "{} of them at most",
+    "minLength": "a text that is not empty",
+    "maxLength": "at most {} characters",
+}
+
+
+def read(text: bytes, name: str) -> Query:
+    """As `query.read_query`."""
+    if len(text) > LARGEST:
+        raise UsageError(
+            name, "the query is too large", f"at most {LARGEST} bytes", "ask in several queries"
+        )
+    try:
+        characters = text.decode("utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(name, "this is no text in UTF-8", "a query as JSON", "save it as UTF-8") from None
+    value, broken = read_json(characters)
+    problems = [_Problem(one.place, one.message, "JSON (RFC 8259)", one.help) for one in broken]
+    statistics: tuple[tuple[int, WantedStatistic], ...] = ()
+    if value is not None:
+        unlike = list(_unlike_schema(value))
+        problems += [problem for _, problem in unlike]
+        statistics = _statistics(value, {number for number, _ in unlike})
+        problems += [
+            _Problem(
+                _at(value, ("statistics", one.statistic)).place, one.problem, one.expected, one.way_out
+            )
+            for one in faults(statistics)
+        ]
+    in_order = sorted(dict.fromkeys(problems), key=lambda one: one.place.start)
+    raise_all([one.error(name, characters) for one in in_order])
+    if not isinstance(value, JsonObject):
+        raise UsageError(name, "this is no query", "a JSON object")
+    return _query(value, tuple(one for _, one in statistics), name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """One thing that stands against a query, with its place."""
+
+    place: Place
+    problem: str
+    expected: str = ""
+    way_out: str = ""
+
+    def error(self, name: str, text: str) -> SmaltiError:
+        line = text.count("\n", 0, self.place.start) + 1
+        column = self.place.start - text.rfind("\n", 0, self.place.start)
+        return UsageError(f"{name}:{line}:{column}", self.problem, self.expected, self.way_out)
+
+
+# --- The schema
+
+
+def _unlike_schema(value: JsonValue) -> Iterator[tuple[int | None, _Problem]]:
+    """What is not as the schema says: by the number of the statistic, None for the query's own."""
+    for error in _schema().iter_errors(_plain(value)):
+        path = list(error.absolute_path)
+        number = path[1] if len(path) > 1 and path[0] == "statistics" else None
+        for problem in _in_words(error, value, path):
+            yield number, problem
+
+
+def _in_words(error: Any, value: JsonValue, path: list[str | int]) -> Iterator[_Problem]:
+    """One error of the schema; it repeats words of the query only, and there is no data in them."""
+    at, known = _at(value, path), error.schema
+    match error.validator:
+        case "additionalProperties" if isinstance(at, JsonObject):
+            names = [key for key in known["properties"] if key != "$schema"]
+            for member in at.members:
+                if member.key.text not in known["properties"]:
+                    problem = f"{quoted(member.key.text)} is not known here"
+                    meant = did_you_mean(member.key.text, names)
+                    yield _Problem(member.key.place, problem, f"one of {_listed(names)}", meant)
+        case "required" if isinstance(at, JsonObject):
+            for key in error.validator_value:
+                if at.find(key) is None:
+                    yield _Problem(at.place, f"`{key}` is missing{_of(at)}", f"`{key}`")
+        case "not" if "$comment" not in known:
+            problem = f"{_what(path)} does not belong here{_of(_at(value, path[:-1]))}"
+            yield _Problem(at.place, problem, "", "remove it")
+        case rule:
+            told = _unlike_rule(rule, error.validator_value, known, _written(at), _what(path))
+            yield _Problem(at.place, *told)
+
+
+def _unlike_rule(
+    rule: str, wanted: Any, schema: dict[str, Any], written: str, what: str
+) -> tuple[str, str, str]:
+    """A problem, what is expected, and the way out."""
+    if rule == "enum":
+        meant = did_you_mean(written, wanted)
+        return f"{what} is none that is known", f"one of {_listed(wanted)}", meant
+    if rule == "type":
+        kinds = [wanted] if isinstance(wanted, str) else wanted
+        return f"{what} is of another kind", " or ".join(_KINDS.get(kind, kind) for kind in kinds), ""
+    if rule == "not":
+        return schema["$comment"], "one of the two", "remove the other one"
+    if rule in _LIMITS:
+        return f"{what} is out of range", _range(schema), ""
+    if rule in _SIZES:
+        return f"{what} has another length", _SIZES[rule].format(wanted), ""
+    return f"{what} is not understood", "what the schema of queries says", ""
+
+
+def _what(path: list[str | int]) -> str:
+    if not path:
+        return "the query"
+    return "an entry" if isinstance(path[-1], int) else quoted(path[-1])
+
+
+def _of(at: JsonValue) -> str:
+    """Which statistic something is about."""
+    kind = _text(at, "statistic") if isinstance(at, JsonObject) else ""
+    return f", of the statistic {quoted(kind)}" if kind else ""
+
+
+def _range(schema: dict[str, Any]) -> str:
+    limits = [f"{word} {schema[key]}" for key, word in _LIMITS.items() if key in schema]
+    return f"a number {' and '.join(limits)}"
+
+
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(f"`{word}`" for word in words)
+
+
+def _at(value: JsonValue, path: Iterable[str | int]) -> JsonValue:
+    """What stands at a path; the last thing on the way where there is nothing."""
+    for step in path:
+        if isinstance(value, JsonArray) and isinstance(step, int) and step < len(value.items):
+            value = value.items[step]
+        elif isinstance(value, JsonObject) and (member := value.find(str(step))) is not None:
+            value = member.value
+    return value
+
+
+def _plain(value: JsonValue) -> object:
+    """As the schema's reader takes it, with exact numbers."""
+    match value:
+        case JsonString(text=text):
+            return text
+        case JsonNumber():
+            return value.exact
+        case JsonNamed(value=named):
+            return named
+        case JsonArray(items=items):
+            return [_plain(item) for item in items]
+        case JsonObject(members=members):
+            return {member.key.text: _plain(member.value) for member in members}
+
+
+@cache
+def _schema() -> Any:
+    from jsonschema import Draft202012Validator  # noqa: PLC0415 (only where there is a query)
+
+    text = files("smalti.vocab").joinpath("query.schema.json").read_text(encoding="utf-8")
+    return Draft202012Validator(json.loads(text))
+
+
+# --- Typed values
+
+
+def _query(value: JsonObject, statistics: tuple[WantedStatistic, ...], name: str) -> Query:
+    return Query(
+        statistics=statistics,
+        confidence=_number(value, "confidence") or DEFAULT_CONFIDENCE,
+        epsilon=_number(value, "epsilon"),
+        delta=_number(value, "delta"),
+        belief=_number(value, "posteriorBelief"),
+        advantage=_number(value, "membershipAdvantage"),
+        name=name,
+    )
+
+
+def _statistics(value: JsonValue, bad: set[int | None]) -> tuple[tuple[int, WantedStatistic], ...]:
+    """The statistics that are as the schema says, with their numbers and names."""
+    member = value.find("statistics") if isinstance(value, JsonObject) else None
+    items = member.value.items if member is not None and isinstance(member.value, JsonArray) else ()
+    good = [
+        (number, item)
+        for number, item in enumerate(items)
+        if number not in bad and isinstance(item, JsonObject)
+    ]
+    taken = {_text(item, "name") for _, item in good}
+    found = []
+    for number, item in good:
+        one = _statistic(item, taken)
+        taken.add(one.name)
+        found.append((number, one))
+    return tuple(found)
+
+
+def _statistic(item: JsonObject, taken: set[str]) -> WantedStatistic:
+    kind = StatisticKind(_text(item, "statistic"))
+    measures, group_by = _keys(item, "measure"), _keys(item, "groupBy")
+    return WantedStatistic(
+        name=_text(item, "name") or _free(made_name(kind, measures, group_by), taken),
+        kind=kind,
+        measures=measures,
+        group_by=group_by,
+        share=_number(item, "share") or Decimal(1),
+        lower=_number(item, "lower"),
+        upper=_number(item, "upper"),
+        unit=_number(item, "unit"),
+        levels=_numbers(item, "levels"),
+        candidates=_numbers(item, "candidates"),
+    )
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """The name, or the first one with a number behind it that nothing else has."""
+    found, number = name, 1
+    while found in taken:
+        number += 1
+        found = f"{name} {number}"
+    return found
+
+
+def _keys(item: JsonObject, key: str) -> tuple[WantedKey, ...]:
+    member = item.find(key)
+    if member is None:
+        return ()
+    listed = member.value.items if isinstance(member.value, JsonArray) else (member.value,)
+    return tuple(map(_key, listed))
+
+
+def _key(value: JsonValue) -> WantedKey:
+    if isinstance(value, JsonObject):
+        return WantedKey(_text(value, "column"), _texts(value, "values"), _texts(value, "edges"))
+    return WantedKey(_written(value))
+
+
+def _texts(item: JsonObject, key: str) -> tuple[str, ...]:
+    member = item.find(key)
+    listed = member.value.items if member is not None and isinstance(member.value, JsonArray) else ()
+    return tuple(map(_written, listed))
+
+
+def _written(value: JsonValue) -> str:
+    """A text, or a number as it is written."""
+    return value.text if isinstance(value, JsonString | JsonNumber) else ""
+
+
+def _text(item: JsonObject, key: str) -> str:
+    member = item.find(key)
+    return "" if member is None else _written(member.value)
+
+
+def _number(item: JsonObject, key: str) -> Decimal | None:
+    member = item.find(key)
+    return member.value.exact if member is not None and isinstance(member.value, JsonNumber) else None
+
+
+def _numbers(item: JsonObject, key: str) -> tuple[Decimal, ...]:
+    member = item.find(key)
+    listed = member.value.items if member is not None and isinstance(member.value, JsonArray) else ()
+    return tuple(one.exact for one in listed if isinstance(one, JsonNumber))

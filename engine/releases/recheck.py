@@ -1,0 +1,64 @@
+"""Looking at a release again: its bytes, and what its certificate states."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from smalti.engine.certificate import PublishedFile
+from smalti.engine.reading import file_digest
+from smalti.engine.releases.guarantee import Loss, LossGuarantee, Noise
+from smalti.engine.releases.plan import Mechanism, Quantity
+from smalti.errors import GuaranteeError
+from smalti.transforms.sensitivity import NeighboringRelation
+from smalti.vocab.terms import DIFFERENTIAL_PRIVACY
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseCheck:
+    """What the bytes of a release show by themselves: that they are those that were drawn."""
+
+    recounted: tuple[str, ...]
+    attested: tuple[str, ...]
+    """Taken on trust: noise cannot be measured again."""
+
+
+def check_release(folder: Path, files: tuple[PublishedFile, ...]) -> ReleaseCheck:
+    """Compare the bytes with what was recorded.
+
+    Raises:
+        GuaranteeError: they are others.
+    """
+    for file in files:
+        if file_digest(folder / file.name) != file.digest:
+            raise GuaranteeError(
+                str(folder / file.name),
+                "the bytes are not those that were published",
+                "the recorded bytes",
+                "the file was changed after the run, or damaged: take it from its registered place again",
+            )
+    return ReleaseCheck(
+        ("the bytes are those that were recorded",),
+        ("the mechanisms and their noise", "the privacy loss, alone and with earlier releases"),
+    )
+
+
+def stated_guarantee(promised: Mapping[str, Any]) -> LossGuarantee:
+    """The guarantee in a certificate of a release that its schema has accepted."""
+    return LossGuarantee(
+        DIFFERENTIAL_PRIVACY,
+        Loss(
+            Decimal(promised["epsilon"]),
+            Decimal(promised["delta"]),
+            promised["posteriorBelief"],
+            promised["membershipAdvantage"],
+        ),
+        NeighboringRelation(promised["neighbors"]),
+        promised["rowsPerRespondent"],
+        promised["groupsPerRespondent"],
+        tuple(
+            Noise(one["name"], Quantity(one["quantity"]), Mechanism(one["mechanism"]), one["scale"])
+            for one in promised["measurement"]
+        ),
+    )

@@ -1,0 +1,79 @@
+"""The table of a release: one row for each noisy value, in the order of the plan."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pyarrow as pa
+
+from smalti.engine.entries import OutputColumn
+from smalti.engine.releases.draw import NoisyValue
+from smalti.engine.releases.plan import ReleasePlan, StatisticKind
+from smalti.engine.writing import open_writer
+from smalti.policy.iris import column_iri
+from smalti.transforms.base import Datatype
+
+BEFORE = ("statistic",)
+"""Columns before the keys."""
+AFTER = ("level", "value", "lower", "upper", "confidence", "scale")
+"""Columns behind them: of a quantile its level; the noisy value; its interval at a confidence, from the
+noise alone; the scale of the noise."""
+
+
+def key_columns(plan: ReleasePlan) -> dict[str, str]:
+    """By input column that some statistic is grouped by, what it is called in the table."""
+    grouped = [key.column for one in plan.statistics for key in one.keys[: len(one.keys) - one.choices]]
+    taken = {*BEFORE, *AFTER}
+    named: dict[str, str] = {}
+    for column in dict.fromkeys(grouped):
+        name = column
+        while name in taken:
+            name += " (key)"
+        taken.add(name)
+        named[column] = name
+    return named
+
+
+def header(plan: ReleasePlan) -> tuple[str, ...]:
+    """The columns of the table; which ones depends on the plan alone."""
+    return (*BEFORE, *key_columns(plan).values(), *AFTER)
+
+
+def write_table(plan: ReleasePlan, values: Iterable[NoisyValue], path: Path) -> None:
+    """Write a new file.
+
+    Args:
+        plan: says columns and format.
+        values: in the order in which they are written.
+        path: of the file.
+    """
+    names, rows = key_columns(plan), list(values)
+    confidence = format(plan.write.confidence, "f")
+    columns: list[Sequence[str | None]] = [
+        [one.statistic for one in rows],
+        *([one.keys.get(column) for one in rows] for column in names),
+        [one.level or None for one in rows],
+        [one.value for one in rows],
+        [one.lower or None for one in rows],
+        [one.upper or None for one in rows],
+        [confidence if one.lower else None for one in rows],
+        [one.scale for one in rows],
+    ]
+    arrays = [pa.array(column, pa.string()) for column in columns]
+    with closing(open_writer(path, header(plan), plan.write.format)) as writer:
+        writer.write(pa.RecordBatch.from_arrays(arrays, names=list(header(plan))))
+
+
+def output_columns(plan: ReleasePlan) -> tuple[OutputColumn, ...]:
+    """The columns, as a later description of the output needs them."""
+    texts = {*BEFORE, *key_columns(plan).values(), "scale"}
+    if any(one.kind is StatisticKind.MODE for one in plan.statistics):
+        texts.add("value")
+    return tuple(
+        OutputColumn(
+            name,
+            column_iri(plan.write.output, name),
+            Datatype.STRING if name in texts else Datatype.DECIMAL,
+        )
+        for name in header(plan)
+    )

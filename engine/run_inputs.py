@@ -1,0 +1,123 @@
+"""The data of a run: bound to its target, looked up in the registry, and the same from beginning to end."""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from smalti.engine.backends.base import Backend
+from smalti.engine.backends.staged import StagedTable
+from smalti.engine.compile import Circumstances
+from smalti.engine.description import Source, bind
+from smalti.engine.entries import Input, TargetVersion
+from smalti.engine.execute import Phase
+from smalti.engine.parts import files_in
+from smalti.engine.plan import RespondentColumn
+from smalti.engine.reading import Contents
+from smalti.engine.registry import Registry
+from smalti.engine.run_request import RunRequest
+from smalti.engine.stores import fetched
+from smalti.errors import DataError, InternalError, UsageError
+from smalti.policy.model import Condition, Permission
+from smalti.vocab.terms import IRI
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the registry knows of a run's input."""
+
+    inputs: tuple[Input, ...]
+    circumstances: Circumstances
+    at: datetime
+    """When it was asked who withdrew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """What a run may do."""
+
+    permission: Permission
+    rows: tuple[Condition, ...]
+
+    @property
+    def output(self) -> IRI:
+        if self.permission.output is None:
+            raise InternalError("a permission without an output was granted")
+        return self.permission.output
+
+
+def given(
+    request: RunRequest, registry: Registry, granted: Granted, source: Source, table: StagedTable
+) -> Given:
+    """What a plan has to keep to: who withdrew, and how the input's respondents were counted before.
+
+    Raises:
+        UsageError: the target is an output, and this is no version of it.
+    """
+    versions = registry.versions(source.target)
+    version = _version_of(source, table, versions) if versions else None
+    number = None if version is None else version.number
+    now = datetime.now(UTC)
+    withdrawn = registry.withdrawn(source.target, number, at=now)
+    inherited = None if version is None else version.respondent
+    circumstances = Circumstances(granted.rows, request.asks, inherited, withdrawn)
+    return Given((Input(source.target, number),), circumstances, now)
+
+
+@contextmanager
+def bound(
+    request: RunRequest,
+    backend: Backend,
+    workspace: Path,
+    phase: Phase = lambda _: None,
+    columns: Callable[[Source], Collection[str] | None] = lambda _: None,
+) -> Iterator[tuple[Source, StagedTable]]:
+    """The source, and its rows as they are staged; gone at the end.
+
+    Args:
+        request: names target and data.
+        backend: where rows are staged.
+        workspace: a private folder.
+        phase: told of each phase.
+        columns: the names of those to stage; None: all.
+    """
+    data = fetched(request.data, workspace.with_name("input"), phase)
+    phase("read")
+    source = bind(request.target, data)
+    with closing(backend.open(source, workspace, columns(source))) as table:
+        yield source, table
+
+
+def _version_of(source: Source, table: StagedTable, versions: tuple[TargetVersion, ...]) -> TargetVersion:
+    same = [v for v in versions if tuple(file.digest for file in v.files) == table.contents.digests]
+    if not same:
+        raise UsageError(
+            source.path.name,
+            f"{'the folder' if source.parts else 'the file'} is no registered version of `{source.target}`",
+            "the bytes that were registered, all parts of them in their order",
+            "`smalti targets` lists the versions and where they are",
+        )
+    # Equal bytes may have been made with respondents counted in two ways: the stricter one holds.
+    return next((v for v in same if isinstance(v.respondent, RespondentColumn)), same[-1])
+
+
+def check_unchanged(source: Source, digests: Sequence[str], contents: Contents) -> None:
+    """That the input is what was read: the same files, with the same bytes."""
+    names = [path.name for path in source.paths]
+    for name, found, read in zip(names, digests, contents.digests, strict=True):
+        if found != read:
+            raise _changed(name)
+    if source.parts and not _has_same_files(source):
+        raise _changed(source.path.name)
+
+
+def _has_same_files(source: Source) -> bool:
+    try:
+        return files_in(source.path)[1] == source.parts
+    except UsageError:
+        return False
+
+
+def _changed(name: str) -> DataError:
+    return DataError(name, "the file changed during the run", "a file that stays as it is", "run again")

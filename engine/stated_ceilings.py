@@ -1,0 +1,92 @@
+"""The ceilings in force about a target: what its owners' policies let all releases lose together."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from smalti.engine.budget import Ceiling
+from smalti.engine.ceilings import ceiling_of
+from smalti.engine.registry import Registry
+from smalti.engine.snapshot import Snapshot
+from smalti.errors import SmaltiError
+from smalti.policy.comparing import UNSATISFIED
+from smalti.policy.decision import Request
+from smalti.policy.matching import PreparedPolicy, in_force
+from smalti.policy.model import Permission, Policy
+from smalti.vocab.terms import ANONYMIZE, DIFFERENTIAL_PRIVACY, IRI, LOCAL_DIFFERENTIAL_PRIVACY
+
+_CHARGED: Final = frozenset({DIFFERENTIAL_PRIVACY, LOCAL_DIFFERENTIAL_PRIVACY})
+"""Methods whose releases lose something that is charged."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatedCeiling:
+    """A ceiling of a rule in force that lets somebody make releases with noise."""
+
+    policy: IRI
+    rule: IRI
+    parties: tuple[IRI, ...]
+    """Whom it lets; empty: anybody."""
+    ceiling: Ceiling | None
+    """None: it permits no release."""
+    problem: str = ""
+    """Why it permits none."""
+
+
+def stated_ceilings(
+    registry: Registry, target: IRI, *, now: datetime | None = None
+) -> tuple[StatedCeiling, ...]:
+    """The ceilings that the owners' policies in force state about a target; each bounds the total.
+
+    Args:
+        registry: only read.
+        target: a source, an output, or a version of one.
+        now: None: the present.
+    """
+    with registry.snapshot() as snapshot:
+        target = next((one.target for one in snapshot.versions(target)), target)
+        time = now or datetime.now(UTC)
+        moment = Request(party=IRI(""), action=ANONYMIZE, targets=(target,), time=time)
+        policies = _policies(registry, snapshot, target)
+        return tuple(
+            _stated(policy, permission)
+            for policy in policies
+            if in_force(policy, moment) is not UNSATISFIED
+            for permission in _releases(PreparedPolicy(policy, snapshot.hierarchies), target)
+        )
+
+
+def _policies(registry: Registry, snapshot: Snapshot, target: IRI) -> list[Policy]:
+    """What whoever owns all of the target has put in force about it, and may still permit."""
+    owners = snapshot.full_owners(target)
+    found = [keys for issuer, keys in snapshot.about(snapshot.reach(target)) if issuer in owners]
+    keys = sorted(frozenset[int]().union(*found))
+    registry.read_policies(snapshot, keys)
+    entries = [snapshot.entry(key) for key in keys]
+    standing = [one for one in entries if snapshot.why_it_ended(one) is None]
+    return [policy for one in standing if (policy := snapshot.policy(one)) is not None]
+
+
+def _releases(prepared: PreparedPolicy, target: IRI) -> Iterator[Permission]:
+    """The permissions to make releases of a target, or of a part of it or a whole with it."""
+    for rule in prepared.rules:
+        for one in (rule, *rule.remedies):
+            for form in one.forms(ANONYMIZE):
+                how = form.permission.anonymization
+                if how is None or how.method not in _CHARGED:
+                    continue
+                assets = prepared.hierarchies.assets
+                related = (assets.relation(target, asset.iri) for asset in form.permission.targets)
+                if any(relation is not UNSATISFIED for relation in related):
+                    yield form.permission
+
+
+def _stated(policy: Policy, permission: Permission) -> StatedCeiling:
+    parties = tuple(party.iri for party in permission.assignees)
+    try:
+        ceiling = ceiling_of(permission)
+    except SmaltiError as error:
+        return StatedCeiling(policy.uid, permission.uid, parties, None, error.problem)
+    problem = "" if ceiling else "it states no `smalti:budgetEpsilon`"
+    return StatedCeiling(policy.uid, permission.uid, parties, ceiling, problem)

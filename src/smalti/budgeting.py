@@ -1,0 +1,187 @@
+"""What has been released about a target's respondents, and how much more may be: for its owners."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from fractions import Fraction
+
+from smalti.deciding import DEFAULT_REGISTRY, AnyPath, using
+from smalti.engine.budget import Account, Budget, Charge, Spent, compose
+from smalti.engine.registry import Registry
+from smalti.engine.stated_ceilings import StatedCeiling, stated_ceilings
+from smalti.errors import SmaltiError, UsageError, raise_all
+from smalti.policy import given
+from smalti.policy.model import Number
+from smalti.policy.names import iri
+from smalti.transforms.identifiability import mu_for_epsilon
+from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.vocab.terms import IRI
+
+_MOST_EPSILON = 1000
+_MOST_RELEASES = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class CeilingLeft:
+    """A ceiling in force, and what is left under it of the one sum of all charges."""
+
+    stated: StatedCeiling
+    left: Spent | None
+    """None: the rule permits no release."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToldCharge:
+    """A charge, as an owner may know it."""
+
+    time: datetime
+    spent: Spent
+    charge: Charge | None
+    """None: it is about other data of the same respondents, which the party does not own."""
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetReport:
+    """What has been charged about a target's respondents; for its owners alone."""
+
+    target: IRI
+    spent: Spent
+    account: Account
+    """The composition of all releases."""
+    ceilings: tuple[CeilingLeft, ...]
+    charges: tuple[ToldCharge, ...]
+    """Oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How many more releases fit under a ceiling."""
+
+    stated: StatedCeiling
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What more releases of one kind would come to; for the target's owners alone."""
+
+    target: IRI
+    each: Spent
+    """What each of them would be charged."""
+    releases: int
+    """How many more `spent` and `account` reckon with."""
+    spent: Spent
+    """After them, with all that was charged before."""
+    account: Account
+    """After them; where they have a delta, that of the worse one of Gaussian noise, and of Laplace noise
+    with a private selection that takes all of delta."""
+    fits: tuple[Fit, ...]
+
+
+def budget(target: str, *, party: str, registry: Registry | AnyPath = DEFAULT_REGISTRY) -> BudgetReport:
+    """What has been charged about a target's respondents, and what is left.
+
+    Counted are all releases that this registry knows about the same respondents; other registries are not.
+
+    Args:
+        target: the IRI of a source, of an output, or of one of its versions.
+        party: an owner of it, an IRI that is trusted.
+        registry: that recorded the releases.
+
+    Raises:
+        UsageError: the registry does not know the target, or the party owns no part of it.
+    """
+    about, owner = iri(target, "target"), iri(party, "party (--as)")
+    with using(registry) as known:
+        found = known.owners_budget(about, by=owner)
+        spent, owned = found.spent, {one.target for one in found.charges}
+        owned = {one for one in owned if owner in known.owners(one)}
+        return BudgetReport(
+            about,
+            spent,
+            found.account,
+            tuple(_left(one, spent) for one in stated_ceilings(known, about)),
+            tuple(
+                ToldCharge(one.time, one.spent, one if one.target in owned else None)
+                for one in found.charges
+            ),
+        )
+
+
+def forecast(
+    target: str,
+    *,
+    party: str,
+    epsilon: str | Decimal,
+    delta: str | Decimal = "0",
+    releases: int = 1,
+    registry: Registry | AnyPath = DEFAULT_REGISTRY,
+) -> Forecast:
+    """How many more releases fit, and what somebody could find out then.
+
+    Args:
+        target: as for `budget`.
+        party: likewise.
+        epsilon: what each release would be charged; above 0.
+        delta: likewise; in [0, 1).
+        releases: for how many of them belief and advantage are worked out; 1 or more.
+        registry: likewise.
+
+    Raises:
+        UsageError: as `budget`; or a number is outside of its range: all problems at once.
+    """
+    about, owner = iri(target, "target"), iri(party, "party (--as)")
+    each = _asked(str(epsilon), str(delta), releases)
+    with using(registry) as known:
+        found = known.owners_budget(about, by=owner)
+        stated = stated_ceilings(known, about)
+    more = each.times(releases)
+    fits = tuple(
+        Fit(one, 0 if one.ceiling is None else one.ceiling.fitting(found.spent, each) or 0)
+        for one in stated
+    )
+    return Forecast(about, each, releases, found.spent + more, _after(found, each, releases), fits)
+
+
+def _left(stated: StatedCeiling, spent: Spent) -> CeilingLeft:
+    return CeilingLeft(stated, None if stated.ceiling is None else stated.ceiling.left(spent))
+
+
+def _asked(epsilon: str, delta: str, releases: int) -> Spent:
+    problems: list[SmaltiError] = []
+    one, other = _number(epsilon), _number(delta)
+    if one is None or not 0 < one <= _MOST_EPSILON:
+        expected = f"a number above 0 and at most {_MOST_EPSILON}"
+        problems.append(UsageError("epsilon (--epsilon)", f"`{epsilon}` is no loss of a release", expected))
+    if other is None or not 0 <= other < 1:
+        expected = "a number from 0 on and below 1"
+        problems.append(UsageError("delta (--delta)", f"`{delta}` is no such probability", expected))
+    if not 1 <= releases <= _MOST_RELEASES:
+        expected = f"1 to {_MOST_RELEASES}"
+        problems.append(UsageError("releases (--releases)", f"{releases} cannot be foreseen", expected))
+    raise_all(problems)
+    return Spent(one or Decimal(0), other or Decimal(0))
+
+
+def _number(written: str) -> Decimal | None:
+    found = given.value(written, "number")
+    return found.value if isinstance(found, Number) else None
+
+
+def _after(known: Budget, each: Spent, releases: int) -> Account:
+    """The account of what was charged and of more releases, whose noise nobody knows yet."""
+    spent = known.spent + each.times(releases)
+    pure = PrivacyLoss(pure=Fraction(each.epsilon) * releases)
+    taken = Fraction(each.delta) * releases
+    laplace = compose(spent, known.loss + pure, known.selection_delta + taken)
+    if not each.delta:
+        return laplace
+    mu = mu_for_epsilon(float(each.epsilon), float(each.delta))
+    loss = PrivacyLoss(mu_squared=Fraction(mu) ** 2 * releases)
+    gaussian = compose(spent, known.loss + loss, known.selection_delta)
+    return Account(
+        max(laplace.epsilon, gaussian.epsilon),
+        spent.delta,
+        max(laplace.belief, gaussian.belief),
+        max(laplace.advantage, gaussian.advantage),
+    )

@@ -1,0 +1,64 @@
+"""The commands about budgets of releases: what was spent, and what more would come to."""
+
+import click
+
+from smalti.options import format_option, party_option, registry_option
+
+
+@click.group()
+def budget() -> None:
+    """Say what releases have lost together about the same people, and how much more they may."""
+
+
+_owner_option = party_option("OWNER", "An owner of the target; an IRI taken on trust.")
+
+
+@budget.command("show")
+@click.argument("target", metavar="IRI")
+@_owner_option
+@registry_option
+@format_option("human", "json")
+def budget_show(target: str, party: str, registry: str, shown_as: str) -> int:
+    """Show an owner what has been charged about a target's respondents, and what is left."""
+    from smalti import budgeting, console, console_budget
+    from smalti.opening import open_registry
+
+    report = budgeting.budget(target, party=party, registry=open_registry(registry))
+    if shown_as == "json":
+        click.echo(console.as_json(console_budget.budget_json(report)), nl=False)
+    else:
+        console_budget.show_budget(console.console(), report)
+    return 0
+
+
+@budget.command("forecast")
+@click.argument("target", metavar="IRI")
+@click.option("--epsilon", required=True, metavar="E", help="What each release would lose.")
+@click.option("--delta", default="0", show_default=True, metavar="D", help="With this probability more.")
+@click.option(
+    "--releases", type=int, default=1, show_default=True, metavar="N",
+    help="Say what could be found out after so many.",
+)  # fmt: skip
+@_owner_option
+@registry_option
+@format_option("human", "json")
+def budget_forecast(  # noqa: PLR0913, PLR0917 (each an option)
+    target: str, epsilon: str, delta: str, releases: int, party: str, registry: str, shown_as: str
+) -> int:
+    """Tell an owner how many more releases fit, and what could be found out then."""
+    from smalti import budgeting, console, console_budget
+    from smalti.opening import open_registry
+
+    found = budgeting.forecast(
+        target,
+        party=party,
+        epsilon=epsilon,
+        delta=delta,
+        releases=releases,
+        registry=open_registry(registry),
+    )
+    if shown_as == "json":
+        click.echo(console.as_json(console_budget.forecast_json(found)), nl=False)
+    else:
+        console_budget.show_forecast(console.console(), found)
+    return 0

@@ -1,0 +1,193 @@
+"""What the command line shows of budgets; and the same as JSON for programs."""
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from smalti.console import LABEL, Json, short
+from smalti.engine.budget import Account, Ceiling, Spent
+
+if TYPE_CHECKING:
+    from smalti.budgeting import BudgetReport, CeilingLeft, Forecast, ToldCharge
+    from smalti.engine.stated_ceilings import StatedCeiling
+
+_CELLS = 30
+"""Of a bar."""
+_SCOPE = "counted: all releases that this registry recorded about the same respondents; no other registry"
+
+
+def show_budget(out: Console, report: "BudgetReport") -> None:
+    """What was spent, what is left under each ceiling, and each charge."""
+    number = len(report.charges)
+    out.print(Text(report.target, style=LABEL))
+    _line(out, "charged", f"{_amounts(report.spent)} in {_releases(number)}")
+    _show_account(out, report.account, report.spent)
+    for one in report.ceilings:
+        _show_ceiling(out, one, report.spent)
+    if not report.ceilings:
+        _line(out, "ceiling", "no rule in force permits releases of it")
+    if report.charges:
+        out.print(_charges(report.charges))
+    out.print(Text(_SCOPE, style="dim"))
+
+
+def show_forecast(out: Console, found: "Forecast") -> None:
+    """How many more releases fit, and what could be found out after some of them."""
+    out.print(Text(found.target, style=LABEL))
+    _line(out, "each", _amounts(found.each))
+    for fit in found.fits:
+        number = _releases(fit.number, "more ") if fit.number else "no more release"
+        why = f": {fit.stated.problem}" if fit.stated.problem else ""
+        _line(out, "fits", f"{number} under {_rule(fit.stated)}{why}")
+    if not found.fits:
+        _line(out, "fits", "no rule in force permits releases of it")
+    _line(out, "then", f"after {_releases(found.releases, 'more ')}: {_amounts(found.spent)} charged")
+    _show_account(out, found.account, found.spent)
+    out.print(Text(_SCOPE, style="dim"))
+
+
+def budget_json(report: "BudgetReport") -> Json:
+    """The same for programs; the keys are stable, and what is exact is a text."""
+    return {
+        "target": report.target,
+        "charged": _spent_json(report.spent),
+        "releases": len(report.charges),
+        "composition": _account_json(report.account),
+        "ceilings": [_ceiling_json(one) for one in report.ceilings],
+        "charges": [_charge_json(one) for one in report.charges],
+    }
+
+
+def forecast_json(found: "Forecast") -> Json:
+    """The same for programs; the keys are stable, and what is exact is a text."""
+    return {
+        "target": found.target,
+        "each": _spent_json(found.each),
+        "releases": found.releases,
+        "charged": _spent_json(found.spent),
+        "composition": _account_json(found.account),
+        "fits": [_stated_json(fit.stated) | {"releases": fit.number} for fit in found.fits],
+    }
+
+
+def _show_account(out: Console, account: Account, spent: Spent) -> None:
+    """What somebody could find out from all releases together; rounded up."""
+    is_sum = Fraction(account.epsilon) >= Fraction(spent.epsilon)
+    epsilon = _small(spent.epsilon) if is_sum else _up(account.epsilon)
+    but_for = ", but for a probability of delta" if account.delta else ""
+    _line(out, "together", f"epsilon {epsilon} at delta {_small(account.delta)}, by the noise that is used")
+    _line(out, "belief", f"at most {_up(account.belief)} about one person, starting at one half{but_for}")
+    _line(out, "advantage", f"at most {_up(account.advantage)} in guessing better than a coin")
+
+
+def _show_ceiling(out: Console, one: "CeilingLeft", spent: Spent) -> None:
+    ceiling = one.stated.ceiling
+    if ceiling is None or one.left is None:
+        _line(out, "ceiling", f"{_rule(one.stated)} permits no release: {one.stated.problem}")
+        return
+    _line(out, "ceiling", f"{_amounts(Spent(ceiling.epsilon, ceiling.delta))} by {_rule(one.stated)}")
+    out.print(
+        Text("             ").append_text(_bar(ceiling, spent)).append(f" left: {_amounts(one.left)}")
+    )
+
+
+def _bar(ceiling: Ceiling, spent: Spent) -> Text:
+    """What is spent of a ceiling, of epsilon or delta whichever is nearer to it."""
+    shares = (_share(spent.epsilon, ceiling.epsilon), _share(spent.delta, ceiling.delta))
+    full = min(-(-max(shares) * _CELLS // 1), _CELLS)
+    style = "red" if full == _CELLS else "yellow"
+    return Text("\u2588" * int(full), style=style).append("\u2591" * int(_CELLS - full), style="green")
+
+
+def _share(spent: Decimal, ceiling: Decimal) -> Fraction:
+    if not ceiling:
+        return Fraction(1 if spent else 0)
+    return Fraction(spent) / Fraction(ceiling)
+
+
+def _charges(charges: "tuple[ToldCharge, ...]") -> Table:
+    table = Table(box=None, pad_edge=False, header_style=LABEL)
+    for name in ("when (UTC)", "epsilon", "delta", "who", "rule"):
+        table.add_column(name, overflow="fold")
+    for one in charges:
+        known = one.charge
+        elsewhere = ("", "other data of the same respondents")
+        who = elsewhere if known is None else (known.party, known.rule_uid)
+        amounts = (format(one.spent.epsilon, "f"), _small(one.spent.delta))
+        table.add_row(f"{one.time:%Y-%m-%d %H:%M}", *amounts, *who)
+    return table
+
+
+def _line(out: Console, label: str, text: str) -> None:
+    out.print(Text.assemble((f"  {label:<11}", LABEL), text))
+
+
+def _amounts(spent: Spent) -> str:
+    return f"epsilon {_small(spent.epsilon)}, delta {_small(spent.delta)}"
+
+
+def _small(value: Decimal) -> str:
+    """Exact, and short where there are many zeros."""
+    plain = format(value, "f")
+    return plain if len(plain) <= 12 else str(value)
+
+
+def _up(value: float) -> str:
+    """Four digits behind the point, not below the value."""
+    return format(-(Decimal(-value).quantize(Decimal("0.0001"), "ROUND_FLOOR")), "f")
+
+
+def _releases(number: int, more: str = "") -> str:
+    return f"1 {more}release" if number == 1 else f"{number} {more}releases"
+
+
+def _rule(stated: "StatedCeiling") -> str:
+    parties = ", ".join(short(party) for party in stated.parties)
+    return f"{stated.rule}" + (f" (for {parties})" if parties else "")
+
+
+def _spent_json(spent: Spent) -> Json:
+    return {"epsilon": format(spent.epsilon, "f"), "delta": format(spent.delta, "f")}
+
+
+def _account_json(account: Account) -> Json:
+    return {
+        "epsilon": account.epsilon,
+        "delta": format(account.delta, "f"),
+        "posteriorBelief": account.belief,
+        "membershipAdvantage": account.advantage,
+    }
+
+
+def _stated_json(stated: "StatedCeiling") -> Json:
+    ceiling = stated.ceiling
+    return {
+        "policy": stated.policy,
+        "rule": stated.rule,
+        "parties": list(stated.parties),
+        "ceiling": None if ceiling is None else _spent_json(Spent(ceiling.epsilon, ceiling.delta)),
+        "problem": stated.problem or None,
+    }
+
+
+def _ceiling_json(one: "CeilingLeft") -> Json:
+    return _stated_json(one.stated) | {"left": None if one.left is None else _spent_json(one.left)}
+
+
+def _charge_json(one: "ToldCharge") -> Json:
+    known = one.charge
+    told: Json = {"time": one.time.isoformat(), **_spent_json(one.spent), "isOwnData": known is not None}
+    if known is None:
+        return told
+    return told | {
+        "target": known.target,
+        "party": known.party,
+        "purpose": known.purpose,
+        "policy": known.policy_uid,
+        "rule": known.rule_uid,
+        "run": known.run,
+    }

@@ -1,0 +1,76 @@
+"""What the command line shows of a perturbation: what became of columns, what it loses, what it tells."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from math import isfinite
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from smalti.console import LABEL, fields
+from smalti.engine.perturbation.estimate import ColumnEstimate
+from smalti.engine.perturbation.explain import explain_perturbation
+from smalti.engine.perturbation.plan import PerturbationPlan
+from smalti.engine.releases.guarantee import Loss, up
+from smalti.engine.run_request import Outcome
+
+
+def show_perturbation(out: Console, made: PerturbationPlan, outcome: Outcome) -> tuple[str, ...]:
+    """Show what was published; returns what it does not protect against."""
+    told = explain_perturbation(made)
+    fields(out, ("promise", told.promise), ("people", told.respondent))
+    table = Table(box=None, pad_edge=False, header_style=LABEL)
+    for name in ("column", "what was done", "noise"):
+        table.add_column(name, overflow="fold")
+    for step in told.columns:
+        table.add_row(step.name, step.what, step.noise)
+    for column in told.dropped:
+        table.add_row(column, "dropped", "")
+    out.print(table)
+    out.print(_losses(made, outcome))
+    return told.not_protected
+
+
+def _losses(made: PerturbationPlan, outcome: Outcome) -> Table:
+    table = Table(box=None, pad_edge=False, header_style=LABEL)
+    for title in ("privacy loss", "epsilon", "delta", "belief (from one half)", "advantage"):
+        table.add_column(title)
+    loss = made.loss
+    table.add_row("this release", *_cells(Loss(loss.epsilon, loss.delta, loss.belief, loss.advantage)))
+    together = outcome.composition
+    if together is not None:
+        table.add_row(f"all {together.releases} so far", *_cells(together.loss))
+    return table
+
+
+def _cells(loss: Loss) -> tuple[str, ...]:
+    return format(loss.epsilon, "f"), format(loss.delta, "f"), up(loss.belief), up(loss.advantage)
+
+
+def show_estimates(out: Console, found: Sequence[ColumnEstimate], confidence: float) -> None:
+    """Shares and means with their intervals, which come from the noise alone."""
+    table = Table(box=None, pad_edge=False, header_style=LABEL)
+    for title in ("column", "what", "estimate", f"{confidence:.4g} interval from the noise alone"):
+        table.add_column(title, justify="right" if title == "estimate" else "left", overflow="fold")
+    for column in found:
+        for one in column.estimates:
+            what = column.what if column.what == "mean" else f"share of {one.value or 'missing'}"
+            low, high = one.estimate - one.margin, one.estimate + one.margin
+            table.add_row(column.column, what, f"{one.estimate:.6g}", f"{low:.6g} to {high:.6g}")
+    out.print(table)
+    fields(out, ("rows", str(found[0].rows if found else 0)), ("note", _NOTE))
+
+
+_NOTE = (
+    "estimates are unbiased, and may lie outside of what is possible; a value that was none of the public"
+    " ones counts as the plan says"
+)
+
+
+def estimates_json(found: Sequence[ColumnEstimate], confidence: float) -> dict[str, Any]:
+    """The same for programs; a margin without end is null."""
+    columns = [asdict(one) for one in found]
+    for one in (one for column in columns for one in column["estimates"]):
+        one["margin"] = one["margin"] if isfinite(one["margin"]) else None
+    return {"confidence": confidence, "columns": columns}

@@ -1,0 +1,97 @@
+"""Estimates from a published table of perturbed records: the part of `smalti.api` that reads one."""
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from smalti.deciding import AnyPath
+from smalti.engine.perturbation.guarantee import LocalGuarantee
+from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedColumn
+from smalti.errors import UsageError, only_ours
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from smalti.engine.perturbation.estimate import ColumnEstimate
+
+DEFAULT_CONFIDENCE: Final = 0.95
+
+
+@only_ours()
+def estimate(
+    table: "AnyPath | pa.Table",
+    stated: PerturbationPlan | AnyPath | None = None,
+    *,
+    confidence: float = DEFAULT_CONFIDENCE,
+) -> "tuple[ColumnEstimate, ...]":
+    """Unbiased shares of categories and means of numbers, from a table of perturbed records.
+
+    Only what was published is read: whoever has the table can do this, and it costs no privacy. Intervals
+    come from the noise alone; each holds by itself what the records said with about the confidence.
+
+    Args:
+        table: the folder that a run published, or a file of noisy rows, CSV or Parquet, or such a table as
+            text columns.
+        stated: the plan, or the path of the certificate, that says how the noise was drawn; not needed for
+            a folder, which holds its certificate.
+        confidence: of each interval, in (0, 1).
+
+    Raises:
+        UsageError: there is no such table, or nothing says how its noise was drawn.
+        GuaranteeError: the table is not what its certificate or plan is about.
+        DataError: it cannot be read.
+    """
+    from smalti.engine.perturbation.estimate import estimate_table  # noqa: PLC0415 (only for estimates)
+
+    if not 0 < confidence < 1:
+        raise UsageError("confidence", "it is out of range", "a number between 0 and 1, both excluded")
+    where = str(table) if isinstance(table, str | PathLike) else "the table"
+    if isinstance(stated, PerturbationPlan):
+        columns: Sequence[PerturbedColumn] = stated.perturbed
+        found = _rows(table, None)
+    else:
+        columns, found = _with_certificate(table, stated)
+    return estimate_table(found, columns, confidence, where)
+
+
+def _with_certificate(
+    table: "AnyPath | pa.Table", stated: AnyPath | None
+) -> "tuple[Sequence[PerturbedColumn], pa.Table]":
+    from smalti.engine.recheck import stated_in  # noqa: PLC0415 (only for estimates)
+    from smalti.engine.releases.recheck import check_release  # noqa: PLC0415 (only for estimates)
+
+    folder = Path(table) if isinstance(table, str | PathLike) and Path(table).is_dir() else None
+    if stated is None and folder is None:
+        raise UsageError(
+            str(table) if isinstance(table, str | PathLike) else "the table",
+            "nothing says how its noise was drawn",
+            "the folder of an output, or a plan or certificate beside the table",
+            "name the folder that holds both",
+        )
+    guarantee, files = stated_in(Path(stated) if stated is not None else Path(str(folder)))
+    if not isinstance(guarantee, LocalGuarantee):
+        raise UsageError(
+            str(stated or folder),
+            f"the output promises {guarantee.model}, and holds no perturbed records",
+            "an output of local-differential-privacy",
+            "estimates are made of such tables only",
+        )
+    if folder is None:
+        return guarantee.perturbed, _rows(table, None)
+    check_release(folder, files)
+    return guarantee.perturbed, _rows(table, files[0].name)
+
+
+def _rows(table: "AnyPath | pa.Table", name: str | None) -> "pa.Table":
+    """The rows as text; of a folder, those of the file with that name."""
+    from smalti.engine.perturbation.table import read_table  # noqa: PLC0415 (only for estimates)
+
+    if not isinstance(table, str | PathLike):
+        return table
+    path = Path(table)
+    if path.is_dir():
+        if name is None:
+            raise UsageError(str(path), "it is a folder", "the file of noisy rows", "name the file")
+        path /= name
+    return read_table(path)

@@ -1,0 +1,80 @@
+"""Perturbations on Spark: the same reports before noise, and with the same draws the same bytes."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+import pytest
+from perturbed_worlds import CITIES, DESCRIPTION, ONE_ROW_EACH, permission, reported, row
+from release_plans import NUMBERS
+from stub_sampler import StubSampler
+
+import smalti
+from smalti.engine.backends.local import LocalBackend
+from smalti.engine.backends.spark import SparkBackend
+from smalti.engine.description import Description
+from smalti.engine.perturbation import run as running
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PEOPLE = ("1", "1.0", "2", "", "x", "-0", "0", "3.50", "3.5", "7")
+ROWS = [
+    row(
+        who=PEOPLE[place % len(PEOPLE)] if place < 40 else str(100 + place),
+        sex=("f", "m", "", "wombat")[place % 4],
+        city=(*CITIES, "", "rome", "Rome ")[place % 8],
+        age=NUMBERS[place % len(NUMBERS)],
+        spend=NUMBERS[(7 * place + 3) % len(NUMBERS)],
+        note=f"note {place}",
+    )
+    for place in range(120)
+]
+COLUMNS = ("sex", "city", "age", "spend")
+
+
+@pytest.mark.parametrize("description", [DESCRIPTION, ONE_ROW_EACH], ids=["spark-people", "spark-rows"])
+@pytest.mark.parametrize("rows", [ROWS, []], ids=["some", "none"])
+def test_spark_takes_the_same_reports(
+    spark: "SparkSession", description: Description, rows: list[tuple[str, ...]]
+) -> None:
+    asked = permission(*COLUMNS)
+    here = reported(LocalBackend(), rows, asked, description)
+    there = reported(SparkBackend(spark), rows, asked, description)
+    assert there[0] == here[0]
+    assert [codes.tolist() for codes in there[1].codes] == [codes.tolist() for codes in here[1].codes]
+    assert there[1].respondents.tolist() == here[1].respondents.tolist()
+
+
+def run(folder: Path, name: str, engine: Any) -> bytes:
+    examples = Path(__file__).parents[3] / "examples"
+    with patch.object(running, "SAMPLER", StubSampler(5)):
+        outcome = smalti.run(
+            examples / "policies" / "contraceptive-local.jsonld",
+            data={"http://example.com/survey/contraceptive": folder / "survey.csv"},
+            party="http://example.com/party/researcher",
+            owner="http://example.com/party/owner",
+            purpose="statistical",
+            out=folder / name,
+            registry=folder / f"{name}.sqlite",
+            engine=engine,
+        )
+    assert outcome.version is not None
+    assert outcome.version.report.engine == ("local" if engine == "local" else "spark")
+    return (folder / name / "contraceptive-noisy.csv").read_bytes()
+
+
+def test_spark_and_local_publish_the_same_with_the_same_draws(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    lines = ["age,method"] + [
+        f"{15 + place % 40},{('none', 'wombat', '')[place % 3]}" for place in range(300)
+    ]
+    (tmp_path / "survey.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "survey.csv-metadata.json").write_text(
+        '{"@context": ["http://www.w3.org/ns/csvw", {"csvw-eo": "https://w3id.org/csvw-eo#"}],'
+        ' "url": "survey.csv", "tableSchema": {"columns": ['
+        '{"name": "age", "datatype": {"base": "integer", "minimum": 15, "maximum": 49}},'
+        '{"name": "method", "csvw-eo:keyValues": ["none", "long-term", "short-term"]}]}}'
+    )
+    assert run(tmp_path, "on-spark", SparkBackend(spark)) == run(tmp_path, "on-local", "local")

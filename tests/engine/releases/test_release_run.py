@@ -1,0 +1,465 @@
+"""Whole releases: decided, charged, drawn once, published and recorded; or nothing but the charge."""
+
+import csv
+import json
+from collections import Counter
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import numpy as np
+import pytest
+from stub_sampler import StubSampler
+
+import smalti
+from smalti.cli import main
+from smalti.engine.releases import run as releasing
+from smalti.engine.releases.plan import ReleasePlan
+from smalti.errors import GuaranteeError, PlanError, UsageError
+from smalti.transforms.noise import Sampler
+from smalti.transforms.problem import Flags, Integers
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TARGET = "http://hospital.example/visits"
+OUTPUT = "http://hospital.example/statistics"
+OWNER = "http://hospital.example"
+USER = "http://research.example"
+SCHEMA = json.loads((files("smalti.vocab") / "certificate.schema.json").read_text())
+CONTEXTS = [
+    "http://www.w3.org/ns/odrl.jsonld",
+    "https://www.mosaicrown.eu/ns/mosaicrown.jsonld",
+    "https://w3id.org/smalti/context.jsonld",
+]
+QUERY = {
+    "statistics": [
+        {"name": "visits", "statistic": "count"},
+        {
+            "name": "age", "statistic": "mean", "measure": "age", "lower": 0, "upper": 100, "unit": 1,
+            "groupBy": [{"column": "sex", "values": ["f", "m", "x"]}],
+        },
+        {"name": "half", "statistic": "quantile", "measure": "age", "lower": 0, "upper": 100, "unit": 10,
+         "levels": [0.5]},
+    ]
+}  # fmt: skip
+
+
+class NoNoise(Sampler):
+    """Draws nothing: shows what noise would be added to. It breaks every promise."""
+
+    def laplace(self, values: Integers, scale: float) -> Integers:
+        return values
+
+    def gaussian(self, values: Integers, scale: float) -> Integers:
+        return values
+
+    def choose(self, utilities: Integers, scale: float) -> int:
+        return int(np.argmax(utilities))
+
+    def bits(self, number: int, probability: float) -> Flags:
+        return np.zeros(number, np.bool_)
+
+    def uniform(self, number: int, bound: int) -> Integers:
+        return np.zeros(number, np.int64)
+
+
+def refinement(operand: str, operator: str, value: Any) -> dict[str, Any]:
+    return {"leftOperand": operand, "operator": operator, "rightOperand": value}
+
+
+def columns(*names: str) -> list[dict[str, str]]:
+    return [{"@id": f"{TARGET}/{name}"} for name in names]
+
+
+def policy(folder: Path, *, budget: Any = 2, epsilon: Any = 1, words: Any = None) -> Path:
+    limits = [] if budget is None else [refinement("smalti:budgetEpsilon", "lteq", budget)]
+    said = {
+        "smalti:epsilon": refinement("smalti:epsilon", "lteq", epsilon),
+        "smalti:statistic": refinement("smalti:statistic", "isAnyOf", ["count", "mean", "quantile"]),
+        "smalti:measure": refinement("smalti:measure", "isAnyOf", columns("age")),
+        "smalti:groupBy": refinement("smalti:groupBy", "isAnyOf", columns("sex")),
+        "smalti:respondent": refinement("smalti:respondent", "eq", {"@id": f"{TARGET}/patient"}),
+        "smalti:rowsPerRespondent": refinement("smalti:rowsPerRespondent", "lteq", 2),
+        **(words or {}),
+    }
+    document = {
+        "@context": CONTEXTS,
+        "@type": "Set",
+        "uid": "http://hospital.example/policy",
+        "profile": ["https://www.mosaicrown.eu/ns/mosaicrown/1/", "https://w3id.org/smalti#"],
+        "permission": [
+            {
+                "uid": "http://hospital.example/policy/1",
+                "target": TARGET,
+                "assignee": USER,
+                "action": [
+                    {
+                        "rdf:value": {"@id": "odrl:anonymize"},
+                        "refinement": [
+                            refinement("mosaicrown:method", "eq", "differential-privacy"),
+                            *(word for word in said.values() if word),
+                        ],
+                    }
+                ],
+                **({"constraint": limits} if limits else {}),
+                "output": OUTPUT,
+            }
+        ],
+    }
+    path = folder / "policy.jsonld"
+    path.write_text(json.dumps(document))
+    return path
+
+
+def visits(folder: Path, rows: list[tuple[str, str, str]], name: str = "visits.csv") -> Path:
+    path = folder / name
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("patient", "sex", "age"))
+        writer.writerows(rows)
+    return path
+
+
+ROWS = [(f"p{n % 30}", "fm"[n % 2], str(20 + n % 7 * 10)) for n in range(60)]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return visits(tmp_path, ROWS)
+
+
+def release(folder: Path, data: Path, name: str = "out", **more: Any) -> smalti.Outcome:
+    asked = folder / "query.json"
+    asked.write_text(json.dumps(more.pop("query", QUERY)))
+    given = more.pop("policy", None) or policy(folder)
+    return smalti.run(
+        given,
+        **{
+            "data": {TARGET: data},
+            "party": USER,
+            "owner": OWNER,
+            "out": folder / name,
+            "registry": folder / "r.sqlite",
+            "query": asked,
+            **more,
+        },
+    )
+
+
+def registry(folder: Path) -> smalti.Registry:
+    return smalti.Registry.open(folder / "r.sqlite")
+
+
+def table(outcome: smalti.Outcome) -> list[dict[str, str]]:
+    assert outcome.version is not None, outcome.decision.reasons
+    with (outcome.version.path / outcome.version.files[0].name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def spent(folder: Path) -> tuple[str, int]:
+    budget = registry(folder).budget(TARGET)
+    return format(budget.spent.epsilon, "f"), len(budget.charges)
+
+
+# --- What comes out ----------------------------------------------------------------------------
+
+
+def test_a_release_is_published_charged_and_recorded(tmp_path: Path, data: Path) -> None:
+    outcome = release(tmp_path, data)
+    assert [row["statistic"] for row in table(outcome)] == ["visits", "age", "age", "age", "half"]
+    assert [row["sex"] for row in table(outcome)] == ["", "f", "m", "x", ""]
+    assert spent(tmp_path) == ("1", 1)
+    assert isinstance(outcome.plan, ReleasePlan)
+    assert outcome.version is not None
+    certificate = json.loads(outcome.version.certificate)
+    jsonschema.validate(certificate, SCHEMA)
+    promised = certificate["guarantee"]
+    assert (promised["model"], promised["epsilon"], promised["delta"]) == ("differential-privacy", "1", "0")
+    assert promised["composition"]["releases"] == 1
+    assert [value.value for value in outcome.values] == [row["value"] for row in table(outcome)]
+
+
+def test_without_noise_it_would_be_the_bounded_aggregates(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Each of the 30 patients has two rows: of one more each, nothing is counted.
+    monkeypatch.setattr(releasing, "SAMPLER", NoNoise())
+    more = visits(tmp_path, [*ROWS, *((f"p{n}", "f", "99") for n in range(30))])
+    values = {(row["statistic"], row["sex"]): float(row["value"]) for row in table(release(tmp_path, more))}
+    assert values["visits", ""] == 60
+    ages = {sex: [float(age) for _, one, age in ROWS if one == sex] for sex in "fm"}
+    for sex in "fm":
+        assert values["age", sex] == pytest.approx(sum(ages[sex]) / len(ages[sex]), abs=1)
+
+
+def test_two_releases_add_up_and_the_third_is_refused(tmp_path: Path, data: Path) -> None:
+    first, second = release(tmp_path, data, "a"), release(tmp_path, data, "b")
+    assert first.version is not None
+    assert second.version is not None
+    assert json.loads(second.version.certificate)["guarantee"]["composition"]["epsilon"] == "2"
+    third = release(tmp_path, data, "c")
+    assert not third.decision.is_permitted
+    assert third.version is None
+    assert not (tmp_path / "c").exists()
+    assert spent(tmp_path) == ("2", 2)
+    (reason,) = third.decision.reasons
+    assert "budget" in reason.text
+    assert not any(figure in reason.text for figure in "0123456789")
+
+
+def test_what_is_drawn_twice_differs(tmp_path: Path, data: Path) -> None:
+    drawn = [tuple(row["value"] for row in table(release(tmp_path, data, name))) for name in "ab"]
+    # Five numbers with scales of 10 and more each: that all agree has a chance below 10^-5.
+    assert drawn[0] != drawn[1]
+
+
+# --- What is refused, with nothing charged ------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "statistic",
+    [
+        {"statistic": "sum", "measure": "age", "lower": 0, "upper": 100, "unit": 1},
+        {"statistic": "mean", "measure": "sex"},
+        {"statistic": "count", "groupBy": ["patient"]},
+    ],
+    ids=["statistic", "measure", "key"],
+)
+def test_a_query_outside_of_the_permission_is_denied(
+    tmp_path: Path, data: Path, statistic: dict[str, Any]
+) -> None:
+    outcome = release(tmp_path, data, query={"statistics": [statistic]})
+    assert not outcome.decision.is_permitted
+    assert spent(tmp_path) == ("0", 0)
+
+
+def test_a_larger_loss_than_the_policys_is_denied_and_a_smaller_one_is_charged(
+    tmp_path: Path, data: Path
+) -> None:
+    assert not release(tmp_path, data, query={"epsilon": 1.5, **QUERY}).decision.is_permitted
+    assert release(tmp_path, data, query={"epsilon": 0.25, **QUERY}).decision.is_permitted
+    assert spent(tmp_path) == ("0.25", 1)
+
+
+def test_without_a_declared_budget_nothing_is_released(tmp_path: Path, data: Path) -> None:
+    with pytest.raises(PlanError, match="states no budget"):
+        release(tmp_path, data, policy=policy(tmp_path, budget=None))
+    assert spent(tmp_path) == ("0", 0)
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ({"statistics": [{"statistic": "mean", "measure": "age"}]}, "bounds"),
+        ({"statistics": [{"statistic": "count", "groupBy": ["sex"]}]}, "delta"),
+    ],
+    ids=["bounds", "private key without delta"],
+)
+def test_what_cannot_be_answered_is_refused_before_any_charge(
+    tmp_path: Path, data: Path, query: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(PlanError, match=told):
+        release(tmp_path, data, query=query)
+    assert spent(tmp_path) == ("0", 0)
+
+
+def test_a_query_for_another_method_is_refused(tmp_path: Path) -> None:
+    examples = Path(__file__).parents[3] / "examples"
+    (tmp_path / "query.json").write_text(json.dumps({"statistics": [{"statistic": "count"}]}))
+    outcome = smalti.run(
+        examples / "policies" / "contraceptive.jsonld",
+        data={"http://example.com/survey/contraceptive": examples / "data" / "contraceptive.csv"},
+        party="http://example.com/party/researcher",
+        purpose="statistical",
+        out=tmp_path / "out",
+        registry=tmp_path / "r.sqlite",
+        query=tmp_path / "query.json",
+    )
+    assert not outcome.decision.is_permitted
+
+
+def test_a_plan_that_nobody_asked_for_keeps_to_the_permission_too(tmp_path: Path, data: Path) -> None:
+    (tmp_path / "query.json").write_text(json.dumps({"epsilon": 1.5, **QUERY}))
+    with pytest.raises(PlanError, match="does not allow"):
+        smalti.plan(
+            policy(tmp_path), data={TARGET: data}, registry=tmp_path / "r.sqlite",
+            query=tmp_path / "query.json",
+        )  # fmt: skip
+
+
+# --- Nothing depends on values but the noisy ones -----------------------------------------------
+
+ODD = ["", "NaN", "INF", "-INF", "1e999999", "-1E400", "abc", "9" * 40, "0x10", "1_000", " 5", "٣"]
+
+
+def test_no_value_makes_a_release_fail(tmp_path: Path) -> None:
+    data = visits(tmp_path, [(f"p{n}", odd, odd) for n, odd in enumerate(ODD)] + [("", "f", "30")])
+    assert release(tmp_path, data).version is not None
+
+
+def test_everything_but_the_values_is_the_same_for_other_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(releasing, "SAMPLER", NoNoise())
+    told = []
+    for name, rows in (("one", ROWS), ("two", [*ROWS[2:11], ("q", "canary", "7777")]), ("none", [])):
+        folder = tmp_path / name
+        folder.mkdir()
+        outcome = release(folder, visits(folder, list(rows)))
+        assert outcome.version is not None
+        certificate = json.loads(outcome.version.certificate)
+        for unlike in ("@id", "issued", "distribution"):
+            del certificate[unlike]
+        rest = [{**row, "value": "", "lower": "", "upper": ""} for row in table(outcome)]
+        told.append(json.dumps([certificate, rest, smalti.explain(outcome.plan)] if outcome.plan else []))
+    assert len(set(told)) == 1
+    assert "canary" not in told[0]
+
+
+# --- Crashes -------------------------------------------------------------------------------------
+
+
+class Killed(BaseException):
+    """As if the process had died."""
+
+
+def test_who_dies_behind_the_charge_has_paid_and_shown_nothing(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw, drawn = releasing.draw, Counter[str]()
+
+    def dying(*given: Any) -> Any:
+        drawn["times"] += 1
+        draw(*given)
+        raise Killed
+
+    monkeypatch.setattr(releasing, "draw", dying)
+    with pytest.raises(Killed):
+        release(tmp_path, data)
+    monkeypatch.undo()
+    assert (spent(tmp_path), drawn["times"]) == (("1", 1), 1)
+    assert not (tmp_path / "out").exists()
+    assert registry(tmp_path).versions(OUTPUT) == ()
+    assert release(tmp_path, data).version is not None
+    assert spent(tmp_path) == ("2", 2)
+
+
+def test_the_charge_comes_before_the_noise(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[str, int]] = []
+    draw = releasing.draw
+
+    def looking(*given: Any) -> Any:
+        seen.append(spent(tmp_path))
+        return draw(*given)
+
+    monkeypatch.setattr(releasing, "draw", looking)
+    release(tmp_path, data)
+    assert seen == [("1", 1)] * 3
+
+
+# --- Looking again -------------------------------------------------------------------------------
+
+
+def test_verify_holds_a_release_against_its_record(tmp_path: Path, data: Path) -> None:
+    outcome = release(tmp_path, data)
+    assert outcome.version is not None
+    seen = smalti.verify(tmp_path / "out", registry=tmp_path / "r.sqlite")
+    assert seen.version is not None
+    assert (seen.version.number, seen.is_repeated) == (1, False)
+    with pytest.raises(UsageError, match="never drawn again"):
+        smalti.verify(tmp_path / "out", registry=tmp_path / "r.sqlite", data=data)
+    published = tmp_path / "out" / outcome.version.files[0].name
+    published.write_text(published.read_text().replace("visits", "visitz"))
+    with pytest.raises(GuaranteeError, match="not those that were"):
+        smalti.verify(tmp_path / "out", registry=tmp_path / "r.sqlite")
+
+
+def test_a_strangers_description_of_a_known_target_is_refused(tmp_path: Path, data: Path) -> None:
+    """Whoever says what a respondent is decides what the noise covers."""
+    assert release(tmp_path, data).version is not None
+    (tmp_path / "visits.csv-metadata.json").write_text(
+        json.dumps(
+            {
+                "@context": ["http://www.w3.org/ns/csvw", {"smalti": "https://w3id.org/smalti#"}],
+                "url": "visits.csv",
+                "smalti:respondent": "sex",
+                "tableSchema": {"columns": [{"name": name} for name in ("patient", "sex", "age")]},
+            }
+        )
+    )
+    with pytest.raises((UsageError, PlanError)):
+        release(tmp_path, data, "again", owner=None)
+    assert spent(tmp_path) == ("1", 1)
+
+
+# --- The command line ----------------------------------------------------------------------------
+
+
+def command(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    monkeypatch.setattr("sys.argv", ["smalti", *words])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert isinstance(left.value.code, int)
+    return left.value.code
+
+
+def test_the_command_shows_values_intervals_and_losses(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "query.json").write_text(json.dumps(QUERY))
+    words = [
+        "run", str(policy(tmp_path)), "--data", f"{TARGET}={data}", "--as", USER, "--owner", OWNER,
+        "--query", str(tmp_path / "query.json"), "--registry", str(tmp_path / "r.sqlite"), "--out",
+    ]  # fmt: skip
+    assert command(monkeypatch, *words, str(tmp_path / "a")) == 0
+    shown = capsys.readouterr().out
+    for expected in ("statistic", "95%", "this release", "all 1 so far", "0.732", "●"):
+        assert expected in shown
+    assert command(monkeypatch, *words, str(tmp_path / "b"), "--format", "json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["composition"]["releases"] == 2
+    assert command(monkeypatch, *words, str(tmp_path / "c")) == 1
+    assert "budget" in capsys.readouterr().out
+    assert command(monkeypatch, "targets", "--registry", str(tmp_path / "r.sqlite")) == 0
+
+
+def test_the_one_release_that_a_policy_permits_needs_no_query(tmp_path: Path, data: Path) -> None:
+    words = {
+        "smalti:statistic": refinement("smalti:statistic", "isAnyOf", ["count"]),
+        "smalti:measure": None,
+        "smalti:groupBy": None,
+    }
+    only = smalti.run(
+        policy(tmp_path, words=words), data={TARGET: data}, party=USER, owner=OWNER, out=tmp_path / "out",
+        registry=tmp_path / "r.sqlite",
+    )  # fmt: skip
+    assert [row["statistic"] for row in table(only)] == ["count"]
+    with pytest.raises(PlanError, match="several releases"):
+        smalti.run(
+            policy(tmp_path), data={TARGET: data}, party=USER, owner=OWNER, out=tmp_path / "two",
+            registry=tmp_path / "two.sqlite",
+        )  # fmt: skip
+
+
+# --- Spark ---------------------------------------------------------------------------------------
+
+
+def test_spark_and_local_release_the_same_bytes_with_the_same_draws(
+    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from smalti.engine.backends.spark import SparkBackend  # noqa: PLC0415 (only where Spark is)
+
+    odd = [(f"p{n}", ("f", "m", "", "y")[n % 4], ODD[n % len(ODD)]) for n in range(40)]
+    data = visits(tmp_path, [*ROWS, *odd])
+    made = []
+    for name, engine in (("here", "local"), ("there", SparkBackend(spark))):
+        monkeypatch.setattr(releasing, "SAMPLER", StubSampler(7))
+        outcome = release(tmp_path, data, name, engine=engine)
+        assert outcome.version is not None
+        made.append(outcome.version)
+    assert made[0].output_digest == made[1].output_digest
+    assert made[0].plan_digest == made[1].plan_digest

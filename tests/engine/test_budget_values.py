@@ -1,0 +1,301 @@
+"""Sums, ceilings and accounts: exact where they decide, and never too small where they are shown."""
+
+import json
+import math
+import sys
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smalti.engine.budget import (
+    Budget,
+    Ceiling,
+    Spent,
+    total,
+)
+from smalti.engine.ceilings import ceiling_of, declared_ceiling, speaks_of_budget
+from smalti.errors import PlanError, ProblemsError
+from smalti.policy.model import Comparison, Number, Operator, Permission, Policy
+from smalti.policy.parse import parse
+from smalti.transforms.identifiability import (
+    gaussian_advantage,
+    gaussian_delta,
+    gaussian_epsilon,
+    loss_quantile,
+    mu_for_belief,
+    mu_for_epsilon,
+    posterior_belief,
+)
+from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.vocab.terms import IRI, SMALTI
+
+sys.path.insert(0, str(Path(__file__).parent))
+from budget_world import charge
+
+POLICY: dict[str, Any] = {
+    "@context": [
+        "http://www.w3.org/ns/odrl.jsonld",
+        "https://www.mosaicrown.eu/ns/mosaicrown.jsonld",
+        "https://w3id.org/smalti/context.jsonld",
+    ],
+    "@type": "Set",
+    "uid": "http://example.com/policy/p",
+    "profile": "https://w3id.org/smalti#",
+}
+
+
+def at_most(word: str, number: Any) -> dict[str, Any]:
+    return {"leftOperand": f"smalti:{word}", "operator": "lteq", "rightOperand": number}
+
+
+def policy(*constraints: dict[str, Any], **rule: Any) -> Policy:
+    permission = {"uid": "http://example.com/rule/r", "target": "http://example.com/t", "action": "read"}
+    stated = {"constraint": list(constraints)} if constraints else {}
+    document = POLICY | {"permission": [permission | stated | rule]}
+    parsed = parse(json.dumps(document).encode(), "p.jsonld")
+    (found,) = parsed.policies
+    return found
+
+
+def permission(*constraints: dict[str, Any], **rule: Any) -> Permission:
+    (found,) = policy(*constraints, **rule).permissions
+    return found
+
+
+EPSILON, DELTA = at_most("budgetEpsilon", 2), at_most("budgetDelta", 1e-6)
+
+# --- Ceilings
+
+
+@pytest.mark.parametrize(
+    ("constraints", "epsilon", "delta"),
+    [
+        ([EPSILON], "2", "0"),
+        ([EPSILON, DELTA], "2", "0.000001"),
+        ([at_most("budgetEpsilon", 0.1), EPSILON], "0.1", "0"),
+        ([DELTA, at_most("budgetDelta", 1e-9), EPSILON], "2", "1e-9"),
+        ([{"and": [EPSILON, {"and": [DELTA, at_most("budgetEpsilon", 1.5)]}]}], "1.5", "1e-6"),
+        ([{"andSequence": {"@list": [EPSILON, DELTA]}}], "2", "1e-6"),
+        ([at_most("budgetEpsilon", 0)], "0", "0"),
+    ],
+)
+def test_a_ceiling_is_the_least_that_must_hold(
+    constraints: list[dict[str, Any]], epsilon: str, delta: str
+) -> None:
+    found = permission(*constraints)
+    assert ceiling_of(found) == declared_ceiling(found) == Ceiling(Decimal(epsilon), Decimal(delta))
+
+
+@pytest.mark.parametrize("constraints", [[], [DELTA]])
+def test_without_a_ceiling_of_epsilon_nothing_is_released(constraints: list[dict[str, Any]]) -> None:
+    found = permission(*constraints)
+    assert ceiling_of(found) is None
+    with pytest.raises(PlanError, match=r"p\.jsonld:.*states no budget.*Ask the data's owner to state it"):
+        declared_ceiling(found)
+
+
+@pytest.mark.parametrize(
+    "constraint",
+    [
+        {"or": [EPSILON, DELTA]},
+        {"xone": [EPSILON, at_most("budgetEpsilon", 3)]},
+        {"and": [EPSILON, {"or": [DELTA, at_most("budgetDelta", 0)]}]},
+    ],
+)
+def test_a_ceiling_that_need_not_hold_is_refused(constraint: dict[str, Any]) -> None:
+    for constraints in ([constraint], [EPSILON, DELTA, constraint]):
+        with pytest.raises(PlanError, match="where it need not hold") as refused:
+            ceiling_of(permission(*constraints))
+        assert str(refused.value).startswith("p.jsonld:1:"), "it names the place"
+
+
+def test_an_or_about_other_things_may_stand_beside_a_ceiling() -> None:
+    purposes = [
+        {"leftOperand": "purpose", "operator": "eq", "rightOperand": f"mosaicrown:{name}"}
+        for name in ("marketing", "statistical")
+    ]
+    assert ceiling_of(permission({"or": purposes}, EPSILON)) is not None
+
+
+def test_all_problems_are_told_at_once() -> None:
+    bad = Comparison(IRI(SMALTI + "budgetEpsilon"), Operator.GTEQ, (Number(Decimal(1)),))
+    good = permission(EPSILON, {"or": [EPSILON, DELTA]})
+    both = Permission(uid=good.uid, action=good.action, targets=(), constraints=(*good.constraints, bad))
+    with pytest.raises(
+        ProblemsError, match=r"need not hold[^\0]*no plain bound|no plain bound[^\0]*need not hold"
+    ):
+        ceiling_of(both)
+
+
+def test_whether_a_policy_depends_on_charges() -> None:
+    assert not speaks_of_budget(policy())
+    for constraints in ([DELTA], [{"or": [EPSILON, DELTA]}]):
+        assert speaks_of_budget(policy(*constraints))
+    prohibition = {
+        "prohibition": [{"target": "http://example.com/t", "action": "read", "constraint": DELTA}]
+    }
+    (found,) = parse(json.dumps(POLICY | prohibition).encode(), "p.jsonld").policies
+    assert speaks_of_budget(found)
+
+
+def test_a_ceiling_is_a_limit_of_a_rule_and_of_nothing_else() -> None:
+    # `ceiling_of` looks at constraints alone: elsewhere the parser refuses the words.
+    for part in ("target", "assignee"):
+        whole = {"@type": "AssetCollection", "source": "http://example.com/t", "refinement": [EPSILON]}
+        rule = {"target": "http://example.com/t", "action": "read", part: whole}
+        parsed = parse(json.dumps(POLICY | {"permission": [rule]}).encode(), "p.jsonld")
+        assert not parsed.policies
+
+
+# --- Sums
+
+NUMBERS = st.decimals(0, 10**6, places=12) | st.decimals("1e-40", "1e-30", places=44)
+
+
+@given(st.lists(st.builds(Spent, NUMBERS, NUMBERS), max_size=8), st.randoms(use_true_random=False))
+def test_sums_are_those_of_fractions_in_any_order(several: list[Spent], chance: Any) -> None:
+    found = total(several)
+    assert Fraction(found.epsilon) == sum(Fraction(one.epsilon) for one in several)
+    assert Fraction(found.delta) == sum(Fraction(one.delta) for one in several)
+    chance.shuffle(several)
+    assert total(several) == found
+
+
+@given(NUMBERS, NUMBERS, NUMBERS.filter(bool))
+def test_as_many_fit_as_the_ceiling_admits(ceiling: Decimal, spent: Decimal, each: Decimal) -> None:
+    most, one = Ceiling(ceiling, Decimal(0)), Spent(each)
+    number = most.fitting(Spent(spent), one)
+    assert number is not None
+    after, too_many = (Spent(spent) + one.times(count) for count in (number, number + 1))
+    assert most.admits(after) or (number == 0 and spent > ceiling)
+    assert not most.admits(too_many)
+    assert Fraction(most.left(Spent(spent)).epsilon) == max(Fraction(ceiling) - Fraction(spent), 0)
+
+
+def test_what_is_no_amount_is_refused() -> None:
+    for wrong in ("-0.1", "NaN", "Infinity", "1e2000", "1e-2000"):
+        with pytest.raises(ValueError, match=r"not negative|digits"):
+            Spent(Decimal(wrong))
+        with pytest.raises(ValueError, match=r"not negative|digits"):
+            Ceiling(Decimal(1), Decimal(wrong))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "changes"),
+    [
+        ("0", {}),
+        ("1", {"delta": Decimal(1)}),
+        ("1", {"delta": Decimal("-0.1")}),
+        ("1", {"loss": PrivacyLoss(Fraction(1) + Fraction(1, 10**30))}),
+        ("1", {"loss": PrivacyLoss.of_gaussian(0.1)}),
+        ("1", {"loss": PrivacyLoss.of_gaussian(mu_for_epsilon(1.01, 1e-6)), "delta": Decimal("1e-6")}),
+        ("1", {"delta": Decimal("1e-6"), "selection_delta": Decimal("2e-6")}),
+    ],
+)
+def test_no_less_is_charged_than_is_lost(epsilon: str, changes: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"charged|selection|not negative"):
+        charge(epsilon, **changes)
+
+
+# --- Accounts
+
+
+def gaussian(epsilon: str, delta: str, mu: float, selection: str | None = "0") -> Any:
+    """A release with Gaussian noise."""
+    taken = None if selection is None else Decimal(selection)
+    loss = PrivacyLoss.of_gaussian(mu)
+    return charge(epsilon, delta=Decimal(delta), loss=loss, selection_delta=taken)
+
+
+def test_nothing_released_lets_nobody_find_out_anything() -> None:
+    account = Budget().account
+    assert (account.epsilon, account.delta, account.belief, account.advantage) == (0, 0, 0.5, 0)
+
+
+def test_a_laplace_release_has_the_advantage_of_its_noise() -> None:
+    account = Budget((charge("1.1"),)).account
+    assert round(account.advantage, 2) == 0.50
+    assert account.belief == pytest.approx(posterior_belief(1.1))
+    three = Budget((charge("0.4"), charge("0.4"), charge("0.3"))).account
+    assert three.epsilon == pytest.approx(1.1)
+    assert three.epsilon >= Fraction("1.1"), "rounded against who uses the data"
+    assert three.advantage == pytest.approx(account.advantage)
+
+
+def test_gaussian_releases_compose_by_the_squares_of_their_mus() -> None:
+    mu = mu_for_epsilon(0.5, 1e-6)
+    several = Budget(tuple(gaussian("0.5", "1e-6", mu) for _ in range(16))).account
+    assert several.delta == Decimal("16e-6")
+    assert several.epsilon == pytest.approx(gaussian_epsilon(16e-6, 4 * mu))
+    assert several.epsilon < 8 / 2, "far below the sum"
+    assert several.advantage == pytest.approx(gaussian_advantage(4 * mu))
+    assert several.belief == pytest.approx(posterior_belief(loss_quantile(16e-6, 4 * mu)))
+
+
+def test_a_belief_that_was_promised_is_the_belief_that_is_shown() -> None:
+    mu, delta = mu_for_belief(0.9, 1e-5), "1e-5"
+    epsilon = Decimal(gaussian_epsilon(1e-5, mu) * 1.001)
+    account = Budget((gaussian(str(epsilon), delta, mu),)).account
+    assert account.belief == pytest.approx(0.9)
+    assert account.epsilon <= float(epsilon)
+
+
+def test_private_selection_takes_its_part_of_delta() -> None:
+    mu = mu_for_epsilon(1, 1e-6)
+    plain = Budget((gaussian("1", "1e-6", mu),)).account
+    parts = Budget((gaussian("1", "2e-6", mu, "1e-6"),)).account
+    assert parts.epsilon == pytest.approx(plain.epsilon, rel=1e-6)
+    assert parts.belief == pytest.approx(plain.belief, rel=1e-6)
+    assert plain.advantage < parts.advantage <= plain.advantage + 1e-6
+    laplace = charge("1", delta=Decimal("1e-6"), selection_delta=Decimal("1e-6"))
+    both = Budget((gaussian("1", "1e-6", mu), laplace)).account
+    assert both.epsilon == pytest.approx(plain.epsilon + 1, rel=1e-6)
+    assert both.delta == Decimal("2e-6")
+
+
+@pytest.mark.parametrize("taken", ["0", "3e-7", "9e-7"])
+def test_a_selection_that_nobody_told_of_is_read_against_the_release(taken: str) -> None:
+    # Noise for what is left of delta; the account must be no better than if it were told.
+    rest = Decimal("1e-6") - Decimal(taken)
+    mu = mu_for_epsilon(1, float(rest))
+    told = Budget((gaussian("1", "1e-6", mu, taken),)).account
+    untold = Budget((gaussian("1", "1e-6", mu, None),)).account
+    assert untold.epsilon >= told.epsilon * (1 - 1e-6)
+    assert untold.belief >= told.belief * (1 - 1e-6)
+    assert untold.advantage >= told.advantage - 1e-12
+    assert untold.epsilon <= 1
+
+
+def test_a_pure_release_that_was_charged_a_delta_may_have_selected_with_all_of_it() -> None:
+    other = gaussian("1", "1e-6", mu_for_epsilon(1, 1e-6))
+    told = charge("1", delta=Decimal("1e-6"), selection_delta=Decimal("1e-6"))
+    untold = charge("1", delta=Decimal("1e-6"))
+    assert Budget((other, untold)).account == Budget((other, told)).account
+    none = charge("1", delta=Decimal("1e-6"), selection_delta=Decimal(0))
+    assert Budget((other, none)).account.epsilon < Budget((other, told)).account.epsilon
+
+
+@given(st.lists(st.tuples(st.floats(0.05, 2), st.sampled_from([0.0, 1e-7, 1e-5])), min_size=1, max_size=5))
+def test_an_account_holds_and_is_no_worse_than_the_sums(parts: list[tuple[float, float]]) -> None:
+    charges = [
+        charge(str(Decimal(epsilon)))
+        if not delta
+        else gaussian(str(Decimal(epsilon) * Decimal("1.001")), str(delta), mu_for_epsilon(epsilon, delta))
+        for epsilon, delta in parts
+    ]
+    budget = Budget(tuple(charges))
+    account, loss = budget.account, sum((one.loss for one in charges), PrivacyLoss())
+    assert account.delta == budget.delta
+    assert account.epsilon <= math.nextafter(float(budget.epsilon), math.inf)
+    if account.epsilon > loss.pure:
+        rest = account.epsilon - float(loss.pure)
+        assert gaussian_delta(rest, loss.mu) <= float(budget.delta) * (1 + 1e-6)
+    assert 0.5 <= account.belief <= 1
+    alone = [Budget((one,)).account for one in charges]
+    assert account.advantage >= max(one.advantage for one in alone) - 1e-12
+    assert account.advantage <= sum(one.advantage for one in alone) + 1e-12
