@@ -3,18 +3,28 @@
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
+from fractions import Fraction
+from typing import TypeAlias, assert_never
 
 from smalti.engine.binding import input_hmac
-from smalti.engine.budget import Charge
+from smalti.engine.budget import Account, Charge, Spent, compose
 from smalti.engine.ceilings import declared_ceiling
 from smalti.engine.certificate import Composition
+from smalti.engine.perturbation.guarantee import NEIGHBORS
+from smalti.engine.perturbation.plan import PerturbationPlan
 from smalti.engine.reading import Contents
+from smalti.engine.registry import Registry
 from smalti.engine.releases.guarantee import Loss
+from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.run_record import RunUnder
-from smalti.engine.serialize import AnyPlan, plan_digest
+from smalti.engine.serialize import plan_digest
 from smalti.policy.decision import Decision, Effect, Reason
 from smalti.transforms.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation
+from smalti.vocab.terms import IRI
+
+LosingPlan: TypeAlias = ReleasePlan | PerturbationPlan
+"""Plans that are charged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,28 +40,40 @@ class Losing:
     """The part of delta that the private selection of groups takes."""
 
 
-def refusal(under: RunUnder, made: AnyPlan, losing: Losing, contents: Contents) -> Decision | None:
+def losing(made: LosingPlan) -> Losing:
+    """What a plan loses."""
+    loss = made.loss
+    match made:
+        case ReleasePlan():
+            noise = PrivacyLoss(Fraction(made.loss.pure), Fraction(made.loss.mu_squared))
+            return Losing(loss.epsilon, loss.delta, noise, made.bound.neighbors, made.loss.selection_delta)
+        case PerturbationPlan():
+            return Losing(loss.epsilon, loss.delta, PrivacyLoss(Fraction(loss.pure)), NEIGHBORS)
+        case _:
+            assert_never(made)
+
+
+def refusal(under: RunUnder, made: LosingPlan, contents: Contents) -> Decision | None:
     """Charge a run.
 
     Args:
         under: the run.
         made: its plan.
-        losing: what it loses.
         contents: of its input; files without rows are nobody's data.
 
     Returns:
         None where it was charged, which nothing takes back. Otherwise a denial: it does not fit.
     """
-    request, registry = under.request, under.registry
+    request, registry, lost = under.request, under.registry, losing(made)
     charge = Charge(
         run=under.stage.run,
         target=request.target,
         inputs=tuple(input_hmac(registry, digest) for digest in contents.telling_digests),
-        epsilon=losing.epsilon,
-        delta=losing.delta,
-        loss=losing.loss,
-        neighbors=losing.neighbors,
-        selection_delta=losing.selection_delta,
+        epsilon=lost.epsilon,
+        delta=lost.delta,
+        loss=lost.loss,
+        neighbors=lost.neighbors,
+        selection_delta=lost.selection_delta,
         party=request.asker,
         purpose=request.purpose,
         policy_uid=request.document.policy.uid,
@@ -79,9 +101,20 @@ def _denied(under: RunUnder) -> Decision:
     return decision
 
 
-def composition(under: RunUnder) -> Composition:
-    """What all releases so far about the same respondents lose together, this one among them."""
-    budget = under.registry.budget(under.request.target)
-    spent, account = budget.spent, budget.account
-    loss = Loss(spent.epsilon, spent.delta, account.belief, account.advantage)
-    return Composition(loss, len(budget.charges))
+def composition(registry: Registry, target: IRI) -> Composition:
+    """What all releases so far about the respondents of a target lose together."""
+    budget = registry.budget(target)
+    return _composition(budget.spent, budget.account, len(budget.charges))
+
+
+def composition_with(registry: Registry, target: IRI, made: LosingPlan) -> Composition:
+    """The same, once a plan has been carried out."""
+    budget, lost = registry.budget(target), losing(made)
+    spent = budget.spent + Spent(lost.epsilon, lost.delta)
+    selection = budget.selection_delta + Fraction(lost.selection_delta)
+    account = compose(spent, budget.loss + lost.loss, selection)
+    return _composition(spent, account, len(budget.charges) + 1)
+
+
+def _composition(spent: Spent, account: Account, releases: int) -> Composition:
+    return Composition(Loss(spent.epsilon, spent.delta, account.belief, account.advantage), releases)

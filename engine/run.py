@@ -10,7 +10,7 @@ from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding import check_binding
 from smalti.engine.bound_columns import column_iri
-from smalti.engine.certificate import ColumnLoss, Diversity, OwnerReport, PublishedFile
+from smalti.engine.certificate import ColumnLoss, Composition, Diversity, OwnerReport, PublishedFile
 from smalti.engine.commit import Stage, publish, recover, scratch, staging
 from smalti.engine.compile import Circumstances, compile_plan
 from smalti.engine.description import Source
@@ -140,8 +140,8 @@ def _check_target(request: RunRequest) -> None:
 
 def _plan(
     request: RunRequest, registry: Registry, backend: Backend, granted: Granted
-) -> tuple[AnyPlan, tuple[str, ...]]:
-    """The plan, and what can be foreseen of its output."""
+) -> tuple[AnyPlan, tuple[str, ...], Composition | None]:
+    """The plan, what can be foreseen of its output, and what would have been lost with it."""
     columns = _columns_read(request, granted)
     with (
         scratch(request.workspace) as place,
@@ -151,7 +151,11 @@ def _plan(
         made = _made(request, granted, source, table, known.circumstances)
         if request.party is not None:
             check_binding(registry, source, table.contents, made, request.submitter)
-        return made, foreseen(made, table) if isinstance(made, Plan) else ()
+        if isinstance(made, Plan):
+            return made, foreseen(made, table), None
+        from smalti.engine.charging import composition_with  # noqa: PLC0415 (only for what is charged)
+
+        return made, (), composition_with(registry, request.target, made)
 
 
 def _columns_read(request: RunRequest, granted: Granted) -> Callable[[Source], Collection[str] | None]:

@@ -90,6 +90,8 @@ class Planned:
     """None exactly when the decision does not permit."""
     warnings: tuple[str, ...] = ()
     """What can be foreseen of the output's size."""
+    composition: Composition | None = None
+    """Of what loses privacy: what all releases about the same respondents would have lost, this one too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,18 +6,17 @@ is published under it. A run that dies behind the charge has been charged, and s
 """
 
 from dataclasses import replace
-from fractions import Fraction
 
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding import check_binding
 from smalti.engine.ceilings import declared_ceiling
-from smalti.engine.charging import Losing, composition, refusal
+from smalti.engine.charging import composition, refusal
 from smalti.engine.commit import publish
 from smalti.engine.compile import Circumstances
 from smalti.engine.description import Source
 from smalti.engine.perturbation.compile import compile_perturbation
 from smalti.engine.perturbation.draw import draw
-from smalti.engine.perturbation.guarantee import NEIGHBORS, guarantee_of
+from smalti.engine.perturbation.guarantee import guarantee_of
 from smalti.engine.perturbation.plan import PerturbationPlan
 from smalti.engine.perturbation.reports import ExactReports, exact_reports
 from smalti.engine.perturbation.table import output_columns, write_table
@@ -37,7 +36,6 @@ from smalti.engine.writing import content_digest
 from smalti.errors import UsageError
 from smalti.policy.model import Permission
 from smalti.transforms.noise import SAMPLER
-from smalti.transforms.privacy_loss import PrivacyLoss
 
 
 def planned(
@@ -98,8 +96,7 @@ def perturb(under: RunUnder) -> Outcome:
         respondents_listed=known.circumstances.withdrawn.count,
     )
     watch.phase("charge")
-    losing = Losing(made.loss.epsilon, made.loss.delta, PrivacyLoss(Fraction(made.loss.pure)), NEIGHBORS)
-    if (denial := refusal(under, made, losing, table.contents)) is not None:
+    if (denial := refusal(under, made, table.contents)) is not None:
         return Outcome(denial, None, None, None)
     watch.phase("draw")
     return _drawn(under, made, exact, known, report)
@@ -114,7 +111,7 @@ def _drawn(
     write_table(made, draw(made, exact, SAMPLER), path)
     under.watch.phase("register")
     files = published_files([path], [file_digest(path)], made.write.format)
-    together = composition(under)
+    together = composition(registry, under.request.target)
     promised = Promised(guarantee_of(made), composition=together)
     content = content_digest([path], made.write.format)
     report = replace(report, timings=under.watch.timings)

@@ -7,12 +7,11 @@ been charged, and shows nothing; whoever runs it again is charged again.
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from fractions import Fraction
 
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding import check_binding
 from smalti.engine.ceilings import declared_ceiling
-from smalti.engine.charging import Losing, composition, refusal
+from smalti.engine.charging import composition, refusal
 from smalti.engine.commit import publish
 from smalti.engine.compile import Circumstances, Options
 from smalti.engine.description import Source
@@ -41,7 +40,6 @@ from smalti.engine.writing import content_digest
 from smalti.errors import InternalError, UsageError
 from smalti.policy.model import Permission
 from smalti.transforms.noise import SAMPLER
-from smalti.transforms.privacy_loss import PrivacyLoss
 
 
 def planned(
@@ -96,14 +94,7 @@ def release(under: RunUnder) -> Outcome:
         respondents_listed=known.circumstances.withdrawn.count,
     )
     watch.phase("charge")
-    losing = Losing(
-        made.loss.epsilon,
-        made.loss.delta,
-        PrivacyLoss(Fraction(made.loss.pure), Fraction(made.loss.mu_squared)),
-        made.bound.neighbors,
-        made.loss.selection_delta,
-    )
-    if (denial := refusal(under, made, losing, table.contents)) is not None:
+    if (denial := refusal(under, made, table.contents)) is not None:
         return Outcome(denial, None, None, None)
     watch.phase("draw")
     return _drawn(under, made, exact, known, report)
@@ -123,7 +114,7 @@ def _drawn(
     write_table(made, values, path)
     under.watch.phase("register")
     files = published_files([path], [file_digest(path)], made.write.format)
-    together = composition(under)
+    together = composition(registry, under.request.target)
     promised = Promised(guarantee_of(made), composition=together)
     content = content_digest([path], made.write.format)
     report = replace(report, timings=under.watch.timings)

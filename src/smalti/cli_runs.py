@@ -88,7 +88,7 @@ def plan(policy: str, **options: Any) -> int:
     if planned.plan is None:
         _show_denial(planned.decision, shown_as)
         return FINDINGS
-    click.echo(api.explain(planned.plan, as_json=shown_as == "json"), nl=False)
+    _show_plan(planned, as_json=shown_as == "json")
     _warn(planned.warnings)
     return 0
 
@@ -122,6 +122,22 @@ def run(context: click.Context, /, policy: str, out: str, dry_run: bool, **optio
         console.show_outcome(console.console(), outcome, registry)
     _warn(outcome.warnings)
     return 0 if outcome.decision.is_permitted else FINDINGS
+
+
+def _show_plan(planned: Any, *, as_json: bool) -> None:
+    from smalti import api
+
+    told = api.explain(planned.plan, as_json=as_json)
+    if planned.composition is None:
+        click.echo(told, nl=False)
+        return
+    from smalti import console
+
+    if as_json:
+        click.echo(console.with_composition(told, planned.composition), nl=False)
+    else:
+        click.echo(told, nl=False)
+        console.show_composition(console.console(), planned.composition)
 
 
 def _warn(warnings: tuple[str, ...]) -> None:

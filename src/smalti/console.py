@@ -12,12 +12,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from smalti.engine.certificate import OwnerReport, PublishedFile
+from smalti.engine.certificate import Composition, OwnerReport, PublishedFile
 from smalti.engine.entries import Asset, StoredHierarchy, StoredPolicy, TargetVersion, TrustedKey
 from smalti.engine.explain import explain, labelled
 from smalti.engine.parts import CERTIFICATE_NAME
 from smalti.engine.perturbation.plan import PerturbationPlan
 from smalti.engine.plan import Plan, Role
+from smalti.engine.releases.guarantee import up
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.releases.report import ReleaseReport, Report
 from smalti.engine.serialize import AnyPlan
@@ -357,6 +358,22 @@ def outcome_json(outcome: "Outcome") -> Json:
     if outcome.report is not None:
         document["ownerReport"] = report_json(outcome.report)
     return document
+
+
+def show_composition(out: Console, together: Composition) -> None:
+    """What a release and all earlier ones about the same respondents would lose together."""
+    loss = together.loss
+    told = (
+        f"{together.releases} release{'' if together.releases == 1 else 's'} about the same respondents,"
+        f" this one too: epsilon {loss.epsilon:f}, delta {loss.delta:f}, posterior belief at most"
+        f" {up(loss.belief)}, membership advantage at most {up(loss.advantage)}"
+    )
+    fields(out, ("together", told))
+
+
+def with_composition(plan: str, together: Composition) -> str:
+    """A plan in JSON, with the same."""
+    return as_json({**json.loads(plan), "composition": _camel(asdict(together))})
 
 
 def _promise(made: AnyPlan) -> str:

@@ -209,6 +209,31 @@ def test_two_releases_add_up_and_the_third_is_refused(tmp_path: Path, data: Path
     assert not any(figure in reason.text for figure in "0123456789")
 
 
+def test_a_plan_tells_what_would_have_been_lost_with_it(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    release(tmp_path, data)
+    words = [
+        "plan", str(tmp_path / "policy.jsonld"), "--data", f"{TARGET}={data}", "--query",
+        str(tmp_path / "query.json"), "--registry", str(tmp_path / "r.sqlite"),
+    ]  # fmt: skip
+    assert command(monkeypatch, *words) == 0
+    assert "2 releases about the same respondents" in capsys.readouterr().out
+    assert command(monkeypatch, *words, "--format", "json") == 0
+    together = json.loads(capsys.readouterr().out)["composition"]
+    assert (together["releases"], together["loss"]["epsilon"]) == (2, "2")
+    assert spent(tmp_path) == ("1", 1)
+    assert json.loads(release(tmp_path, data, "second").version.certificate)["guarantee"][
+        "composition"
+    ] == {  # type: ignore[union-attr]
+        "epsilon": "2",
+        "delta": "0",
+        "posteriorBelief": together["loss"]["belief"],
+        "membershipAdvantage": together["loss"]["advantage"],
+        "releases": 2,
+    }
+
+
 def test_what_is_drawn_twice_differs(tmp_path: Path, data: Path) -> None:
     drawn = [tuple(row["value"] for row in table(release(tmp_path, data, name))) for name in "ab"]
     # Five numbers with scales of 10 and more each: that all agree has a chance below 10^-5.
