@@ -1,17 +1,18 @@
 """What somebody asks of a run, what comes out of it, and who is told of its phases."""
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smalti.engine.certificate import Composition, Timing
 from smalti.engine.compile import Options
 from smalti.engine.entries import TargetVersion
+from smalti.engine.plan import OutputFormat
 from smalti.engine.releases.report import Report
 from smalti.engine.serialize import AnyPlan
 from smalti.engine.stores import StoredObject
-from smalti.errors import InternalError
+from smalti.errors import InternalError, UsageError
 from smalti.policy.decision import Decision, Fact
 from smalti.policy.diagnostics import Diagnostic
 from smalti.policy.model import Policy
@@ -132,4 +133,19 @@ class Watch:
         return tuple(
             Timing(name, round(end - start, 3))
             for (name, start), end in zip(self._phases, ends, strict=True)
+        )
+
+
+def refuse_options_of_rows(request: RunRequest) -> None:
+    """Refuse what says how generalised rows are made and written, where none are.
+
+    Raises:
+        UsageError: something of the kind is asked for.
+    """
+    if replace(request.options, output_format=OutputFormat.CSV) != Options():
+        raise UsageError(
+            "options of the run",
+            "nothing is generalised here, and one file is written",
+            "none of --parts, --rows-per-part, --first-cuts and --cut-threshold",
+            "leave them out",
         )

@@ -31,7 +31,7 @@ from smalti.engine.run_record import (
     new_version,
     published_files,
 )
-from smalti.engine.run_request import Outcome, RunRequest
+from smalti.engine.run_request import Outcome, RunRequest, refuse_options_of_rows
 from smalti.engine.writing import content_digest
 from smalti.errors import UsageError
 from smalti.policy.model import Permission
@@ -58,13 +58,7 @@ def planned(
             "a policy with the method differential-privacy",
             "leave out --query: any statistic can be read from the noisy rows (`smalti estimate`)",
         )
-    if request.options.rows_per_part is not None:
-        raise UsageError(
-            "rows per part (--parts, --rows-per-part)",
-            "noisy rows are published as one file",
-            "neither of them",
-            "leave them out",
-        )
+    refuse_options_of_rows(request)
     declared_ceiling(permission)
     return compile_perturbation(permission, source, table, request.options.output_format, circumstances)
 

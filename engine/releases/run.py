@@ -13,9 +13,8 @@ from smalti.engine.binding import check_binding
 from smalti.engine.ceilings import declared_ceiling
 from smalti.engine.charging import composition, refusal
 from smalti.engine.commit import publish
-from smalti.engine.compile import Circumstances, Options
+from smalti.engine.compile import Circumstances
 from smalti.engine.description import Source
-from smalti.engine.plan import OutputFormat
 from smalti.engine.reading import file_digest
 from smalti.engine.releases.aggregate import Aggregates, aggregate
 from smalti.engine.releases.compile import columns_to_stage, compile_release
@@ -35,9 +34,9 @@ from smalti.engine.run_record import (
     new_version,
     published_files,
 )
-from smalti.engine.run_request import Outcome, RunRequest
+from smalti.engine.run_request import Outcome, RunRequest, refuse_options_of_rows
 from smalti.engine.writing import content_digest
-from smalti.errors import InternalError, UsageError
+from smalti.errors import InternalError
 from smalti.policy.model import Permission
 from smalti.transforms.noise import SAMPLER
 
@@ -55,7 +54,7 @@ def planned(
         PlanError: the query cannot be answered under the permission; all problems at once.
     """
     query = _query(request, permission)
-    _refuse_options(request)
+    refuse_options_of_rows(request)
     declared_ceiling(permission)
     return compile_release(permission, query, source, table, circumstances, request.options.output_format)
 
@@ -129,14 +128,3 @@ def _query(request: RunRequest, permission: Permission) -> Query:
     if permission.anonymization is None:
         raise InternalError("a permission without refinements reached a release")
     return request.query or only_release(permission.anonymization)
-
-
-def _refuse_options(request: RunRequest) -> None:
-    """Refuse what says how rows are generalised and written: a release publishes no rows."""
-    if replace(request.options, output_format=OutputFormat.CSV) != Options():
-        raise UsageError(
-            "options of the run",
-            "a release is one small table of statistics",
-            "none of --parts, --rows-per-part, --first-cuts and --cut-threshold",
-            "leave them out",
-        )

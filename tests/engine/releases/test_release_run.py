@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from stub_sampler import StubSampler
 
@@ -288,6 +289,27 @@ def test_what_cannot_be_answered_is_refused_before_any_charge(
     with pytest.raises(PlanError, match=told):
         release(tmp_path, data, query=query)
     assert spent(tmp_path) == ("0", 0)
+
+
+@pytest.mark.parametrize("option", [{"parts": True}, {"cut_threshold": 3}, {"rows_per_part": 5}], ids=str)
+def test_options_about_rows_are_not_ignored(tmp_path: Path, data: Path, option: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="nothing is generalised here"):
+        release(tmp_path, data, **option)
+    assert spent(tmp_path) == ("0", 0)
+
+
+def test_what_is_asked_beside_the_query_is_not_ignored(tmp_path: Path, data: Path) -> None:
+    with pytest.raises(PlanError, match="beside the query"):
+        release(tmp_path, data, parameters=["epsilon=0.1"])
+    assert spent(tmp_path) == ("0", 0)
+
+
+def test_a_release_may_be_parquet(tmp_path: Path, data: Path) -> None:
+    outcome = release(tmp_path, data, output_format="parquet")
+    assert outcome.version is not None
+    found = pq.read_table(tmp_path / "out" / outcome.version.files[0].name)
+    assert found.column("value").to_pylist() == [value.value for value in outcome.values]
+    assert smalti.verify(tmp_path / "out", registry=tmp_path / "r.sqlite").version is not None
 
 
 def test_a_query_for_another_method_is_refused(tmp_path: Path) -> None:
