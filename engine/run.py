@@ -1,9 +1,10 @@
 """The one path that everybody takes: decide, compile, execute, verify, certify, commit, register."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from smalti.engine.authority import Submission, decide
 from smalti.engine.backends.base import Backend
@@ -39,6 +40,9 @@ from smalti.errors import GuaranteeError, PlanError, SmaltiError, UsageError, on
 from smalti.policy.decision import Decision, Grant, Request
 from smalti.policy.model import Duty, Permission
 from smalti.vocab.terms import ANONYMIZE, DIFFERENTIAL_PRIVACY, IRI, LOCAL_DIFFERENTIAL_PRIVACY
+
+if TYPE_CHECKING:
+    from smalti.engine.charged_run import ChargedRun
 
 __all__ = [
     "EngineName",
@@ -142,13 +146,14 @@ def _plan(
     request: RunRequest, registry: Registry, backend: Backend, granted: Granted
 ) -> tuple[AnyPlan, tuple[str, ...], Composition | None]:
     """The plan, what can be foreseen of its output, and what would have been lost with it."""
-    columns = _columns_read(request, granted)
+    kind = _charged(granted.permission)
+    columns = (lambda _: None) if kind is None else kind.columns_read(request, granted)
     with (
         scratch(request.workspace) as place,
         bound(request, backend, place / "spill", columns=columns) as (source, table),
     ):
         known = given(request, registry, granted, source, table)
-        made = _made(request, granted, source, table, known.circumstances)
+        made = _made(kind, request, granted, source, table, known.circumstances)
         if request.party is not None:
             check_binding(registry, source, table.contents, made, request.submitter)
         if isinstance(made, Plan):
@@ -158,15 +163,21 @@ def _plan(
         return made, (), composition_with(registry, request.target, made)
 
 
-def _columns_read(request: RunRequest, granted: Granted) -> Callable[[Source], Collection[str] | None]:
-    if not is_release(granted.permission):
-        return lambda _: None
-    from smalti.engine.releases.run import columns_read  # noqa: PLC0415 (only for releases)
+def _charged(permission: Permission) -> "ChargedRun[Any, Any] | None":
+    """The kind of run that a permission allows, if it is one that is charged."""
+    if is_release(permission):
+        from smalti.engine.releases.run import Release  # noqa: PLC0415 (only for releases)
 
-    return columns_read(request, granted)
+        return Release()
+    if is_perturbation(permission):
+        from smalti.engine.perturbation.run import Perturbation  # noqa: PLC0415 (only for perturbations)
+
+        return Perturbation()
+    return None
 
 
 def _made(
+    kind: "ChargedRun[Any, Any] | None",
     request: RunRequest,
     granted: Granted,
     source: Source,
@@ -174,19 +185,11 @@ def _made(
     circumstances: Circumstances,
 ) -> AnyPlan:
     """The plan of whatever a permission allows."""
-    permission = granted.permission
-    if is_release(permission):
-        from smalti.engine.releases.run import planned  # noqa: PLC0415 (only for releases)
-
-        return planned(request, permission, source, table, circumstances)
-    if is_perturbation(permission):
-        from smalti.engine.perturbation.run import (  # noqa: PLC0415 (only for perturbations)
-            planned as planned_perturbation,
-        )
-
-        return planned_perturbation(request, permission, source, table, circumstances)
+    if kind is not None:
+        made: AnyPlan = kind.planned(request, granted, source, table, circumstances)
+        return made
     _refuse_query(request)
-    return compile_plan(permission, source, table, request.options, circumstances)
+    return compile_plan(granted.permission, source, table, request.options, circumstances)
 
 
 @only_ours()
@@ -220,14 +223,11 @@ def run(
     registry.check_output(granted.output, (request.target,), request.submitter)
     with staging(registry, out) as stage:
         made_under = RunUnder(request, registry, backend, decision, granted, stage, watch)
-        if is_release(granted.permission):
-            from smalti.engine.releases.run import release  # noqa: PLC0415 (only for releases)
+        kind = _charged(granted.permission)
+        if kind is not None:
+            from smalti.engine.charged_run import carry_out  # noqa: PLC0415 (only for what is charged)
 
-            return release(made_under)
-        if is_perturbation(granted.permission):
-            from smalti.engine.perturbation.run import perturb  # noqa: PLC0415 (only for perturbations)
-
-            return perturb(made_under)
+            return carry_out(kind, made_under)
         _refuse_query(request)
         return _published(made_under)
 

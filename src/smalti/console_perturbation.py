@@ -9,10 +9,10 @@ from rich.console import Console
 from rich.table import Table
 
 from smalti.console import LABEL, fields
+from smalti.console_losses import losses
 from smalti.engine.perturbation.estimate import ColumnEstimate
 from smalti.engine.perturbation.explain import explain_perturbation
 from smalti.engine.perturbation.plan import PerturbationPlan
-from smalti.engine.releases.guarantee import Loss, up
 from smalti.engine.run_request import Outcome
 
 
@@ -28,24 +28,8 @@ def show_perturbation(out: Console, made: PerturbationPlan, outcome: Outcome) ->
     for column in told.dropped:
         table.add_row(column, "dropped", "")
     out.print(table)
-    out.print(_losses(made, outcome))
+    out.print(losses(made, outcome))
     return told.not_protected
-
-
-def _losses(made: PerturbationPlan, outcome: Outcome) -> Table:
-    table = Table(box=None, pad_edge=False, header_style=LABEL)
-    for title in ("privacy loss", "epsilon", "delta", "belief (from one half)", "advantage"):
-        table.add_column(title)
-    loss = made.loss
-    table.add_row("this release", *_cells(Loss(loss.epsilon, loss.delta, loss.belief, loss.advantage)))
-    together = outcome.composition
-    if together is not None:
-        table.add_row(f"all {together.releases} so far", *_cells(together.loss))
-    return table
-
-
-def _cells(loss: Loss) -> tuple[str, ...]:
-    return format(loss.epsilon, "f"), format(loss.delta, "f"), up(loss.belief), up(loss.advantage)
 
 
 def show_estimates(out: Console, found: Sequence[ColumnEstimate], confidence: float) -> None:

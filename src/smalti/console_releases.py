@@ -7,9 +7,9 @@ from rich.table import Table
 from rich.text import Text
 
 from smalti.console import LABEL, fields
+from smalti.console_losses import losses
 from smalti.engine.releases.draw import NoisyValue
 from smalti.engine.releases.explain import explain_release
-from smalti.engine.releases.guarantee import Loss, up
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.releases.table import key_columns
 from smalti.engine.run_request import Outcome
@@ -28,7 +28,7 @@ def show_release(out: Console, made: ReleasePlan, outcome: Outcome) -> tuple[str
         out.print(_values(made, values[:_MOST_ROWS]))
         if len(values) > _MOST_ROWS:
             fields(out, ("", f"and {len(values) - _MOST_ROWS} values more, in the output"))
-    out.print(_losses(made, outcome))
+    out.print(losses(made, outcome))
     return told.not_protected
 
 
@@ -68,19 +68,3 @@ def _interval(one: NoisyValue, low: float, high: float) -> tuple[Text, str]:
     drawn[first : last + 1] = "─" * (last + 1 - first)
     drawn[middle] = "●"
     return Text("".join(drawn)), f"{one.lower} to {one.upper}"
-
-
-def _losses(made: ReleasePlan, outcome: Outcome) -> Table:
-    table = Table(box=None, pad_edge=False, header_style=LABEL)
-    for title in ("privacy loss", "epsilon", "delta", "belief (from one half)", "advantage"):
-        table.add_column(title)
-    loss = made.loss
-    table.add_row("this release", *_cells(Loss(loss.epsilon, loss.delta, loss.belief, loss.advantage)))
-    together = outcome.composition
-    if together is not None:
-        table.add_row(f"all {together.releases} so far", *_cells(together.loss))
-    return table
-
-
-def _cells(loss: Loss) -> tuple[str, ...]:
-    return format(loss.epsilon, "f"), format(loss.delta, "f"), up(loss.belief), up(loss.advantage)

@@ -1,0 +1,143 @@
+"""A run that loses privacy, from beginning to end: compile, take what is exact, charge, draw once, record.
+
+The order is what protects, and it stands here alone. Nothing random happens before the ledger has taken the
+charge, and what was drawn is readable only as the one output that is published under it. A run that dies
+behind the charge has been charged, and shows nothing; whoever runs it again is charged again.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar, Generic, TypeVar
+
+from smalti.engine.backends.staged import StagedTable
+from smalti.engine.binding import check_binding
+from smalti.engine.charging import LosingPlan, composition, refusal
+from smalti.engine.commit import publish
+from smalti.engine.compile import Circumstances
+from smalti.engine.description import Source
+from smalti.engine.entries import OutputColumn
+from smalti.engine.perturbation.guarantee import LocalGuarantee
+from smalti.engine.reading import file_digest
+from smalti.engine.releases.draw import NoisyValue
+from smalti.engine.releases.guarantee import LossGuarantee
+from smalti.engine.releases.report import ReleaseReport
+from smalti.engine.run_inputs import Given, Granted, bound, check_unchanged, given
+from smalti.engine.run_record import (
+    Promised,
+    RunUnder,
+    digests_of_inputs,
+    file_name,
+    new_version,
+    published_files,
+)
+from smalti.engine.run_request import Outcome, RunRequest
+from smalti.engine.writing import content_digest
+
+P = TypeVar("P", bound=LosingPlan)
+E = TypeVar("E")
+
+
+class ChargedRun(ABC, Generic[P, E]):
+    """What one kind of such runs does at each step."""
+
+    exact_phase: ClassVar[str]
+    """What the step before the charge is called."""
+
+    def columns_read(
+        self, request: RunRequest, granted: Granted
+    ) -> Callable[[Source], Collection[str] | None]:
+        """Which columns it looks at, by their source; None: all."""
+        del request, granted
+        return lambda _: None
+
+    @abstractmethod
+    def planned(
+        self,
+        request: RunRequest,
+        granted: Granted,
+        source: Source,
+        table: StagedTable,
+        circumstances: Circumstances,
+    ) -> P:
+        """What it would do, without any look at its budget but that there is one."""
+
+    @abstractmethod
+    def exact(self, plan: P, table: StagedTable) -> E:
+        """What noise is added to. It may fail, and shows nothing."""
+
+    @abstractmethod
+    def drawn(self, plan: P, exact: E, path: Path) -> tuple[NoisyValue, ...]:
+        """Draw the noise, and write the output to a new file; called once for each charge.
+
+        Returns:
+            The statistics of a release.
+        """
+
+    @abstractmethod
+    def guarantee(self, plan: P) -> LossGuarantee | LocalGuarantee:
+        """What the output promises."""
+
+    @abstractmethod
+    def output_columns(self, plan: P) -> tuple[OutputColumn, ...]:
+        """The columns of the output."""
+
+
+def carry_out(kind: ChargedRun[P, E], under: RunUnder) -> Outcome:
+    """Make such a run: all of it, or nothing but a charge.
+
+    Returns:
+        The outcome; a denial where it does not fit into what is left of its budget.
+
+    Raises:
+        SmaltiError: as `engine.run.run`.
+    """
+    request, registry, stage, watch = under.request, under.registry, under.stage, under.watch
+    columns = kind.columns_read(request, under.granted)
+    with bound(request, under.backend, stage.spill, watch.phase, columns) as (source, table):
+        watch.phase("plan")
+        known = given(request, registry, under.granted, source, table)
+        made = kind.planned(request, under.granted, source, table, known.circumstances)
+        check_binding(registry, source, table.contents, made, request.submitter)
+        watch.phase(kind.exact_phase)
+        exact = kind.exact(made, table)
+    digests = [file_digest(path) for path in source.paths]
+    check_unchanged(source, digests, table.contents)
+    report = ReleaseReport(
+        engine=under.backend.name,
+        inputs=digests_of_inputs(registry, source, digests),
+        timings=watch.timings,
+        withdrawn_at=known.at,
+        respondents_listed=known.circumstances.withdrawn.count,
+    )
+    watch.phase("charge")
+    if (denial := refusal(under, made, table.contents)) is not None:
+        return Outcome(denial, None, None, None)
+    watch.phase("draw")
+    path = stage.output / file_name(made.write.output, made.write.format)
+    values = kind.drawn(made, exact, path)
+    watch.phase("register")
+    return _registered(kind, under, made, known, report, path, values)
+
+
+def _registered(  # noqa: PLR0913, PLR0917 (everything that is known at the end of a run)
+    kind: ChargedRun[P, E],
+    under: RunUnder,
+    made: P,
+    known: Given,
+    report: ReleaseReport,
+    path: Path,
+    values: tuple[NoisyValue, ...],
+) -> Outcome:
+    registry = under.registry
+    files = published_files([path], [file_digest(path)], made.write.format)
+    together = composition(registry, under.request.target)
+    promised = Promised(kind.guarantee(made), composition=together)
+    content = content_digest([path], made.write.format)
+    report = replace(report, timings=under.watch.timings)
+    record = new_version(under, made, known, files, promised, kind.output_columns(made), content, report)
+    version = publish(registry, under.stage, record)
+    is_owner = under.request.submitter in registry.full_owners(version.target)
+    told = version.report if is_owner else None
+    return Outcome(under.decision, made, version, told, composition=together, values=values)

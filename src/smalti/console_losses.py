@@ -1,0 +1,25 @@
+"""What a run loses, as a table: by itself, and together with all earlier ones."""
+
+from rich.table import Table
+
+from smalti.console import LABEL
+from smalti.engine.charging import LosingPlan
+from smalti.engine.releases.guarantee import Loss, up
+from smalti.engine.run_request import Outcome
+
+
+def losses(made: LosingPlan, outcome: Outcome) -> Table:
+    """Epsilon, delta, belief and advantage side by side."""
+    table = Table(box=None, pad_edge=False, header_style=LABEL)
+    for title in ("privacy loss", "epsilon", "delta", "belief (from one half)", "advantage"):
+        table.add_column(title)
+    loss = made.loss
+    table.add_row("this release", *_cells(Loss(loss.epsilon, loss.delta, loss.belief, loss.advantage)))
+    together = outcome.composition
+    if together is not None:
+        table.add_row(f"all {together.releases} so far", *_cells(together.loss))
+    return table
+
+
+def _cells(loss: Loss) -> tuple[str, ...]:
+    return format(loss.epsilon, "f"), format(loss.delta, "f"), up(loss.belief), up(loss.advantage)
