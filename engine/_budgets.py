@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, delete, insert, select, update
 
 from smalti.engine import _database as db
 from smalti.engine._assets import Facts, insert_all, to_text, to_time
@@ -39,7 +39,8 @@ def assets_of(facts: Facts, target: IRI) -> frozenset[IRI]:
         target: a source, an output or a version of one; itself where nobody knows it.
 
     Returns:
-        The target (of a version its output), what it was made from or consists of, and so on.
+        The target (of a version its output), what it was made from or consists of, and so on; and the
+        collections of any of these about which something was released.
     """
     start = _unversioned(facts.connection, target)
     waiting, found = [start], {start}
@@ -48,7 +49,31 @@ def assets_of(facts: Facts, target: IRI) -> frozenset[IRI]:
         new = (facts.inputs(current) | facts.members(current)) - found
         found |= new
         waiting += new
-    return frozenset(found)
+    return frozenset(found | _charged_wholes(facts, found))
+
+
+def _charged_wholes(facts: Facts, found: set[IRI]) -> set[IRI]:
+    """The collections that consist of any of these, and were charged themselves before these were known.
+
+    A collection that nothing was released about is not counted: its members may be different people's.
+    """
+    wholes: set[IRI] = set()
+    waiting = list(found)
+    while waiting:
+        current = waiting.pop()
+        new = {whole for member, whole in facts.memberships if member == current} - wholes - found
+        wholes |= new
+        waiting += new
+    charged: set[IRI] = set()
+    for start in range(0, len(wholes), _AT_ONCE):
+        some = db.charges.c.target.in_(sorted(wholes)[start : start + _AT_ONCE])
+        charged.update(map(IRI, _targets(facts.connection, some)))
+    return charged
+
+
+def _targets(connection: Connection, condition: ColumnElement[bool]) -> Iterable[str]:
+    """The targets of charges."""
+    return connection.execute(select(db.charges.c.target).where(condition)).scalars()
 
 
 def _unversioned(connection: Connection, iri: IRI) -> IRI:

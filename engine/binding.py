@@ -60,7 +60,7 @@ def check_binding(
     _refuse_relabelled_input(registry, source, alike, submitter)
     whole = [keyed[digest] for digest in contents.digests]
     known = [version for version in alike if [one.hmac for one in version.report.inputs] == whole]
-    if registry.asset(source.target) is None or submitter in registry.full_owners(source.target):
+    if not registry.is_known(source.target) or submitter in registry.full_owners(source.target):
         return
     if not _is_bound_as_before(registry, source, known, made):
         raise UsageError(
@@ -104,11 +104,14 @@ def _is_bound_as_before(
     if registry.versions(source.target):
         # An output's columns and respondents are on record: nobody but an owner describes them again.
         return source.description == Description()
-    return any(
-        _is_read_alike(plan_from_json(version.plan), made)
-        for version in known
+    plans = [
+        plan_from_json(version.plan)
+        for version in sorted(known, key=lambda version: version.created_at)
         if source.target in {given.iri for given in version.inputs}
-    )
+    ]
+    # What was once said of respondents, and corrected since, counts no more.
+    said = plans and plans[-1].read.respondent == made.read.respondent
+    return bool(said) and any(_is_read_alike(plan, made) for plan in plans)
 
 
 def _is_read_alike(known: AnyPlan, made: AnyPlan) -> bool:

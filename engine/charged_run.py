@@ -34,6 +34,7 @@ from smalti.engine.run_record import (
 )
 from smalti.engine.run_request import Outcome, RunRequest
 from smalti.engine.writing import content_digest
+from smalti.errors import PlanError
 
 P = TypeVar("P", bound=LosingPlan)
 E = TypeVar("E")
@@ -82,6 +83,24 @@ class ChargedRun(ABC, Generic[P, E]):
     @abstractmethod
     def output_columns(self, plan: P) -> tuple[OutputColumn, ...]:
         """The columns of the output."""
+
+
+def refuse_output(source: Source, circumstances: Circumstances) -> None:
+    """Refuse an output as the input of what is charged.
+
+    Rows of an output depend on many people each: with one respondent more, all classes may be others, and
+    noise that covers one row covers nothing of that.
+
+    Raises:
+        PlanError: it is an output.
+    """
+    if circumstances.inherited is not None:
+        raise PlanError(
+            str(source.target),
+            "it is itself an output, in which one person can change what is said of many",
+            "the original data, in which a row is about one person",
+            "ask its owner for a policy about what it was made from",
+        )
 
 
 def carry_out(kind: ChargedRun[P, E], under: RunUnder) -> Outcome:

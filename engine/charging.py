@@ -81,7 +81,9 @@ def refusal(under: RunUnder, made: LosingPlan, contents: Contents) -> Decision |
         plan_digest=plan_digest(made),
         time=datetime.now(UTC),
     )
-    fits = registry.charge(charge, declared_ceiling(under.granted.permission))
+    said = request.document.policy.memberships
+    memberships = [(one.member, one.collection) for one in said if not one.of_parties]
+    fits = registry.charge(charge, declared_ceiling(under.granted.permission), memberships)
     return None if fits else _denied(under)
 
 

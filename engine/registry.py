@@ -124,6 +124,12 @@ class Registry:
         with self._database.reading() as connection:
             return _assets.find_asset(connection, iri)
 
+    def is_known(self, iri: IRI) -> bool:
+        """Whether it is an asset, or a collection with a member that somebody owns."""
+        with self._database.reading() as connection:
+            facts = self._facts(connection)
+            return facts.is_known(iri) or bool(facts.owners(iri))
+
     def owners(self, iri: IRI) -> frozenset[IRI]:
         """Who owns an asset, or any source that it was made from; they may prohibit.
 
@@ -503,7 +509,7 @@ class Registry:
 
     # --- Budgets of releases
 
-    def charge(self, charge: Charge, ceiling: Ceiling) -> bool:
+    def charge(self, charge: Charge, ceiling: Ceiling, memberships: Iterable[tuple[IRI, IRI]] = ()) -> bool:
         """Charge a release, if it fits: before anything random is drawn for it, and once for each draw.
 
         All releases about the same respondents add up, whoever made them and under whatever rule: those on
@@ -516,6 +522,7 @@ class Registry:
             charge: what the release loses.
             ceiling: of the permission that it relies on (`ceilings.declared_ceiling`); bounds the sum of
                 all charges, also of those under other permissions.
+            memberships: what the policy says of assets and the collections that they belong to.
 
         Returns:
             Whether it was charged; durable when this returns. False: it does not fit, and never will;
@@ -529,11 +536,11 @@ class Registry:
         """
         # Sums only grow: what does not fit now need not wait for the other writers.
         with self._database.reading() as connection:
-            assets = self._same_respondents(connection, (charge.target,))
+            assets = self._same_respondents(connection, (charge.target,), memberships)
             if not _budgets.fits(connection, charge, ceiling, assets):
                 return False
         with self._database.writing() as connection:
-            assets = self._same_respondents(connection, (charge.target,))
+            assets = self._same_respondents(connection, (charge.target,), memberships)
             if not _budgets.fits(connection, charge, ceiling, assets):
                 return False
             _budgets.add(connection, charge, assets)
@@ -569,10 +576,15 @@ class Registry:
             _budgets.check_owner(self._facts(connection), target, by)
             return _budgets.budget(connection, self._same_respondents(connection, (target,)))
 
-    def _same_respondents(self, connection: Connection, targets: Iterable[IRI]) -> frozenset[IRI]:
+    def _same_respondents(
+        self,
+        connection: Connection,
+        targets: Iterable[IRI],
+        memberships: Iterable[tuple[IRI, IRI]] = (),
+    ) -> frozenset[IRI]:
         """The assets that the ledgers of some targets are found by."""
         # Also by memberships that have ended: what is one ledger stays one.
-        pairs = _hierarchies.ever_said(connection, self._vocabularies)
+        pairs = (*_hierarchies.ever_said(connection, self._vocabularies), *memberships)
         facts = _assets.Facts(connection, pairs)
         return frozenset[IRI]().union(*(_budgets.assets_of(facts, target) for target in targets))
 
@@ -676,6 +688,8 @@ class Registry:
             )
         new = replace(new, policies=(policy,))
         facts = self._facts(connection)
+        for one in record.inputs:
+            _check_binds(facts, one.iri, record.bound_by)
         _versions.check_record(connection, self._reader, facts, record, new)
         _check_nobody_withdrew(connection, record)
         if _policies.is_in_force(connection, record.policy_digest, record.policy_uid):
@@ -741,6 +755,17 @@ class Registry:
             inputs = [one.hmac for one in record.report.inputs]
             _budgets.note_read(connection, [one.iri for one in record.inputs], inputs)
             return _versions.insert_version(connection, intent)
+
+
+def _check_binds(facts: _assets.Facts, iri: IRI, by: IRI) -> None:
+    """Refuse to make somebody the owner of a collection whose members belong to others."""
+    if facts.is_open(iri) and by not in facts.full_owners(iri):
+        raise UsageError(
+            str(iri),
+            f"{by} does not own all that belongs to it, and may not say what data it is",
+            "an owner of each member",
+            "let the owner bind it (--owner)",
+        )
 
 
 def _signed(key: str | None, signature: bytes | None) -> tuple[str, bytes] | None:

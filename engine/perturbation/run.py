@@ -4,7 +4,7 @@ from pathlib import Path
 
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.ceilings import declared_ceiling
-from smalti.engine.charged_run import ChargedRun
+from smalti.engine.charged_run import ChargedRun, refuse_output
 from smalti.engine.compile import Circumstances
 from smalti.engine.description import Source
 from smalti.engine.entries import OutputColumn
@@ -48,6 +48,7 @@ class Perturbation(ChargedRun[PerturbationPlan, ExactReports]):
                 "leave out --query: any statistic can be read from the noisy rows (`smalti estimate`)",
             )
         refuse_options_of_rows(request)
+        refuse_output(source, circumstances)
         declared_ceiling(granted.permission)
         output_format = request.options.output_format
         return compile_perturbation(granted.permission, source, table, output_format, circumstances)

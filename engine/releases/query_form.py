@@ -33,6 +33,8 @@ from smalti.policy.suggest import did_you_mean
 
 LARGEST: Final = 1 << 20
 """Bytes of a query file."""
+_DIGITS: Final = 60
+"""Of a number as it is written, and of its exponent."""
 _KINDS: Final = {
     "number": "a number",
     "string": "a text",
@@ -64,6 +66,9 @@ def read(text: bytes, name: str) -> Query:
     except UnicodeDecodeError:
         raise UsageError(name, "this is no text in UTF-8", "a query as JSON", "save it as UTF-8") from None
     value, broken = read_json(characters)
+    if value is not None:
+        # First of all: exact arithmetic on such numbers would take for ever.
+        raise_all([one.error(name, characters) for one in _endless(value)])
     problems = [_Problem(one.place, one.message, "JSON (RFC 8259)", one.help) for one in broken]
     statistics: tuple[tuple[int, WantedStatistic], ...] = ()
     if value is not None:
@@ -96,6 +101,20 @@ class _Problem:
         line = text.count("\n", 0, self.place.start) + 1
         column = self.place.start - text.rfind("\n", 0, self.place.start)
         return UsageError(f"{name}:{line}:{column}", self.problem, self.expected, self.way_out)
+
+
+def _endless(value: JsonValue) -> Iterator[_Problem]:
+    """Numbers that nobody means."""
+    match value:
+        case JsonNumber() if len(value.text) > _DIGITS or abs(value.exact.adjusted()) > _DIGITS:
+            problem = "a number has too many digits, or too large an exponent"
+            yield _Problem(value.place, problem, f"at most {_DIGITS} places", "write a plain number")
+        case JsonArray(items=items):
+            for item in items:
+                yield from _endless(item)
+        case JsonObject(members=members):
+            for member in members:
+                yield from _endless(member.value)
 
 
 # --- The schema

@@ -5,10 +5,11 @@ from pathlib import Path
 
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.ceilings import declared_ceiling
-from smalti.engine.charged_run import ChargedRun
+from smalti.engine.charged_run import ChargedRun, refuse_output
 from smalti.engine.compile import Circumstances
 from smalti.engine.description import Source
 from smalti.engine.entries import OutputColumn
+from smalti.engine.plan import OutputFormat
 from smalti.engine.releases.aggregate import Aggregates, aggregate
 from smalti.engine.releases.compile import columns_to_stage, compile_release
 from smalti.engine.releases.draw import NoisyValue, draw
@@ -29,9 +30,19 @@ class Release(ChargedRun[ReleasePlan, list[Aggregates]]):
 
     exact_phase = "aggregate"
 
-    def columns_read(self, request: RunRequest, granted: Granted) -> Callable[[Source], Collection[str]]:
+    def columns_read(
+        self, request: RunRequest, granted: Granted
+    ) -> Callable[[Source], Collection[str] | None]:
         query = _query(request, granted.permission)
-        return lambda source: columns_to_stage(granted.permission, query, source, granted.rows)
+
+        def columns(source: Source) -> Collection[str] | None:
+            if source.format is not OutputFormat.CSV:
+                # Of Parquet only what is read is checked: whether it is well-formed must not depend on
+                # what is asked.
+                return None
+            return columns_to_stage(granted.permission, query, source, granted.rows)
+
+        return columns
 
     def planned(
         self,
@@ -49,6 +60,7 @@ class Release(ChargedRun[ReleasePlan, list[Aggregates]]):
         permission = granted.permission
         query = _query(request, permission)
         refuse_options_of_rows(request)
+        refuse_output(source, circumstances)
         declared_ceiling(permission)
         return compile_release(
             permission, query, source, table, circumstances, request.options.output_format

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from stub_sampler import StubSampler
@@ -17,7 +18,7 @@ import smalti
 from smalti.cli import main
 from smalti.engine.releases import run as releasing
 from smalti.engine.releases.plan import ReleasePlan
-from smalti.errors import GuaranteeError, PlanError, UsageError
+from smalti.errors import DataError, GuaranteeError, PlanError, UsageError
 from smalti.transforms.noise import Sampler
 from smalti.transforms.problem import Flags, Integers
 
@@ -134,6 +135,7 @@ def data(tmp_path: Path) -> Path:
 def release(folder: Path, data: Path, name: str = "out", **more: Any) -> smalti.Outcome:
     asked = folder / "query.json"
     asked.write_text(json.dumps(more.pop("query", QUERY)))
+    asked = more.pop("query_file", asked)
     given = more.pop("policy", None) or policy(folder)
     return smalti.run(
         given,
@@ -510,3 +512,159 @@ def test_spark_and_local_release_the_same_bytes_with_the_same_draws(
         made.append(outcome.version)
     assert made[0].output_digest == made[1].output_digest
     assert made[0].plan_digest == made[1].plan_digest
+
+
+# --- What an adversary tried ----------------------------------------------------------------------
+
+MEMBER, WHOLE = "http://hospital.example/ward", "http://hospital.example/wards"
+PREFIX = "@prefix odrl: <http://www.w3.org/ns/odrl/2/> ."
+WARDS = (
+    f"{PREFIX}\n<{MEMBER}> a odrl:Asset ; odrl:partOf <{WHOLE}> .\n<{WHOLE}> a odrl:AssetCollection ."
+).encode()
+COUNT = {"statistics": [{"statistic": "count"}]}
+
+
+def about(folder: Path, target: str, name: str, **more: Any) -> Path:
+    """A policy about another target, with an output of its own."""
+    text = policy(folder, **more).read_text()
+    text = text.replace(OUTPUT, f"http://hospital.example/made/{name}").replace(TARGET, target)
+    path = folder / f"{name}.jsonld"
+    path.write_text(text.replace("hospital.example/policy", f"hospital.example/{name}"))
+    return path
+
+
+def counted(folder: Path, target: str, given: Path, data: Path, out: str, **more: Any) -> smalti.Outcome:
+    asked = folder / "count.json"
+    asked.write_text(json.dumps(COUNT))
+    return smalti.run(
+        given,
+        **{
+            "data": {target: data},
+            "party": USER,
+            "owner": OWNER,
+            "out": folder / out,
+            "registry": folder / "r.sqlite",
+            "query": asked,
+            **more,
+        },
+    )
+
+
+def test_an_output_is_no_input_of_a_release(tmp_path: Path, data: Path) -> None:
+    """With one person more, all classes of a k-anonymous output can be others: noise covers one row."""
+    assert release(tmp_path, data).version is not None
+    published = tmp_path / "out" / "statistics.csv"
+    only_counts = refinement("smalti:statistic", "isAnyOf", ["count"])
+    words = {"smalti:statistic": only_counts, "smalti:measure": None, "smalti:groupBy": None}
+    again = about(tmp_path, OUTPUT, "again", words=words)
+    with pytest.raises(PlanError, match="it is itself an output"):
+        counted(tmp_path, OUTPUT, again, published, "again")
+    assert spent(tmp_path) == ("1", 1)
+
+
+@pytest.mark.parametrize("said_first", [True, False])
+def test_a_collection_and_its_members_share_a_ledger_whenever_that_is_said(
+    tmp_path: Path, data: Path, said_first: bool
+) -> None:
+    known = registry(tmp_path)
+    whole = about(tmp_path, WHOLE, "whole", budget=1)
+    part = about(tmp_path, MEMBER, "part", budget=1)
+    for path in (whole, part):
+        known.add_policy(path.read_bytes(), path.name, smalti.IRI(OWNER))
+    if said_first:
+        known.add_hierarchy(WARDS, "wards", smalti.IRI(OWNER))
+    assert counted(tmp_path, WHOLE, whole, data, "one").decision.is_permitted
+    if not said_first:
+        known.add_hierarchy(WARDS, "wards", smalti.IRI(OWNER))
+    other = visits(tmp_path, ROWS[:7], "ward.csv")
+    assert not counted(tmp_path, MEMBER, part, other, "two").decision.is_permitted
+
+
+def test_a_membership_that_the_policy_states_joins_ledgers(tmp_path: Path, data: Path) -> None:
+    whole, part = about(tmp_path, WHOLE, "whole", budget=1), about(tmp_path, MEMBER, "part", budget=1)
+    document = json.loads(part.read_text())
+    document["permission"][0]["target"] = {"@type": "Asset", "uid": MEMBER, "partOf": WHOLE}
+    part.write_text(json.dumps(document))
+    assert counted(tmp_path, WHOLE, whole, data, "one").decision.is_permitted
+    other = visits(tmp_path, ROWS[:7], "ward.csv")
+    assert not counted(tmp_path, MEMBER, part, other, "two").decision.is_permitted
+
+
+def test_members_of_a_collection_that_nothing_was_released_about_have_ledgers_of_their_own(
+    tmp_path: Path, data: Path
+) -> None:
+    known = registry(tmp_path)
+    first, second = about(tmp_path, MEMBER, "first", budget=1), about(tmp_path, TARGET, "second", budget=1)
+    for path in (first, second):
+        known.add_policy(path.read_bytes(), path.name, smalti.IRI(OWNER))
+    both = WARDS + f"\n<{TARGET}> a odrl:Asset ; odrl:partOf <{WHOLE}> .".encode()
+    known.add_hierarchy(both, "wards", smalti.IRI(OWNER))
+    assert counted(tmp_path, MEMBER, first, visits(tmp_path, ROWS[:9], "w.csv"), "one").version is not None
+    assert counted(tmp_path, TARGET, second, data, "two").version is not None
+
+
+def test_a_stranger_cannot_bind_somebody_elses_collection(tmp_path: Path, data: Path) -> None:
+    known = registry(tmp_path)
+    part, whole = about(tmp_path, MEMBER, "part"), about(tmp_path, WHOLE, "whole")
+    known.add_policy(part.read_bytes(), part.name, smalti.IRI(OWNER))
+    known.add_hierarchy(WARDS, "wards", smalti.IRI(OWNER))
+    known.add_policy(whole.read_bytes(), whole.name, smalti.IRI(OWNER))
+    with pytest.raises(UsageError, match="may not say what data it is"):
+        counted(tmp_path, WHOLE, whole, data, "one", owner=USER)
+    assert known.full_owners(smalti.IRI(WHOLE)) == {OWNER}
+    assert counted(tmp_path, WHOLE, whole, data, "two").decision.is_permitted
+    assert known.full_owners(smalti.IRI(WHOLE)) == {OWNER}
+
+
+def described(folder: Path, respondent: str) -> None:
+    (folder / "visits.csv-metadata.json").write_text(
+        json.dumps(
+            {
+                "@context": ["http://www.w3.org/ns/csvw", {"smalti": "https://w3id.org/smalti#"}],
+                "url": "visits.csv",
+                "smalti:respondent": respondent,
+                "tableSchema": {"columns": [{"name": name} for name in ("patient", "sex", "age")]},
+            }
+        )
+    )
+
+
+def test_what_an_owner_has_corrected_counts_no_more_for_strangers(tmp_path: Path, data: Path) -> None:
+    silent = about(tmp_path, TARGET, "silent", budget=9, words={"smalti:respondent": None})
+    described(tmp_path, "smalti:oneRowEach")
+    assert counted(tmp_path, TARGET, silent, data, "mistaken").version is not None
+    described(tmp_path, "patient")
+    assert counted(tmp_path, TARGET, silent, data, "corrected").version is not None
+    assert counted(tmp_path, TARGET, silent, data, "stranger", owner=USER).version is not None
+    described(tmp_path, "smalti:oneRowEach")
+    with pytest.raises(UsageError, match="may not say what data it is"):
+        counted(tmp_path, TARGET, silent, data, "again", owner=USER)
+
+
+def test_whether_a_parquet_file_is_well_formed_does_not_depend_on_the_question(tmp_path: Path) -> None:
+    rows = [*ROWS, ("p99", "f\0", "30")]
+    names = ("patient", "sex", "age")
+    columns = {name: [row[i] for row in rows] for i, name in enumerate(names)}
+    pq.write_table(pa.table(columns), tmp_path / "visits.parquet")
+    told = set()
+    for name, asked in (("a", COUNT), ("b", QUERY)):
+        with pytest.raises(DataError) as refused:
+            release(tmp_path, tmp_path / "visits.parquet", name, query=asked)
+        told.add(str(refused.value))
+    assert len(told) == 1
+    assert spent(tmp_path) == ("0", 0)
+
+
+@pytest.mark.parametrize("number", ["1e-99999999", "1e99999999", "1e-4000", "0." + "0" * 80 + "1"])
+@pytest.mark.parametrize("where", ["share", "upper", "levels", "delta"])
+def test_numbers_that_nobody_means_are_refused_at_once(
+    tmp_path: Path, data: Path, number: str, where: str
+) -> None:
+    one = {"statistic": '"quantile"', "measure": '"age"', "lower": "0", "upper": "9", "unit": "1"}
+    one |= {"levels": "[0.5]"}
+    one |= {} if where == "delta" else {where: f"[{number}]" if where == "levels" else number}
+    listed = ", ".join(f'"{key}": {value}' for key, value in one.items())
+    more = f'"delta": {number}, ' if where == "delta" else ""
+    (tmp_path / "odd.json").write_text(f'{{{more}"statistics": [{{{listed}}}]}}')
+    with pytest.raises(UsageError, match=r"too many digits|too large to be read"):
+        release(tmp_path, data, query_file=tmp_path / "odd.json")
