@@ -21,8 +21,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import generated
+import perturbed
 import releases
-import responses
 import suites
 from measuring import CommandError
 from peers import PEERS
@@ -83,7 +83,7 @@ def rows(given: argparse.Namespace, bench: suites.Bench) -> Iterator[Row]:
         yield from _release_rows(given, bench)
     if "responses" in wanted:
         for size in given.rows:
-            yield from responses.response_rows(bench, size, given.engine)
+            yield from perturbed.response_rows(bench, size, given.engine)
     if "peers" in wanted:
         chosen = [peer for peer in PEERS if not given.peers or peer.name in given.peers]
         for columns in given.columns:

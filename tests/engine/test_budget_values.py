@@ -22,12 +22,12 @@ from smalti.engine.ceilings import ceiling_of, declared_ceiling, speaks_of_budge
 from smalti.errors import PlanError, ProblemsError
 from smalti.policy.model import Comparison, Number, Operator, Permission, Policy
 from smalti.policy.parse import parse
+from smalti.transforms.belief import belief_after, mu_for_largest_loss
 from smalti.transforms.identifiability import (
+    epsilon_for_belief,
     gaussian_advantage,
     gaussian_delta,
     gaussian_epsilon,
-    loss_quantile,
-    mu_for_belief,
     mu_for_epsilon,
     posterior_belief,
 )
@@ -234,11 +234,11 @@ def test_gaussian_releases_compose_by_the_squares_of_their_mus() -> None:
     assert several.epsilon == pytest.approx(gaussian_epsilon(16e-6, 4 * mu))
     assert several.epsilon < 8 / 2, "far below the sum"
     assert several.advantage == pytest.approx(gaussian_advantage(4 * mu))
-    assert several.belief == pytest.approx(posterior_belief(loss_quantile(16e-6, 4 * mu)))
+    assert several.belief == pytest.approx(belief_after(0.0, 4 * mu, 16e-6))
 
 
 def test_a_belief_that_was_promised_is_the_belief_that_is_shown() -> None:
-    mu, delta = mu_for_belief(0.9, 1e-5), "1e-5"
+    mu, delta = mu_for_largest_loss(epsilon_for_belief(0.9), 1e-5), "1e-5"
     epsilon = Decimal(gaussian_epsilon(1e-5, mu) * 1.001)
     account = Budget((gaussian(str(epsilon), delta, mu),)).account
     assert account.belief == pytest.approx(0.9)

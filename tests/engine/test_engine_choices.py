@@ -113,9 +113,9 @@ def test_a_workspace_is_where_a_command_works_and_is_left_empty(
     used: list[Path] = []
     real = LocalBackend.open
 
-    def opening(self: LocalBackend, source: object, workspace: Path) -> object:
+    def opening(self: LocalBackend, source: object, workspace: Path, columns: object = None) -> object:
         used.append(workspace)
-        return real(self, source, workspace)  # type: ignore[arg-type]
+        return real(self, source, workspace, columns)  # type: ignore[arg-type]
 
     monkeypatch.setattr(LocalBackend, "open", opening)
     assert smalti(*arguments, cwd=tmp_path).code == 0  # type: ignore[arg-type]

@@ -31,7 +31,7 @@ POINTS: dict[str, tuple[Any, str]] = {
     "decide": (engine_run, "decide"),
     "stage": (commit, "_make_stage"),
     "open": (LocalBackend, "open"),
-    "compile": (engine_run, "_compile"),
+    "compile": (engine_run, "compile_plan"),
     "frequencies": (StagedTable, "frequencies"),
     "kernel": (execute, "partition"),
     "writer": (CsvWriter, "__init__"),

@@ -125,10 +125,10 @@ def test_a_record_longer_than_csv_allows_is_refused(tmp_path: Path) -> None:
     halves = ["s3cret" + "x" * (4 * MIB)]
     pq.write_table(pa.table({"a": halves, "b": halves}), path)
     with pytest.raises(DataError, match="a record is longer than 8 MiB") as refused:
-        list(parquet_batches(path, ("a", "b"), None))
+        list(parquet_batches(path, ("a", "b"), None, (0, 1)))
     assert "s3cret" not in str(refused.value)
     pq.write_table(pa.table({"a": ["x" * 4 * MIB, "x"], "b": ["x", "x" * 4 * MIB]}), path)
-    assert sum(batch.num_rows for batch in parquet_batches(path, ("a", "b"), None)) == 2
+    assert sum(batch.num_rows for batch in parquet_batches(path, ("a", "b"), None, (0, 1))) == 2
 
 
 def test_pages_that_are_too_large_together_are_refused(
@@ -226,7 +226,7 @@ def test_pieces_hold_every_row_once(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     texts = [None if i % 5 == 0 else f"{i}{'x' * (i % 7) * 300_000}" for i in range(200)]
     pq.write_table(pa.table({"a": texts}), path)
-    batches = list(parquet_batches(path, ("a",), None))
+    batches = list(parquet_batches(path, ("a",), None, (0,)))
     assert [text for batch in batches for text in batch.column(0).to_pylist()] == texts
     assert len(batches) > 5
     assert all(text_bytes(batch).sum() <= 17 * MIB for batch in batches)
