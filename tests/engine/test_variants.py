@@ -79,7 +79,7 @@ def published(table: People, folder: Path, words: Mapping[str, str], fragments: 
     return found
 
 
-@settings(max_examples=examples(40), suppress_health_check=SLOW)
+@settings(max_examples=examples(20, full=400), suppress_health_check=SLOW)
 @given(people(), st.sampled_from(VARIANTS), st.sampled_from([2, 3, 64]), st.sampled_from([8, 4096]))
 def test_outputs_verify_and_fragments_change_nothing(
     table: People, words: dict[str, str], fragments: int, window: int

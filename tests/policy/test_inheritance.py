@@ -332,6 +332,7 @@ def test_generations_that_are_stored_count() -> None:
     assert codes(document(16, 15), stored=tuple(chain[:15])) == [[]]
 
 
+@pytest.mark.slow
 def test_a_hostile_family_is_bounded() -> None:
     """A thousand children of a policy with a thousand rules."""
     (parent,) = policies(document(1))
