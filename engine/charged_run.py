@@ -35,6 +35,7 @@ from smalti.engine.run_record import (
 from smalti.engine.run_request import Outcome, RunRequest
 from smalti.engine.writing import content_digest
 from smalti.errors import PlanError
+from smalti.transforms.noise import check_available
 
 P = TypeVar("P", bound=LosingPlan)
 E = TypeVar("E")
@@ -113,6 +114,7 @@ def carry_out(kind: ChargedRun[P, E], under: RunUnder) -> Outcome:
         SmaltiError: as `engine.run.run`.
     """
     request, registry, stage, watch = under.request, under.registry, under.stage, under.watch
+    check_available()
     columns = kind.columns_read(request, under.granted)
     with bound(request, under.backend, stage.spill, watch.phase, columns) as (source, table):
         watch.phase("plan")

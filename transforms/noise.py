@@ -288,6 +288,15 @@ def measure(
     return noise.drawn(_clamped(values, lower, upper), sampler)
 
 
+def check_available() -> None:
+    """Refuse to go on where the library that draws noise is missing: before anything is charged for it.
+
+    Raises:
+        BackendError: it is not installed.
+    """
+    _library()
+
+
 def _library() -> ModuleType:
     try:
         import opendp.prelude as library  # noqa: PLC0415 (an extra, and a third of a second)

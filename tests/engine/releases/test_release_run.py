@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 from collections import Counter
 from importlib.resources import files
 from pathlib import Path
@@ -18,7 +19,7 @@ import smalti
 from smalti.cli import main
 from smalti.engine.releases import run as releasing
 from smalti.engine.releases.plan import ReleasePlan
-from smalti.errors import DataError, GuaranteeError, PlanError, UsageError
+from smalti.errors import BackendError, DataError, GuaranteeError, PlanError, UsageError
 from smalti.transforms.noise import Sampler
 from smalti.transforms.problem import Flags, Integers
 
@@ -393,6 +394,16 @@ def test_who_dies_behind_the_charge_has_paid_and_shown_nothing(
     assert registry(tmp_path).versions(OUTPUT) == ()
     assert release(tmp_path, data).version is not None
     assert spent(tmp_path) == ("2", 2)
+
+
+def test_without_the_library_that_draws_nothing_is_charged(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "opendp", None)
+    monkeypatch.setitem(sys.modules, "opendp.prelude", None)
+    with pytest.raises(BackendError, match=r"pip install 'smalti\[privacy\]'"):
+        release(tmp_path, data)
+    assert spent(tmp_path) == ("0", 0)
 
 
 def test_the_charge_comes_before_the_noise(
