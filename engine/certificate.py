@@ -88,6 +88,11 @@ _LOCAL_CONTEXT: Final[Mapping[str, Json]] = {
     "lower": {"@id": "s:lowerBound", "@type": "xsd:decimal"},
     "upper": {"@id": "s:upperBound", "@type": "xsd:decimal"},
     "unit": {"@id": "s:unit", "@type": "xsd:decimal"},
+    "wholeEpsilon": "s:promisedEpsilonOfWholeImages",
+    "height": "s:imageHeight",
+    "width": "s:imageWidth",
+    "pixelSize": "s:usedPixelSize",
+    "pixelNeighborhood": "s:promisedPixelNeighborhood",
 }
 
 AnyGuarantee: TypeAlias = Guarantee | LossGuarantee | LocalGuarantee

@@ -27,12 +27,15 @@ _PROPERTIES = (
     "csvw-eo:bounds.maxLength", "csvw-eo:public.maxNumPartitions", "csvw-eo:bounds.maxContributions",
     "csvw-eo:bounds.maxGroupsPerUnit", "csvw-eo:public.partitions", "csvw-eo:keyValues",
     "csvw-eo:predicate", "csvw-eo:partitionValue", "csvw-eo:lowerBound", "csvw-eo:upperBound",
-    "smalti:unit", "smalti:derivedFromData", "base", "minimum", "maximum",
+    "smalti:unit", "smalti:imageWidth", "smalti:imageHeight", "smalti:derivedFromData", "base", "minimum",
+    "maximum",
 )  # fmt: skip
 _FOR_PEOPLE = ("dc:", "dct:", "dcterms:", "schema:", "rdfs:", "skos:", "dcat:", "prov:")
 _NOTES = {"titles", "notes", "@type", "@id", "description", "comment"}
 _DATATYPES = {
     "string": Datatype.STRING,
+    "base64Binary": Datatype.STRING,
+    "binary": Datatype.STRING,
     "integer": Datatype.INTEGER,
     "long": Datatype.INTEGER,
     "int": Datatype.INTEGER,
@@ -106,6 +109,12 @@ class _Column(_Strict):
     most_groups: Annotated[
         int | None,
         Field(validation_alias=AliasChoices(*_csvw_eo("bounds.maxGroupsPerUnit")), ge=1),
+    ] = None
+    image_width: Annotated[
+        int | None, Field(validation_alias=AliasChoices(*_smalti("imageWidth")), ge=1, le=_LARGEST)
+    ] = None
+    image_height: Annotated[
+        int | None, Field(validation_alias=AliasChoices(*_smalti("imageHeight")), ge=1, le=_LARGEST)
     ] = None
     is_derived: Annotated[bool, Field(validation_alias=AliasChoices(*_smalti("derivedFromData")))] = False
 
@@ -315,5 +324,19 @@ def _column(name: str, column: _Column) -> ColumnDescription:
     return ColumnDescription(
         column.name, iri, datatype, column.time_zone, bool(column.required), column.most_values,
         public_values(where, column.key_values, partitions), lower, upper, unit(where, column.unit),
-        column.most_groups, column.is_derived,
+        column.most_groups, column.is_derived, _image_size(where, column),
     )  # fmt: skip
+
+
+def _image_size(where: str, column: _Column) -> tuple[int, int] | None:
+    width, height = column.image_width, column.image_height
+    if width is None and height is None:
+        return None
+    if width is None or height is None:
+        raise DataError(
+            where,
+            "one side of its images is stated, and the other is not",
+            "`smalti:imageWidth` and `smalti:imageHeight`, in pixels",
+            "state both",
+        )
+    return width, height

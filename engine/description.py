@@ -43,6 +43,8 @@ class ColumnDescription:
     """One respondent has at most so many different values, where that is public."""
     is_derived: bool = False
     """True where bounds and values were taken from the data: then they are not public."""
+    image_size: tuple[int, int] | None = None
+    """Width and height in pixels of the images in it, where that is public."""
 
 
 @dataclass(frozen=True, slots=True)

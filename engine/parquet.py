@@ -1,5 +1,6 @@
 """Parquet files as batches of text: what each type is written as, a bounded piece of the file at a time."""
 
+from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -118,7 +119,13 @@ def text_bytes(batch: pa.RecordBatch) -> NDArray[np.int64]:
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):
             found += _lengths(column)
+        elif _is_binary(kind):
+            found += (_lengths(column) + 2) // 3 * 4
     return found
+
+
+def _is_binary(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
 def _lengths(column: pa.Array) -> NDArray[np.int64]:
@@ -138,6 +145,10 @@ def _as_text(column: pa.Array) -> pa.Array:
         column = column.cast(pa.timestamp(column.type.unit, "UTC"))
     if pa.types.is_decimal(column.type) and not 0 <= column.type.scale <= _PLAIN_SCALE:
         return _plain_decimals(column)
+    if _is_binary(column.type):
+        return pa.array(
+            [None if one is None else b64encode(one).decode() for one in column.to_pylist()], pa.string()
+        )
     return pc.cast(column, pa.string())
 
 
@@ -193,6 +204,8 @@ def stated_datatype(name: str, field: pa.Field) -> Datatype | None:
     kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return None
+    if _is_binary(kind):
+        return Datatype.STRING  # in base64, as XML Schema's `base64Binary`
     for test, datatype in (
         (pa.types.is_integer, Datatype.INTEGER),
         (pa.types.is_decimal, Datatype.DECIMAL),
@@ -206,6 +219,6 @@ def stated_datatype(name: str, field: pa.Field) -> Datatype | None:
     raise DataError(
         f"{name}, column `{field.name}`",
         f"the Parquet type `{kind}` is not implemented",
-        "text, numbers, booleans, dates or timestamps",
+        "text, bytes, numbers, booleans, dates or timestamps",
         "cast or drop the column first",
     )

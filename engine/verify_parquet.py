@@ -3,6 +3,7 @@
 How many rows are read at once follows from the pages (`parquet_pages`); what they say is read here.
 """
 
+import binascii
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -80,7 +81,7 @@ def _in_pieces(part: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 def _lengths(column: ArrowArray) -> Codes:
     """By row, the bytes of its text; of columns of other types nothing."""
-    if not _is_text(_kind(column)):
+    if not _is_text(_kind(column)) and not _is_binary(_kind(column)):
         return np.zeros(len(column), np.int64)
     if pa.types.is_dictionary(column.type):
         lengths = pc.take(pc.binary_length(column.dictionary), column.indices)
@@ -96,6 +97,10 @@ def _kind(column: ArrowArray) -> ArrowArray:
 
 def _is_text(kind: ArrowArray) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _is_binary(kind: ArrowArray) -> bool:
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
 def _has_empty_texts(part: pa.RecordBatch, wanted: Sequence[str]) -> bool:
@@ -120,14 +125,20 @@ def _numbered(column: ArrowArray) -> Numbered:
     missing = len(column.dictionary)
     places = pc.fill_null(column.indices, missing).to_numpy(zero_copy_only=False)
     used, place = np.unique(places, return_inverse=True)
-    found = numbered(column.dictionary.take(pa.array(used, mask=used == missing)).cast(TEXT))
+    found = numbered(_as_written(column.dictionary.take(pa.array(used, mask=used == missing))).cast(TEXT))
     return Numbered(found.numbers[place], found.texts)
 
 
 def _as_written(column: ArrowArray) -> ArrowArray:
-    """A column whose cast to text is as the engine writes it: times in UTC, decimals in full."""
+    """A column whose cast to text is as the engine writes it: times in UTC, decimals in full, base64."""
     if pa.types.is_timestamp(column.type) and column.type.tz:
         return column.cast(pa.timestamp(column.type.unit, tz="UTC"))
     if pa.types.is_decimal(column.type):
         return pa.array([None if one is None else f"{one:f}" for one in column.to_pylist()], pa.string())
+    if _is_binary(column.type):
+        return pa.array([_base64(one) for one in column.to_pylist()], pa.string())
     return column
+
+
+def _base64(value: bytes | None) -> str | None:
+    return None if value is None else binascii.b2a_base64(value, newline=False).decode("ascii")

@@ -319,11 +319,19 @@ def _check_mechanism(found: Found, scope: Scope) -> None:
         message = f"{quoted(delta.shown)} is given, and {_listed(names)} never loses more than epsilon"
         help_ = "leave it out, or write the mechanism `gaussian`"
         scope.findings.error("P435", delta.place, message, help_)
-    for operand in (PIXEL_SIZE, PIXEL_NEIGHBORHOOD):
-        pixels = found.get(operand)
-        if pixels is not None and names and _PIXELATION not in names:
-            message = f"{quoted(pixels.shown)} belongs to the mechanism `pixelation`"
-            scope.findings.error("P423", pixels.place, message, "leave it out, or write that mechanism")
+    if names and found.method == LOCAL_DIFFERENTIAL_PRIVACY:
+        for operand in (PIXEL_SIZE, PIXEL_NEIGHBORHOOD):
+            _check_pixels(operand, names, found, scope)
+
+
+def _check_pixels(operand: IRI, mechanisms: frozenset[str], found: Found, scope: Scope) -> None:
+    pixels = found.get(operand)
+    if pixels is not None and _PIXELATION not in mechanisms:
+        message = f"{quoted(pixels.shown)} belongs to the mechanism `pixelation`"
+        scope.findings.error("P423", pixels.place, message, "leave it out, or write that mechanism")
+    if pixels is None and _PIXELATION in mechanisms:
+        message = f"the mechanism `pixelation` needs a refinement with {_shown(operand, scope)}"
+        scope.findings.error("P411", found.place, message)
 
 
 def _may_select_groups(found: Found) -> bool:
@@ -427,7 +435,7 @@ def _check_needs(found: Found, scope: Scope) -> None:
     needs = [need for need in METHOD_NEEDS[method] if not _is_met(need, found)]
     if found.algorithm == ANATOMY:
         needs = [need for need in needs if need != (K,)]
-    if method == DIFFERENTIAL_PRIVACY and found.name(MECHANISM) != _PIXELATION:
+    if method == DIFFERENTIAL_PRIVACY:
         needs += [] if found.get(STATISTIC) is not None else [(STATISTIC,)]
     plain = [need for need in needs if need not in {(SENSITIVE,), (QUASI_IDENTIFIER,)}]
     if plain:

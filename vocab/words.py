@@ -153,6 +153,7 @@ _CLASSES = frozenset({"k-anonymity", "l-diversity", "t-closeness", "k-map", "del
 _MASKING = frozenset({"masking"})
 _DP = frozenset({"differential-privacy"})
 _ANY_DP = frozenset({"differential-privacy", "local-differential-privacy"})
+_LOCAL_DP = frozenset({"local-differential-privacy"})
 
 ALGORITHM_METHODS: Final[Mapping[str, frozenset[str]]] = MappingProxyType({
     "mondrian": _CLASSES,
@@ -351,9 +352,10 @@ _PRIVACY_LOSS = (
     _s("groupBy", "the columns that statistics may be grouped by", _ANY, Range.COLUMNS, methods=_ANY_DP,
        implemented=True),
     _s("pixelSize", "the width of a pixelation cell, in pixels", _AT_LEAST, Range.INTEGER,
-       limits=_ONE_OR_MORE, methods=_DP, needs=_smalti("mechanism")),
-    _s("pixelNeighborhood", "the number of pixels in which neighbouring images may differ", _AT_LEAST,
-       Range.INTEGER, limits=_ONE_OR_MORE, methods=_DP, needs=_smalti("mechanism")),
+       limits=_ONE_OR_MORE, methods=_LOCAL_DP, needs=_smalti("mechanism"), implemented=True),
+    _s("pixelNeighborhood", "the number of pixels by which images may differ that `epsilon` is about",
+       _AT_LEAST, Range.INTEGER, limits=_ONE_OR_MORE, methods=_LOCAL_DP, needs=_smalti("mechanism"),
+       implemented=True),
 )  # fmt: skip
 
 _AUDIT = (

@@ -1,7 +1,7 @@
 """From a permission with local differential privacy to a plan: columns, domains, shares of epsilon."""
 
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from math import nextafter
 from typing import Final
@@ -10,13 +10,16 @@ from smalti.engine.backends.staged import StagedTable
 from smalti.engine.bound_columns import BoundColumns, column_iri
 from smalti.engine.compile import NO_MORE, Circumstances
 from smalti.engine.description import ColumnDescription, Source
+from smalti.engine.perturbation.images import LARGEST_IMAGE, fits
 from smalti.engine.perturbation.mechanisms import loss_of
 from smalti.engine.perturbation.plan import (
     LAPLACE,
+    PIXELATION,
     RANDOMIZED_RESPONSE,
     PerturbationPlan,
     PerturbedCategory,
     PerturbedColumn,
+    PerturbedImage,
     PerturbedNumber,
     WriteReports,
 )
@@ -29,6 +32,7 @@ from smalti.policy.model import Anonymization, Permission
 from smalti.transforms.base import Datatype
 from smalti.transforms.noise import LaplaceNoise
 from smalti.transforms.numeric_perturbation import Grid
+from smalti.transforms.pixelation import LARGEST_SIDE, Pixelation
 from smalti.transforms.privacy_loss import PrivacyLoss
 from smalti.transforms.randomized_response import LARGEST_EPSILON, LEAST_EPSILON, RandomizedResponse
 from smalti.transforms.sensitivity import Bounds, split_budget
@@ -37,7 +41,8 @@ _PLACES: Final = 12
 """Significant digits of a column's epsilon, at least."""
 _NUMBERS: Final = (Datatype.INTEGER, Datatype.DECIMAL, Datatype.DOUBLE)
 _PUBLIC: Final = (
-    "its public values (`csvw-eo:keyValues`), or public bounds (`minimum`, `maximum`) and `smalti:unit`"
+    "its public values (`csvw-eo:keyValues`), or public bounds (`minimum`, `maximum`) and `smalti:unit`, or"
+    " the size of its images (`smalti:imageWidth`, `smalti:imageHeight`)"
 )
 
 
@@ -106,7 +111,11 @@ def shares_of(epsilon: Decimal, columns: int) -> tuple[Decimal, ...]:
 
 
 def _decimal_below(value: Fraction) -> Decimal:
-    context = Context(prec=_PLACES, rounding=ROUND_FLOOR)
+    return _decimal(value, ROUND_FLOOR)
+
+
+def _decimal(value: Fraction, rounding: str, places: int = _PLACES) -> Decimal:
+    context = Context(prec=places, rounding=rounding)
     return context.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
@@ -117,8 +126,16 @@ def float_below(value: Decimal) -> float:
 
 
 def _stated(epsilon: Decimal, perturbed: tuple[PerturbedColumn, ...]) -> StatedLoss:
-    """What is charged and told: the epsilon that was divided; the rest from the noise that is used."""
+    """What is charged and told; belief and advantage come from the noise that is used.
+
+    It is the epsilon that was divided. In the place of an image's share, which is about few pixels, stands
+    what any other image would take: the budget is about respondents, of whom all pixels may change.
+    """
     loss = sum(map(loss_of, perturbed), PrivacyLoss())
+    images = [one for one in perturbed if isinstance(one, PerturbedImage)]
+    if images:
+        more = sum(Fraction(one.whole_epsilon) - Fraction(one.epsilon) for one in images)
+        epsilon = _decimal(Fraction(epsilon) + more, ROUND_CEILING, 2 * _PLACES)
     if loss.pure > Fraction(epsilon) or loss.mu_squared:
         raise InternalError("the noise of a perturbation loses more than is allowed")
     return StatedLoss(epsilon, Decimal(0), loss.belief(0.0), loss.advantage, str(loss.pure), "0")
@@ -220,7 +237,7 @@ class _Compiler(BoundColumns):
                 f"from {LEAST_EPSILON:g} to {LARGEST_EPSILON:g} for each column",
                 "change epsilon, or the number of columns",
             )
-        made = self._category(share) or self._number(share)
+        made = self._category(share) or self._number(share) or self._image(share)
         if made is None and len(self.problems) == before:
             self._unfit(share)
         return made if len(self.problems) == before else None
@@ -265,6 +282,41 @@ class _Compiler(BoundColumns):
             )
             return None
         return PerturbedNumber(said.name, share.epsilon, lower, upper, unit, float(noise.scale))
+
+    def _image(self, share: _Share) -> PerturbedImage | None:
+        allowed, said = self._allowed, share.said
+        if said.image_size is None or PIXELATION not in allowed.mechanisms:
+            return None
+        if share.datatype is not None and share.datatype is not Datatype.STRING:
+            return None
+        if allowed.cell is None or allowed.neighborhood is None:
+            raise InternalError("pixelation without the words that it needs reached the compiler")
+        width, height = said.image_size
+        if not fits(height, width):
+            self.problem(
+                self.source.description.source,
+                f"the images of the column `{said.name}` are too large",
+                f"sides of at most {LARGEST_SIDE} pixels, and {LARGEST_IMAGE} pixels in all",
+                "make them smaller first",
+            )
+            return None
+        try:
+            how = Pixelation.calibrated(
+                height, width, allowed.cell, allowed.neighborhood, Fraction(share.epsilon)
+            )
+        except ValueError:
+            self.problem(
+                share.where,
+                f"the noise of the column `{said.name}` would be out of range",
+                "cells of at most 2^16 pixels a side, neighbourhoods of at most 2^32, noise of up to 2^50",
+                "change `smalti:pixelSize`, `smalti:pixelNeighborhood` or epsilon",
+            )
+            return None
+        whole = _decimal(how.whole_epsilon, ROUND_CEILING)
+        return PerturbedImage(
+            said.name, share.epsilon, whole, height, width, how.cell, how.neighborhood,
+            float(how.noise.scale),
+        )  # fmt: skip
 
     def _unfit(self, share: _Share) -> None:
         listed = " or ".join(f"`{name}`" for name in sorted(self._allowed.mechanisms))

@@ -1,22 +1,34 @@
 """From exact reports to noisy ones: the one place of a perturbation that draws noise."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
-from smalti.engine.perturbation.mechanisms import perturbation_of, response_of
-from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedCategory, PerturbedColumn
+from smalti.engine.perturbation.images import different
+from smalti.engine.perturbation.mechanisms import perturbation_of, pixelation_of, response_of
+from smalti.engine.perturbation.plan import (
+    PerturbationPlan,
+    PerturbedCategory,
+    PerturbedImage,
+    PerturbedNumber,
+)
 from smalti.engine.perturbation.reports import ExactReports
 from smalti.transforms.noise import SAMPLER, Sampler
+from smalti.transforms.pixelation import Images
 from smalti.transforms.problem import Integers
 
 _AT_ONCE: Final = 1 << 20
-"""Records whose noise is drawn at a time; memory is needed for so many only."""
+"""Values whose noise is drawn at a time; memory is needed for so many only."""
 _ROOM: Final = 1 << 62
 
+NoisyColumn: TypeAlias = Integers | Images
+"""By record the noisy code of a category or number, or the noisy shades of cells."""
 
-def draw(plan: PerturbationPlan, exact: ExactReports, sampler: Sampler = SAMPLER) -> tuple[Integers, ...]:
+
+def draw(
+    plan: PerturbationPlan, exact: ExactReports, sampler: Sampler = SAMPLER
+) -> tuple[NoisyColumn, ...]:
     """Randomise each value of each report by itself; to be called once for each charge.
 
     Args:
@@ -25,24 +37,44 @@ def draw(plan: PerturbationPlan, exact: ExactReports, sampler: Sampler = SAMPLER
         sampler: where the noise comes from.
 
     Returns:
-        By column, the noisy codes of all records, in the order of these codes: that order tells nothing
-        beside what the codes tell. Records that are equal in all columns cannot be told apart.
+        By column, the noisy values of all records, in the order of these values: that order tells nothing
+        beside what the values tell. Records that are equal in all columns cannot be told apart.
     """
-    noisy = [
-        np.concatenate([_perturbed(one, some, sampler) for some in _records(codes, exact.respondents)])
-        for one, codes in zip(plan.perturbed, exact.codes, strict=True)
-    ]
-    return _ordered(noisy)
+    noisy: list[Integers] = []
+    images: list[Images | None] = []
+    for one, codes in zip(plan.perturbed, exact.codes, strict=True):
+        records = np.repeat(codes, exact.respondents)
+        if isinstance(one, PerturbedImage):
+            shades, numbers = different(_shades(one, records, exact.sums[one.column], sampler))
+            images.append(shades)
+            noisy.append(numbers)
+        else:
+            parts = [_perturbed(one, some, sampler) for some in _parts(records, _AT_ONCE)]
+            images.append(None)
+            noisy.append(np.concatenate(parts))
+    return tuple(
+        codes if shades is None else shades[codes]
+        for codes, shades in zip(_ordered(noisy), images, strict=True)
+    )
 
 
-def _records(codes: Integers, respondents: Integers) -> Iterator[Integers]:
-    """The code of each record, in parts; at least one part."""
-    records = np.repeat(codes, respondents)
-    for start in range(0, max(len(records), 1), _AT_ONCE):
-        yield records[start : start + _AT_ONCE]
+def _parts(records: Integers, at_once: int) -> Iterator[Integers]:
+    """At least one part."""
+    for start in range(0, max(len(records), 1), at_once):
+        yield records[start : start + at_once]
 
 
-def _perturbed(one: PerturbedColumn, codes: Integers, sampler: Sampler) -> Integers:
+def _shades(one: PerturbedImage, records: Integers, sums: Integers, sampler: Sampler) -> Images:
+    """The noisy cells of each record's image."""
+    pixelation = pixelation_of(one)
+    rows, columns = pixelation.shape
+    at_once = max(_AT_ONCE // (rows * columns), 1)
+    return np.concatenate([
+        pixelation.shades(sums[some], sampler) for some in _parts(records, at_once)
+    ])  # fmt: skip
+
+
+def _perturbed(one: PerturbedCategory | PerturbedNumber, codes: Integers, sampler: Sampler) -> Integers:
     if isinstance(one, PerturbedCategory):
         return response_of(one).perturbed(codes, sampler)
     return perturbation_of(one).perturbed(codes, sampler=sampler)

@@ -5,13 +5,18 @@ Only published bytes are read, so estimates cost no privacy: whoever has the tab
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from smalti.engine.perturbation.mechanisms import loss_of, perturbation_of, response_of
-from smalti.engine.perturbation.plan import PerturbedCategory, PerturbedColumn
+from smalti.engine.perturbation.plan import (
+    PerturbedCategory,
+    PerturbedColumn,
+    PerturbedImage,
+    PerturbedNumber,
+)
 from smalti.engine.perturbation.table import codes_of
 from smalti.errors import GuaranteeError
 from smalti.transforms.problem import Integers
@@ -46,6 +51,8 @@ def estimate_table(
 ) -> tuple[ColumnEstimate, ...]:
     """Shares of the categories, and means of the clamped numbers, of what was reported.
 
+    Of images nothing is estimated: their shades are pulled back to what a pixel can be, which biases means.
+
     A value that was missing or unknown counts as what the plan makes of it: as missing, or as the first
     public value; what was no number as the middle of the bounds.
 
@@ -58,10 +65,15 @@ def estimate_table(
     Raises:
         GuaranteeError: it is not a table of these columns, or nothing could have drawn so.
     """
-    return tuple(_estimated(table, one, confidence, where) for one in columns)
+    return tuple(
+        _estimated(table, one, confidence, where) for one in columns if not isinstance(one, PerturbedImage)
+    )
 
 
-def _estimated(table: pa.Table, one: PerturbedColumn, confidence: float, where: str) -> ColumnEstimate:
+_Estimable: TypeAlias = PerturbedCategory | PerturbedNumber
+
+
+def _estimated(table: pa.Table, one: _Estimable, confidence: float, where: str) -> ColumnEstimate:
     if table.column_names.count(one.column) != 1:
         raise _other(where, f"it has no column `{one.column}`, or several")
     try:
@@ -74,7 +86,7 @@ def _estimated(table: pa.Table, one: PerturbedColumn, confidence: float, where: 
     return _read(one, codes, confidence)
 
 
-def _read(one: PerturbedColumn, codes: Integers, confidence: float) -> ColumnEstimate:
+def _read(one: _Estimable, codes: Integers, confidence: float) -> ColumnEstimate:
     rows = len(codes)
     if isinstance(one, PerturbedCategory):
         response = response_of(one)

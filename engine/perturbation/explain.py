@@ -5,7 +5,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from smalti.engine.perturbation.guarantee import describe, guarantee_of, limits
-from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedCategory, PerturbedColumn
+from smalti.engine.perturbation.plan import (
+    PerturbationPlan,
+    PerturbedCategory,
+    PerturbedColumn,
+    PerturbedImage,
+)
 from smalti.engine.plan import RespondentColumn
 from smalti.engine.releases.guarantee import up
 from smalti.engine.serialize import plan_digest, plan_to_json
@@ -62,6 +67,11 @@ def _what(one: PerturbedColumn) -> str:
         return (
             f"one of {len(one.domain)} public categories; what is missing or none of them becomes {other}"
         )
+    if isinstance(one, PerturbedImage):
+        return (
+            f"grey images of {one.width} by {one.height} pixels, of which cells of {one.cell} by {one.cell}"
+            " are averaged; what is missing or no such image becomes grey"
+        )
     return (
         f"clamped to {one.lower}..{one.upper} in units of {one.unit}; what is missing or no number becomes"
         " the middle"
@@ -71,6 +81,13 @@ def _what(one: PerturbedColumn) -> str:
 def _noise(one: PerturbedColumn) -> str:
     if isinstance(one, PerturbedCategory):
         how = f"another category with probability {float(Fraction(one.changed)):.4g}"
+    elif isinstance(one, PerturbedImage):
+        how = (
+            f"noise of scale {one.scale / one.cell**2:.4g} on the average of a cell"
+            f" (epsilon {format(one.epsilon, 'f')} for {one.neighborhood} pixels,"
+            f" {format(one.whole_epsilon, 'f')} for all)"
+        )
+        return f"{one.mechanism}: {how}"
     else:
         how = f"noise of scale {one.scale * float(one.unit):.4g}"
     return f"{one.mechanism}: {how} (epsilon {format(one.epsilon, 'f')})"

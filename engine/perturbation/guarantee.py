@@ -6,10 +6,12 @@ from decimal import Decimal
 from typing import Any
 
 from smalti.engine.perturbation.plan import (
+    PIXELATION,
     RANDOMIZED_RESPONSE,
     PerturbationPlan,
     PerturbedCategory,
     PerturbedColumn,
+    PerturbedImage,
     PerturbedNumber,
 )
 from smalti.engine.releases.guarantee import Loss, describe_loss
@@ -49,13 +51,30 @@ def describe(guarantee: LocalGuarantee) -> str:
     return (
         "whatever a respondent's values are, others in their place change the chance of any row by a factor"
         f" of at most e^{guarantee.loss.epsilon}{together}:"
-        f" {describe_loss(guarantee.loss)}; one row for each respondent is published"
+        f" {describe_loss(guarantee.loss)}; {_images(guarantee)}one row for each respondent is published"
+    )
+
+
+def _images(guarantee: LocalGuarantee) -> str:
+    """What is promised of images that differ in few pixels only."""
+    return "".join(
+        f"of {one.column} an image that differs in at most {one.neighborhood} pixels would change it by a"
+        f" factor of at most e^{format(one.epsilon, 'f')}; "
+        for one in guarantee.perturbed
+        if isinstance(one, PerturbedImage)
     )
 
 
 def limits(guarantee: LocalGuarantee) -> tuple[str, ...]:
     """What it does not protect against, as sentences for people."""
+    images = tuple(
+        f"whatever more than {one.neighborhood} pixels of {one.column} show: two images that differ in all"
+        f" pixels may be told apart by a factor of e^{format(one.whole_epsilon, 'f')}"
+        for one in guarantee.perturbed
+        if isinstance(one, PerturbedImage)
+    )
     return (
+        *images,
         "learning how many respondents there are, which is the number of rows and taken for public",
         "learning what holds for the respondents as a whole, and what follows from it for each of them",
         "somebody who sees other releases about the same respondents, too: their losses add up",
@@ -73,6 +92,15 @@ def to_object(one: PerturbedColumn) -> dict[str, Any]:
     }
     if isinstance(one, PerturbedCategory):
         return told | {"values": one.values, "hasMissing": one.has_missing, "changed": one.changed}
+    if isinstance(one, PerturbedImage):
+        return told | {
+            "wholeEpsilon": format(one.whole_epsilon, "f"),
+            "height": one.height,
+            "width": one.width,
+            "pixelSize": one.cell,
+            "pixelNeighborhood": one.neighborhood,
+            "scale": one.scale,
+        }
     return told | {
         "lower": format(one.lower, "f"),
         "upper": format(one.upper, "f"),
@@ -86,6 +114,11 @@ def from_object(told: Mapping[str, Any]) -> PerturbedColumn:
     name, epsilon = told["name"], Decimal(told["epsilon"])
     if told["mechanism"] == RANDOMIZED_RESPONSE:
         return PerturbedCategory(name, epsilon, tuple(told["values"]), told["hasMissing"], told["changed"])
+    if told["mechanism"] == PIXELATION:
+        whole, scale = Decimal(told["wholeEpsilon"]), float(told["scale"])
+        height, width = int(told["height"]), int(told["width"])
+        cell, neighborhood = int(told["pixelSize"]), int(told["pixelNeighborhood"])
+        return PerturbedImage(name, epsilon, whole, height, width, cell, neighborhood, scale)
     lower, upper, unit = (Decimal(told[word]) for word in ("lower", "upper", "unit"))
     return PerturbedNumber(name, epsilon, lower, upper, unit, float(told["scale"]))
 

@@ -14,6 +14,7 @@ from smalti.vocab.terms import IRI
 
 RANDOMIZED_RESPONSE: Final = "randomized-response"
 LAPLACE: Final = "laplace"
+PIXELATION: Final = "pixelation"
 """The words of `s:mechanism` that perturb records."""
 
 
@@ -68,7 +69,31 @@ class PerturbedNumber:
         return Measure(self.column, self.lower, self.upper, self.unit, self.lower)
 
 
-PerturbedColumn: TypeAlias = PerturbedCategory | PerturbedNumber
+@dataclass(frozen=True, slots=True)
+class PerturbedImage:
+    """A column of grey images of one public size, of which the averages of cells get Laplace noise.
+
+    INVARIANT: what is no such image is taken for one in the middle shade before noise is drawn.
+    """
+
+    column: str
+    epsilon: Decimal
+    """What a value loses at most against any that differs from it in `neighborhood` pixels."""
+    whole_epsilon: Decimal
+    """What a value loses at most, whatever another one would be: this is what is charged."""
+    height: int
+    width: int
+    """Of each image, in pixels."""
+    cell: int
+    """Pixels of a cell's side."""
+    neighborhood: int
+    """Pixels by which images may differ that `epsilon` is about."""
+    scale: float
+    """Of the noise of the sum of a cell's pixels. Exact."""
+    mechanism: Literal["pixelation"] = PIXELATION
+
+
+PerturbedColumn: TypeAlias = PerturbedCategory | PerturbedNumber | PerturbedImage
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import numpy as np
 
 from smalti.engine.certificate import PublishedFile
 from smalti.engine.perturbation.guarantee import LocalGuarantee
-from smalti.engine.perturbation.mechanisms import loss_of
+from smalti.engine.perturbation.mechanisms import keeps_to_its_share, loss_of
 from smalti.engine.perturbation.table import codes_of, read_table
 from smalti.engine.releases.recheck import ReleaseCheck, check_release
 from smalti.errors import GuaranteeError
@@ -47,9 +47,10 @@ def check_perturbation(
 def _check_noise(folder: Path, guarantee: LocalGuarantee) -> None:
     try:
         lost = sum((loss_of(one).pure for one in guarantee.perturbed), Fraction(0))
+        keeps = all(keeps_to_its_share(one) for one in guarantee.perturbed)
     except (ValueError, ArithmeticError):
         raise _broken(folder, "the noise that is stated cannot be", "mechanisms of this version") from None
-    if lost > Fraction(guarantee.loss.epsilon):
+    if lost > Fraction(guarantee.loss.epsilon) or not keeps:
         raise _broken(
             folder, "the stated noise loses more than the stated epsilon", "noise that keeps to it"
         )

@@ -7,14 +7,20 @@ alone: so another respondent's values change nothing about it. No text raises an
 # ruff: noqa: S608 (queries are put together from names and whole numbers of ours)
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 
 from smalti.engine.backends.staged import STAGED, StagedTable
-from smalti.engine.perturbation.mechanisms import perturbation_of
-from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedCategory, PerturbedColumn
+from smalti.engine.perturbation.images import decoded, different
+from smalti.engine.perturbation.mechanisms import perturbation_of, pixelation_of
+from smalti.engine.perturbation.plan import (
+    PerturbationPlan,
+    PerturbedCategory,
+    PerturbedColumn,
+    PerturbedImage,
+)
 from smalti.engine.plan import RespondentColumn
 from smalti.engine.releases.contributions import bounded
 from smalti.engine.releases.plan import BoundContributions
@@ -23,6 +29,8 @@ from smalti.errors import InternalError
 from smalti.transforms.problem import Integers
 from smalti.transforms.sensitivity import NeighboringRelation
 
+_PIXELS_AT_ONCE = 1 << 24
+"""Of images that are decoded together."""
 _ONE_ROW = BoundContributions(NeighboringRelation.CHANGE_ONE, 1, 1)
 _RESPONDENT = "u"
 _ROWS = "n"
@@ -36,16 +44,19 @@ class ExactReports:
     """
 
     codes: tuple[Integers, ...]
-    """By column of the plan, by combination: the category, or units above the lower bound."""
+    """By column of the plan, by combination: the category, units above the lower bound, or the image."""
     respondents: Integers
     """By combination: how many respondents have it."""
+    sums: Mapping[str, Integers] = field(default_factory=dict)
+    """By column of images and by image: the sums of its cells (image, row, column). In their order."""
 
 
 def exact_reports(plan: PerturbationPlan, table: StagedTable) -> ExactReports:
     """The first row of each respondent, in the order of the file, as codes.
 
     Rows without a respondent are left out; with one row each, every row counts. A text that is none of the
-    public values, and a missing one, becomes category 0; what is no number the middle of the bounds.
+    public values, and a missing one, becomes category 0; what is no number the middle of the bounds; what
+    is no image of that size a grey one.
 
     Args:
         plan: says who respondents are, and what is public of the columns.
@@ -66,6 +77,7 @@ class _Reading:
         self._plan, self._table = plan, table
         self._relations: list[str] = []
         self._joins: list[str] = []
+        self._sums: dict[str, Integers] = {}
 
     def close(self) -> None:
         """Let go of what was kept."""
@@ -83,7 +95,8 @@ class _Reading:
         found = self._table.relations.take(f"{counted} GROUP BY {listed}")
         codes = [_integers(found, name) for name in names]
         order = np.lexsort(codes[::-1])
-        return ExactReports(tuple(column[order] for column in codes), _integers(found, _ROWS)[order])
+        ordered = tuple(column[order] for column in codes)
+        return ExactReports(ordered, _integers(found, _ROWS)[order], self._sums)
 
     def _counting(self, selected: list[str], names: list[str]) -> str:
         """A query for the rows that count."""
@@ -113,6 +126,10 @@ class _Reading:
             first = int(one.has_missing)
             texts, other = pa.array(one.values, pa.string()), 0
             codes = np.arange(first, first + len(one.values))
+        elif isinstance(one, PerturbedImage):
+            texts = self._table.texts(one.column)
+            self._sums[one.column], numbers = _images(one, texts)
+            codes, other = numbers[1:], int(numbers[0])
         else:
             texts = self._table.texts(one.column)
             units = in_units(texts, one.measure, self._plan.column(one.column).datatype)
@@ -127,6 +144,17 @@ class _Reading:
         name = f"reported{len(self._relations)}"
         self._relations.append(name)
         return self._table.beside(name, column, texts, values)
+
+
+def _images(one: PerturbedImage, texts: pa.Array) -> tuple[Integers, Integers]:
+    """The different sums of cells, in order; and which of them a grey image has, and then each text."""
+    pixelation = pixelation_of(one)
+    parts = [pixelation.sums(decoded([None], one.height, one.width))]
+    at_once = max(_PIXELS_AT_ONCE // (one.height * one.width), 1)
+    for start in range(0, len(texts), at_once):
+        some = decoded(texts[start : start + at_once].to_pylist(), one.height, one.width)
+        parts.append(pixelation.sums(some))
+    return different(np.concatenate(parts))
 
 
 def _integers(found: pa.Table, name: str) -> Integers:

@@ -11,7 +11,8 @@ from smalti.engine.entries import OutputColumn
 from smalti.engine.perturbation.compile import compile_perturbation
 from smalti.engine.perturbation.draw import draw
 from smalti.engine.perturbation.guarantee import LocalGuarantee, guarantee_of
-from smalti.engine.perturbation.plan import PerturbationPlan
+from smalti.engine.perturbation.images import check_images_available
+from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedImage
 from smalti.engine.perturbation.reports import ExactReports, exact_reports
 from smalti.engine.perturbation.table import output_columns, write_table
 from smalti.engine.releases.draw import NoisyValue
@@ -54,6 +55,8 @@ class Perturbation(ChargedRun[PerturbationPlan, ExactReports]):
         return compile_perturbation(granted.permission, source, table, output_format, circumstances)
 
     def exact(self, plan: PerturbationPlan, table: StagedTable) -> ExactReports:
+        if any(isinstance(one, PerturbedImage) for one in plan.perturbed):
+            check_images_available()
         return exact_reports(plan, table)
 
     def drawn(self, plan: PerturbationPlan, exact: ExactReports, path: Path) -> tuple[NoisyValue, ...]:

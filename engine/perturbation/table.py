@@ -14,10 +14,14 @@ import pyarrow.compute as pc
 
 from smalti.engine.description import bind
 from smalti.engine.entries import OutputColumn
+from smalti.engine.perturbation.draw import NoisyColumn
+from smalti.engine.perturbation.images import decoded_exactly, different, encoded
+from smalti.engine.perturbation.mechanisms import pixelation_of
 from smalti.engine.perturbation.plan import (
     PerturbationPlan,
     PerturbedCategory,
     PerturbedColumn,
+    PerturbedImage,
     PerturbedNumber,
 )
 from smalti.engine.reading import ROW, inspect, text_batches
@@ -28,28 +32,34 @@ from smalti.transforms.problem import Integers
 from smalti.vocab.terms import IRI
 
 _ROWS: Final = 1 << 17
+_BYTES: Final = 1 << 26
+"""Of a column's values that are written at a time."""
 _NUMBER: Final = re.compile(r"-?[0-9]{1,200}(\.[0-9]{1,200})?", re.ASCII)
 
 
-def write_table(plan: PerturbationPlan, noisy: Sequence[Integers], path: Path) -> None:
+def write_table(plan: PerturbationPlan, noisy: Sequence[NoisyColumn], path: Path) -> None:
     """Write a new file.
 
     Args:
         plan: says columns and format.
-        noisy: by column the codes of all records, in the order in which they are written.
+        noisy: by column the values of all records, in the order in which they are written.
         path: of the file.
     """
     names = plan.select.kept
     with closing(open_writer(path, names, plan.write.format)) as writer:
-        for start in range(0, len(noisy[0]), _ROWS):
+        at_once = max(min([_ROWS, *(_BYTES // max(values[:1].nbytes, 1) for values in noisy)]), 1)
+        for start in range(0, len(noisy[0]), at_once):
             arrays = [
-                _texts(one, codes[start : start + _ROWS])
-                for one, codes in zip(plan.perturbed, noisy, strict=True)
+                _texts(one, values[start : start + at_once])
+                for one, values in zip(plan.perturbed, noisy, strict=True)
             ]
             writer.write(pa.RecordBatch.from_arrays(arrays, names=list(names)))
 
 
-def _texts(one: PerturbedColumn, codes: Integers) -> pa.Array:
+def _texts(one: PerturbedColumn, values: NoisyColumn) -> pa.Array:
+    if isinstance(one, PerturbedImage):
+        return encoded(values.astype(np.uint8))
+    codes = values.astype(np.int64)
     if isinstance(one, PerturbedCategory):
         first = int(one.has_missing)
         indices = pa.array(codes - first, pa.int32(), mask=codes < first)
@@ -84,9 +94,15 @@ def _decimal(scaled: int, places: int) -> str:
 
 
 def codes_of(one: PerturbedColumn, texts: pa.ChunkedArray | pa.Array) -> Integers | None:
-    """The inverse of what is written: by row the noisy code; None where a text is not of that column."""
-    encoded = pc.dictionary_encode(texts.cast(pa.string()), null_encoding="encode")
-    chunks = encoded.chunks if isinstance(encoded, pa.ChunkedArray) else [encoded]
+    """The inverse of what is written: by row the noisy code; None where a text is not of that column.
+
+    Images are numbered in the order of their pixels, among those of the table.
+    """
+    if isinstance(one, PerturbedImage):
+        images = decoded_exactly(texts.to_pylist(), *pixelation_of(one).shape)
+        return None if images is None else different(images)[1]
+    numbered = pc.dictionary_encode(texts.cast(pa.string()), null_encoding="encode")
+    chunks = numbered.chunks if isinstance(numbered, pa.ChunkedArray) else [numbered]
     found = []
     for chunk in chunks:
         known = _known(one, chunk.dictionary.to_pylist())
@@ -96,7 +112,7 @@ def codes_of(one: PerturbedColumn, texts: pa.ChunkedArray | pa.Array) -> Integer
     return np.concatenate(found) if found else np.zeros(0, np.int64)
 
 
-def _known(one: PerturbedColumn, texts: list[str | None]) -> Integers | None:
+def _known(one: PerturbedCategory | PerturbedNumber, texts: list[str | None]) -> Integers | None:
     if isinstance(one, PerturbedCategory):
         places = {text: number for number, text in enumerate(one.domain)}
         codes: Iterator[int | None] = (places.get(text or None) for text in texts)
@@ -120,7 +136,7 @@ def output_columns(plan: PerturbationPlan) -> tuple[OutputColumn, ...]:
         OutputColumn(
             one.column,
             column_iri(plan.write.output, one.column),
-            Datatype.STRING if isinstance(one, PerturbedCategory) else Datatype.DECIMAL,
+            Datatype.DECIMAL if isinstance(one, PerturbedNumber) else Datatype.STRING,
         )
         for one in plan.perturbed
     )

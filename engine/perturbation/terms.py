@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from smalti.engine.perturbation.plan import LAPLACE, RANDOMIZED_RESPONSE
+from smalti.engine.perturbation.plan import LAPLACE, PIXELATION, RANDOMIZED_RESPONSE
 from smalti.errors import PlanError, SmaltiError, raise_all
 from smalti.policy.comparing import SATISFIED
 from smalti.policy.decision import Fact
@@ -23,8 +23,11 @@ from smalti.policy.transformations import asked_of, transformation
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 
-_USABLE: Final = frozenset({RANDOMIZED_RESPONSE, LAPLACE})
-_KNOWN: Final = frozenset({terms.EPSILON, terms.MEASURE, terms.MECHANISM})
+_DEFAULT: Final = frozenset({RANDOMIZED_RESPONSE, LAPLACE})
+_USABLE: Final = _DEFAULT | {PIXELATION}
+_ASKABLE: Final = frozenset({terms.EPSILON, terms.MEASURE, terms.MECHANISM})
+_PIXELS: Final = (terms.PIXEL_SIZE, terms.PIXEL_NEIGHBORHOOD)
+_KNOWN: Final = _ASKABLE | frozenset(_PIXELS)
 _Said = Mapping[IRI, tuple[Value, ...]]
 
 
@@ -38,6 +41,9 @@ class PerturbationTerms:
     """That are perturbed and published; at least one."""
     mechanisms: frozenset[str]
     """That may be used; at least one."""
+    cell: int | None = None
+    neighborhood: int | None = None
+    """Of pixelation, where it may be used."""
 
 
 def read_terms(wanted: Anonymization, asks: Iterable[Fact]) -> PerturbationTerms:
@@ -54,7 +60,7 @@ def read_terms(wanted: Anonymization, asks: Iterable[Fact]) -> PerturbationTerms
     asked = list(asks)
     problems = [*_meaningless(wanted), *_other_words(wanted.parameters), *_not_allowed(wanted, asked)]
     said = {one.operand: one.values for one in wanted.parameters if isinstance(one, Comparison)}
-    chosen = {**said, **{fact.operand: fact.values for fact in asked if fact.operand in _KNOWN}}
+    chosen = {**said, **{fact.operand: fact.values for fact in asked if fact.operand in _ASKABLE}}
     if terms.MEASURE not in said:
         problems.append(
             PlanError(
@@ -64,19 +70,35 @@ def read_terms(wanted: Anonymization, asks: Iterable[Fact]) -> PerturbationTerms
                 "name them; all others are dropped",
             )
         )
-    mechanisms = _texts(chosen, terms.MECHANISM) or _USABLE
+    mechanisms = _texts(chosen, terms.MECHANISM) or _DEFAULT
+    problems += _pixels_lack(wanted, said) if PIXELATION in mechanisms else ()
     if not mechanisms & _USABLE:
         listed = ", ".join(f"`{name}`" for name in sorted(mechanisms))
         problems.append(
             PlanError(
                 str(wanted.where),
                 f"the mechanism {listed} is not implemented for records",
-                f"`{RANDOMIZED_RESPONSE}` for public values, `{LAPLACE}` for numbers between public bounds",
+                f"`{RANDOMIZED_RESPONSE}` for public values, `{LAPLACE}` for numbers between public bounds,"
+                f" `{PIXELATION}` for images",
                 "name one of these, or none",
             )
         )
     raise_all(problems)
-    return PerturbationTerms(_epsilon(chosen), _columns(wanted, chosen), mechanisms & _USABLE)
+    cell, neighborhood = (_whole(chosen, operand) for operand in _PIXELS)
+    return PerturbationTerms(
+        _epsilon(chosen), _columns(wanted, chosen), mechanisms & _USABLE, cell, neighborhood
+    )
+
+
+def _pixels_lack(wanted: Anonymization, said: _Said) -> Iterable[SmaltiError]:
+    for operand in _PIXELS:
+        if operand not in said:
+            yield PlanError(
+                str(wanted.where),
+                f"`{PIXELATION}` is allowed, and nothing says `{_short(operand)}`",
+                "the side of a cell, and the pixels by which neighbouring images differ",
+                "state both: `smalti:pixelSize`, `smalti:pixelNeighborhood`",
+            )
 
 
 def _meaningless(wanted: Anonymization) -> Iterable[SmaltiError]:
@@ -126,7 +148,7 @@ def _other_words(parameters: Iterable[Condition]) -> Iterable[SmaltiError]:
             yield PlanError(
                 str(one.where),
                 f"{shown} has no meaning for a local perturbation",
-                "`smalti:epsilon`, `smalti:measure` and `smalti:mechanism`",
+                "`smalti:epsilon`, `smalti:measure`, `smalti:mechanism` and words of pixelation",
                 "leave it out: from the noisy rows anybody may compute any statistic",
             )
 
@@ -135,7 +157,7 @@ def _not_allowed(wanted: Anonymization, asks: list[Fact]) -> Iterable[SmaltiErro
     where, asked = str(wanted.where), {fact.operand: fact.values for fact in asks}
     if len(asked) < len(asks):
         yield PlanError(where, "something is asked for twice", "each word once", "keep one")
-    for operand in sorted(asked.keys() - _KNOWN):
+    for operand in sorted(asked.keys() - _ASKABLE):
         yield PlanError(
             where,
             f"a run cannot ask for `{_short(operand)}`",
@@ -159,6 +181,12 @@ def _short(operand: str) -> str:
 
 def _epsilon(chosen: _Said) -> Decimal:
     return min(value.value for value in chosen[terms.EPSILON] if isinstance(value, Number))
+
+
+def _whole(chosen: _Said, operand: IRI) -> int | None:
+    """The least number that a bound from below allows."""
+    stated = [int(value.value) for value in chosen.get(operand, ()) if isinstance(value, Number)]
+    return max(stated, default=None)
 
 
 def _columns(wanted: Anonymization, chosen: _Said) -> tuple[ColumnReference, ...]:

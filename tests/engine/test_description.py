@@ -137,7 +137,7 @@ def test_datatypes(tmp_path: Path, said: Any, datatype: Datatype | None) -> None
 def test_a_datatype_that_is_not_implemented_is_named(tmp_path: Path, said: Any) -> None:
     message = refusal(tmp_path, document({"name": "age", "datatype": said}))
     assert "column `age`" in message
-    assert "is not implemented; expected one of date, dateTime" in message
+    assert "is not implemented; expected one of base64Binary, binary, date, dateTime" in message
 
 
 @pytest.mark.parametrize(
@@ -288,6 +288,8 @@ def test_what_else_is_public(tmp_path: Path) -> None:
         {
             "name": "age",
             "s:unit": 0.5,
+            "s:imageWidth": 28,
+            "smalti:imageHeight": 14,
             "csvw-eo:bounds.maxGroupsPerUnit": 2,
             "smalti:derivedFromData": True,
         },
@@ -296,6 +298,7 @@ def test_what_else_is_public(tmp_path: Path) -> None:
     )
     age, who = said.column("age"), said.column("who")
     assert (age.unit, age.most_groups, age.is_derived) == (Decimal("0.5"), 2, True)
+    assert (age.image_size, who.image_size) == ((28, 14), None)
     assert (who.unit, who.most_groups, who.is_derived) == (None, None, False)
     assert said.most_contributions == 3
 
@@ -309,6 +312,9 @@ def test_what_else_is_public(tmp_path: Path) -> None:
         ({"lowerBound": "0"}, "`lowerBound` in tableSchema/columns/0 has a value of another kind"),
         ({"upperBound": True}, "has a value of another kind"),
         ({"upperBound": 10**101}, "its upper bound has too many digits"),
+        ({"s:imageWidth": 28}, "one side of its images is stated"),
+        ({"s:imageWidth": 0, "s:imageHeight": 1}, "not understood"),
+        ({"s:imageWidth": 1.5, "s:imageHeight": 1}, "not understood"),
         ({"s:unit": 0}, "`smalti:unit` is not above 0"),
         ({"s:unit": -1}, "`smalti:unit` is not above 0"),
         ({"keyValues": []}, "its list of public values is empty"),

@@ -38,12 +38,14 @@ def test_each_type_is_read_as_its_text(tmp_path: Path) -> None:
             "time": pa.array([moment, None], pa.timestamp("us", "Europe/Rome")),
             "flag": pa.array([True, None]),
             "text": pa.array(["a", ""]).dictionary_encode(),
+            "bytes": pa.array([b"\xff\x00wombat", b""]),
+            "same bytes": pa.array([b"\x01", None], pa.large_binary()).dictionary_encode(),
         }
     )
     source = source_of(table, tmp_path)
     assert texts(source) == [
         ["1", None], ["1.50", None], ["2024-02-29", None], ["2024-01-01 05:00:00.000123Z", None],
-        ["true", None], ["a", None],
+        ["true", None], ["a", None], ["/wB3b21iYXQ=", None], ["AQ==", None],
     ]  # fmt: skip
     assert datetime.fromisoformat("2024-01-01 05:00:00.000123Z") == moment.astimezone(UTC)
     names = table.column_names

@@ -132,6 +132,7 @@ def test_what_differential_privacy_needs_is_any_of_three() -> None:
             [("P423", "smalti:partitioning")],
         ),
         ([*DIFFERENTIAL, s("mechanism", "laplace"), s("pixelSize", 4)], [("P423", "smalti:pixelSize")]),
+        ([*LOCAL, s("mechanism", "laplace"), s("pixelSize", 4)], [("P423", "smalti:pixelSize")]),
         ([*L_DIVERSITY, s("diversity", "distinct"), s("c", 2)], [("P423", "smalti:c")]),
     ],
 )
@@ -162,7 +163,8 @@ def test_a_word_that_does_not_go_with_the_method_is_refused(
         ([*K_ANONYMITY, s("alpha", 0.5)], [("P411", "smalti:alpha")]),
         ([*K_ANONYMITY, s("pseudonym", ["Card"], "isAllOf")], [("P411", "smalti:pseudonym")]),
         ([*K_ANONYMITY, s("pseudonymKey", "cards")], [("P411", "smalti:pseudonymKey")]),
-        ([*DIFFERENTIAL, s("pixelSize", 4)], [("P411", "smalti:pixelSize")]),
+        ([*LOCAL, s("pixelSize", 4)], [("P411", "smalti:pixelSize")]),
+        ([*LOCAL, s("mechanism", "pixelation")], [("P411", "{"), ("P411", "{")]),
         ([*K_ANONYMITY, s("algorithm", "anatomy")], [("P431", "anatomy"), ("P423", "mosaicrown:k")]),
         ([*K_ANONYMITY, s("algorithm", "sampling"), s("samplingRate", 0.5)],
          [("P431", "sampling"), ("P423", "mosaicrown:k"), ("P423", "smalti:samplingRate")]),
@@ -185,7 +187,9 @@ def test_what_cannot_stand_together_is_refused(
         [*DIFFERENTIAL, s("mechanism", ["gaussian", "laplace"], "isAnyOf"), s("delta", 1e-6, "lteq")],
         [*DIFFERENTIAL, s("mechanism", "laplace"), s("delta", 1e-6, "lteq"),
          s("groupBy", ["Shop"], "isAnyOf")],
-        [*DIFFERENTIAL[:2], s("mechanism", "pixelation"), s("pixelSize", 4), s("pixelNeighborhood", 16)],
+        [*LOCAL, s("mechanism", "pixelation"), s("pixelSize", 4), s("pixelNeighborhood", 16)],
+        [*LOCAL, s("mechanism", ["pixelation", "randomized-response"], "isAnyOf"),
+         s("pixelSize", 4, "gteq"), s("pixelNeighborhood", 16, "gteq")],
         [*DIFFERENTIAL[:2], s("statistic", ["count", "mean"], "isAnyOf"),
          s("measure", ["Amount"], "isAnyOf"), s("groupBy", ["Shop"], "isAnyOf"),
          s("neighbors", "change-one"), s("rowsPerRespondent", 3, "lteq")],
@@ -475,8 +479,8 @@ BESIDE: dict[str, list[Json]] = {
     "pseudonym": [s("pseudonymKey", "cards")],
     "pseudonymKey": [s("pseudonym", ["Card"], "isAllOf")],
     "noiseDistribution": [of_column("Amount", s("noiseScale", 2))],
-    "pixelSize": [s("mechanism", "pixelation")],
-    "pixelNeighborhood": [s("mechanism", "pixelation")],
+    "pixelSize": [s("mechanism", "pixelation"), s("pixelNeighborhood", 16)],
+    "pixelNeighborhood": [s("mechanism", "pixelation"), s("pixelSize", 4)],
 }
 """What a word needs beside what its method and its algorithm need."""
 LOSSES = {"epsilon", "posteriorBelief", "membershipAdvantage"}

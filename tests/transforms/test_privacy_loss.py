@@ -102,7 +102,7 @@ def test_what_stands_in_a_plan_is_hashable_and_pickles() -> None:
         NumericPerturbation.laplace(grid, Fraction(1)),
         RandomizedResponse.calibrated(3, 1.0),
         TwoCoins(),
-        Pixelation.calibrated(4, 16, Fraction(1)),
+        Pixelation.calibrated(4, 4, 4, 16, Fraction(1)),
         ExponentialChoice.calibrated(Fraction(1), Fraction(1)),
         count(Query()),
     ):

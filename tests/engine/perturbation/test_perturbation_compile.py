@@ -247,9 +247,9 @@ REFUSED: dict[str, Callable[[], tuple[list[str], str]]] = {
         problems(permission("sex", mechanisms=("exponential",))),
         "`exponential` is not implemented for records",
     ),
-    "pixels": lambda: (
+    "pixelation without its words": lambda: (
         problems(permission("sex", mechanisms=("pixelation",))),
-        "`pixelation` is not implemented for records",
+        "nothing says `smalti:pixelNeighborhood`",
     ),
     "mechanism without bounds": lambda: (
         problems(permission("sex", mechanisms=("laplace",))),

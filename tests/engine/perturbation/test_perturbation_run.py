@@ -284,6 +284,7 @@ def test_a_table_that_the_noise_never_gives_is_found_out(world: Path, text: str,
     ("path", "value"),
     [
         (("epsilon",), "1.9"),
+        (("perturbed", 0, "epsilon"), "0.9"),
         (("perturbed", 0, "changed"), "1/3"),
         (("perturbed", 0, "changed"), "1/0"),
         (("perturbed", 1, "unit"), "0"),

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
+import image_worlds
 import pytest
 from perturbed_worlds import CITIES, DESCRIPTION, ONE_ROW_EACH, permission, reported, row
 from release_plans import NUMBERS
@@ -78,3 +79,15 @@ def test_spark_and_local_publish_the_same_with_the_same_draws(
         '{"name": "method", "csvw-eo:keyValues": ["none", "long-term", "short-term"]}]}}'
     )
     assert run(tmp_path, "on-spark", SparkBackend(spark)) == run(tmp_path, "on-local", "local")
+
+
+def test_spark_and_local_publish_the_same_images(spark: "SparkSession", tmp_path: Path) -> None:
+    """From bytes in Parquet; what is no image is among them, and the same image twice."""
+    image_worlds.write_world(tmp_path, kind="parquet", budget=100)
+    found = []
+    for name, engine in (("on-spark", SparkBackend(spark)), ("on-local", "local")):
+        with patch.object(running, "SAMPLER", StubSampler(5)):
+            outcome = image_worlds.run(tmp_path, name, engine=engine, output_format="csv")
+        assert outcome.version is not None
+        found.append((tmp_path / name / "noisy.csv").read_bytes())
+    assert found[0] == found[1]
