@@ -17,9 +17,9 @@ from sqlalchemy import ColumnElement, Connection, Row, delete, insert, select, u
 
 from smalti.engine import _database as db
 from smalti.engine._assets import Facts, insert_all, to_text, to_time
-from smalti.engine.budget import Budget, Ceiling, Charge, Spent, total
+from smalti.engine.budget import Budget, Ceiling, Charge, Spent, other_relation, total
 from smalti.engine.entries import VERSION_PREFIX
-from smalti.errors import InternalError, PlanError, UsageError
+from smalti.errors import InternalError, UsageError
 from smalti.transforms.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import IRI
@@ -140,13 +140,7 @@ def fits(connection: Connection, new: Charge, ceiling: Ceiling, assets: Iterable
     ledgers = _ledgers(connection, _members(new, assets))
     relations = {relation for row in ledgers for relation in row.neighbors.split()}
     if relations - {new.neighbors}:
-        raise PlanError(
-            str(new.target),
-            "earlier releases about these respondents were made for another neighbouring relation, and what"
-            " is promised for different ones does not add up",
-            "one `smalti:neighbors` for all releases about the same respondents",
-            "state the one that the earlier releases had",
-        )
+        raise other_relation(new.target)
     return ceiling.admits(_sum(ledgers) + new.spent)
 
 

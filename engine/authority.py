@@ -160,7 +160,9 @@ def _decide(
         speaker = _speaker(judge, question, submission)
         decision = _authorize(judge, question, submission.policy, _owners(question, submission), speaker)
     if submission is not None and submitted is not None:
-        decision = _only_granted_by(decision, submission.policy)
+        decision = _only_granted_by(
+            decision, submission.policy, lambda: _alone(judge, question, submission)
+        )
         notes = (submitted.reason, *notes)
     elif _may_be_implied(question, decision):
         decision = _imply(judge, question, decision, asked | set(request.targets))
@@ -384,8 +386,28 @@ def _speaker(judge: _Judge, question: _Question, submission: Submission) -> IRI 
     return None if twin is None else twin.issuer
 
 
-def _only_granted_by(decision: Decision, submitted: Policy) -> Decision:
-    """Keep the permissions of the submitted policy: a run of a document is never a run of another one."""
+def _alone(judge: _Judge, question: _Question, submission: Submission) -> Decision:
+    """What a submitted policy by itself says, with all hierarchies that are stored."""
+    added = submission.policy
+
+    def standing(policy: Policy) -> Standing:
+        return Standing.FULL if policy == added else Standing.NONE
+
+    owners = _owners(question, submission)
+    with judge.snapshot.also(added):
+        return judge.snapshot.index.authorize(
+            question.request, explain=False, standing=standing, owners=owners
+        )
+
+
+def _only_granted_by(decision: Decision, submitted: Policy, alone: Callable[[], Decision]) -> Decision:
+    """Keep the permissions of the submitted policy: a run of a document is never a run of another one.
+
+    Args:
+        decision: with everything that is stored.
+        submitted: the policy of the run.
+        alone: what it says by itself, which tells why it does not grant.
+    """
     name = (submitted.uid, submitted.document_digest)
     granted = tuple(
         grant for grant in decision.grants if (grant.policy.uid, grant.policy.document_digest) == name
@@ -394,7 +416,9 @@ def _only_granted_by(decision: Decision, submitted: Policy) -> Decision:
         return decision
     if not granted:
         text = "the submitted policy does not grant the request; a stored one does"
-        reasons = (Reason(text, submitted.uid), *decision.reasons)
+        itself = alone()
+        why = () if itself.is_permitted else itself.reasons
+        reasons = (Reason(text, submitted.uid), *why, *decision.reasons)
         return replace(decision, effect=Effect.DENY, reasons=reasons, grants=(), determining=())
     determining = tuple(one for one in decision.determining if (one.policy, one.digest) == name)
     return replace(decision, grants=granted, determining=determining)

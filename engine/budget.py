@@ -27,6 +27,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import Final
 
+from smalti.errors import PlanError
 from smalti.transforms.identifiability import composed_advantage
 from smalti.transforms.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation
@@ -188,6 +189,17 @@ class Budget:
     def account(self) -> Account:
         """The composition of all releases."""
         return compose(self.spent, self.loss, self.selection_delta)
+
+
+def other_relation(target: IRI) -> PlanError:
+    """That releases are about different neighbouring relations."""
+    return PlanError(
+        str(target),
+        "earlier releases about these respondents were made for another neighbouring relation, and what"
+        " is promised for different ones does not add up",
+        "one `smalti:neighbors` for all releases about the same respondents",
+        "state the one that the earlier releases had",
+    )
 
 
 def compose(spent: Spent, loss: PrivacyLoss, selection_delta: Fraction) -> Account:

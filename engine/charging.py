@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TypeAlias, assert_never
 
 from smalti.engine.binding import input_hmac
-from smalti.engine.budget import Account, Charge, Spent, compose
+from smalti.engine.budget import Account, Ceiling, Charge, Spent, compose, other_relation
 from smalti.engine.ceilings import declared_ceiling
 from smalti.engine.certificate import Composition
 from smalti.engine.perturbation.guarantee import NEIGHBORS
@@ -17,8 +17,10 @@ from smalti.engine.registry import Registry
 from smalti.engine.releases.guarantee import Loss
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.run_record import RunUnder
+from smalti.engine.run_request import RunRequest
 from smalti.engine.serialize import plan_digest
 from smalti.policy.decision import Decision, Effect, Reason
+from smalti.policy.model import Permission
 from smalti.transforms.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import IRI
@@ -83,24 +85,49 @@ def refusal(under: RunUnder, made: LosingPlan, contents: Contents) -> Decision |
     )
     said = request.document.policy.memberships
     memberships = [(one.member, one.collection) for one in said if not one.of_parties]
-    fits = registry.charge(charge, declared_ceiling(under.granted.permission), memberships)
-    return None if fits else _denied(under)
-
-
-def _denied(under: RunUnder) -> Decision:
-    """That it does not fit; not by how much, which is the owner's to know."""
-    reason = Reason(
-        "what this release would lose does not fit into what is left of the budget for all releases about"
-        " the same respondents; its owner can see how much that is",
-        under.request.document.policy.uid,
-        under.granted.permission.uid,
-    )
-    decision = replace(
-        under.decision, effect=Effect.DENY, reasons=(reason,), grants=(), determining=(), remedies=()
-    )
-    if under.registry.decision_log is not None:
-        under.registry.decision_log.append(decision, 0.0)
+    ceiling = declared_ceiling(under.granted.permission)
+    if registry.charge(charge, ceiling, memberships):
+        return None
+    spent = registry.budget(request.target).spent
+    decision = denied(under.decision, _no_room(request, under.granted.permission, ceiling, spent))
+    if registry.decision_log is not None:
+        registry.decision_log.append(decision, 0.0)
     return decision
+
+
+def foreseen_reason(
+    registry: Registry, request: RunRequest, permission: Permission, made: LosingPlan
+) -> Reason | None:
+    """Why a run of a plan would be denied now, as far as its target's ledger says; nothing is charged.
+
+    Files that were read under other IRIs may join more to the ledger, so a run may still be denied.
+
+    Returns:
+        None where it fits.
+    """
+    spent, lost, ceiling = registry.budget(request.target).spent, losing(made), declared_ceiling(permission)
+    if ceiling.admits(spent + Spent(lost.epsilon, lost.delta)):
+        return None
+    return _no_room(request, permission, ceiling, spent)
+
+
+def _no_room(request: RunRequest, permission: Permission, ceiling: Ceiling, spent: Spent) -> Reason:
+    """That it does not fit; not by how much, which is the owner's to know."""
+    text = (
+        "what this release would lose does not fit into what is left of the budget for all releases about"
+        " the same respondents; its owner can see how much that is"
+    )
+    if spent.delta and not ceiling.delta:
+        text += (
+            ". Earlier releases were charged a delta, and this permission states no ceiling of delta"
+            " (`smalti:budgetDelta`)"
+        )
+    return Reason(text, request.document.policy.uid, permission.uid)
+
+
+def denied(decision: Decision, reason: Reason) -> Decision:
+    """A decision that would have permitted, and for this reason does not."""
+    return replace(decision, effect=Effect.DENY, reasons=(reason,), grants=(), determining=(), remedies=())
 
 
 def composition(registry: Registry, target: IRI) -> Composition:
@@ -110,8 +137,14 @@ def composition(registry: Registry, target: IRI) -> Composition:
 
 
 def composition_with(registry: Registry, target: IRI, made: LosingPlan) -> Composition:
-    """The same, once a plan has been carried out."""
+    """The same, once a plan has been carried out.
+
+    Raises:
+        PlanError: what was charged so far is about another neighbouring relation.
+    """
     budget, lost = registry.budget(target), losing(made)
+    if any(one.neighbors is not lost.neighbors for one in budget.charges):
+        raise other_relation(target)
     spent = budget.spent + Spent(lost.epsilon, lost.delta)
     selection = budget.selection_delta + Fraction(lost.selection_delta)
     account = compose(spent, budget.loss + lost.loss, selection)

@@ -76,7 +76,15 @@ def plan(request: RunRequest, registry: Registry, backend: Backend) -> Planned:
     decision = _decide(request, registry)
     if not decision.is_permitted:
         return Planned(decision, None)
-    return Planned(decision, *_plan(request, registry, backend, _granted(request, decision)))
+    granted = _granted(request, decision)
+    found = _plan(request, registry, backend, granted)
+    made = found[0]
+    if not isinstance(made, Plan):
+        from smalti.engine.charging import denied, foreseen_reason  # noqa: PLC0415 (only for what is charged)
+
+        if (reason := foreseen_reason(registry, request, granted.permission, made)) is not None:
+            return Planned(denied(decision, reason), None)
+    return Planned(decision, *found)
 
 
 @only_ours()
@@ -158,9 +166,14 @@ def _plan(
             check_binding(registry, source, table.contents, made, request.submitter)
         if isinstance(made, Plan):
             return made, foreseen(made, table), None
-        from smalti.engine.charging import composition_with  # noqa: PLC0415 (only for what is charged)
+        from smalti.engine.charging import (  # noqa: PLC0415 (only for what is charged)
+            composition_with,
+            foreseen_reason,
+        )
 
-        return made, (), composition_with(registry, request.target, made)
+        together = composition_with(registry, request.target, made)
+        reason = foreseen_reason(registry, request, granted.permission, made)
+        return made, (() if reason is None else (reason.text,)), together
 
 
 def _charged(permission: Permission) -> "ChargedRun[Any, Any] | None":

@@ -73,6 +73,11 @@ _STATISTICS: Final = (MEASURE, GROUP_BY)
 _LOSSES: Final = (EPSILON, POSTERIOR_BELIEF, MEMBERSHIP_ADVANTAGE)
 _GAUSSIAN: Final = "gaussian"
 _PIXELATION: Final = "pixelation"
+_MECHANISMS: Final = {
+    DIFFERENTIAL_PRIVACY: frozenset({"laplace", _GAUSSIAN, "exponential"}),
+    LOCAL_DIFFERENTIAL_PRIVACY: frozenset({"randomized-response", "laplace", _PIXELATION}),
+}
+"""By method, of statistics and of records."""
 _COUNT: Final = "count"
 _GROUPED: Final = frozenset({"histogram", "contingency"})
 """Statistics whose groups are values of their measures."""
@@ -313,7 +318,11 @@ def _check_dimensionality(found: Found, scope: Scope) -> None:
 def _check_mechanism(found: Found, scope: Scope) -> None:
     stated, delta = found.get(MECHANISM), found.get(DELTA)
     names = stated.names if stated is not None else frozenset[str]()
-    if stated is not None and names == {_GAUSSIAN}:
+    usable = _MECHANISMS.get(found.method or "", names)
+    if stated is not None and names and not names & usable:
+        message = f"the method `{found.method}` has no mechanism {_listed(names)}"
+        scope.findings.error("P435", stated.value_place, message, f"write {_listed(usable)}")
+    elif stated is not None and names == {_GAUSSIAN}:
         _check_gaussian(stated, delta, found, scope)
     if delta is not None and names and names <= PURE_MECHANISMS and not _may_select_groups(found):
         message = f"{quoted(delta.shown)} is given, and {_listed(names)} never loses more than epsilon"
@@ -342,10 +351,7 @@ def _may_select_groups(found: Found) -> bool:
 
 
 def _check_gaussian(stated: Stated, delta: Stated | None, found: Found, scope: Scope) -> None:
-    if found.method == LOCAL_DIFFERENTIAL_PRIVACY:
-        message = f"the mechanism `gaussian` needs a delta, and `{LOCAL_DIFFERENTIAL_PRIVACY}` has none"
-        scope.findings.error("P435", stated.value_place, message, "write another mechanism")
-    elif delta is None and found.is_whole:
+    if delta is None and found.is_whole:
         message = "the mechanism `gaussian` needs a refinement with `smalti:delta`"
         scope.findings.error("P411", stated.value_place, message)
     elif delta is not None and delta.number == 0:

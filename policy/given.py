@@ -7,7 +7,7 @@ from typing import Final
 
 from smalti.errors import UsageError
 from smalti.policy.decision import Fact
-from smalti.policy.iris import iri_problem, normalised_column
+from smalti.policy.iris import column_iri, iri_problem, normalised_column
 from smalti.policy.model import Day, Instant, Named, Number, Text, Truth, Value
 from smalti.policy.names import iri, word
 from smalti.vocab.odrl import LEFT_OPERANDS
@@ -107,6 +107,24 @@ def parameter(written: str, where: str) -> Fact:
     if known is not None and known.range in _COLUMNS and isinstance(found, Named):
         found = Named(normalised_column(found.iri))
     return Fact(operand, (found,))
+
+
+def about(asked: Fact, target: IRI) -> Fact:
+    """A parameter whose columns may be named as the header of a target names them.
+
+    >>> about(parameter("measure=age", "--with"), IRI("http://example.com/Customer")).values
+    (Named(iri='http://example.com/Customer/age'),)
+    """
+    known = BY_IRI.get(asked.operand)
+    if known is None or known.range not in _COLUMNS:
+        return asked
+    return Fact(
+        asked.operand,
+        tuple(
+            Named(normalised_column(column_iri(target, one.text))) if isinstance(one, Text) else one
+            for one in asked.values
+        ),
+    )
 
 
 def _is_in(range_: Range, found: Value) -> bool:

@@ -670,7 +670,7 @@ def test_verify_of_nothing_names_it(tmp_path: Path) -> None:
 
 def test_doctor_lists_what_is_there(tmp_path: Path) -> None:
     told = ok("doctor", cwd=tmp_path).out
-    for name in ("python", "duckdb", "pyspark", "java", "registry"):
+    for name in ("python", "duckdb", "pyspark", "opendp", "pillow", "java", "registry"):
         assert name in told
     shown = ok("doctor", "--format", "json", cwd=tmp_path).json
     assert {"name", "is_there", "found", "needed_for", "mend"} == set(shown[0])

@@ -102,6 +102,13 @@ def test_an_owner_sees_what_was_spent_and_what_is_left(folder: Path) -> None:
     assert "no other registry" in shown.out
 
 
+def test_a_delta_without_a_ceiling_is_told_to_the_owner(folder: Path) -> None:
+    spend(folder, "0.1", delta=Decimal("1e-9"))
+    assert show(folder).out.count("nothing more fits: a delta was charged") == 1
+    shown = forecast(folder, "--epsilon", "6000")
+    assert shown.code == 0, "images lose that much as a whole"
+
+
 def test_programs_get_exact_amounts(folder: Path) -> None:
     for _ in range(3):
         spend(folder, "0.1")
@@ -218,7 +225,7 @@ def test_what_cannot_be_foreseen_is_refused_at_once(folder: Path) -> None:
         "delta",
         "releases",
     ]
-    for wrong in ("-1", "x", "1e9", "NaN"):
+    for wrong in ("-1", "x", "1e10", "NaN"):
         with pytest.raises(UsageError, match="epsilon"):
             budgeting.forecast(CUSTOMER, party=OWNER, epsilon=wrong, registry=folder / "smalti.sqlite")
     with pytest.raises(ProblemsError):

@@ -1,17 +1,18 @@
 """From a permission with local differential privacy to a plan: columns, domains, shares of epsilon."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from math import nextafter
+from math import nextafter, prod
 from typing import Final
 
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.bound_columns import BoundColumns, column_iri
 from smalti.engine.compile import NO_MORE, Circumstances
 from smalti.engine.description import ColumnDescription, Source
-from smalti.engine.perturbation.images import LARGEST_IMAGE, fits
-from smalti.engine.perturbation.mechanisms import loss_of
+from smalti.engine.perturbation.images import LARGEST_IMAGE, LARGEST_ROW, fits, together_fit
+from smalti.engine.perturbation.mechanisms import loss_of, pixelation_of
 from smalti.engine.perturbation.plan import (
     LAPLACE,
     PIXELATION,
@@ -212,7 +213,18 @@ class _Compiler(BoundColumns):
             )
             for name, epsilon in zip(names, shares_of(self._allowed.epsilon, len(names)), strict=True)
         ]
+        self._check_row(made)
         return tuple(one for one in made if one is not None)
+
+    def _check_row(self, made: Sequence[PerturbedColumn | None]) -> None:
+        cells = [prod(pixelation_of(one).shape) for one in made if isinstance(one, PerturbedImage)]
+        if not together_fit(cells):
+            self.problem(
+                str(self.wanted.where),
+                "the noisy images of one row would be too large together",
+                f"at most {LARGEST_ROW} cells in all image columns",
+                "larger cells (`smalti:pixelSize`), or fewer columns",
+            )
 
     def _perturbed(self, share: _Share) -> PerturbedColumn | None:
         before, name = len(self.problems), share.said.name
@@ -319,11 +331,26 @@ class _Compiler(BoundColumns):
         )  # fmt: skip
 
     def _unfit(self, share: _Share) -> None:
-        listed = " or ".join(f"`{name}`" for name in sorted(self._allowed.mechanisms))
         said = share.said
+        fitting = _fitting(said)
+        if fitting and not fitting & self._allowed.mechanisms:
+            self.problem(
+                share.where,
+                f"what is public of the column `{said.name}` is for {_listed(fitting)}, which the policy"
+                " does not allow",
+                f"{_listed(fitting)} in `smalti:mechanism`"
+                + (
+                    ", with `smalti:pixelSize` and `smalti:pixelNeighborhood`"
+                    if PIXELATION in fitting
+                    else ""
+                ),
+                "allow it, or leave the column out",
+            )
+            return
         if said.lower is not None and said.upper is not None and said.unit is None and not said.values:
             problem = f"nothing says in what unit the numbers of the column `{said.name}` are counted"
         else:
+            listed = _listed(self._allowed.mechanisms)
             problem = f"nothing public is said of the column `{said.name}` that {listed} could use"
         self.problem(
             self.source.description.source or self.source.path.name,
@@ -331,3 +358,17 @@ class _Compiler(BoundColumns):
             _PUBLIC,
             "state them in the data's description, from what is known without the data",
         )
+
+
+def _fitting(said: ColumnDescription) -> frozenset[str]:
+    """The mechanisms that could use what is public of a column."""
+    found = {
+        RANDOMIZED_RESPONSE: bool(said.values),
+        LAPLACE: said.lower is not None and said.upper is not None,
+        PIXELATION: said.image_size is not None,
+    }
+    return frozenset(name for name, is_fitting in found.items() if is_fitting)
+
+
+def _listed(names: frozenset[str]) -> str:
+    return " or ".join(f"`{name}`" for name in sorted(names))

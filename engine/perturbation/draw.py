@@ -13,7 +13,7 @@ from smalti.engine.perturbation.plan import (
     PerturbedImage,
     PerturbedNumber,
 )
-from smalti.engine.perturbation.reports import ExactReports
+from smalti.engine.perturbation.reports import ExactReports, Sums
 from smalti.transforms.noise import SAMPLER, Sampler
 from smalti.transforms.pixelation import Images
 from smalti.transforms.problem import Integers
@@ -64,13 +64,13 @@ def _parts(records: Integers, at_once: int) -> Iterator[Integers]:
         yield records[start : start + at_once]
 
 
-def _shades(one: PerturbedImage, records: Integers, sums: Integers, sampler: Sampler) -> Images:
+def _shades(one: PerturbedImage, records: Integers, sums: Sums, sampler: Sampler) -> Images:
     """The noisy cells of each record's image."""
     pixelation = pixelation_of(one)
     rows, columns = pixelation.shape
     at_once = max(_AT_ONCE // (rows * columns), 1)
     return np.concatenate([
-        pixelation.shades(sums[some], sampler) for some in _parts(records, at_once)
+        pixelation.shades(sums[some].astype(np.int64), sampler) for some in _parts(records, at_once)
     ])  # fmt: skip
 
 

@@ -1,17 +1,24 @@
 """Looking at a table of perturbed records again: its bytes, and whether the stated noise can give them."""
 
+from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
 from smalti.engine.certificate import PublishedFile
 from smalti.engine.perturbation.guarantee import LocalGuarantee
+from smalti.engine.perturbation.images import Steps, fits
 from smalti.engine.perturbation.mechanisms import keeps_to_its_share, loss_of
-from smalti.engine.perturbation.table import codes_of, read_table
+from smalti.engine.perturbation.plan import PerturbedImage
+from smalti.engine.perturbation.table import read_table, steps_of
 from smalti.engine.releases.recheck import ReleaseCheck, check_release
 from smalti.errors import GuaranteeError
-from smalti.transforms.problem import Flags, Integers
+from smalti.transforms.privacy_loss import PrivacyLoss
+
+_ROUNDING: Final = 1e-12
+"""Of a belief or an advantage: other machines may compute the last digits of an exponential otherwise."""
 
 
 def check_perturbation(
@@ -20,9 +27,9 @@ def check_perturbation(
     """Compare the bytes with what was recorded, and their form with what is promised.
 
     Raises:
-        GuaranteeError: they are others; the stated noise loses more than the stated epsilon; a column is
-            missing or not promised; a value is none that its noise gives; or rows stand in another order
-            than that of their values.
+        GuaranteeError: they are others; the stated noise loses more than the stated epsilon, belief and
+            advantage; a column is missing or not promised; a value is none that its noise gives; or rows
+            stand in another order than that of their values.
     """
     seen = check_release(folder, files)
     _check_noise(folder, guarantee)
@@ -34,7 +41,7 @@ def check_perturbation(
             "the columns are those that were promised, and no other",
             "each value is one that the stated noise gives",
             "rows stand in the order of their values",
-            "the stated noise loses no more than the stated epsilon",
+            "the stated noise loses no more than the stated epsilon, belief and advantage",
         ),
         (
             "one row for each respondent",
@@ -45,14 +52,25 @@ def check_perturbation(
 
 
 def _check_noise(folder: Path, guarantee: LocalGuarantee) -> None:
+    images = [one for one in guarantee.perturbed if isinstance(one, PerturbedImage)]
+    if not all(fits(one.height, one.width) for one in images):
+        raise _broken(folder, "the images that are stated are too large", "images that noise was drawn for")
     try:
-        lost = sum((loss_of(one).pure for one in guarantee.perturbed), Fraction(0))
+        loss = sum(map(loss_of, guarantee.perturbed), PrivacyLoss())
+        belief, advantage = loss.belief(0.0), loss.advantage
         keeps = all(keeps_to_its_share(one) for one in guarantee.perturbed)
     except (ValueError, ArithmeticError):
         raise _broken(folder, "the noise that is stated cannot be", "mechanisms of this version") from None
-    if lost > Fraction(guarantee.loss.epsilon) or not keeps:
+    stated = guarantee.loss
+    if loss.pure > Fraction(stated.epsilon) or not keeps:
         raise _broken(
             folder, "the stated noise loses more than the stated epsilon", "noise that keeps to it"
+        )
+    if not (stated.belief >= belief - _ROUNDING and stated.advantage >= advantage - _ROUNDING):
+        raise _broken(
+            folder,
+            "the stated noise loses more than the stated belief or advantage",
+            "those that follow from the noise",
         )
 
 
@@ -61,25 +79,22 @@ def _check_form(path: Path, guarantee: LocalGuarantee) -> None:
     names = [one.column for one in guarantee.perturbed]
     if table.column_names != names:
         raise _broken(path, "its columns are not those that were promised", ", ".join(names))
-    columns = [codes_of(one, table.column(one.column)) for one in guarantee.perturbed]
-    known = [codes for codes in columns if codes is not None]
+    columns = [steps_of(one, table.column(one.column)) for one in guarantee.perturbed]
+    known = [steps for steps in columns if steps is not None]
     if len(known) < len(columns):
         raise _broken(path, "a value is none that the stated noise gives", "values of the stated domains")
-    if not _in_order(known).all():
+    if not _in_order(known):
         raise _broken(
             path, "its rows tell more than their values by their order", "rows in the order of values"
         )
 
 
-def _in_order(columns: list[Integers]) -> Flags:
-    """By row but the last: whether it does not stand behind the next one, by the first column first."""
-    before = np.zeros(max(len(columns[0]) - 1, 0), np.bool_)
-    behind = before.copy()
-    for codes in columns:
-        behind |= ~before & (codes[:-1] > codes[1:])
-        before |= codes[:-1] < codes[1:]
-    in_order: Flags = ~behind
-    return in_order
+def _in_order(columns: Iterable[Steps]) -> bool:
+    """Whether no row stands behind the next one, by the first column first."""
+    together = np.zeros((), np.int8)
+    for steps in columns:
+        together = np.where(together == 0, steps, together)
+    return bool((together >= 0).all())
 
 
 def _broken(path: Path, problem: str, expected: str) -> GuaranteeError:

@@ -6,11 +6,14 @@ alone: so another respondent's values change nothing about it. No text raises an
 
 # ruff: noqa: S608 (queries are put together from names and whole numbers of ours)
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from smalti.engine.backends.staged import STAGED, StagedTable
 from smalti.engine.perturbation.images import decoded, different
@@ -29,9 +32,12 @@ from smalti.errors import InternalError
 from smalti.transforms.problem import Integers
 from smalti.transforms.sensitivity import NeighboringRelation
 
-_PIXELS_AT_ONCE = 1 << 24
-"""Of images that are decoded together."""
+_PIXELS_AT_ONCE = 1 << 22
+_BYTES_AT_ONCE = 1 << 24
+"""Of images that are decoded together, and of their texts; at least one image is."""
 _ONE_ROW = BoundContributions(NeighboringRelation.CHANGE_ONE, 1, 1)
+Sums: TypeAlias = NDArray[np.int32]
+"""Of the pixels of cells: image, row, column. An image's pixels together are less than 2^31."""
 _RESPONDENT = "u"
 _ROWS = "n"
 
@@ -47,7 +53,7 @@ class ExactReports:
     """By column of the plan, by combination: the category, units above the lower bound, or the image."""
     respondents: Integers
     """By combination: how many respondents have it."""
-    sums: Mapping[str, Integers] = field(default_factory=dict)
+    sums: Mapping[str, Sums] = field(default_factory=dict)
     """By column of images and by image: the sums of its cells (image, row, column). In their order."""
 
 
@@ -77,7 +83,7 @@ class _Reading:
         self._plan, self._table = plan, table
         self._relations: list[str] = []
         self._joins: list[str] = []
-        self._sums: dict[str, Integers] = {}
+        self._sums: dict[str, Sums] = {}
 
     def close(self) -> None:
         """Let go of what was kept."""
@@ -146,15 +152,28 @@ class _Reading:
         return self._table.beside(name, column, texts, values)
 
 
-def _images(one: PerturbedImage, texts: pa.Array) -> tuple[Integers, Integers]:
+def _images(one: PerturbedImage, texts: pa.Array) -> tuple[Sums, Integers]:
     """The different sums of cells, in order; and which of them a grey image has, and then each text."""
     pixelation = pixelation_of(one)
-    parts = [pixelation.sums(decoded([None], one.height, one.width))]
-    at_once = max(_PIXELS_AT_ONCE // (one.height * one.width), 1)
-    for start in range(0, len(texts), at_once):
-        some = decoded(texts[start : start + at_once].to_pylist(), one.height, one.width)
-        parts.append(pixelation.sums(some))
-    return different(np.concatenate(parts))
+    sums = np.empty((1 + len(texts), *pixelation.shape), np.int32)
+    sums[0] = pixelation.sums(decoded([None], one.height, one.width))[0]
+    for start, end in _parts(texts, max(_PIXELS_AT_ONCE // (one.height * one.width), 1)):
+        some = decoded(texts[start:end].to_pylist(), one.height, one.width)
+        sums[1 + start : 1 + end] = pixelation.sums(some)
+    return different(sums)
+
+
+def _parts(texts: pa.Array, most: int) -> Iterator[tuple[int, int]]:
+    """Where texts that are decoded together begin and end; they are not many, and not long."""
+    lengths = pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False)
+    ends = np.cumsum(lengths, dtype=np.int64)
+    start = 0
+    while start < len(texts):
+        before = ends[start] - lengths[start]
+        end = int(np.searchsorted(ends, before + _BYTES_AT_ONCE, "right"))
+        end = min(max(end, start + 1), start + most)
+        yield start, end
+        start = end
 
 
 def _integers(found: pa.Table, name: str) -> Integers:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from smalti.engine.description import bind
 from smalti.engine.entries import OutputColumn
 from smalti.engine.perturbation.draw import NoisyColumn
-from smalti.engine.perturbation.images import decoded_exactly, different, encoded
+from smalti.engine.perturbation.images import Steps, encoded, steps_of_images
 from smalti.engine.perturbation.mechanisms import pixelation_of
 from smalti.engine.perturbation.plan import (
     PerturbationPlan,
@@ -32,7 +32,7 @@ from smalti.transforms.problem import Integers
 from smalti.vocab.terms import IRI
 
 _ROWS: Final = 1 << 17
-_BYTES: Final = 1 << 26
+_BYTES: Final = 1 << 24
 """Of a column's values that are written at a time."""
 _NUMBER: Final = re.compile(r"-?[0-9]{1,200}(\.[0-9]{1,200})?", re.ASCII)
 
@@ -93,14 +93,21 @@ def _decimal(scaled: int, places: int) -> str:
     return f"{'-' if scaled < 0 else ''}{digits[:-places]}.{digits[-places:]}"
 
 
-def codes_of(one: PerturbedColumn, texts: pa.ChunkedArray | pa.Array) -> Integers | None:
-    """The inverse of what is written: by row the noisy code; None where a text is not of that column.
-
-    Images are numbered in the order of their pixels, among those of the table.
-    """
+def steps_of(one: PerturbedColumn, texts: pa.ChunkedArray) -> Steps | None:
+    """How the values of a column follow each other; None where a text is not of that column."""
     if isinstance(one, PerturbedImage):
-        images = decoded_exactly(texts.to_pylist(), *pixelation_of(one).shape)
-        return None if images is None else different(images)[1]
+        return steps_of_images((text.as_py() for text in texts), *pixelation_of(one).shape)
+    codes = codes_of(one, texts)
+    if codes is None:
+        return None
+    before, after = codes[:-1], codes[1:]
+    return (before < after).astype(np.int8) - (before > after).astype(np.int8)
+
+
+def codes_of(
+    one: PerturbedCategory | PerturbedNumber, texts: pa.ChunkedArray | pa.Array
+) -> Integers | None:
+    """The inverse of what is written: by row the noisy code; None where a text is not of that column."""
     numbered = pc.dictionary_encode(texts.cast(pa.string()), null_encoding="encode")
     chunks = numbered.chunks if isinstance(numbered, pa.ChunkedArray) else [numbered]
     found = []

@@ -25,9 +25,8 @@ from smalti.vocab.terms import IRI
 
 _DEFAULT: Final = frozenset({RANDOMIZED_RESPONSE, LAPLACE})
 _USABLE: Final = _DEFAULT | {PIXELATION}
-_ASKABLE: Final = frozenset({terms.EPSILON, terms.MEASURE, terms.MECHANISM})
 _PIXELS: Final = (terms.PIXEL_SIZE, terms.PIXEL_NEIGHBORHOOD)
-_KNOWN: Final = _ASKABLE | frozenset(_PIXELS)
+_KNOWN: Final = frozenset({terms.EPSILON, terms.MEASURE, terms.MECHANISM, *_PIXELS})
 _Said = Mapping[IRI, tuple[Value, ...]]
 
 
@@ -60,7 +59,7 @@ def read_terms(wanted: Anonymization, asks: Iterable[Fact]) -> PerturbationTerms
     asked = list(asks)
     problems = [*_meaningless(wanted), *_other_words(wanted.parameters), *_not_allowed(wanted, asked)]
     said = {one.operand: one.values for one in wanted.parameters if isinstance(one, Comparison)}
-    chosen = {**said, **{fact.operand: fact.values for fact in asked if fact.operand in _ASKABLE}}
+    chosen = {**said, **{fact.operand: fact.values for fact in asked if fact.operand in _KNOWN}}
     if terms.MEASURE not in said:
         problems.append(
             PlanError(
@@ -157,12 +156,16 @@ def _not_allowed(wanted: Anonymization, asks: list[Fact]) -> Iterable[SmaltiErro
     where, asked = str(wanted.where), {fact.operand: fact.values for fact in asks}
     if len(asked) < len(asks):
         yield PlanError(where, "something is asked for twice", "each word once", "keep one")
-    for operand in sorted(asked.keys() - _ASKABLE):
+    for operand in sorted(asked.keys() - _KNOWN):
         yield PlanError(
             where,
             f"a run cannot ask for `{_short(operand)}`",
-            "`smalti:epsilon`, `smalti:measure` or `smalti:mechanism`",
+            "`smalti:epsilon`, `smalti:measure`, `smalti:mechanism` or words of pixelation",
             "ask for something else",
+        )
+    if any(isinstance(value, Number) and value.value <= 0 for value in asked.get(terms.EPSILON, ())):
+        yield PlanError(
+            where, "an epsilon that is not positive is asked for", "a number above 0", "ask for one"
         )
     for what, how in asked_of(transformation(wanted), asked):
         if how is not SATISFIED:

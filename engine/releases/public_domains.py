@@ -98,11 +98,17 @@ def _bins(column: PublicColumn, edges: tuple[str, ...], problem: Problem) -> Key
         return Key(column.name, edges=edges)
     kind = "numbers" if datatype is Datatype.DOUBLE else f"texts of the datatype {datatype}"
     problem(
-        f"the edges for `{column.name}` do not ascend, or are no {kind}",
+        f"the edges for `{column.name}` do not ascend, or are no {kind}{_no_such_hour(datatype)}",
         f"at least two {kind}, each above the one before",
         "" if declared is not Datatype.STRING else "declare the column's datatype, if it is another",
     )
     return None
+
+
+def _no_such_hour(datatype: Datatype) -> str:
+    if datatype is not Datatype.DATETIME:
+        return ""
+    return "; an hour that the time zone skips or repeats is no point in time without an offset from UTC"
 
 
 def _ascend(edges: tuple[str, ...], datatype: Datatype, time_zone: str | None) -> bool:

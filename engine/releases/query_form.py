@@ -41,6 +41,11 @@ _KINDS: Final = {
     "object": "an object",
     "array": "a list",
 }
+_OTHER_WORDS: Final = {
+    "median": "the median is `quantile` with `levels` [0.5]",
+    "average": "did you mean `mean`?",
+    "distinct": "did you mean `distinct-count`?",
+}
 _LIMITS: Final = {
     "minimum": "at least",
     "exclusiveMinimum": "above",
@@ -157,7 +162,8 @@ def _unlike_rule(
 ) -> tuple[str, str, str]:
     """A problem, what is expected, and the way out."""
     if rule == "enum":
-        meant = did_you_mean(written, wanted)
+        meant = _OTHER_WORDS.get(written) if StatisticKind.QUANTILE in wanted else None
+        meant = meant or did_you_mean(written, wanted)
         return f"{what} is none that is known", f"one of {_listed(wanted)}", meant
     if rule == "type":
         kinds = [wanted] if isinstance(wanted, str) else wanted

@@ -1,5 +1,7 @@
 """The public functions; the command line is written on them."""
 
+import difflib
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -158,9 +160,9 @@ class Choices(EngineChoices, total=False):
     """1,000,000 when not given; where it is given, the output is written as parts."""
     parameters: Sequence[str]
     """A stronger guarantee than the policy's, each `WORD=VALUE`, for example `k=20`."""
-    query: "Query | AnyPath | None"
-    """What is asked of a release: a query file, or what `smalti.query` read. Where a policy permits exactly
-    one release, it is that one when not given."""
+    query: "Query | AnyPath | Mapping[str, object] | None"
+    """What is asked of a release: a query file, the same as an object, or what `smalti.query` made of
+    either. Where a policy permits exactly one release, it is that one when not given."""
     signature: AnyPath | None
     """The file with the document's detached signature, where its owner's must be signed."""
     cut_threshold: int
@@ -191,7 +193,9 @@ def plan(
 
     Raises:
         SmaltiError: says where, what, what was expected and the way out.
+        TypeError: there is no such choice.
     """
+    _check_choices("plan", choices, Choices)
     wanted = _request(policy, data, party, choices)
     backend = _engine_chosen(choices)
     with using(choices.get("registry", DEFAULT_REGISTRY)) as known:
@@ -226,7 +230,9 @@ def run(
 
     Raises:
         SmaltiError: says where, what, what was expected and the way out; nothing was written then.
+        TypeError: there is no such choice.
     """
+    _check_choices("run", choices, Choices)
     if choices.get("workspace") is not None:
         raise UsageError(
             "workspace", "a run works beside its output", "none here", "put the output (--out) there"
@@ -256,7 +262,9 @@ def verify(
     Raises:
         GuaranteeError: the output is not what was recorded, or breaks a promise.
         UsageError: there is no such output, or no record of it to repeat.
+        TypeError: there is no such choice.
     """
+    _check_choices("verify", choices, EngineChoices)
     workspace = _workspace(choices)
     with using(registry) as known:
         folder = rechecking.find_output(known, str(output))
@@ -266,19 +274,33 @@ def verify(
         return rechecking.repeat(known, folder, place, _engine_chosen(choices), workspace)
 
 
-def query(path: AnyPath) -> "Query":
-    """What a query file asks of a release.
+def query(asked: AnyPath | Mapping[str, object]) -> "Query":
+    """What a query asks of a release.
+
+    Args:
+        asked: the path of a query file, or the same as an object: what `json.loads` makes of one.
 
     Raises:
         UsageError: it cannot be read, or is no query; all problems at once.
     """
     from smalti.engine.releases.query import read_query  # noqa: PLC0415 (only for releases)
 
+    if isinstance(asked, Mapping):
+        return read_query(_as_json(asked), "query")
     try:
-        text = Path(path).read_bytes()
+        text = Path(asked).read_bytes()
     except OSError:
-        raise UsageError("query (--query)", f"`{path}` cannot be read", "a query file") from None
-    return read_query(text, str(path))
+        raise UsageError("query (--query)", f"`{asked}` cannot be read", "a query file") from None
+    return read_query(text, str(asked))
+
+
+def _as_json(asked: Mapping[str, object]) -> bytes:
+    try:
+        return json.dumps(dict(asked), allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError):
+        raise UsageError(
+            "query", "it holds something that JSON does not have", "texts, numbers, lists and objects"
+        ) from None
 
 
 def explain(plan: AnyPlan, *, as_json: bool = False) -> str:
@@ -297,7 +319,8 @@ def _request(
         raise UsageError(
             "data", f"{len(data)} targets are bound", "exactly one", "bind one IRI to one path"
         )
-    target, path = next(iter(data.items()))
+    named, path = next(iter(data.items()))
+    target = iri(named, "data (--data)")
     if isinstance(policy, PolicyDocument):
         document = policy
     else:
@@ -307,13 +330,16 @@ def _request(
     purpose, owner, rule = choices.get("purpose"), choices.get("owner"), choices.get("rule")
     return RunRequest(
         document=_signed(document, choices.get("signature")),
-        target=iri(target, "data (--data)"),
+        target=target,
         data=located(str(path), "data (--data)"),
         party=None if party is None else iri(party, "party (--as)"),
         purpose=None if purpose is None else word(Kind.PURPOSE, purpose, "purpose (--purpose)"),
         owner=None if owner is None else iri(owner, "owner (--owner)"),
         rule=None if rule is None else iri(rule, "rule (--rule)"),
-        asks=tuple(given.parameter(one, "parameters (--with)") for one in choices.get("parameters", ())),
+        asks=tuple(
+            given.about(given.parameter(one, "parameters (--with)"), target)
+            for one in choices.get("parameters", ())
+        ),
         query=_query(choices.get("query")),
         options=_options(
             choices.get("output_format", OutputFormat.CSV),
@@ -325,8 +351,18 @@ def _request(
     )
 
 
-def _query(asked: "Query | AnyPath | None") -> "Query | None":
-    return query(asked) if isinstance(asked, str | os.PathLike) else asked
+def _query(asked: "Query | AnyPath | Mapping[str, object] | None") -> "Query | None":
+    return query(asked) if isinstance(asked, str | os.PathLike | Mapping) else asked
+
+
+def _check_choices(function: str, choices: Mapping[str, object], known: type) -> None:
+    """Refuse what is no choice: what somebody believes to have asked for must not be ignored."""
+    names = known.__optional_keys__ | known.__required_keys__  # type: ignore[attr-defined]
+    for name in choices:
+        if name not in names:
+            close = difflib.get_close_matches(name, names, n=1)
+            meant = f"; did you mean `{close[0]}`?" if close else ""
+            raise TypeError(f"{function}() got an unexpected keyword argument `{name}`{meant}")
 
 
 def _workspace(choices: EngineChoices) -> Path | None:

@@ -17,7 +17,8 @@ from smalti.transforms.identifiability import mu_for_epsilon
 from smalti.transforms.privacy_loss import PrivacyLoss
 from smalti.vocab.terms import IRI
 
-_MOST_EPSILON = 1000
+_MOST_EPSILON = 10**9
+"""Images lose that much as a whole; see `transforms.pixelation`."""
 _MOST_RELEASES = 10**9
 
 

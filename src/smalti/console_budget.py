@@ -93,6 +93,8 @@ def _show_ceiling(out: Console, one: "CeilingLeft", spent: Spent) -> None:
     out.print(
         Text("             ").append_text(_bar(ceiling, spent)).append(f" left: {_amounts(one.left)}")
     )
+    if spent.delta and not ceiling.delta:
+        _line(out, "", "nothing more fits: a delta was charged, and this rule states no ceiling of delta")
 
 
 def _bar(ceiling: Ceiling, spent: Spent) -> Text:

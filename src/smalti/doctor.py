@@ -14,6 +14,8 @@ from smalti.engine.needs import INSTALL_JAVA, INSTALL_SPARK, OLDEST_JAVA
 _PARTS = (
     ("core", ("pyld", "rdflib", "pydantic", "jsonschema", "duckdb", "pyarrow", "numpy", "sqlalchemy")),
     ("extra spark", ("pyspark", "pandas")),
+    ("extra privacy", ("opendp",)),
+    ("extra images", ("pillow",)),
     ("extra signatures", ("cryptography",)),
     ("extra postgresql", ("psycopg",)),
 )

@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from smalti.deciding import AnyPath
+from smalti.engine.parts import CERTIFICATE_NAME
 from smalti.engine.perturbation.guarantee import LocalGuarantee
 from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedColumn
-from smalti.errors import UsageError, only_ours
+from smalti.errors import GuaranteeError, UsageError, only_ours
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from smalti.engine.certificate import PublishedFile
     from smalti.engine.perturbation.estimate import ColumnEstimate
 
 DEFAULT_CONFIDENCE: Final = 0.95
@@ -34,7 +36,8 @@ def estimate(
         table: the folder that a run published, or a file of noisy rows, CSV or Parquet, or such a table as
             text columns.
         stated: the plan, or the path of the certificate, that says how the noise was drawn; not needed for
-            a folder, which holds its certificate.
+            a folder, which holds its certificate, nor for a file that has it beside it. A file must be the
+            one that its certificate is about, byte by byte; for rows in another form give the table itself.
         confidence: of each interval, in (0, 1).
 
     Raises:
@@ -61,26 +64,54 @@ def _with_certificate(
     from smalti.engine.recheck import stated_in  # noqa: PLC0415 (only for estimates)
     from smalti.engine.releases.recheck import check_release  # noqa: PLC0415 (only for estimates)
 
-    folder = Path(table) if isinstance(table, str | PathLike) and Path(table).is_dir() else None
-    if stated is None and folder is None:
-        raise UsageError(
-            str(table) if isinstance(table, str | PathLike) else "the table",
-            "nothing says how its noise was drawn",
-            "the folder of an output, or a plan or certificate beside the table",
-            "name the folder that holds both",
-        )
-    guarantee, files = stated_in(Path(stated) if stated is not None else Path(str(folder)))
+    path = Path(table) if isinstance(table, str | PathLike) else None
+    place = _certificate(path, stated)
+    guarantee, files = stated_in(place)
     if not isinstance(guarantee, LocalGuarantee):
         raise UsageError(
-            str(stated or folder),
+            str(place),
             f"the output promises {guarantee.model}, and holds no perturbed records",
             "an output of local-differential-privacy",
             "estimates are made of such tables only",
         )
-    if folder is None:
+    if path is None:
         return guarantee.perturbed, _rows(table, None)
-    check_release(folder, files)
-    return guarantee.perturbed, _rows(table, files[0].name)
+    if path.is_dir():
+        check_release(path, files)
+        return guarantee.perturbed, _rows(table, files[0].name)
+    _check_same(path, place, files)
+    return guarantee.perturbed, _rows(table, None)
+
+
+def _certificate(path: Path | None, stated: AnyPath | None) -> Path:
+    """Where the certificate of a table is: as it was named, in its folder, or beside the file."""
+    if stated is not None:
+        return Path(stated)
+    if path is not None and path.is_dir():
+        return path
+    if path is not None and (path.parent / CERTIFICATE_NAME).is_file():
+        return path.parent / CERTIFICATE_NAME
+    raise UsageError(
+        "the table" if path is None else str(path),
+        "nothing says how its noise was drawn",
+        "the folder of an output, or its certificate (--certificate) or plan",
+        "name the folder that holds both, or the certificate",
+    )
+
+
+def _check_same(path: Path, place: Path, files: "tuple[PublishedFile, ...]") -> None:
+    """That a file is what a certificate is about: other noise would be corrected for otherwise."""
+    from smalti.engine.reading import file_digest  # noqa: PLC0415 (only for estimates)
+
+    if not path.is_file():
+        raise UsageError(str(path), "there is no such file", "a table of noisy rows", "check the path")
+    if file_digest(path) not in {one.digest for one in files}:
+        raise GuaranteeError(
+            str(path),
+            f"its bytes are not those that `{place}` is about",
+            "the file and the certificate of one output",
+            "name the folder that holds both; of a converted table, give the rows to `smalti.estimate`",
+        )
 
 
 def _rows(table: "AnyPath | pa.Table", name: str | None) -> "pa.Table":

@@ -160,7 +160,9 @@ def test_a_stored_permission_does_not_stand_in_for_a_submitted_one(registry: Reg
     other = policy(world.document("other", world.anonymize_rule("other", purpose="statistical")))
     decision = decide(registry, ANONYMIZE, submission=Submission(other, OWNER))
     assert decision.effect is Effect.DENY
-    assert "the submitted policy does not grant" in texts(decision)
+    told = [reason.text for reason in decision.reasons]
+    assert "the submitted policy does not grant" in told[0]
+    assert "purpose" in "".join(told[1:3]), "why it does not comes before what stored policies say"
     same = policy(world.document("other", world.anonymize_rule("other")))
     decision = decide(registry, ANONYMIZE, submission=Submission(same, OWNER))
     assert decision.policies == (same,)

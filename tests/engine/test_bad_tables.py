@@ -94,7 +94,10 @@ def test_spark_refuses_a_bad_table_in_the_same_words(
     assert (type(there), str(there)) == (type(here), str(here))
 
 
-@pytest.mark.parametrize("name", LATER)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[] if i % 2 == 0 else pytest.mark.slow) for i, name in enumerate(LATER)],
+)
 @pytest.mark.parametrize("length", [100, pytest.param(37, marks=pytest.mark.slow)])
 def test_spark_tells_the_same_of_a_fault_in_a_later_range(
     spark: "SparkSession", monkeypatch: pytest.MonkeyPatch, tmp_path: Path, length: int, name: str

@@ -98,7 +98,16 @@ def is_whole(folder: Path) -> bool:
     return bool(names)
 
 
-@pytest.mark.parametrize("point", BEFORE_PUBLICATION + AFTER_PUBLICATION)
+def _points() -> list[object]:
+    """All for `make test-full`; otherwise each third one, and all around the publication."""
+    last = BEFORE_PUBLICATION[-4:]
+    return [
+        pytest.param(point, marks=[] if i % 3 == 0 or point in last else pytest.mark.slow)
+        for i, point in enumerate(BEFORE_PUBLICATION)
+    ] + list(AFTER_PUBLICATION)
+
+
+@pytest.mark.parametrize("point", _points())
 def test_a_killed_run_is_found_whole_or_not_at_all(tmp_path: Path, point: str) -> None:
     arguments = prepare(tmp_path)
     before = listing(tmp_path)
@@ -126,7 +135,14 @@ def test_a_killed_run_is_found_whole_or_not_at_all(tmp_path: Path, point: str) -
     assert smalti("verify", arguments[-1], "--data", "people.csv", cwd=tmp_path).code == 0
 
 
-@pytest.mark.parametrize("point", ["rows:after", "intent:after", "rename:before", "rename:after"])
+@pytest.mark.parametrize(
+    "point",
+    [
+        "rows:after",
+        "rename:after",
+        *(pytest.param(point, marks=pytest.mark.slow) for point in ("intent:after", "rename:before")),
+    ],
+)
 def test_any_command_ends_what_was_left(tmp_path: Path, point: str) -> None:
     for number, command in enumerate((["policy", "list"], ["policy", "owners"], ["verify", OUTPUT])):
         folder = tmp_path / str(number)

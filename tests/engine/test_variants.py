@@ -90,7 +90,7 @@ def test_outputs_verify_and_fragments_change_nothing(
         assert (whole and whole.bytes) == (pieces and pieces.bytes)
 
 
-@pytest.mark.parametrize("one_row_each", [True, False])
+@pytest.mark.parametrize("one_row_each", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("words", [*CUT_ELSEWHERE, *RELAXED], ids=lambda words: "-".join(words.values()))
 def test_fragments_that_exist_publish_the_same_bytes(
     words: dict[str, str], one_row_each: bool, tmp_path: Path
@@ -133,7 +133,10 @@ def are_alike(found: Made, table: People) -> bool:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize(("words", "one_row_each"), [(CUT_ELSEWHERE[3], False), (RELAXED[0], True)])
+@pytest.mark.parametrize(
+    ("words", "one_row_each"),
+    [pytest.param(CUT_ELSEWHERE[3], False, marks=pytest.mark.slow), (RELAXED[0], True)],
+)
 def test_spark_publishes_the_same_bytes(
     spark: object, words: dict[str, str], one_row_each: bool, tmp_path: Path
 ) -> None:

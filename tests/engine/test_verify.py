@@ -705,7 +705,9 @@ def honest(folder: Path, rows: list[tuple[int | None, str | None, str]], size: i
 
 
 TABLES = st.lists(st.tuples(AGES, CITIES, st.just("")), min_size=4, max_size=30)
-FEW = settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(
+    max_examples=examples(30, full=600), suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 @FEW

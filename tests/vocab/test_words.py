@@ -125,7 +125,7 @@ def test_implemented_words() -> None:
         "fragmentColumn", "differential-privacy", "local-differential-privacy", "epsilon", "delta",
         "posteriorBelief",
         "membershipAdvantage", "mechanism", "neighbors", "rowsPerRespondent", "groupsPerRespondent",
-        "statistic", "measure", "groupBy", "budgetEpsilon", "budgetDelta",
+        "statistic", "measure", "groupBy", "pixelSize", "pixelNeighborhood", "budgetEpsilon", "budgetDelta",
     }  # fmt: skip
 
 

@@ -5,7 +5,10 @@ import csv
 import hashlib
 import io
 import json
+import logging
+import re
 import struct
+import tracemalloc
 import zlib
 from collections.abc import Callable
 from decimal import Decimal
@@ -16,6 +19,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from evidence import loss_shown
@@ -29,14 +33,26 @@ from pyld import jsonld
 from stub_sampler import StubSampler
 
 import smalti
+from smalti.engine._records import LONGEST_RECORD
 from smalti.engine.backends.local import LocalBackend
+from smalti.engine.perturbation import reports
 from smalti.engine.perturbation import run as running
 from smalti.engine.perturbation.draw import draw
 from smalti.engine.perturbation.guarantee import stated_guarantee
-from smalti.engine.perturbation.images import GREY, decoded, decoded_exactly, different, encoded
+from smalti.engine.perturbation.images import (
+    GREY,
+    LARGEST_ROW,
+    decoded,
+    different,
+    encoded,
+    fits,
+    steps_of_images,
+    together_fit,
+)
 from smalti.engine.perturbation.mechanisms import pixelation_of
 from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedCategory, PerturbedImage
 from smalti.engine.perturbation.reports import ExactReports
+from smalti.engine.perturbation.table import steps_of
 from smalti.engine.serialize import plan_digest, plan_from_json, plan_to_json
 from smalti.errors import BackendError, GuaranteeError, SmaltiError
 from smalti.policy.model import Comparison, Number, Operator, Permission
@@ -46,10 +62,31 @@ from smalti.vocab import terms
 SCHEMA = json.loads((files("smalti.vocab") / "certificate.schema.json").read_text())
 
 
+def chunk(kind: bytes, content: bytes) -> bytes:
+    checksum = struct.pack(">I", zlib.crc32(kind + content))
+    return struct.pack(">I", len(content)) + kind + content + checksum
+
+
 def with_chunk(data: bytes, kind: bytes, content: bytes) -> bytes:
     """A PNG file with one more chunk behind its header."""
-    chunk = struct.pack(">I", len(content)) + kind + content
-    return data[:33] + chunk + struct.pack(">I", zlib.crc32(kind + content)) + data[33:]
+    return data[:33] + chunk(kind, content) + data[33:]
+
+
+def with_header(depth: int = 8, colour: int = 0, way: int = 0, size: tuple[int, int] = SIDES) -> bytes:
+    return chunk(b"IHDR", struct.pack(">IIBBBBB", size[1], size[0], depth, colour, 0, 0, way))
+
+
+LINES = b"".join(b"\0" + line.tobytes() for line in shades(1))
+"""Of the image `shades(1)`, as PNG packs them."""
+END = chunk(b"IEND", b"")
+
+
+def file(*chunks: bytes) -> bytes:
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+
+
+def packed(lines: bytes = LINES) -> bytes:
+    return chunk(b"IDAT", zlib.compress(lines))
 
 
 # --- Texts and images
@@ -61,9 +98,12 @@ def test_what_is_written_is_read_again(number: int, height: int, width: int) -> 
     made = np.stack([shades(number + place, height, width) for place in range(3)])
     texts = encoded(made).to_pylist()
     assert np.array_equal(decoded(texts, height, width), made)
-    read = decoded_exactly(texts, height, width)
-    assert read is not None
-    assert np.array_equal(read, made)
+    first, second, third = (image.tobytes() for image in made)
+    steps = steps_of_images(texts, height, width)
+    assert steps is not None
+    assert steps.tolist() == [
+        (first < second) - (first > second), (second < third) - (second > third),
+    ]  # fmt: skip
 
 
 GOOD = png(shades(1))
@@ -85,13 +125,24 @@ NO_IMAGES: dict[str, str | None] = {
     "with alpha": text(png(shades(1), "LA")),
     "with a transparent shade": text(png(shades(1), transparency=7)),
     "another format": text(png(shades(1), format="BMP")),
-    "packed text without end": text(
-        with_chunk(GOOD, b"zTXt", b"a\0\0" + zlib.compress(bytes(1 << 27), 9))
+    "a size that no machine holds": text(file(with_header(size=(1 << 30, 1 << 30)), packed(), END)),
+    "2 bits": text(file(with_header(2), packed(b"\0\x1b\xf0" * 4), END)),
+    "4 bits": text(file(with_header(4), packed(b"\0\xf0\x0f\x5a" * 4), END)),
+    "an unknown way of packing": text(file(with_header(way=2), packed(), END)),
+    "bytes behind the end": text(GOOD + b"wombat"),
+    "an end that holds something": text(GOOD[:-12] + chunk(b"IEND", b"wombat")),
+    "no end": text(GOOD[:-12]),
+    "two headers": text(with_chunk(GOOD, b"IHDR", GOOD[16:29])),
+    "another chunk first": text(file(chunk(b"tEXt", b"a\0b"), GOOD[8:])),
+    "an unknown critical chunk": text(with_chunk(GOOD, b"AaAa", b"")),
+    "a palette beside shades": text(with_chunk(GOOD, b"PLTE", b"abc")),
+    "a chunk of no name": text(with_chunk(GOOD, b"a\0\0\0", b"")),
+    "another checksum of a passed chunk": text(
+        GOOD[:33] + chunk(b"tEXt", b"wombat")[:-1] + b"?" + GOOD[33:]
     ),
-    "a size that no machine holds": text(
-        GOOD[:16] + struct.pack(">II", 1 << 30, 1 << 30) + GOOD[24:29]
-        + struct.pack(">I", zlib.crc32(GOOD[12:16] + struct.pack(">II", 1 << 30, 1 << 30) + GOOD[24:29]))
-        + GOOD[33:]
+    "too many chunks": text(file(with_header(), *[chunk(b"tEXt", b"")] * (1 << 12), packed(), END)),
+    "more packed bytes than such an image can have": text(
+        with_chunk(GOOD, b"IDAT", bytes(2 * 4 * 6 + (1 << 16)))
     ),
 }  # fmt: skip
 
@@ -101,7 +152,74 @@ def test_what_is_no_such_image_is_grey_and_no_error(name: str) -> None:
     found = decoded([text(GOOD), NO_IMAGES[name]], *SIDES)
     assert np.array_equal(found[0], shades(1))
     assert (found[1] == GREY).all()
-    assert decoded_exactly([text(GOOD), NO_IMAGES[name]], *SIDES) is None
+    assert steps_of_images([text(GOOD), NO_IMAGES[name]], *SIDES) is None
+
+
+def test_base64_has_one_form() -> None:
+    """The last character before the padding has bits that stand for nothing."""
+    (padded,) = (
+        text(with_chunk(GOOD, b"tEXt", bytes(size))) for size in range(3) if (len(GOOD) + size) % 3 == 1
+    )
+    assert padded.endswith("==")
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    other = padded[:-3] + letters[letters.index(padded[-3]) + 1] + "=="
+    assert base64.b64decode(other) == base64.b64decode(padded)
+    found = decoded([padded, other], *SIDES)
+    assert np.array_equal(found[0], shades(1))
+    assert (found[1] == GREY).all()
+
+
+BOMB = b"a\0\0" + zlib.compress(bytes(1 << 20), 9)
+MORE: dict[str, bytes] = {
+    "text": with_chunk(GOOD, b"tEXt", b"name\0wombat"),
+    "packed text without end": with_chunk(GOOD, b"zTXt", b"a\0\0" + zlib.compress(bytes(1 << 24), 9)),
+    "packed profiles": file(GOOD[8:33], *[chunk(b"iCCP", BOMB)] * 2000, GOOD[33:]),
+    "moving pictures": with_chunk(GOOD, b"acTL", struct.pack(">II", 2, 0)),
+    "more packed lines": file(with_header(), packed(LINES + bytes(1 << 24)), END),
+    "more behind the packed lines": file(
+        with_header(), chunk(b"IDAT", zlib.compress(LINES) + b"wombat"), END
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_what_a_file_holds_beside_its_image_is_passed_over_and_never_published(name: str) -> None:
+    data = MORE[name]
+    library = Image.open
+    with patch.object(Image, "open", side_effect=library) as opened:
+        found = decoded([text(data)], *SIDES)
+    (call,) = opened.call_args_list
+    given_kinds = re.findall(rb"IHDR|IDAT|IEND|tEXt|zTXt|iCCP|acTL", call.args[0].getvalue())
+    assert given_kinds == [b"IHDR", b"IDAT", b"IEND"]
+    assert np.array_equal(found[0], shades(1))
+    assert steps_of_images([text(GOOD), text(data)], *SIDES) is None
+
+
+def test_an_interlaced_image_is_read_and_never_published() -> None:
+    tiny = np.array([[7]], np.uint8)
+    data = file(with_header(way=1, size=(1, 1)), packed(b"\0\x07"), END)
+    assert np.array_equal(decoded([text(data)], 1, 1)[0], tiny)
+    assert steps_of_images([text(data)], 1, 1) is None
+    assert steps_of_images([text(file(with_header(size=(1, 1)), packed(b"\0\x07"), END))], 1, 1) is not None
+
+
+def test_a_published_image_that_is_cut_short_is_none() -> None:
+    lines = zlib.compress(LINES)
+    for some in (lines[:-4], lines[:-1], zlib.compress(LINES[:-1])):
+        assert steps_of_images([text(file(with_header(), chunk(b"IDAT", some), END))], *SIDES) is None
+
+
+def test_the_library_logs_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    with Image.open(io.BytesIO(GOOD)):
+        assert "IHDR" in caplog.text, "it logs where nobody keeps it from it"
+    caplog.clear()
+    made = np.stack([shades(1)])
+    assert np.array_equal(decoded(encoded(made).to_pylist(), *SIDES), made)
+    assert steps_of_images([text(GOOD)], *SIDES) is not None
+    assert not caplog.records
+    with Image.open(io.BytesIO(GOOD)):
+        assert "IHDR" in caplog.text, "its own settings are there again"
 
 
 @settings(max_examples=200)
@@ -119,6 +237,58 @@ def test_different_images_are_numbered_in_the_order_of_their_pixels() -> None:
     assert found.tolist() == [[[0, 2]], [[0, 9]], [[3, 1]]]
     assert numbers.tolist() == [2, 1, 2, 0]
     assert different(made[:0])[0].shape == (0, 1, 2)
+
+
+KINDS = {np.uint8: 255, np.int32: 255 << 20, np.int64: 1 << 40}
+
+
+@settings(max_examples=60)
+@given(st.sampled_from(list(KINDS)), st.integers(0, 1 << 20), st.integers(0, 40), st.booleans())
+def test_images_have_the_order_of_lists_of_numbers(kind: Any, seed: int, number: int, few: bool) -> None:
+    random = np.random.default_rng(seed)
+    highest = 700 if few and kind is not np.uint8 else KINDS[kind]
+    some = random.integers(0, highest + 1, (number, 2, 2)).astype(kind)
+    made = np.concatenate([some, some[::2], some - some % 100])
+    found, numbers = different(made)
+    listed = [image.ravel().tolist() for image in made]
+    expected = sorted({tuple(one) for one in listed})
+    assert [tuple(image.ravel().tolist()) for image in found] == expected
+    assert numbers.tolist() == [expected.index(tuple(one)) for one in listed]
+    assert (found.dtype, found.shape[1:], numbers.dtype) == (made.dtype, (2, 2), np.int64)
+
+
+def test_different_images_take_no_more_memory_than_some_copies() -> None:
+    made = np.random.default_rng(1).integers(0, 1 << 20, (2, 1 << 9, 1 << 9)).astype(np.int32)
+    tracemalloc.start()
+    different(made)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 6 * made.nbytes
+
+
+def test_no_image_is_too_large_for_a_record() -> None:
+    assert fits(1 << 10, 1 << 10)
+    assert fits(1 << 12, 1 << 8)
+    assert not fits(1 << 10, (1 << 10) + 1)
+    assert not fits((1 << 12) + 1, 1)
+    worst = encoded(np.random.default_rng(1).integers(0, 256, (1, 1 << 12, 1 << 8)).astype(np.uint8))
+    assert len(worst[0].as_py()) < LONGEST_RECORD
+
+
+def test_images_in_one_row_are_not_too_large_for_a_record() -> None:
+    assert together_fit([])
+    assert together_fit([LARGEST_ROW // 4] * 4)
+    assert not together_fit([LARGEST_ROW // 4] * 4 + [1])
+    assert not together_fit([1 << 12] * (1 << 10)), "lines of one pixel take two bytes"
+    assert not together_fit([1] * (1 << 17))
+    for sides, cells in (((1 << 12, 1), 1 << 12), ((1, 1), 1), ((1 << 10, 1 << 10), 1 << 20)):
+        most = next(
+            number
+            for number in (1 << power for power in range(20, -1, -1))
+            if together_fit([cells] * number)
+        )
+        one = encoded(np.random.default_rng(1).integers(0, 256, (1, *sides)).astype(np.uint8))[0].as_py()
+        assert most * (len(one) + 1) < LONGEST_RECORD
 
 
 def test_without_the_library_nothing_is_charged(tmp_path: Path) -> None:
@@ -206,7 +376,8 @@ def without(**changes: Any) -> list[str]:
     ("made", "expected"),
     [
         (lambda: without(image_size=None), "nothing public is said"),
-        (lambda: without(image_size=(4096, 4097)), "too large"),
+        (lambda: without(image_size=(1, 4097)), "too large"),
+        (lambda: without(image_size=(1024, 1025)), "too large"),
         (lambda: without(datatype=Datatype.DATE), "nothing public is said"),
         (lambda: without(is_derived=True), "was taken from the data"),
     ],
@@ -222,7 +393,7 @@ def test_words_out_of_range_are_refused(size: int, neighborhood: int) -> None:
 
 
 def test_pixelation_is_not_used_where_it_is_not_allowed() -> None:
-    with pytest.raises(SmaltiError, match="could use"):
+    with pytest.raises(SmaltiError, match="`pixelation`, which the policy does not allow"):
         reported(LocalBackend(), [], permission("note"), WITH_FACE)
 
 
@@ -246,6 +417,40 @@ def test_each_respondent_reports_the_sums_of_one_image() -> None:
     assert sorted(reports) == sorted([sums[0].tolist()] * 3 + [sums[1].tolist()] * 2)
 
 
+@pytest.mark.parametrize("limit", ["_BYTES_AT_ONCE", "_PIXELS_AT_ONCE"])
+def test_few_images_are_decoded_together_and_few_bytes_of_texts(limit: str) -> None:
+    long = with_chunk(GOOD, b"tEXt", bytes(3000))
+    made = [
+        text(long),
+        text(png(shades(2))),
+        "",
+        "wombat",
+        *(text(png(shades(place))) for place in range(9)),
+    ]
+    rows = [row(who=str(place), note=one) for place, one in enumerate(made)]
+    _, exact = reported(LocalBackend(), rows, asked("note"), WITH_FACE)
+    sizes: list[int] = []
+
+    def seen(texts: list[str | None], height: int, width: int) -> Any:
+        sizes.append(len(texts))
+        if limit == "_BYTES_AT_ONCE":
+            assert len(texts) == 1 or sum(len(one or "") for one in texts) <= 500
+        else:
+            assert len(texts) <= 50 // (height * width)
+        return decoded(texts, height, width)
+
+    with (
+        patch.object(reports, limit, 500 if "BYTES" in limit else 50),
+        patch.object(reports, "decoded", seen),
+    ):
+        _, again = reported(LocalBackend(), rows, asked("note"), WITH_FACE)
+    assert len(sizes) > 4
+    assert 1 < max(sizes) < len(made)
+    assert exact.sums["note"].dtype == again.sums["note"].dtype == np.int32
+    assert np.array_equal(exact.sums["note"], again.sums["note"])
+    assert [one.tolist() for one in exact.codes] == [one.tolist() for one in again.codes]
+
+
 def test_runs_show_a_loss_just_below_the_charge_and_never_above() -> None:
     """A black and a white pixel: all that an image of one pixel can be."""
     face = described("note", None, image_size=(1, 1))
@@ -255,7 +460,9 @@ def test_runs_show_a_loss_just_below_the_charge_and_never_above() -> None:
     hits = []
     for shade in (255, 0):
         exact = ExactReports(
-            (np.array([0], np.int64),), np.array([30_000], np.int64), {"note": np.array([[[shade]]])}
+            (np.array([0], np.int64),),
+            np.array([30_000], np.int64),
+            {"note": np.array([[[shade]]], np.int32)},
         )
         (noisy,) = draw(plan, exact)
         hits.append(int((noisy == 255).sum()))
@@ -358,9 +565,20 @@ def _no_image(rows: list[list[str]]) -> None:
     rows[1][1] = "wombat"
 
 
+def _hidden(rows: list[list[str]]) -> None:
+    rows[1][1] = text(with_chunk(base64.b64decode(rows[1][1]), b"tEXt", b"name\0wombat"))
+
+
+def _behind(rows: list[list[str]]) -> None:
+    rows[1][1] = text(base64.b64decode(rows[1][1]) + GOOD)
+
+
+NEVER = "none that the stated noise"
+
+
 @pytest.mark.parametrize(
     ("change", "expected"),
-    [(_swap, "by their order"), (_larger, "none that the stated noise"), (_no_image, "none that the")],
+    [(_swap, "by their order"), *((change, NEVER) for change in (_larger, _no_image, _hidden, _behind))],
 )
 def test_the_check_of_an_output_finds(
     tmp_path: Path, change: Callable[[list[list[str]]], None], expected: str
@@ -376,9 +594,51 @@ def test_the_check_of_an_output_finds(
 def test_less_noise_than_is_stated_of_images_is_found(tmp_path: Path, name: str, value: Any) -> None:
     write_world(tmp_path)
     run(tmp_path, output_format="csv")
-    place = tmp_path / "out" / "certificate.jsonld"
-    document = json.loads(place.read_text())
-    document["guarantee"]["perturbed"][1][name] = value
-    place.write_text(json.dumps(document))
+    forge_promise(tmp_path, lambda promised: promised["perturbed"][1].update({name: value}))
     with pytest.raises(GuaranteeError, match="loses more"):
         smalti.verify(tmp_path / "out", registry=tmp_path / "another.sqlite")
+
+
+def forge_promise(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    place = folder / "out" / "certificate.jsonld"
+    document = json.loads(place.read_text())
+    change(document["guarantee"])
+    place.write_text(json.dumps(document))
+
+
+def test_a_stated_size_that_no_run_takes_is_found_before_any_image_is_read(tmp_path: Path) -> None:
+    write_world(tmp_path)
+    run(tmp_path, output_format="csv")
+
+    def change(promised: dict[str, Any]) -> None:
+        promised["perturbed"][1].update(height=2048, width=2048, wholeEpsilon="9999999")
+        promised.update(epsilon="9999999", posteriorBelief=1, membershipAdvantage=1)
+
+    forge_promise(tmp_path, change)
+    with pytest.raises(GuaranteeError, match="too large"):
+        smalti.verify(tmp_path / "out", registry=tmp_path / "another.sqlite")
+
+
+def test_images_are_verified_one_at_a_time() -> None:
+    """A small table can unpack to any number of pixels."""
+    size = 1 << 9
+    (black,) = encoded(np.zeros((1, size, size), np.uint8)).to_pylist()
+    face = PerturbedImage("face", Decimal(1), Decimal(1), size, size, 1, size * size, 255.0 * size * size)
+    texts = pa.chunked_array([[black] * 40, [], [black] * 24])
+    tracemalloc.start()
+    steps = steps_of(face, texts)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert steps is not None
+    assert steps.tolist() == [0] * 63
+    assert most < 16 * size * size
+
+
+def test_steps_of_images_and_numbers_are_put_together(tmp_path: Path) -> None:
+    """Rows that are equal in the first column are in the order of the second, over parts of the file."""
+    low, high = encoded(np.array([[[1, 9]], [[2, 0]]], np.uint8)).to_pylist()
+    face = PerturbedImage("face", Decimal(1), Decimal(1), 1, 2, 1, 2, 510.0)
+    steps = steps_of(face, pa.chunked_array([[low], [low, high], [low]]))
+    assert steps is not None
+    assert steps.tolist() == [0, 1, -1]
+    assert steps_of(face, pa.chunked_array([[]], pa.string())) is not None

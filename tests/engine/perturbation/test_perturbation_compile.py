@@ -252,8 +252,16 @@ REFUSED: dict[str, Callable[[], tuple[list[str], str]]] = {
         "nothing says `smalti:pixelNeighborhood`",
     ),
     "mechanism without bounds": lambda: (
-        problems(permission("sex", mechanisms=("laplace",))),
+        problems(permission("note", mechanisms=("laplace",))),
         "`laplace` could use",
+    ),
+    "another mechanism than the policy's": lambda: (
+        problems(permission("age", mechanisms=("randomized-response",))),
+        "is for `laplace`, which the policy does not allow",
+    ),
+    "images without pixelation": lambda: (
+        problems(permission("note"), without("note", image_size=(2, 2))),
+        "is for `pixelation`, which the policy does not allow",
     ),
     "released": lambda: (problems(permission("sex", released=(column("note"),))), "`smalti:released`"),
     "sensitive": lambda: (problems(permission("sex", sensitive=(column("note"),))), "mosaicrown:sensitive"),

@@ -289,6 +289,10 @@ def test_a_table_that_the_noise_never_gives_is_found_out(world: Path, text: str,
         (("perturbed", 0, "changed"), "1/0"),
         (("perturbed", 1, "unit"), "0"),
         (("perturbed", 1, "scale"), 50.0),
+        (("posteriorBelief",), 0.5),
+        (("posteriorBelief",), 0.88),
+        (("membershipAdvantage",), 0.0),
+        (("membershipAdvantage",), 0.76),
     ],
 )
 def test_a_certificate_that_states_less_noise_than_it_promises_is_found_out(
@@ -374,7 +378,10 @@ REFUSED: dict[str, tuple[Make, str]] = {
     "nobody declared": (lambda folder: write_policy(folder, respondent=("eq", MISSING)), "one respondent"),
     "no columns": (lambda folder: write_policy(folder, measure=("isAnyOf", MISSING)), "no column is named"),
     "column of the data": (lambda folder: write_policy(folder, measure=("isAnyOf", ["secret"])), "public"),
-    "statistic": (lambda folder: write_policy(folder, statistic=("isAnyOf", ["count"])), "no meaning"),
+    "statistic": (
+        lambda folder: write_policy(folder, statistic=("isAnyOf", ["count"])),
+        "`smalti:statistic`",
+    ),
     "limit to rows": (
         lambda folder: write_policy(
             folder,
@@ -409,6 +416,37 @@ def test_queries_and_parts_are_refused(world: Path) -> None:
     )
     assert planned.code == 2
     assert "answers no query" in planned.err
+
+
+def test_columns_may_be_asked_for_by_their_names(world: Path) -> None:
+    outcome = run(world, parameters=["measure=age"])
+    assert isinstance(outcome.plan, PerturbationPlan)
+    assert [one.column for one in outcome.plan.perturbed] == ["age"]
+    assert not run(world, "other", parameters=["measure=secret"]).decision.is_permitted
+
+
+@pytest.mark.parametrize("epsilon", ["0", "-1"])
+def test_an_epsilon_that_is_asked_for_is_positive(world: Path, epsilon: str) -> None:
+    with pytest.raises(SmaltiError, match="not positive"):
+        run(world, parameters=[f"epsilon={epsilon}"])
+    assert charged(world).epsilon == 0
+
+
+def test_a_table_is_read_by_its_own_certificate_alone(world: Path) -> None:
+    write_policy(world, budget=9)
+    run(world)
+    run(world, "other", parameters=["epsilon=1"])
+    table = world / "out" / "noisy.csv"
+    beside = smalti.estimate(table)
+    assert (
+        beside
+        == smalti.estimate(world / "out")
+        == smalti.estimate(table, table.parent / "certificate.jsonld")
+    )
+    with pytest.raises(GuaranteeError, match="bytes"):
+        smalti.estimate(table, world / "other" / "certificate.jsonld")
+    with pytest.raises(SmaltiError, match="no such file"):
+        smalti.estimate(world / "none.csv", world / "other" / "certificate.jsonld")
 
 
 # --- What nobody may learn

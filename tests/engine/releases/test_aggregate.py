@@ -58,7 +58,7 @@ def local(statistic: Statistic, table: list[Row], **others: object) -> Aggregate
 # --- As by brute force
 
 
-@settings(max_examples=examples(15), suppress_health_check=SLOW)
+@settings(max_examples=examples(8, full=150), suppress_health_check=SLOW)
 @given(tables(), respondents(), BOUNDS, st.booleans())
 @example(rich(200, 1), WHO, (5, 2), True)
 @example(rich(200, 2), RespondentColumn("seen"), (4, 3), True)

@@ -153,6 +153,7 @@ MEAN = {"statistic": "mean", "measure": "age", "lower": 0, "upper": 9}
         (of({"statistic": "count"}, epsilom=1), "`epsilom` is not known here; expected one of `epsilon`"),
         (of({"statistic": "count"}, epsilom=1), "Did you mean `epsilon`?"),
         (of({"statistic": "medain", "measure": "a"}), "`statistic` is none that is known"),
+        (of({"statistic": "median", "measure": "a"}), "The median is `quantile` with `levels` [0.5]"),
         (of({"statistic": "varaince", "measure": "a"}), "Did you mean `variance`?"),
         (of({"statistic": "count"}, epsilon=0), "`epsilon` is out of range; expected a number above 0"),
         (of({"statistic": "count"}, epsilon=-1), "`epsilon` is out of range"),

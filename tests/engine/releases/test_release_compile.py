@@ -342,11 +342,6 @@ def test_a_respondent_of_an_input_is_gone(tmp_path: Path) -> None:
         (["laplace"], {"statistic": "mode", "measure": SEX}, "it is chosen from candidates"),
         (["exponential"], COUNT, "it is a number"),
         (["gaussian"], COUNT, "`gaussian` is the only one that may be used, and delta is 0"),
-        (
-            ["pixelation", "randomized-response"],
-            COUNT,
-            "`pixelation`, `randomized-response` is not implemented",
-        ),
     ],
 )
 def test_a_mechanism_must_serve_the_statistic(

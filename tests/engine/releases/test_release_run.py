@@ -4,6 +4,8 @@ import csv
 import json
 import sys
 from collections import Counter
+from dataclasses import replace
+from decimal import Decimal
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +19,7 @@ from stub_sampler import StubSampler
 
 import smalti
 from smalti.cli import main
+from smalti.engine.budget import Ceiling
 from smalti.engine.releases import run as releasing
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.errors import BackendError, DataError, GuaranteeError, PlanError, UsageError
@@ -236,6 +239,64 @@ def test_a_plan_tells_what_would_have_been_lost_with_it(
         "membershipAdvantage": together["loss"]["advantage"],
         "releases": 2,
     }
+
+
+def test_a_plan_is_denied_where_a_run_would_be(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    release(tmp_path, data, policy=policy(tmp_path, budget=1))
+    words = [
+        "plan", str(tmp_path / "policy.jsonld"), "--data", f"{TARGET}={data}", "--query",
+        str(tmp_path / "query.json"), "--registry", str(tmp_path / "r.sqlite"),
+    ]  # fmt: skip
+    assert command(monkeypatch, *words) == 0, "nobody asked: the plan is told, and a warning"
+    assert "does not fit into what is left of the budget" in capsys.readouterr().err
+    asked = ["--as", USER, "--owner", OWNER]
+    for more in (words, ["run", *words[1:], "--out", str(tmp_path / "x"), "--dry-run"]):
+        assert command(monkeypatch, *more, *asked) == 1
+        assert "does not fit into what is left of the budget" in capsys.readouterr().out
+    assert not release(tmp_path, data, "again", policy=tmp_path / "policy.jsonld").decision.is_permitted
+
+
+def test_a_delta_that_was_charged_is_named_where_none_is_left(tmp_path: Path, data: Path) -> None:
+    given = policy(tmp_path, budget=9)
+    release(tmp_path, data, policy=given)
+    known = registry(tmp_path)
+    charge = replace(known.budget(TARGET).charges[0], run="other", delta=Decimal("1e-300"))
+    assert known.charge(charge, Ceiling(Decimal(9), Decimal(1)))
+    (reason,) = release(tmp_path, data, "b", policy=given).decision.reasons
+    assert "no ceiling of delta" in reason.text
+
+
+def test_a_plan_adds_no_losses_up_that_do_not_add_up(tmp_path: Path, data: Path) -> None:
+    release(tmp_path, data)
+    word = refinement("smalti:neighbors", "eq", "change-one")
+    other = policy(tmp_path, words={"smalti:neighbors": word})
+    with pytest.raises(PlanError, match="another neighbouring relation"):
+        smalti.plan(other, data={TARGET: data}, query=QUERY, registry=tmp_path / "r.sqlite")
+
+
+def test_what_is_no_choice_is_not_ignored(tmp_path: Path, data: Path) -> None:
+    with pytest.raises(TypeError, match="`epsilon`"):
+        release(tmp_path, data, epsilon=0.5)
+    with pytest.raises(TypeError, match="did you mean `query`"):
+        smalti.plan(policy(tmp_path), data={TARGET: data}, quary=QUERY)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="`confidense`"):
+        smalti.verify(tmp_path, confidense=1)  # type: ignore[call-arg]
+    assert spent(tmp_path) == ("0", 0)
+
+
+def test_a_query_may_be_an_object(tmp_path: Path, data: Path) -> None:
+    policy(tmp_path)
+    (tmp_path / "query.json").write_text(json.dumps(QUERY))
+    plans = [
+        smalti.plan(tmp_path / "policy.jsonld", data={TARGET: data}, query=query).plan
+        for query in (QUERY, tmp_path / "query.json", smalti.query(QUERY))
+    ]
+    assert plans[0] == plans[1] == plans[2] is not None
+    for wrong in ({"statistics": [{"statistic": "median"}]}, {"statistics": {1, 2}}, {"x": float("nan")}):
+        with pytest.raises(UsageError):
+            smalti.query(wrong)
 
 
 def test_what_is_drawn_twice_differs(tmp_path: Path, data: Path) -> None:
