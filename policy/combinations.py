@@ -394,7 +394,7 @@ def _check_presence(found: Found, scope: Scope) -> None:
 
 def _check_losses(found: Found, scope: Scope) -> None:
     said = [stated for operand in _LOSSES if (stated := found.get(operand)) is not None]
-    if found.method == DIFFERENTIAL_PRIVACY and len(said) > 1:
+    if found.method in _MECHANISMS and len(said) > 1:
         first, *others = said
         for stated in others:
             message = (

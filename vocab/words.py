@@ -325,11 +325,12 @@ _PRIVACY_LOSS = (
     _s("delta", "the probability with which the privacy loss may exceed epsilon", _AT_MOST, Range.DECIMAL,
        limits=_SHARE_BELOW_ONE, actions=_ANONYMIZE_ONLY | _TRAIN, methods=_DP, implemented=True),
     _s("posteriorBelief", "the largest belief in a person's presence after a release, one half before it",
-       _ONLY_AT_MOST, Range.DECIMAL, actions=_ANONYMIZE_ONLY | _TRAIN, methods=_DP,
+       _ONLY_AT_MOST, Range.DECIMAL, actions=_ANONYMIZE_ONLY | _TRAIN, methods=_ANY_DP,
        limits=Limits(Decimal("0.5"), Decimal(1), excludes_minimum=True, excludes_maximum=True),
        implemented=True),
     _s("membershipAdvantage", "the largest advantage of guessing a person's presence", _ONLY_AT_MOST,
-       Range.DECIMAL, limits=_INNER_SHARE, actions=_ANONYMIZE_ONLY | _TRAIN, methods=_DP, implemented=True),
+       Range.DECIMAL, limits=_INNER_SHARE, actions=_ANONYMIZE_ONLY | _TRAIN, methods=_ANY_DP,
+       implemented=True),
     _s("mechanism", "the mechanism that randomises a release", _CHOICE, Range.NAME,
        names=("laplace", "gaussian", "exponential", "randomized-response", "pixelation"), methods=_ANY_DP,
        implemented=True),
@@ -452,7 +453,7 @@ METHOD_NEEDS: Final[Mapping[str, tuple[tuple[IRI, ...], ...]]] = MappingProxyTyp
     "k-map": ((_M_K,), _one_of("population"), (_M_QUASI,)),
     "delta-presence": (_one_of("presence"), _one_of("population"), (_M_QUASI,)),
     "differential-privacy": (_one_of("epsilon", "posteriorBelief", "membershipAdvantage"),),
-    "local-differential-privacy": (_one_of("epsilon"),),
+    "local-differential-privacy": (_one_of("epsilon", "posteriorBelief", "membershipAdvantage"),),
     "masking": (_one_of("algorithm"),),
 })  # fmt: skip
 """The refinements that each method needs; of several in one place, exactly one."""

@@ -301,6 +301,15 @@ class _Compiler(BoundColumns):
             return None
         if share.datatype is not None and share.datatype is not Datatype.STRING:
             return None
+        if allowed.is_of_person:
+            self.problem(
+                share.where,
+                f"a belief or an advantage is about a person, and the noise of images in `{said.name}` is"
+                " for few pixels",
+                "`smalti:epsilon`, the loss of images that differ in `smalti:pixelNeighborhood` pixels",
+                "state it; a plan shows the belief that follows for whole images",
+            )
+            return None
         if allowed.cell is None or allowed.neighborhood is None:
             raise InternalError("pixelation without the words that it needs reached the compiler")
         width, height = said.image_size

@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Final
 
 from smalti.engine.perturbation.plan import LAPLACE, PIXELATION, RANDOMIZED_RESPONSE
+from smalti.engine.releases.allowed import epsilon_within_advantage, epsilon_within_belief
 from smalti.errors import PlanError, SmaltiError, raise_all
 from smalti.policy.comparing import SATISFIED
 from smalti.policy.decision import Fact
@@ -26,7 +27,14 @@ from smalti.vocab.terms import IRI
 _DEFAULT: Final = frozenset({RANDOMIZED_RESPONSE, LAPLACE})
 _USABLE: Final = _DEFAULT | {PIXELATION}
 _PIXELS: Final = (terms.PIXEL_SIZE, terms.PIXEL_NEIGHBORHOOD)
-_KNOWN: Final = frozenset({terms.EPSILON, terms.MEASURE, terms.MECHANISM, *_PIXELS})
+_LOSSES: Final = (terms.EPSILON, terms.POSTERIOR_BELIEF, terms.MEMBERSHIP_ADVANTAGE)
+_KNOWN: Final = frozenset({*_LOSSES, terms.MEASURE, terms.MECHANISM, *_PIXELS})
+_RANGES: Final = (
+    (terms.EPSILON, Decimal(0), Decimal("Infinity")),
+    (terms.POSTERIOR_BELIEF, Decimal("0.5"), Decimal(1)),
+    (terms.MEMBERSHIP_ADVANTAGE, Decimal(0), Decimal(1)),
+)
+"""What a run may ask of a loss; both ends excluded."""
 _Said = Mapping[IRI, tuple[Value, ...]]
 
 
@@ -35,7 +43,9 @@ class PerturbationTerms:
     """What a permission allows, and what a run takes of it."""
 
     epsilon: Decimal
-    """Of all columns of a record together."""
+    """Of all columns of a record together; of a belief or an advantage, what keeps within it."""
+    is_of_person: bool
+    """True where a belief or an advantage is bounded, which is about all that a respondent reports."""
     columns: tuple[ColumnReference, ...]
     """That are perturbed and published; at least one."""
     mechanisms: frozenset[str]
@@ -85,7 +95,12 @@ def read_terms(wanted: Anonymization, asks: Iterable[Fact]) -> PerturbationTerms
     raise_all(problems)
     cell, neighborhood = (_whole(chosen, operand) for operand in _PIXELS)
     return PerturbationTerms(
-        _epsilon(chosen), _columns(wanted, chosen), mechanisms & _USABLE, cell, neighborhood
+        _epsilon(chosen),
+        terms.EPSILON not in chosen,
+        _columns(wanted, chosen),
+        mechanisms & _USABLE,
+        cell,
+        neighborhood,
     )
 
 
@@ -147,7 +162,7 @@ def _other_words(parameters: Iterable[Condition]) -> Iterable[SmaltiError]:
             yield PlanError(
                 str(one.where),
                 f"{shown} has no meaning for a local perturbation",
-                "`smalti:epsilon`, `smalti:measure`, `smalti:mechanism` and words of pixelation",
+                "a loss, `smalti:measure`, `smalti:mechanism` and words of pixelation",
                 "leave it out: from the noisy rows anybody may compute any statistic",
             )
 
@@ -160,13 +175,18 @@ def _not_allowed(wanted: Anonymization, asks: list[Fact]) -> Iterable[SmaltiErro
         yield PlanError(
             where,
             f"a run cannot ask for `{_short(operand)}`",
-            "`smalti:epsilon`, `smalti:measure`, `smalti:mechanism` or words of pixelation",
+            "a loss, `smalti:measure`, `smalti:mechanism` or words of pixelation",
             "ask for something else",
         )
-    if any(isinstance(value, Number) and value.value <= 0 for value in asked.get(terms.EPSILON, ())):
-        yield PlanError(
-            where, "an epsilon that is not positive is asked for", "a number above 0", "ask for one"
-        )
+    for operand, least, most in _RANGES:
+        said = [value.value for value in asked.get(operand, ()) if isinstance(value, Number)]
+        if not all(least < value < most for value in said):
+            yield PlanError(
+                where,
+                f"what is asked of `{_short(operand)}` is out of range",
+                f"a number above {least}" + (f" and below {most}" if most.is_finite() else ""),
+                "ask for one",
+            )
     for what, how in asked_of(transformation(wanted), asked):
         if how is not SATISFIED:
             asked_word = what.operand if isinstance(what, Comparison) else str(what)
@@ -183,7 +203,15 @@ def _short(operand: str) -> str:
 
 
 def _epsilon(chosen: _Said) -> Decimal:
-    return min(value.value for value in chosen[terms.EPSILON] if isinstance(value, Number))
+    if terms.EPSILON in chosen:
+        return _least(chosen[terms.EPSILON])
+    if terms.POSTERIOR_BELIEF in chosen:
+        return epsilon_within_belief(_least(chosen[terms.POSTERIOR_BELIEF]))
+    return epsilon_within_advantage(_least(chosen[terms.MEMBERSHIP_ADVANTAGE]))
+
+
+def _least(values: Iterable[Value]) -> Decimal:
+    return min(value.value for value in values if isinstance(value, Number))
 
 
 def _whole(chosen: _Said, operand: IRI) -> int | None:

@@ -143,7 +143,17 @@ def _epsilon(allowed: AllowedLoss) -> Fraction:
         return Fraction(allowed.epsilon)
     if allowed.belief is None:
         raise InternalError("a loss is allowed in one way: as epsilon, belief or advantage")
-    return Fraction(_rounded(Fraction(epsilon_for_belief(_float_below(allowed.belief))), ROUND_FLOOR))
+    return Fraction(epsilon_within_belief(allowed.belief))
+
+
+def epsilon_within_belief(belief: Decimal) -> Decimal:
+    """A pure loss after which no belief is above a bound, in (0.5, 1); nine digits, rounded down."""
+    return _rounded(Fraction(epsilon_for_belief(_float_below(belief))), ROUND_FLOOR)
+
+
+def epsilon_within_advantage(advantage: Decimal) -> Decimal:
+    """A pure loss that allows no advantage above a bound, in (0, 1); nine digits, rounded down."""
+    return _rounded(Fraction(epsilon_for_advantage(_float_below(advantage))), ROUND_FLOOR)
 
 
 def _mu(allowed: AllowedLoss, epsilon: float, delta: float) -> float:

@@ -105,6 +105,7 @@ def test_presence_needs_a_bound() -> None:
 def test_what_differential_privacy_needs_is_any_of_three() -> None:
     for word, value in (("posteriorBelief", 0.75), ("membershipAdvantage", 0.2), ("epsilon", 0.5)):
         assert errors(anonymize([method("differential-privacy"), s(word, value, "lteq"), COUNTS])) == []
+        assert errors(anonymize([method("local-differential-privacy"), s(word, value, "lteq")])) == []
     (found,) = anonymize([method("differential-privacy")]).errors
     assert "`smalti:epsilon` or `smalti:posteriorBelief` or `smalti:membershipAdvantage`" in found.message
 
@@ -121,7 +122,6 @@ def test_what_differential_privacy_needs_is_any_of_three() -> None:
         ([*K_ANONYMITY, s("mechanism", "laplace")], [("P423", "smalti:mechanism")]),
         ([*T_CLOSENESS, L_OF_THREE], [("P423", "mosaicrown:l")]),
         ([*DIFFERENTIAL, K_OF_TEN], [("P423", "mosaicrown:k")]),
-        ([*LOCAL, s("posteriorBelief", 0.75, "lteq")], [("P423", "smalti:posteriorBelief")]),
         ([*LOCAL, s("delta", 0.001, "lteq")], [("P423", "smalti:delta")]),
         ([*LOCAL, s("statistic", ["count"], "isAnyOf")], [("P423", "smalti:statistic")]),
         ([*LOCAL, s("groupBy", ["Shop"], "isAnyOf")], [("P423", "smalti:groupBy")]),
@@ -150,6 +150,7 @@ def test_a_word_that_does_not_go_with_the_method_is_refused(
     ("refinements", "expected"),
     [
         ([*DIFFERENTIAL, s("posteriorBelief", 0.75, "lteq")], [("P428", "smalti:posteriorBelief")]),
+        ([*LOCAL, s("membershipAdvantage", 0.5, "lteq")], [("P428", "smalti:membershipAdvantage")]),
         ([*DELTA_PRESENCE[:1], s("presence", 0.6, "gteq"), *DELTA_PRESENCE[2:]], [("P429", "0.5")]),
         ([*K_ANONYMITY, s("fragmentColumn", "Shop")], [("P436", "Shop")]),
         ([*K_ANONYMITY, s("dimensionality", "single"), s("partitioning", "relaxed")],

@@ -11,6 +11,7 @@ import struct
 import tracemalloc
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from importlib.resources import files
@@ -384,6 +385,16 @@ def without(**changes: Any) -> list[str]:
 )
 def test_what_cannot_be_is_refused(made: Callable[[], list[str]], expected: str) -> None:
     assert expected in made()[0]
+
+
+def test_a_belief_is_not_bounded_by_noise_for_few_pixels() -> None:
+    given = asked("note")
+    wanted = given.anonymization
+    assert wanted is not None
+    bound = Comparison(terms.POSTERIOR_BELIEF, Operator.LTEQ, (Number(Decimal("0.75")),), where=HERE)
+    given = replace(given, anonymization=replace(wanted, parameters=(bound, *wanted.parameters[1:])))
+    with pytest.raises(SmaltiError, match="is about a person"):
+        reported(LocalBackend(), [], given, WITH_FACE)
 
 
 @pytest.mark.parametrize(("size", "neighborhood"), [(1 << 17, 1), (1, 1 << 33)])

@@ -418,6 +418,28 @@ def test_queries_and_parts_are_refused(world: Path) -> None:
     assert "answers no query" in planned.err
 
 
+@pytest.mark.parametrize(
+    ("word", "bound", "epsilon"),
+    [("posteriorBelief", 0.75, "1.09861228"), ("membershipAdvantage", 0.5, "1.09861228")],
+)
+def test_a_belief_or_an_advantage_bounds_all_columns_together(
+    world: Path, word: str, bound: float, epsilon: str
+) -> None:
+    write_policy(world, epsilon=("lteq", MISSING), **{word: ("lteq", bound)})
+    outcome = run(world)
+    assert isinstance(outcome.plan, PerturbationPlan)
+    loss = outcome.plan.loss
+    assert format(loss.epsilon, "f") == epsilon == format(charged(world).epsilon, "f")
+    assert 0.75 - 1e-6 < loss.belief <= 0.75
+    assert 0.5 - 1e-6 < loss.advantage <= 0.5
+    assert len(outcome.plan.perturbed) == 2
+    less = run(world, "less", parameters=[f"{word}=0.6" if bound > 0.6 else f"{word}=0.2"])
+    assert less.decision.is_permitted
+    with pytest.raises(SmaltiError, match="out of range"):
+        run(world, "wrong", parameters=[f"{word}=0"])
+    assert not run(world, "wrong", parameters=[f"{word}=0.9"]).decision.is_permitted
+
+
 def test_columns_may_be_asked_for_by_their_names(world: Path) -> None:
     outcome = run(world, parameters=["measure=age"])
     assert isinstance(outcome.plan, PerturbationPlan)
@@ -427,7 +449,7 @@ def test_columns_may_be_asked_for_by_their_names(world: Path) -> None:
 
 @pytest.mark.parametrize("epsilon", ["0", "-1"])
 def test_an_epsilon_that_is_asked_for_is_positive(world: Path, epsilon: str) -> None:
-    with pytest.raises(SmaltiError, match="not positive"):
+    with pytest.raises(SmaltiError, match="out of range"):
         run(world, parameters=[f"epsilon={epsilon}"])
     assert charged(world).epsilon == 0
 
