@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 
-from smalti.errors import BackendError, InternalError
+from smalti.errors import InternalError, not_installed
 from smalti.transforms import discrete_gaussian
 from smalti.transforms.discrete_gaussian import largest_step
 from smalti.transforms.privacy_loss import PrivacyLoss
@@ -301,12 +301,8 @@ def _library() -> ModuleType:
     try:
         import opendp.prelude as library  # noqa: PLC0415 (an extra, and a third of a second)
     except ImportError:
-        raise BackendError(
-            "differential privacy",
-            "the library that draws noise is not installed",
-            "the package opendp",
-            "install it: pip install 'smalti[privacy]'",
-        ) from None
+        what = "the library that draws noise"
+        raise not_installed("differential privacy", what, "opendp", "privacy") from None
     library.enable_features("contrib")
     return library
 

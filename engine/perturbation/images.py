@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from smalti.errors import BackendError
+from smalti.errors import not_installed
 from smalti.transforms.pixelation import LARGEST_SIDE, WHITE, Images
 from smalti.transforms.problem import Integers
 
@@ -70,12 +70,8 @@ def _library() -> ModuleType:
     try:
         from PIL import Image  # noqa: PLC0415 (an extra)
     except ImportError:
-        raise BackendError(
-            "images",
-            "the library that reads and writes images is not installed",
-            "the package pillow",
-            'install the extra `images`: pip install "smalti[images]"',
-        ) from None
+        what = "the library that reads and writes images"
+        raise not_installed("images", what, "pillow", "images") from None
     return Image
 
 

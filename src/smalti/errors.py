@@ -63,6 +63,23 @@ class BackendError(SmaltiError):
     exit_code = 3
 
 
+def not_installed(where: str, what: str, package: str, extra: str) -> BackendError:
+    """That a library is missing which an extra brings.
+
+    Args:
+        where: what needs it.
+        what: what the library does, in words.
+        package: its name in the index of packages.
+        extra: of smalti.
+    """
+    return BackendError(
+        where,
+        f"{what} is not installed",
+        f"the package {package}",
+        f"install it: pip install 'smalti[{extra}]'",
+    )
+
+
 class RegistryError(SmaltiError):
     """The registry cannot be read or written."""
 
