@@ -55,9 +55,10 @@ lint: $(INSTALLED) $(DEV) ## ruff, and mypy strict on what is shipped
 	$(BIN)/python -m mypy
 
 lock: $(DEV) ## compile the locks anew (LOCK_ARGS=--upgrade takes newer versions)
-	$(UV_COMPILE) pyproject.toml requirements/build.in -o requirements/core.txt
+	$(UV_COMPILE) --constraint requirements/constraints.in pyproject.toml requirements/build.in \
+		-o requirements/core.txt
 	$(UV_COMPILE) --constraint requirements/core.txt pyproject.toml \
-		--extra spark --extra postgresql --extra signatures --extra privacy --extra images \
+		--extra spark --extra postgresql --extra signatures --extra privacy --extra images --extra audit \
 		requirements/build.in requirements/dev.in -o requirements/dev.txt
 	$(UV_COMPILE) requirements/fuzz.in -o requirements/fuzz.txt
 

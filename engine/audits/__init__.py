@@ -1,0 +1,1 @@
+"""Audits as duties: training and attacks as steps of a plan, and the certificate of a model."""

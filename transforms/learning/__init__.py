@@ -1,0 +1,1 @@
+"""Training models, privately where that is asked for: networks, gradients, optimizers, accounting."""
