@@ -12,6 +12,7 @@ from pathlib import Path
 from smalti.policy import codes
 from smalti.policy.editor_schema import editor_schema
 from smalti.policy.expressible import EXPRESSIBLE
+from smalti.policy.model import CONFIDENCE
 from smalti.policy.parse import parse
 from smalti.policy.properties import Place
 from smalti.policy.property_meanings import MEANINGS
@@ -117,6 +118,24 @@ A column is named by its IRI, or by its bare name, which is resolved under the r
 [descriptions](descriptions.md) for a column's IRI. Columns that no refinement names are dropped. A
 parameter of one column is an `and` of `smalti:column` and the parameter."""
 
+_TRAINING = """\
+A permission to `smalti:train` lets somebody train a model on its one target; its `output` is the model.
+The recipe says which model: it is a name that the engine looks up, and never a path or code. Training is
+**private** when a `smalti:noiseMultiplier` is given, or a bound on the privacy loss (`smalti:epsilon`,
+`smalti:posteriorBelief` or `smalti:membershipAdvantage`, one of them). Private training needs a
+`smalti:clippingNorm`, a `smalti:samplingRate` and a `smalti:delta` above 0; with a noise multiplier it
+needs `smalti:epochs`, too. With a bound the noise follows from the bound. With both, the noise multiplier
+has the operator `eq`, and must meet the bound. Where neither is given, no noise is added, the model may
+keep what it learns, and words of privacy beside it are an error. The model learns from every column but
+the label, the respondent's, and those that are `mosaicrown:identifier`.
+
+A duty to `smalti:audit` says which attacks a model must withstand, and what they may show at most. It
+stands in a permission to train, and is about the model then, or in a permission to use or read a model.
+Anywhere else it is refused. Each named attack is tried. The audit is passed when the upper limit of each
+figure of each attack, at `smalti:confidence` ({default} when absent), is within its bound. An audit that
+is passed says that these attacks failed, and nothing of others. That an audit was done before counts for
+a model that exists; whoever trains owes the audit of the new model, whatever a request claims."""
+
 _CONDITIONS = """\
 A constraint limits a rule; a refinement limits an action, or the members of a collection of assets or
 parties. It compares a left operand with a right operand, or takes conditions together with `and`, `or`,
@@ -184,17 +203,19 @@ def policy_language() -> str:
         "## Refinements of `odrl:anonymize`",
         _NEEDED,
         _table(("method", "needs"), _needs()),
-        _table(("word", "operators", "value", "meaning", ""), map(_operand, _refining(ANONYMIZE, True))),
-        "## Refinements of other actions",
+        _table(("word", "operators", "value", "meaning", ""), map(_operand, _refining(ANONYMIZE))),
+        "## Training and audits",
+        _TRAINING.format(default=CONFIDENCE),
+        _table(("action", "needs"), _action_needs()),
         _table(
-            ("word", "action", "operators", "value", "meaning"),
+            ("word", "action", "operators", "value", "meaning", ""),
             (
-                (row[0], _listed(word.actions - {ANONYMIZE}), *row[1:4])
-                for word in _refining(ANONYMIZE, False)
+                (row[0], _listed(word.actions - {ANONYMIZE}), *row[1:])
+                for word in words.words(words.Kind.REFINEMENT)
+                if word.actions - {ANONYMIZE}
                 for row in [_operand(word)]
             ),
         ),
-        "All of them are not run yet.",
         "## Constraints and refinements",
         _CONDITIONS,
         _table(("operator", "the left operand ..."), ((f"`{n}`", _OPERATORS[n]) for n in _OPERATORS)),
@@ -316,8 +337,8 @@ def _action(iri: str) -> tuple[str, ...]:
     return (_short(iri), _listed(ACTION_PARENTS[IRI(iri)]), meaning)
 
 
-def _refining(action: str, is_refined: bool) -> Iterable[words.Word]:
-    return (w for w in words.words(words.Kind.REFINEMENT) if (action in w.actions) is is_refined)
+def _refining(action: str) -> Iterable[words.Word]:
+    return (w for w in words.words(words.Kind.REFINEMENT) if action in w.actions)
 
 
 def _needs() -> Iterable[tuple[str, str]]:
@@ -325,6 +346,11 @@ def _needs() -> Iterable[tuple[str, str]]:
         yield f"`{method}`", ", ".join(" or ".join(_short(iri) for iri in need) for need in needs)
     for algorithm, others in words.ALGORITHM_NEEDS.items():
         yield f"the algorithm `{algorithm}`", _listed(others)
+
+
+def _action_needs() -> Iterable[tuple[str, str]]:
+    for action, needs in words.ACTION_NEEDS.items():
+        yield _short(action), ", ".join(" or ".join(_short(iri) for iri in need) for need in needs)
 
 
 def _odrl_operand(name: str) -> tuple[str, ...]:

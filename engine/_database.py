@@ -39,8 +39,8 @@ from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from smalti.errors import RegistryError
 
-SCHEMA_VERSION: Final = 3
-_MENDABLE_VERSIONS: Final = frozenset({"1", "2"})
+SCHEMA_VERSION: Final = 4
+_MENDABLE_VERSIONS: Final = frozenset({"1", "2", "3"})
 _BUSY_MILLISECONDS: Final = 30_000
 _WRITERS: Final = 7_645_213_902
 """The advisory lock that each writing transaction on PostgreSQL holds, so that writers come one by one."""
@@ -219,6 +219,26 @@ charge_members = Table(
     Column("charge", Integer, ForeignKey("charges.id"), primary_key=True),
     Column("member", Text, ForeignKey("ledger_members.member"), primary_key=True, index=True),
 )
+audits = Table(
+    "audits",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("run", String(36), nullable=False, unique=True),
+    Column("target", Text, nullable=False, index=True),
+    Column("output", Text, nullable=False, index=True),
+    Column("policy_uid", Text, nullable=False),
+    Column("rule_uid", Text, nullable=False),
+    Column("party", Text, nullable=False),
+    Column("bound_by", Text, nullable=False),
+    Column("plan_digest", String(80), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("begun_at", String(40), nullable=False),
+    Column("ended_at", String(40)),
+    Column("figures", Text, nullable=False),
+    UniqueConstraint("target", "output", "number"),
+)
+"""Attempts at models; none is ever removed, and each ends once."""
 changes = Table(
     "changes",
     metadata,
@@ -517,9 +537,10 @@ def _mend(connection: Connection) -> None:
         columns = [policy_iris.c.policy, policy_iris.c.iri]
         about = select(policy_targets.c.policy, policy_targets.c.target)
         connection.execute(insert(policy_iris).from_select(columns, about))
-    from smalti.engine._budgets import note_versions  # noqa: PLC0415 (it is made from these tables)
+    if version in {"1", "2"}:
+        from smalti.engine._budgets import note_versions  # noqa: PLC0415 (it is made from these tables)
 
-    note_versions(connection)
+        note_versions(connection)
     connection.execute(update(meta).where(meta.c.key == "schema").values(value=str(SCHEMA_VERSION)))
 
 

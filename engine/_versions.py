@@ -1,7 +1,7 @@
 """Versions of outputs, and runs about to publish, inside a transaction."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -12,9 +12,17 @@ from smalti.engine import _database as db
 from smalti.engine import _policies
 from smalti.engine._assets import Facts, find_asset, insert_all, now_text, to_text, to_time
 from smalti.engine.certificate import PublishedFile
-from smalti.engine.entries import AssetKind, Input, Intent, NewVersion, OutputColumn, TargetVersion
-from smalti.engine.plan import OutputFormat, Respondent
-from smalti.engine.releases.report import report_from_json, report_to_json
+from smalti.engine.entries import (
+    AssetKind,
+    Input,
+    Intent,
+    NewVersion,
+    OutputColumn,
+    TargetVersion,
+    VersionFacts,
+)
+from smalti.engine.plan import ModelFormat, OutputFormat, Respondent
+from smalti.engine.releases.report import report_from_json, report_to_json, to_json_text
 from smalti.errors import UsageError
 from smalti.vocab.terms import IRI
 
@@ -81,7 +89,7 @@ def begin(connection: Connection, intent: Intent) -> None:
             run=intent.run,
             stage=str(intent.stage),
             out=str(intent.out),
-            record=_new_version_adapter().dump_json(record).decode(),
+            record=to_json_text(record),
             document=intent.record.document,
             created_at=now_text(),
         )
@@ -147,7 +155,7 @@ def insert_version(connection: Connection, intent: Intent) -> TargetVersion:
         path=str(intent.out),
         created_at=to_text(record.created_at),
         report=report_to_json(record.report),
-        details=_details_adapter().dump_json(details).decode(),
+        details=to_json_text(details),
     )
     (key,) = connection.execute(added).inserted_primary_key or (None,)
     db.note(connection, "version", str(key))
@@ -159,9 +167,9 @@ def insert_version(connection: Connection, intent: Intent) -> TargetVersion:
             for position, source in enumerate(record.inputs)
         ),
     )
-    return to_version(
-        connection, connection.execute(select(db.versions).where(db.versions.c.id == key)).one()
-    )
+    # As reading it back would give it, for which every part of its form would have to be built first.
+    facts = {one.name: getattr(record, one.name) for one in fields(VersionFacts)}
+    return TargetVersion(**facts, number=number, run=intent.run, path=intent.out)
 
 
 _PLAIN: Final = (
@@ -178,13 +186,17 @@ _PLAIN: Final = (
 )
 
 
+def _format(name: str) -> OutputFormat | ModelFormat:
+    return ModelFormat(name) if name in set(ModelFormat) else OutputFormat(name)
+
+
 def to_version(connection: Connection, row: Row[tuple[Any, ...]]) -> TargetVersion:
     query = select(db.lineage).where(db.lineage.c.version == row.id).order_by(db.lineage.c.position)
     inputs = connection.execute(query).all()
     details = _details_adapter().validate_json(row.details)
     return TargetVersion(
         **{name: getattr(row, name) for name in _PLAIN},
-        format=OutputFormat(row.format),
+        format=_format(row.format),
         files=details.files,
         rule_purposes=details.rule_purposes,
         inputs=tuple(Input(IRI(found.input), found.input_version) for found in inputs),

@@ -1,6 +1,7 @@
 """From the columns that a policy names to those of a table; what every compiler of permissions needs."""
 
 from collections.abc import Iterable
+from typing import Generic, Protocol, TypeVar
 from urllib.parse import unquote
 
 from smalti.engine.backends.staged import StagedTable
@@ -13,7 +14,7 @@ from smalti.errors import PlanError, SmaltiError, raise_all
 from smalti.policy.anonymization import unimplemented_limits, unimplemented_words
 from smalti.policy.iris import column_iri as default_column_iri
 from smalti.policy.iris import normalised_column
-from smalti.policy.model import Anonymization, ColumnReference, Permission
+from smalti.policy.model import Anonymization, ColumnReference, Permission, Where
 from smalti.transforms.base import Datatype
 from smalti.vocab.terms import IRI
 
@@ -36,7 +37,21 @@ def refuse_unimplemented(wanted: Anonymization, permission: Permission) -> None:
     ])  # fmt: skip
 
 
-class BoundColumns:
+class Declares(Protocol):
+    """What somebody asks, as far as it says who respondents are."""
+
+    @property
+    def respondent(self) -> ColumnReference | None: ...
+    @property
+    def one_row_each(self) -> bool: ...
+    @property
+    def where(self) -> Where: ...
+
+
+W = TypeVar("W", bound=Declares)
+
+
+class BoundColumns(Generic[W]):
     """The columns of a table by their IRIs, with who its respondents are; gathers what stands against it.
 
     Apart from rows of those who withdrew, nothing here looks at a value.
@@ -44,7 +59,7 @@ class BoundColumns:
 
     def __init__(
         self,
-        wanted: Anonymization,
+        wanted: W,
         source: Source,
         table: StagedTable,
         inherited: Respondent | None,

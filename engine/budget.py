@@ -131,7 +131,7 @@ class Charge:
             raise ValueError("a release is charged an epsilon above 0 and a delta in [0, 1)")
         if self.selection_delta is not None and not 0 <= self.selection_delta <= self.delta:
             raise ValueError("private selection takes a part of delta")
-        if not _covers(self):
+        if not covers(self.epsilon, Fraction(self.delta), self.loss):
             raise ValueError("less would be charged than is lost")
 
     @property
@@ -222,6 +222,16 @@ def compose(spent: Spent, loss: PrivacyLoss, selection_delta: Fraction) -> Accou
     return Account(min(basic, loss.epsilon(gaussian)), spent.delta, loss.belief(gaussian), advantage)
 
 
+def covers(epsilon: Decimal, delta: Fraction, loss: PrivacyLoss) -> bool:
+    """Whether epsilon and delta are not below what noise loses; delta may be too small for any noise."""
+    if loss.pure > Fraction(epsilon):
+        return False
+    if not loss.mu_squared:
+        return True
+    rest = _float_below(delta)
+    return 0 < rest < 1 and loss.epsilon(rest) <= float(epsilon) * (1 + _CAUTION)
+
+
 def total(several: Iterable[Spent]) -> Spent:
     """The sum; exact, so that their order does not matter."""
     return reduce(Spent.__add__, several, Spent())
@@ -237,16 +247,6 @@ def _check(name: str, value: Decimal) -> None:
     places = value.as_tuple().exponent
     if value.adjusted() > _MOST_PLACES or (isinstance(places, int) and places < -_MOST_PLACES):
         raise ValueError(f"{name} has too many digits")
-
-
-def _covers(charge: Charge) -> bool:
-    """Whether epsilon and delta are not below what the noise loses."""
-    loss, delta = charge.loss, _float_below(Fraction(charge.delta))
-    if loss.pure > Fraction(charge.epsilon):
-        return False
-    if not loss.mu_squared:
-        return True
-    return 0 < delta < 1 and loss.epsilon(delta) <= float(charge.epsilon) * (1 + _CAUTION)
 
 
 def _selection_delta(charge: Charge) -> Fraction:

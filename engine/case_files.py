@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
@@ -15,6 +15,9 @@ from smalti.policy.model import Value
 from smalti.policy.names import iri, word
 from smalti.vocab.terms import IRI
 from smalti.vocab.words import Kind
+
+if TYPE_CHECKING:
+    from smalti.engine.releases.query import Query
 
 MAX_BYTES: Final = 4 * 1024 * 1024
 
@@ -37,6 +40,7 @@ class _Request(_Object):
     rule: str | None = None
     time: str | None = None
     parameters: dict[str, _Said] = {}
+    query: _Line | None = None
 
 
 class _World(_Object):
@@ -118,6 +122,8 @@ class Case:
     expectation: Expectation
     owners: frozenset[IRI] = frozenset()
     """Who owns all of each target: theirs is a remedy that names nobody."""
+    query: "Query | None" = None
+    """What is asked of a release; not in the request's parameters yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +201,22 @@ def _case(path: Path, case: _Case) -> Case:
         None if expect.plan is None else _plan(path.parent, expect.plan),
     )
     owners = frozenset(iri(owner, where) for owner in world.owners)
-    return Case(case.name, request, expectation, owners)
+    query = None if asked.query is None else _query(path.parent / asked.query, where)
+    return Case(case.name, request, expectation, owners, query)
+
+
+def _query(path: Path, where: str) -> "Query":
+    from smalti.engine.releases.query import read_query  # noqa: PLC0415 (only for releases)
+
+    try:
+        return read_query(path.read_bytes(), str(path))
+    except OSError:
+        raise UsageError(
+            where,
+            f"the query `{path}` cannot be read",
+            "a path relative to the file of tests",
+            "correct it",
+        ) from None
 
 
 def _plan(here: Path, plan: _Plan) -> ExpectedPlan:

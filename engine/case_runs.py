@@ -6,11 +6,15 @@ matter, and is not tested here. Nothing is written but private scratch, and no d
 
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
+from smalti.engine.audits.plan import TrainingPlan
 from smalti.engine.backends.base import Backend
 from smalti.engine.case_files import MAX_BYTES, Case, CaseFile, ExpectedPlan
+from smalti.engine.ceilings import BUDGETS
 from smalti.engine.explain import to_text
 from smalti.engine.perturbation.plan import PerturbationPlan
 from smalti.engine.plan import Plan, Role
@@ -20,12 +24,15 @@ from smalti.engine.run import PolicyDocument, RunRequest, plan_granted, plan_und
 from smalti.engine.serialize import AnyPlan
 from smalti.errors import SmaltiError, UsageError
 from smalti.policy.authorize import authorize
-from smalti.policy.decision import Decision
+from smalti.policy.decision import Decision, Fact, Request
 from smalti.policy.hierarchies import STANDARD, Hierarchies, read
-from smalti.policy.model import Policy
+from smalti.policy.model import Number, Policy
 from smalti.policy.parse import ParsedDocument, parse_all
 from smalti.policy.render import render_human
 from smalti.vocab.terms import DIFFERENTIAL_PRIVACY, IRI, LOCAL_DIFFERENTIAL_PRIVACY
+
+if TYPE_CHECKING:
+    from smalti.engine.releases.query import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +97,27 @@ def _run(
     documents: list[tuple[ParsedDocument, bytes]],
     backend: Backend,
 ) -> CaseResult:
-    decision = authorize(case.request, policies, hierarchies, owners=case.owners)
+    asked = case.request if case.query is None else _with_query(case.request, case.query, policies)
+    decision = authorize(asked, policies, hierarchies, owners=case.owners)
     failures = list(_decision_failures(case, decision))
     if case.expectation.plan is not None and not failures:
         failures += _plan_failures(case, case.expectation.plan, decision, documents, backend)
     return CaseResult(case.name, tuple(failures), decision)
+
+
+def _with_query(request: Request, query: "Query", policies: tuple[Policy, ...]) -> Request:
+    """The request, with what a query asks for, as a run puts it together; nothing has been released yet."""
+    from smalti.engine.releases.query import facts  # noqa: PLC0415 (only for releases)
+    from smalti.engine.releases.terms import words_offered  # noqa: PLC0415 (only for releases)
+
+    words = words_offered(policies, request.target, request.rule)
+    stated = {fact.operand for fact in request.facts}
+    unspent = tuple(Fact(one, (Number(Decimal(0)),)) for one in sorted(BUDGETS - stated))
+    return replace(
+        request,
+        parameters=(*request.parameters, *facts(query, request.target, words)),
+        facts=(*request.facts, *unspent),
+    )
 
 
 def _decision_failures(case: Case, decision: Decision) -> Iterator[str]:
@@ -141,6 +164,7 @@ def _plan_failures(
         purpose=case.request.purpose,
         rule=grant.permission.uid,
         asks=case.request.parameters,
+        query=case.query,
     )
     with tempfile.TemporaryDirectory(prefix="smalti-") as nowhere:
         try:
@@ -165,9 +189,19 @@ def _differences(expected: ExpectedPlan, plan: AnyPlan) -> Iterator[str]:
         yield from _explanation_differs(expected.explained, plan)
 
 
-def _other_differences(expected: ExpectedPlan, plan: ReleasePlan | PerturbationPlan) -> Iterator[str]:
+_METHODS: Final = {
+    ReleasePlan: DIFFERENTIAL_PRIVACY,
+    PerturbationPlan: LOCAL_DIFFERENTIAL_PRIVACY,
+    TrainingPlan: "train",
+}
+"""What plans without classes are called, where a case names the method that it expects."""
+
+
+def _other_differences(
+    expected: ExpectedPlan, plan: ReleasePlan | PerturbationPlan | TrainingPlan
+) -> Iterator[str]:
     """Of a plan without classes."""
-    found = DIFFERENTIAL_PRIVACY if isinstance(plan, ReleasePlan) else LOCAL_DIFFERENTIAL_PRIVACY
+    found = _METHODS[type(plan)]
     if expected.method not in (None, found):
         yield f"expected the method to be {expected.method}, and it is {found}"
     for name, wanted in (

@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from importlib.metadata import version as installed_version
 from typing import Final, TypeAlias, assert_never
 
+from smalti.engine.audits import guarantee as audits
+from smalti.engine.audits.guarantee import Examined, ModelGuarantee, Steps
 from smalti.engine.perturbation import guarantee as perturbation
 from smalti.engine.perturbation.guarantee import LocalGuarantee
 from smalti.engine.plan import OneRowEach, Respondent, RespondentColumn
@@ -95,7 +97,25 @@ _LOCAL_CONTEXT: Final[Mapping[str, Json]] = {
     "pixelNeighborhood": "s:promisedPixelNeighborhood",
 }
 
-AnyGuarantee: TypeAlias = Guarantee | LossGuarantee | LocalGuarantee
+_MODEL_CONTEXT: Final[Mapping[str, Json]] = {
+    **_RELEASE_CONTEXT,
+    "recipe": "s:usedRecipe",
+    "training": "s:privateTraining",
+    "noiseMultiplier": {"@id": "s:usedNoiseMultiplier", "@type": "xsd:decimal"},
+    "clippingNorm": {"@id": "s:usedClippingNorm", "@type": "xsd:decimal"},
+    "samplingRate": {"@id": "s:usedSamplingRate", "@type": "xsd:decimal"},
+    "steps": "s:numberOfSteps",
+    "audit": "s:passedAudit",
+    "attacks": {"@id": "s:triedAttack", "@container": "@set"},
+    "bounds": {"@id": "s:figureBound", "@container": "@set"},
+    "figure": "s:figure",
+    "most": {"@id": "s:figureAtMost", "@type": "xsd:decimal"},
+    "falsePositiveRate": {"@id": "s:atFalsePositiveRate", "@type": "xsd:decimal"},
+    "confidence": {"@id": "s:auditConfidence", "@type": "xsd:decimal"},
+    "shadowModels": "s:shadowModels",
+}
+
+AnyGuarantee: TypeAlias = Guarantee | LossGuarantee | LocalGuarantee | ModelGuarantee
 """What an output may promise."""
 
 
@@ -161,7 +181,7 @@ class Certificate:
         return {
             "@context": self._context(),
             "@id": self.version,
-            "@type": ["prov:Entity", "dcat:Dataset", "odrl:Asset", "dpv:ContextuallyAnonymisedData"],
+            "@type": self._types(),
             "isVersionOf": self.output,
             "issued": self.issued.astimezone(UTC).isoformat(timespec="seconds"),
             "guarantee": self._guarantee(),
@@ -173,12 +193,21 @@ class Certificate:
             "signature": UNSIGNED,
         }
 
+    def _types(self) -> Json:
+        if isinstance(self.guarantee, ModelGuarantee):
+            return ["prov:Entity", "dcat:Resource", "odrl:Asset", "s:Model"]
+        return ["prov:Entity", "dcat:Dataset", "odrl:Asset", "dpv:ContextuallyAnonymisedData"]
+
     def _context(self) -> Json:
+        if isinstance(self.guarantee, ModelGuarantee):
+            return {**_CONTEXT, **_MODEL_CONTEXT}
         if isinstance(self.guarantee, LocalGuarantee):
             return {**_CONTEXT, **_LOCAL_CONTEXT}
         return _CONTEXT if isinstance(self.guarantee, Guarantee) else {**_CONTEXT, **_RELEASE_CONTEXT}
 
     def _limits(self) -> Json:
+        if isinstance(self.guarantee, ModelGuarantee):
+            return audits.limits(self.guarantee)
         if isinstance(self.guarantee, LossGuarantee):
             return releases.limits(self.guarantee)
         if isinstance(self.guarantee, LocalGuarantee):
@@ -186,6 +215,8 @@ class Certificate:
         return limits(self.guarantee, self.sensitive, self.released)
 
     def _guarantee(self) -> Json:
+        if isinstance(self.guarantee, ModelGuarantee):
+            return _model(self.guarantee, self.composition)
         if isinstance(self.guarantee, LossGuarantee):
             return _release(self.guarantee, self.composition)
         if isinstance(self.guarantee, LocalGuarantee):
@@ -202,7 +233,10 @@ class Certificate:
 
     def _activity(self) -> Json:
         return {
-            "@type": ["prov:Activity", "dpv:Anonymise"],
+            "@type": [
+                "prov:Activity",
+                "s:train" if isinstance(self.guarantee, ModelGuarantee) else "dpv:Anonymise",
+            ],
             "policy": {
                 "@id": self.policy_uid,
                 "rule": self.rule_uid,
@@ -366,6 +400,45 @@ def _perturbation(promised: LocalGuarantee, composition: Composition | None) -> 
         "perturbed": [perturbation.to_object(one) for one in promised.perturbed],
         **_together(composition),
         "statement": perturbation.describe(promised),
+    }
+
+
+def _model(promised: ModelGuarantee, composition: Composition | None) -> Json:
+    return {
+        "model": promised.model,
+        "recipe": promised.recipe,
+        **({} if promised.loss is None else _loss(promised.loss)),
+        **({} if promised.steps is None else {"training": _steps(promised.steps)}),
+        **({} if promised.examined is None else {"audit": _examined(promised.examined)}),
+        **_together(composition),
+        "statement": audits.describe(promised),
+    }
+
+
+def _steps(steps: Steps) -> Json:
+    return {
+        "noiseMultiplier": format(steps.noise_multiplier, "f"),
+        "clippingNorm": format(steps.clipping_norm, "f"),
+        "samplingRate": format(steps.sampling_rate, "f"),
+        "steps": steps.steps,
+        "neighbors": str(steps.neighbors),
+    }
+
+
+def _examined(examined: Examined) -> Json:
+    return {
+        "attacks": examined.attacks,
+        "bounds": [
+            {"figure": one.figure, "most": format(one.most, "f")}
+            | (
+                {}
+                if one.false_positive_rate is None
+                else {"falsePositiveRate": format(one.false_positive_rate, "f")}
+            )
+            for one in examined.bounds
+        ],
+        "confidence": format(examined.confidence, "f"),
+        "shadowModels": examined.shadows,
     }
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
+from smalti.engine.audits.plan import TrainingPlan
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding import check_binding
 from smalti.engine.charging import LosingPlan, composition, refusal
@@ -34,7 +35,7 @@ from smalti.engine.run_record import (
 )
 from smalti.engine.run_request import Outcome, RunRequest
 from smalti.engine.writing import content_digest
-from smalti.errors import PlanError
+from smalti.errors import InternalError, PlanError
 from smalti.transforms.noise import check_available
 
 P = TypeVar("P", bound=LosingPlan)
@@ -152,6 +153,8 @@ def _registered(  # noqa: PLR0913, PLR0917 (everything that is known at the end 
     values: tuple[NoisyValue, ...],
 ) -> Outcome:
     registry = under.registry
+    if isinstance(made, TrainingPlan):
+        raise InternalError("a model is no table")
     files = published_files([path], [file_digest(path)], made.write.format)
     together = composition(registry, under.request.target)
     promised = Promised(kind.guarantee(made), composition=together)

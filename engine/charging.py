@@ -6,6 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TypeAlias, assert_never
 
+from smalti.engine.audits.plan import PrivateSteps, Train, TrainingPlan
 from smalti.engine.binding import input_hmac
 from smalti.engine.budget import Account, Ceiling, Charge, Spent, compose, other_relation
 from smalti.engine.ceilings import declared_ceiling
@@ -19,13 +20,14 @@ from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.run_record import RunUnder
 from smalti.engine.run_request import RunRequest
 from smalti.engine.serialize import plan_digest
+from smalti.errors import InternalError
 from smalti.policy.decision import Decision, Effect, Reason
 from smalti.policy.model import Permission
 from smalti.transforms.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import IRI
 
-LosingPlan: TypeAlias = ReleasePlan | PerturbationPlan
+LosingPlan: TypeAlias = ReleasePlan | PerturbationPlan | TrainingPlan
 """Plans that are charged."""
 
 
@@ -44,13 +46,21 @@ class Losing:
 
 def losing(made: LosingPlan) -> Losing:
     """What a plan loses."""
-    loss = made.loss
+    loss = made.train.loss if isinstance(made, TrainingPlan) else made.loss
+    if loss is None:
+        raise InternalError("a training without noise was to be charged")
     match made:
         case ReleasePlan():
             noise = PrivacyLoss(Fraction(made.loss.pure), Fraction(made.loss.mu_squared))
             return Losing(loss.epsilon, loss.delta, noise, made.bound.neighbors, made.loss.selection_delta)
         case PerturbationPlan():
-            return Losing(loss.epsilon, loss.delta, PrivacyLoss(Fraction(loss.pure)), NEIGHBORS)
+            noise = PrivacyLoss(Fraction(loss.pure), Fraction(loss.mu_squared))
+            return Losing(loss.epsilon, loss.delta, noise, NEIGHBORS)
+        case TrainingPlan(train=Train(private=PrivateSteps(neighbors=neighbors))):
+            noise = PrivacyLoss(Fraction(loss.pure), Fraction(loss.mu_squared))
+            return Losing(loss.epsilon, loss.delta, noise, neighbors, loss.selection_delta)
+        case TrainingPlan():
+            raise InternalError("a training without noise was to be charged")
         case _:
             assert_never(made)
 

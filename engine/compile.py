@@ -216,7 +216,7 @@ def _variant(wanted: Anonymization, columns: tuple[Column, ...]) -> dict[str, st
     return found
 
 
-class _Compiler(BoundColumns):
+class _Compiler(BoundColumns[Anonymization]):
     """Binds columns to roles, and gathers what stands against it."""
 
     def __init__(

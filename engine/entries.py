@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from smalti.engine.certificate import PublishedFile
-from smalti.engine.plan import OutputFormat, Respondent
+from smalti.engine.plan import ModelFormat, OutputFormat, Respondent
 from smalti.engine.releases.report import Report
 from smalti.policy.model import Policy
 from smalti.transforms.base import Datatype
@@ -116,7 +116,7 @@ class VersionFacts:
 
     target: IRI
     """The output."""
-    format: OutputFormat
+    format: OutputFormat | ModelFormat
     output_digest: str
     """Of the published content, the same whatever its format and parts."""
     files: tuple[PublishedFile, ...]

@@ -4,6 +4,7 @@ import json
 import textwrap
 from dataclasses import dataclass
 
+from smalti.engine.audits.plan import TrainingPlan
 from smalti.engine.certificate import describe_guarantee, limits
 from smalti.engine.perturbation.plan import PerturbationPlan
 from smalti.engine.plan import Column, OneRowEach, Plan, RespondentColumn, Role, Write
@@ -188,6 +189,10 @@ def to_text(plan: AnyPlan) -> str:
         from smalti.engine.perturbation.explain import to_lines  # noqa: PLC0415 (it comes with the engines)
 
         return "\n".join(labelled(*line) for line in to_lines(plan)) + "\n"
+    if isinstance(plan, TrainingPlan):
+        from smalti.engine.audits import explain as audits  # noqa: PLC0415 (it comes with the engines)
+
+        return "\n".join(labelled(*line) for line in audits.to_lines(plan)) + "\n"
     return _release_text(plan) if isinstance(plan, ReleasePlan) else _text(plan)
 
 
@@ -265,6 +270,10 @@ def to_json(plan: AnyPlan) -> str:
         from smalti.engine.perturbation import explain as local  # noqa: PLC0415 (it comes with the engines)
 
         told = local.as_object(plan)
+    elif isinstance(plan, TrainingPlan):
+        from smalti.engine.audits import explain as audits  # noqa: PLC0415 (it comes with the engines)
+
+        told = audits.as_object(plan)
     else:
         told = _as_object(plan)
     return json.dumps(told, indent=2, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""How a policy would let a target be anonymized, whoever asks: for a plan without a request."""
+"""How a policy would let a target be anonymized or trained on, whoever asks."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from smalti.policy.model import (
     Prohibition,
     Rule,
 )
-from smalti.vocab.terms import ANONYMIZE, IRI
+from smalti.vocab.terms import ANONYMIZE, IRI, MAKING
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One way to anonymize a target under a policy."""
+    """One way to anonymize a target, or to train a model on it, under a policy."""
 
     permission: Permission
     """The document's; for a duty or a remedy, the permission that it amounts to."""
@@ -43,13 +43,13 @@ class Offer:
 
 
 def offers(policy: Policy, target: IRI) -> tuple[Offer, ...]:
-    """Each permission to anonymize a target, and each duty, obligation and remedy to do so."""
+    """Each permission, duty, obligation and remedy to anonymize a target, and each permission to train."""
     return tuple(offer for offer in _all(policy) if _covers(offer, target))
 
 
 def _all(policy: Policy) -> Iterator[Offer]:
     for permission in policy.permissions:
-        if permission.action == ANONYMIZE:
+        if permission.action in MAKING:
             yield Offer(permission, frozenset({permission.uid}), permission.targets)
         else:
             yield from _of_duties(permission, permission.duties)
@@ -82,9 +82,8 @@ def _covers(offer: Offer, target: IRI) -> bool:
     """Whether both are about it: what anonymizes, and the rule that this belongs to."""
     permission = offer.permission
     both = (permission.targets, offer.outer)
-    return permission.anonymization is not None and all(
-        target in {asset.iri for asset in targets} for targets in both
-    )
+    says_how = permission.anonymization is not None or permission.training is not None
+    return says_how and all(target in {asset.iri for asset in targets} for targets in both)
 
 
 def _is_about_rows(condition: Condition) -> bool:

@@ -33,6 +33,11 @@ class OutputFormat(StrEnum):
     PARQUET = "parquet"
 
 
+class ModelFormat(StrEnum):
+    SAFETENSORS = "safetensors"
+    """The weights of a network, and a description of it; numbers and text only."""
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column of the input."""

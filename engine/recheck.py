@@ -3,13 +3,16 @@
 import json
 from contextlib import closing
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from smalti.engine.audits.guarantee import ModelGuarantee
+from smalti.engine.audits.plan import TrainingPlan
 from smalti.engine.backends.base import Backend
-from smalti.engine.certificate import AnyGuarantee, PublishedFile
+from smalti.engine.certificate import AnyGuarantee, Composition, PublishedFile
 from smalti.engine.commit import scratch
 from smalti.engine.description import bind
 from smalti.engine.entries import TargetVersion
@@ -20,7 +23,8 @@ from smalti.engine.perturbation.guarantee import stated_guarantee as local_guara
 from smalti.engine.plan import OutputFormat, Plan
 from smalti.engine.reading import read_names
 from smalti.engine.registry import Registry
-from smalti.engine.releases.guarantee import LossGuarantee
+from smalti.engine.releases.guarantee import Loss, LossGuarantee
+from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.releases.recheck import ReleaseCheck, check_release, stated_guarantee
 from smalti.engine.rows import leave_out_rows
 from smalti.engine.serialize import plan_from_json
@@ -92,12 +96,13 @@ def recheck(registry: Registry, folder: Path, workspace: Path | None = None) -> 
         )
     files = version.files if version else certificate.files
     if isinstance(certificate.guarantee, LocalGuarantee):
-        from smalti.engine.perturbation.recheck import check_perturbation  # noqa: PLC0415 (as it is needed)
-
-        check = check_perturbation(folder, files, certificate.guarantee)
+        check = _perturbation_check(registry, folder, text, certificate.guarantee, certificate, version)
         return Recheck(folder, IRI(certificate.output), certificate.guarantee, version, check, False)
     if isinstance(certificate.guarantee, LossGuarantee):
-        check = check_release(folder, files)
+        check = _release_check(registry, folder, text, certificate.guarantee, certificate, version)
+        return Recheck(folder, IRI(certificate.output), certificate.guarantee, version, check, False)
+    if isinstance(certificate.guarantee, ModelGuarantee):
+        check = _model_check(registry, folder, text, certificate.guarantee, certificate, version)
         return Recheck(folder, IRI(certificate.output), certificate.guarantee, version, check, False)
     parts = tuple(folder / file.name for file in files)
     output = Output(folder, _format(files[0].name), parts)
@@ -108,6 +113,105 @@ def recheck(registry: Registry, folder: Path, workspace: Path | None = None) -> 
     digests = tuple(file.digest.removeprefix("sha256:") for file in files)
     recounted = _checked(promise, output, digests, workspace)
     return Recheck(folder, IRI(certificate.output), certificate.guarantee, version, recounted, False)
+
+
+def _release_check(
+    registry: Registry,
+    folder: Path,
+    text: str,
+    guarantee: LossGuarantee,
+    certificate: "_Stated",
+    version: TargetVersion | None,
+) -> ReleaseCheck:
+    from smalti.engine.releases.recheck_certificate import (  # noqa: PLC0415 (only for releases)
+        StatedRelease,
+        check_recorded,
+        check_sentences,
+    )
+
+    place, composition = folder / CERTIFICATE_NAME, certificate.composition
+    if composition is None:
+        raise _unreadable(place)
+    stated = StatedRelease(
+        guarantee, composition, certificate.statement, certificate.respondents, certificate.limits
+    )
+    bytes_seen = check_release(folder, version.files if version else certificate.files)
+    alone = check_sentences(place, stated)
+    if version is None:
+        return bytes_seen + alone
+    plan = plan_from_json(version.plan)
+    if not isinstance(plan, ReleasePlan):
+        raise _other_plan(place)
+    recorded = check_recorded(place, text, stated, version, plan, registry.budget(plan.read.target))
+    return bytes_seen + ReleaseCheck(alone.recounted, ()) + recorded
+
+
+def _perturbation_check(
+    registry: Registry,
+    folder: Path,
+    text: str,
+    guarantee: LocalGuarantee,
+    certificate: "_Stated",
+    version: TargetVersion | None,
+) -> ReleaseCheck:
+    from smalti.engine.perturbation.plan import PerturbationPlan  # noqa: PLC0415 (only for perturbations)
+    from smalti.engine.perturbation.recheck import check_perturbation  # noqa: PLC0415 (as above)
+    from smalti.engine.perturbation.recheck_certificate import (  # noqa: PLC0415 (as above)
+        StatedPerturbation,
+        check_recorded,
+        check_sentences,
+    )
+
+    place, composition = folder / CERTIFICATE_NAME, certificate.composition
+    if composition is None:
+        raise _unreadable(place)
+    stated = StatedPerturbation(guarantee, composition, certificate.statement, certificate.limits)
+    table = check_perturbation(folder, version.files if version else certificate.files, guarantee)
+    alone = check_sentences(place, stated)
+    if version is None:
+        return table + alone
+    plan = plan_from_json(version.plan)
+    if not isinstance(plan, PerturbationPlan):
+        raise _other_plan(place)
+    recorded = check_recorded(place, text, stated, version, plan, registry.budget(plan.read.target))
+    return table + ReleaseCheck(alone.recounted, ()) + recorded
+
+
+def _model_check(
+    registry: Registry,
+    folder: Path,
+    text: str,
+    guarantee: ModelGuarantee,
+    certificate: "_Stated",
+    version: TargetVersion | None,
+) -> ReleaseCheck:
+    from smalti.engine.audits.recheck import (  # noqa: PLC0415 (only for models)
+        StatedModel,
+        check_recorded,
+        check_sentences,
+    )
+
+    place = folder / CERTIFICATE_NAME
+    stated = StatedModel(guarantee, certificate.composition, certificate.statement, certificate.limits)
+    bytes_seen = check_release(folder, version.files if version else certificate.files)
+    alone = check_sentences(place, stated)
+    if version is None:
+        return bytes_seen + alone
+    plan = plan_from_json(version.plan)
+    if not isinstance(plan, TrainingPlan):
+        raise _other_plan(place)
+    recorded = check_recorded(place, text, stated, version, plan, registry.budget(plan.read.target))
+    trained = ReleaseCheck(alone.recounted, ("that the model was trained and audited as it is stated",))
+    return bytes_seen + trained + recorded
+
+
+def _other_plan(place: Path) -> GuaranteeError:
+    return GuaranteeError(
+        str(place),
+        "the recorded plan is of another kind than the certificate",
+        "the plan that the output was made by",
+        "ask whoever runs the registry how it came about",
+    )
 
 
 def _check_place(registry: Registry, folder: Path, certificate: "_Stated") -> None:
@@ -243,6 +347,11 @@ class _Stated:
     quasi_identifiers: tuple[str, ...]
     sensitive: tuple[str, ...]
     files: tuple[PublishedFile, ...]
+    statement: str
+    respondents: str
+    limits: tuple[str, ...]
+    composition: Composition | None
+    """Of all releases; None where nothing is charged."""
 
 
 def stated_in(place: Path) -> tuple[AnyGuarantee, tuple[PublishedFile, ...]]:
@@ -267,13 +376,13 @@ def _certificate(folder: Path) -> tuple[str, _Stated]:
         text = place.read_text(encoding="utf-8")
         document = json.loads(text)
         _schema().validate(document)
+        return text, _stated(document)
     except (ValueError, RecursionError):
         raise _unreadable(place) from None
     except Exception as error:
         if type(error).__name__ != "ValidationError":
             raise
         raise _unreadable(place) from None
-    return text, _stated(document)
 
 
 def _unreadable(place: Path) -> GuaranteeError:
@@ -302,10 +411,28 @@ def _stated(document: dict[str, Any]) -> _Stated:
             )
             for published in document["distribution"]
         ),
+        promised["statement"],
+        document["respondents"],
+        tuple(document["doesNotProtectAgainst"]),
+        _composition(promised["composition"]) if "composition" in promised else None,
     )
 
 
+def _composition(told: dict[str, Any]) -> Composition:
+    loss = Loss(
+        Decimal(told["epsilon"]),
+        Decimal(told["delta"]),
+        told["posteriorBelief"],
+        told["membershipAdvantage"],
+    )
+    return Composition(loss, told["releases"])
+
+
 def _guarantee(promised: dict[str, Any]) -> AnyGuarantee:
+    if "recipe" in promised:
+        from smalti.engine.audits.recheck import stated_guarantee as of_model  # noqa: PLC0415 (as needed)
+
+        return of_model(promised)
     if promised["model"] == DIFFERENTIAL_PRIVACY:
         return stated_guarantee(promised)
     if promised["model"] == LOCAL_DIFFERENTIAL_PRIVACY:

@@ -15,8 +15,18 @@ from typing import Any, Self
 
 from sqlalchemy import Connection, Row, Select, select
 
-from smalti.engine import _assets, _budgets, _hierarchies, _keys, _policies, _versions, _withdrawals
+from smalti.engine import (
+    _assets,
+    _audits,
+    _budgets,
+    _hierarchies,
+    _keys,
+    _policies,
+    _versions,
+    _withdrawals,
+)
 from smalti.engine import _database as db
+from smalti.engine.audits.attempts import Attempt, AttemptState
 from smalti.engine.budget import Budget, Ceiling, Charge, Spent
 from smalti.engine.decision_log import DecisionLog
 from smalti.engine.entries import (
@@ -587,6 +597,39 @@ class Registry:
         pairs = (*_hierarchies.ever_said(connection, self._vocabularies), *memberships)
         facts = _assets.Facts(connection, pairs)
         return frozenset[IRI]().union(*(_budgets.assets_of(facts, target) for target in targets))
+
+    # --- Audits
+
+    def begin_attempt(self, attempt: Attempt) -> Attempt:
+        """Write down that a model is about to be trained under an audit duty; nothing takes it back.
+
+        Returns:
+            The attempt, with its number among all at the same output from the same target.
+
+        Raises:
+            RegistryError: the registry cannot be written; nothing may be trained.
+        """
+        with self._database.writing() as connection:
+            return _audits.begin(connection, attempt)
+
+    def end_attempt(self, run: str, state: AttemptState, figures: str = "") -> None:
+        """Write down what became of an attempt.
+
+        Raises:
+            InternalError: it has ended, or never began.
+            RegistryError: the registry cannot be written.
+        """
+        with self._database.writing() as connection:
+            _audits.end(connection, run, state, figures)
+
+    def attempts(self, target: IRI | None = None) -> tuple[Attempt, ...]:
+        """Attempts to learn from a target, or to make it; oldest first. Figures for its owners alone.
+
+        Args:
+            target: None: all of the registry.
+        """
+        with self._database.reading() as connection:
+            return _audits.attempts(connection, target)
 
     # --- Versions
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from smalti.engine.audits.plan import TrainingPlan
 from smalti.engine.authority import Submission, decide
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
@@ -37,9 +38,9 @@ from smalti.engine.serialize import AnyPlan
 from smalti.engine.verify import Original, Output, Verification, verify_run
 from smalti.engine.writing import content_digest
 from smalti.errors import GuaranteeError, PlanError, SmaltiError, UsageError, only_ours, raise_all
-from smalti.policy.decision import Decision, Grant, Request
+from smalti.policy.decision import Decision, Grant, Reason, Request
 from smalti.policy.model import Duty, Permission
-from smalti.vocab.terms import ANONYMIZE, DIFFERENTIAL_PRIVACY, IRI, LOCAL_DIFFERENTIAL_PRIVACY
+from smalti.vocab.terms import ANONYMIZE, DIFFERENTIAL_PRIVACY, IRI, LOCAL_DIFFERENTIAL_PRIVACY, TRAIN
 
 if TYPE_CHECKING:
     from smalti.engine.charged_run import ChargedRun
@@ -79,7 +80,7 @@ def plan(request: RunRequest, registry: Registry, backend: Backend) -> Planned:
     granted = _granted(request, decision)
     found = _plan(request, registry, backend, granted)
     made = found[0]
-    if not isinstance(made, Plan):
+    if not isinstance(made, Plan) and not _is_free(made):
         from smalti.engine.charging import denied, foreseen_reason  # noqa: PLC0415 (only for what is charged)
 
         if (reason := foreseen_reason(registry, request, granted.permission, made)) is not None:
@@ -104,9 +105,9 @@ def plan_undecided(request: RunRequest, registry: Registry, backend: Backend) ->
     if not offered:
         raise UsageError(
             request.document.name,
-            f"no permission lets anybody anonymize `{request.target}`"
+            f"no permission lets anybody anonymize `{request.target}`, or train on it"
             + (f" under the rule `{request.rule}`" if request.rule else ""),
-            "a policy with a permission to anonymize",
+            "a policy with a permission to anonymize or to train",
             "`smalti check` shows what a policy says",
         )
     _check_one(request.target, [offer.permission for offer in offered])
@@ -166,6 +167,8 @@ def _plan(
             check_binding(registry, source, table.contents, made, request.submitter)
         if isinstance(made, Plan):
             return made, foreseen(made, table), None
+        if _is_free(made):
+            return made, (), None
         from smalti.engine.charging import (  # noqa: PLC0415 (only for what is charged)
             composition_with,
             foreseen_reason,
@@ -174,6 +177,11 @@ def _plan(
         together = composition_with(registry, request.target, made)
         reason = foreseen_reason(registry, request, granted.permission, made)
         return made, (() if reason is None else (reason.text,)), together
+
+
+def _is_free(made: AnyPlan) -> bool:
+    """Whether it is a training without noise, of which nothing is charged: an audit stands for it."""
+    return isinstance(made, TrainingPlan) and made.train.private is None
 
 
 def _charged(permission: Permission) -> "ChargedRun[Any, Any] | None":
@@ -198,6 +206,11 @@ def _made(
     circumstances: Circumstances,
 ) -> AnyPlan:
     """The plan of whatever a permission allows."""
+    if granted.permission.training is not None:
+        from smalti.engine.audits.compile import compile_training  # noqa: PLC0415 (only for training)
+
+        _refuse_query(request)
+        return compile_training(granted.permission, source, table, circumstances)
     if kind is not None:
         made: AnyPlan = kind.planned(request, granted, source, table, circumstances)
         return made
@@ -236,6 +249,11 @@ def run(
     registry.check_output(granted.output, (request.target,), request.submitter)
     with staging(registry, out) as stage:
         made_under = RunUnder(request, registry, backend, decision, granted, stage, watch)
+        if granted.permission.training is not None:
+            from smalti.engine.audits.run import carry_out_training  # noqa: PLC0415 (only for training)
+
+            _refuse_query(request)
+            return carry_out_training(made_under)
         kind = _charged(granted.permission)
         if kind is not None:
             from smalti.engine.charged_run import carry_out  # noqa: PLC0415 (only for what is charged)
@@ -282,7 +300,7 @@ def _decide(request: RunRequest, registry: Registry) -> Decision:
     _check_target(request)
     asked = Request(
         party=request.asker,
-        action=ANONYMIZE,
+        action=_action(request),
         targets=(request.target,),
         purpose=request.purpose,
         rule=request.rule,
@@ -290,7 +308,40 @@ def _decide(request: RunRequest, registry: Registry) -> Decision:
     )
     given = request.document
     submission = Submission(given.policy, request.submitter, given.document, given.signature)
-    return decide(registry, asked, submission=submission)
+    decision = decide(registry, asked, submission=submission)
+    if decision.is_permitted:
+        return decision
+    return replace(decision, reasons=(*decision.reasons, *map(Reason, request.stands_for)))
+
+
+def _action(request: RunRequest) -> IRI:
+    """Whether the policy's rule about the target is one to anonymize it, or to train a model on it.
+
+    Raises:
+        UsageError: it has rules of both kinds, and the request names none of them.
+    """
+    trains = [
+        one.uid
+        for one in request.document.policy.permissions
+        if one.training is not None and request.target in {asset.iri for asset in one.targets}
+    ]
+    if request.rule is not None:
+        return TRAIN if request.rule in trains else ANONYMIZE
+    if not trains:
+        return ANONYMIZE
+    others = [
+        offer.permission.uid
+        for offer in offers(request.document.policy, request.target)
+        if offer.permission.training is None
+    ]
+    if not others:
+        return TRAIN
+    raise UsageError(
+        str(request.target),
+        f"the policy lets it be anonymized and be trained on: {', '.join([*others, *trains])}",
+        "the uid of the rule to use",
+        "name one with --rule",
+    )
 
 
 def _granted(request: RunRequest, decision: Decision) -> Granted:
@@ -300,17 +351,17 @@ def _granted(request: RunRequest, decision: Decision) -> Granted:
         UsageError: several permissions match.
         PlanError: it does not say what to do, or asks for what a run does not do; all at once.
     """
-    grants = [one for one in decision.grants if one.permission.anonymization] or decision.grants
+    grants = [one for one in decision.grants if _says_how(one.permission)] or decision.grants
     _check_one(request.target, [one.permission for one in grants])
     grant = grants[0]
     permission = grant.permission
     problems: list[SmaltiError] = []
-    if permission.anonymization is None or permission.output is None:
+    if not _says_how(permission) or permission.output is None:
         problems.append(
             PlanError(
                 str(permission.where),
-                f"`{permission.uid}` permits the run, and does not say how to anonymize `{request.target}`",
-                "an action `odrl:anonymize` with refinements, and an output",
+                f"`{permission.uid}` permits the run, and does not say what to make of `{request.target}`",
+                "an action `odrl:anonymize` or `smalti:train` with refinements, and an output",
                 "name a rule that has them with --rule, or ask the data's owner for one",
             )
         )
@@ -328,8 +379,14 @@ def _granted(request: RunRequest, decision: Decision) -> Granted:
     return Granted(permission, grant.rows)
 
 
+def _says_how(permission: Permission) -> bool:
+    return permission.anonymization is not None or permission.training is not None
+
+
 def _is_contained(duty: Duty, grant: Grant, target: IRI) -> bool:
     """Whether a run under a grant does what one of its obligations asks."""
+    if duty.audit is not None:
+        return grant.permission.training is not None and not duty.constraints
     return (
         duty.action == ANONYMIZE
         and duty.anonymization == grant.permission.anonymization

@@ -13,7 +13,7 @@ from smalti.engine.certificate import AnyGuarantee, Certificate, Composition, In
 from smalti.engine.commit import Stage
 from smalti.engine.description import Source
 from smalti.engine.entries import NewVersion, OutputColumn
-from smalti.engine.plan import OutputFormat
+from smalti.engine.plan import ModelFormat, OutputFormat
 from smalti.engine.registry import Registry
 from smalti.engine.releases.report import Report
 from smalti.engine.run_inputs import Given, Granted
@@ -22,7 +22,11 @@ from smalti.engine.serialize import AnyPlan, plan_digest, plan_to_json
 from smalti.policy.decision import Decision
 from smalti.vocab.terms import IRI
 
-_MEDIA_TYPES: Final = {OutputFormat.CSV: "text/csv", OutputFormat.PARQUET: "application/vnd.apache.parquet"}
+_MEDIA_TYPES: Final = {
+    OutputFormat.CSV: "text/csv",
+    OutputFormat.PARQUET: "application/vnd.apache.parquet",
+    ModelFormat.SAFETENSORS: "application/octet-stream",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +122,7 @@ def new_version(  # noqa: PLR0913, PLR0917 (everything that is known at the end 
     )
 
 
-def file_name(output: IRI, kind: OutputFormat) -> str:
+def file_name(output: IRI, kind: OutputFormat | ModelFormat) -> str:
     """The name of an output's file: the last part of its IRI, in letters that every system takes."""
     last = re.split(r"[/#:]", output.rstrip("/#:"))[-1]
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", last).strip(".-") or "output"
@@ -126,7 +130,7 @@ def file_name(output: IRI, kind: OutputFormat) -> str:
 
 
 def published_files(
-    paths: Iterable[Path], digests: Iterable[str], kind: OutputFormat
+    paths: Iterable[Path], digests: Iterable[str], kind: OutputFormat | ModelFormat
 ) -> tuple[PublishedFile, ...]:
     """The staged files, as they were checked."""
     return tuple(

@@ -57,6 +57,8 @@ class RunRequest:
     query: "Query | None" = None
     """What is asked of a release; None: the one release that the policy permits, where it permits one."""
     options: Options = field(default_factory=Options)
+    checkpoint: Path | None = None
+    """A private folder in which a training keeps what it has done, for a later run that takes it up."""
     workspace: Path | None = None
     """Where a plan is worked out, privately; None: in the system's folder for temporary files."""
 
@@ -74,7 +76,23 @@ class RunRequest:
             return self.asks
         from smalti.engine.releases.query import facts  # noqa: PLC0415 (only for releases)
 
-        return (*self.asks, *facts(self.query, self.target))
+        return (*self.asks, *facts(self.query, self.target, self._words_of_loss))
+
+    @property
+    def stands_for(self) -> tuple[str, ...]:
+        """That the query's loss is held against the policy in another word than it is asked for in."""
+        if self.query is None:
+            return ()
+        from smalti.engine.releases.query import stands_for  # noqa: PLC0415 (only for releases)
+
+        return stands_for(self.query, self._words_of_loss)
+
+    @property
+    def _words_of_loss(self) -> frozenset[IRI]:
+        """The words in which the permissions that may be meant bound what a release loses."""
+        from smalti.engine.releases.terms import words_offered  # noqa: PLC0415 (only for releases)
+
+        return words_offered((self.document.policy,), self.target, self.rule)
 
     @property
     def submitter(self) -> IRI:

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias, TypeVar, assert_never
 
 import rfc8785
 
+from smalti.engine.audits.plan import Audit, Train, TrainingPlan, WriteModel
 from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedColumn, WriteReports
 from smalti.engine.plan import Apply, Filter, Plan, Read, Select, Write
 from smalti.engine.releases.plan import (
@@ -22,7 +23,7 @@ from smalti.transforms import ALL_TRANSFORMS
 from smalti.transforms.base import LEFT_OUT_AT_DEFAULT, Transform
 
 T = TypeVar("T")
-AnyPlan: TypeAlias = Plan | ReleasePlan | PerturbationPlan
+AnyPlan: TypeAlias = Plan | ReleasePlan | PerturbationPlan | TrainingPlan
 """What a run may carry out."""
 
 FORMAT: Final = 1
@@ -63,6 +64,8 @@ def plan_from_json(text: str) -> AnyPlan:
             return _release(steps, filtered)
         if "perturb" in steps:
             return _perturbation(steps)
+        if "train" in steps:
+            return _training(steps)
         return Plan(
             _read(Read, steps["read"]),
             _read(Select, steps["select"]),
@@ -97,8 +100,18 @@ def _perturbation(steps: dict[str, dict[str, Any]]) -> PerturbationPlan:
     )
 
 
+def _training(steps: dict[str, dict[str, Any]]) -> TrainingPlan:
+    return TrainingPlan(
+        _read(ReadRows, steps["read"]),
+        _read(Select, steps["select"]),
+        _read(Train, steps["train"]),
+        _read(Audit, steps["audit"]) if "audit" in steps else None,
+        _read(WriteModel, steps["write"]),
+    )
+
+
 def _as_object(plan: AnyPlan) -> dict[str, Any]:
-    limit = None if isinstance(plan, PerturbationPlan) else plan.filter
+    limit = None if isinstance(plan, PerturbationPlan | TrainingPlan) else plan.filter
     filtered = [] if limit is None else [{"step": "filter", **_fields(limit)}]
     match plan:
         case Plan():
@@ -117,6 +130,10 @@ def _as_object(plan: AnyPlan) -> dict[str, Any]:
         case PerturbationPlan():
             perturbed = {"columns": [_fields(one) for one in plan.perturbed], "loss": _fields(plan.loss)}
             steps = [{"step": "select", **_fields(plan.select)}, {"step": "perturb", **perturbed}]
+        case TrainingPlan():
+            steps = [{"step": "select", **_fields(plan.select)}, {"step": "train", **_fields(plan.train)}]
+            if plan.audit is not None:
+                steps.append({"step": "audit", **_fields(plan.audit)})
         case _:
             assert_never(plan)
     read, write = {"step": "read", **_fields(plan.read)}, {"step": "write", **_fields(plan.write)}

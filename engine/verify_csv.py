@@ -7,6 +7,7 @@ next to each other, only the first is parsed, and counted as often as it stands 
 import csv
 import hashlib
 import io
+import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -124,13 +125,16 @@ class CsvStream:
             hashed = hasher.submit(self._hash.update, first)
             self.ends_with_line_end = first.endswith(b"\n")
             start, rest, is_first = len(self.header), b"", True
+            left = os.fstat(file.fileno()).st_size - len(first)
             while True:
                 filled = start + len(rest)
-                data = self._space(filled + max(self._block, len(rest)))
+                # One byte more than there should be: only a read of nothing shows the end.
+                data = self._space(filled + max(min(self._block, left + 1), len(rest), 1))
                 memoryview(data)[:filled] = self.header + rest
                 read = file.readinto(memoryview(data)[filled:])
                 if read == 0:
                     break
+                left -= read
                 hashed.result()
                 hashed = hasher.submit(self._hash.update, memoryview(data)[filled : filled + read])
                 self.ends_with_line_end = data[filled + read - 1] == _LINE_END

@@ -5,14 +5,12 @@ from dataclasses import replace
 from typing import Final
 
 from smalti.policy.columns import read_column
-from smalti.policy.combinations import Found, Stated, check_combinations
-from smalti.policy.comparisons import described, logical_parts, read_comparison
+from smalti.policy.combinations import Found, Stated, check_combinations, stated_respondent, whole_bound
+from smalti.policy.comparisons import described, logical_parts
 from smalti.policy.findings import quoted
 from smalti.policy.json_text import Place
 from smalti.policy.model import (
     Anonymization,
-    Bound,
-    ColumnReference,
     Comparison,
     Condition,
     Logical,
@@ -20,10 +18,9 @@ from smalti.policy.model import (
     Where,
 )
 from smalti.policy.nodes import Node, Property, Value
-from smalti.policy.profile_words import read_profile_word
-from smalti.policy.purposes import OPERANDS as PURPOSE_OPERANDS
-from smalti.policy.reading_conditions import read_logical, read_odrl_comparison
-from smalti.policy.values import Scope, values_of
+from smalti.policy.reading_conditions import read_logical
+from smalti.policy.reading_refinements import read_each, read_stated
+from smalti.policy.values import Scope
 from smalti.vocab.terms import (
     ALGORITHM,
     ANONYMIZE,
@@ -32,7 +29,6 @@ from smalti.vocab.terms import (
     IRI,
     METHOD,
     ODRL,
-    ONE_ROW_EACH,
     QUASI_IDENTIFIER,
     RELEASED,
     RESPONDENT,
@@ -67,10 +63,7 @@ def read_anonymization(
         constraints: of the rule.
     """
     found = Found(place, targets, constraints)
-    found.is_whole = bool(values_of(refinements, scope))
-    for value in refinements.values:
-        stated = _read_refinement(value, targets, scope)
-        found.is_whole &= stated is not None and found.add(stated, scope)
+    read_each(refinements, found, lambda value: _read_refinement(value, targets, scope), scope)
     check_combinations(found, scope)
     return _assemble(found, scope) if found.is_whole and not scope.findings.has_errors else None
 
@@ -93,7 +86,7 @@ def unimplemented_words(anonymization: Anonymization) -> tuple[tuple[str, Where]
         comparison = _comparison_of(parameter)
         word = BY_IRI.get(comparison.operand)
         if word is None or not word.implemented:
-            found.append((f"`{_shortened(comparison.operand)}`", comparison.where))
+            found.append((f"`{shortened(comparison.operand)}`", comparison.where))
     return tuple(dict.fromkeys(found))
 
 
@@ -106,7 +99,7 @@ def unimplemented_limits(constraints: Iterable[Condition]) -> tuple[tuple[str, W
         elif isinstance(condition, Comparison):
             word = BY_IRI.get(condition.operand)
             if word is not None and not word.implemented:
-                found.append((f"`{_shortened(condition.operand)}`", condition.where))
+                found.append((f"`{shortened(condition.operand)}`", condition.where))
     return tuple(dict.fromkeys(found))
 
 
@@ -120,7 +113,8 @@ def _comparison_of(parameter: Condition) -> Comparison:
     return parameter
 
 
-def _shortened(iri: IRI) -> str:
+def shortened(iri: IRI) -> str:
+    """A word with its prefix; an IRI of no vocabulary as it is."""
     for prefix, namespace in (("smalti", SMALTI), ("odrl", ODRL)):
         if iri.startswith(namespace):
             return f"{prefix}:{iri.removeprefix(namespace)}"
@@ -136,7 +130,7 @@ def _read_refinement(value: Value, targets: tuple[IRI, ...], scope: Scope) -> St
         return None
     if logical_parts(node):
         return _read_column_parameter(node, targets, scope)
-    stated = _read_stated(node, targets, scope)
+    stated = read_stated(node, ANONYMIZE, targets, scope)
     if stated is not None and stated.word is not None and stated.word.scope is WordScope.COLUMN:
         _for_one_column(stated, scope)
         return None
@@ -152,27 +146,6 @@ def _for_one_column(stated: Stated, scope: Scope) -> None:
         message = f"{shown} is for one column, and no column is named"
         help_ = f'write {{"and": [...]}} with `smalti:column` and {shown}'
     scope.findings.error("P425", place, message, help_)
-
-
-def _read_stated(node: Node, targets: tuple[IRI, ...], scope: Scope) -> Stated | None:
-    written = read_comparison(node, "refinement", lambda _: False, scope)
-    if written is None:
-        return None
-    if written.operand in PURPOSE_OPERANDS or (written.word and written.word.kind is Kind.CONSTRAINT):
-        message = f"{quoted(written.shown)} is no refinement of an action"
-        help_ = "write it as a `constraint` of the rule"
-        scope.findings.error("P419", written.operand_name.place, message, help_)
-        return None
-    if written.word is None:
-        comparison = read_odrl_comparison(written, scope)
-    elif ANONYMIZE not in written.word.actions:
-        actions = " or ".join(f"`{scope.terms.shorten(iri)}`" for iri in sorted(written.word.actions))
-        message = f"{quoted(written.shown)} does not refine this action"
-        scope.findings.error("P419", written.operand_name.place, message, f"it refines {actions}")
-        return None
-    else:
-        comparison = read_profile_word(written, targets, scope)
-    return None if comparison is None else Stated(comparison, written, targets)
 
 
 def _read_column_parameter(node: Node, targets: tuple[IRI, ...], scope: Scope) -> Stated | None:
@@ -191,7 +164,7 @@ def _read_column_parameter(node: Node, targets: tuple[IRI, ...], scope: Scope) -
             if inner is not None:
                 _not_one_parameter(inner.place, scope)
             return None
-        stated = _read_stated(inner, targets, scope)
+        stated = read_stated(inner, ANONYMIZE, targets, scope)
         if stated is not None:
             parts.append(stated)
         return None if stated is None else stated.comparison
@@ -227,42 +200,21 @@ def _not_one_parameter(place: Place, scope: Scope) -> None:
 
 
 def _assemble(found: Found, scope: Scope) -> Anonymization:
-    respondent = found.columns[RESPONDENT][0] if RESPONDENT in found.columns else None
-    one_row_each = respondent is not None and respondent.iri == ONE_ROW_EACH
+    respondent, one_row_each = stated_respondent(found, scope)
     references = {
         role: found.references(role, scope) for role in (IDENTIFIER, QUASI_IDENTIFIER, SENSITIVE, RELEASED)
     }
     return Anonymization(
         method=found.name(METHOD) or "",
         algorithm=found.name(ALGORITHM),
-        k=_bound(found, K, scope),
-        l=_bound(found, L, scope),
+        k=whole_bound(found, K, scope),
+        l=whole_bound(found, L, scope),
         identifiers=references[IDENTIFIER],
         quasi_identifiers=references[QUASI_IDENTIFIER],
         sensitive=references[SENSITIVE],
         released=references[RELEASED],
-        respondent=(
-            ColumnReference(respondent.iri, scope.findings.where(respondent.place))
-            if respondent is not None and not one_row_each
-            else None
-        ),
+        respondent=respondent,
         one_row_each=one_row_each,
-        parameters=tuple(
-            stated.logical or stated.comparison
-            for key, stated in sorted(found.stated.items())
-            if stated.operand not in _FIELDS
-        ),
+        parameters=found.others(_FIELDS),
         where=scope.findings.where(found.place),
-    )
-
-
-def _bound(found: Found, operand: IRI, scope: Scope) -> Bound | None:
-    stated = found.get(operand)
-    if stated is None:
-        return None
-    number = stated.number
-    if number is None:
-        return None
-    return Bound(
-        stated.comparison.operator, int(number), scope.findings.where(stated.written.values[0].place)
     )

@@ -37,7 +37,7 @@ from smalti.policy.matching import (
 )
 from smalti.policy.model import NOWHERE, Condition, ConflictStrategy, Duty, Policy, Rule
 from smalti.policy.transformations import Parameters, requested
-from smalti.vocab.terms import ANONYMIZE, IRI
+from smalti.vocab.terms import ANONYMIZE, AUDIT, IRI, TRAIN
 
 NEAR_MISSES: Final = 3
 """Rules about the target that did not apply and are named in the reasons of a refusal..."""
@@ -80,7 +80,8 @@ def authorize(
                      That its prohibition was infringed (ODRL IM 2.6.7) is the requester's word: ODRL has
                      no term by which that would be recorded.
         Duty to anonymize: who reads owes it, whatever the request says was fulfilled: that is a claim, and
-                     what is read is the target itself.
+                     what is read is the target itself. So with an audit: who trains owes it of the model
+                     that is still to be made. Who uses a model may have fulfilled it.
         Policies     that are Offers are not considered; outside of its `dct:valid` a policy is not in
                      force, and at an unknown time its prohibitions apply and its permissions do not.
         Conflict     inside of a policy: as its strategy says. `invalid` makes the whole policy void: its
@@ -215,9 +216,18 @@ class _Candidate:
         owed = tuple(
             duty
             for duty in self.form.obligations
-            if duty.action == ANONYMIZE or duty.uid not in request.fulfilled
+            if _is_owed_always(duty, request) or duty.uid not in request.fulfilled
         )
         return Grant(self.policy.policy, self.form.permission, self.rows, owed)
+
+
+def _is_owed_always(duty: Duty, request: Request) -> bool:
+    """Whether a claim that a duty was fulfilled cannot be true.
+
+    What is read is the target itself, and not what was anonymized of it; no model that is still to be
+    trained was audited.
+    """
+    return duty.action == ANONYMIZE or (duty.action == AUDIT and request.action == TRAIN)
 
 
 class _Tally:

@@ -26,6 +26,7 @@ from smalti.policy.model import (
     Prohibition,
     Rule,
     Text,
+    Training,
     Truth,
     Where,
 )
@@ -129,6 +130,8 @@ class _Checker:
             self.rows(condition)
         if isinstance(rule, Permission | Duty) and rule.anonymization is not None:
             self.anonymization(rule.anonymization)
+        if isinstance(rule, Permission) and rule.training is not None:
+            self.training(rule.training)
 
     def column(self, reference: ColumnReference) -> ColumnFacts | None:
         """What is said of a column; None after an error."""
@@ -172,6 +175,11 @@ class _Checker:
                 self.error("P612", condition.where, message, f"compare with a {column.datatype}")
                 return
 
+    def training(self, training: Training) -> None:
+        for reference in (training.label_column, *training.identifiers):
+            self.column(reference)
+        self.respondent(training)
+
     def anonymization(self, way: Anonymization) -> None:
         roles = (*way.identifiers, *way.quasi_identifiers, *way.sensitive, *way.released)
         for reference in roles:
@@ -212,7 +220,7 @@ class _Checker:
         message = f"{word} is for {wanted}, and the column {quoted(column.name)} is a {column.datatype}"
         self.error("P612", comparison.where, message, "leave it out, or correct the description's datatype")
 
-    def respondent(self, way: Anonymization) -> None:
+    def respondent(self, way: Anonymization | Training) -> None:
         declared = self.facts.respondent is not None or self.facts.one_row_each
         column = self.column(way.respondent) if way.respondent is not None else None
         says_column = column is not None and declared and column.name != self.facts.respondent

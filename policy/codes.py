@@ -127,8 +127,8 @@ TABLE: Final = (
     ),
     Code(
         "P333",
-        "several ways to anonymize",
-        "a rule that anonymizes does it in one way, from one target to one output.",
+        "several ways to one output",
+        "a rule that anonymizes or trains does it in one way, from one target to one output.",
     ),
     Code("P390", "not implemented yet", "the feature is known and refused; it is never ignored."),
     Code(
@@ -147,14 +147,14 @@ TABLE: Final = (
     Code("P408", "no sensitive column", "l-diversity and t-closeness are about sensitive columns."),
     Code("P409", "l without l-diversity", "k-anonymity has no l."),
     Code("P410", "l above k", "k respondents cannot have more than k values."),
-    Code("P411", "refinement missing", "the method needs it."),
+    Code("P411", "refinement missing", "the method or the action needs it."),
     Code("P412", "refinement repeated", "an operand occurs once among the refinements of an action."),
     Code("P413", "output is a source", "an action's output is a new asset."),
-    Code("P414", "output missing", "whoever may or must anonymize makes an asset, which the rule names."),
+    Code("P414", "output missing", "whoever anonymizes or trains makes an asset, which the rule names."),
     Code("P415", "unknown purpose", "no vocabulary that is known defines the purpose."),
     Code("P416", "not a column", "a column is named by its IRI or its bare name."),
     Code("P417", "no quasi-identifier", "without quasi-identifiers k-anonymity promises nothing."),
-    Code("P418", "output out of place", "only a permission or duty to anonymize makes an output."),
+    Code("P418", "output out of place", "only what is anonymized or trained has an output."),
     Code("P419", "refinement out of place", "the action has no such refinement."),
     Code("P421", "nothing listed", "the value is an empty list or an empty text."),
     Code("P422", "name expected", "the operand has a name as its value."),
@@ -188,6 +188,13 @@ TABLE: Final = (
     Code("P436", "first cut elsewhere", "only quasi-identifiers are cut, by the first cut, too."),
     Code("P437", "impossible partitioning", "cuts through whole domains are not cuts of partitions."),
     Code("P438", "delta beyond the budget", "a release never fits into a budget that has less delta."),
+    Code(
+        "P439",
+        "noise and bound",
+        "beside a bound on the privacy loss, the noise of training is exactly given, or follows from it.",
+    ),
+    Code("P440", "audit out of place", "an audit is the duty of who may train or otherwise use a model."),
+    Code("P441", "training out of place", "a permission alone lets somebody train a model."),
     # Warnings and notes
     Code("P501", "no uid", "a policy has a uid (ODRL IM 2.1); one is made from the document's digest."),
     Code("P502", "no profile", "a policy with words outside ODRL's core names a profile (ODRL IM 4.2)."),
@@ -219,6 +226,9 @@ TABLE: Final = (
     Code("P614", "two respondents", "the policy and the description declare different respondents."),
     Code("P615", "no budget", "nothing is released where no `smalti:budgetEpsilon` is declared."),
     Code("P616", "budget of nothing", "a budget is charged under differential privacy alone."),
+    Code(
+        "P617", "nothing guards the model", "a model may keep what it learns, and nobody has to audit it."
+    ),
 )
 
 BY_CODE: Final = {code.code: code for code in TABLE}

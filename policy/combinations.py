@@ -1,4 +1,4 @@
-"""Which refinements of an anonymize action go together: what each method needs, and what cannot be."""
+"""Which refinements of an action go together: what each method needs, and what cannot be."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -10,9 +10,11 @@ from smalti.policy.comparisons import WrittenComparison
 from smalti.policy.findings import quoted
 from smalti.policy.json_text import Place
 from smalti.policy.model import (
+    Bound,
     ColumnReference,
     Comparison,
     Condition,
+    DecimalBound,
     Logical,
     LogicalOperator,
     Number,
@@ -43,6 +45,7 @@ from smalti.vocab.terms import (
     MEMBERSHIP_ADVANTAGE,
     METHOD,
     MONDRIAN,
+    ONE_ROW_EACH,
     PARTITIONING,
     PIXEL_NEIGHBORHOOD,
     PIXEL_SIZE,
@@ -70,12 +73,13 @@ from smalti.vocab.words import (
 
 _ROLES: Final = (IDENTIFIER, QUASI_IDENTIFIER, SENSITIVE, RELEASED, PSEUDONYM)
 _STATISTICS: Final = (MEASURE, GROUP_BY)
-_LOSSES: Final = (EPSILON, POSTERIOR_BELIEF, MEMBERSHIP_ADVANTAGE)
+LOSSES: Final = (EPSILON, POSTERIOR_BELIEF, MEMBERSHIP_ADVANTAGE)
+"""The words that bound the privacy loss: of an action, one of them at most."""
 _GAUSSIAN: Final = "gaussian"
 _PIXELATION: Final = "pixelation"
 _MECHANISMS: Final = {
     DIFFERENTIAL_PRIVACY: frozenset({"laplace", _GAUSSIAN, "exponential"}),
-    LOCAL_DIFFERENTIAL_PRIVACY: frozenset({"randomized-response", "laplace", _PIXELATION}),
+    LOCAL_DIFFERENTIAL_PRIVACY: frozenset({"randomized-response", "laplace", _GAUSSIAN, _PIXELATION}),
 }
 """By method, of statistics and of records."""
 _COUNT: Final = "count"
@@ -175,6 +179,19 @@ class Found:
         whole = self.stated.get((operand, "", ""))
         return whole or next((one for one in self.stated.values() if one.operand == operand), None)
 
+    def first(self, *operands: IRI) -> Stated | None:
+        """What is said of the first of some operands that anything is said of."""
+        return next((stated for operand in operands if (stated := self.get(operand)) is not None), None)
+
+    def others(self, operands: Iterable[IRI]) -> tuple[Condition, ...]:
+        """What is said of any other operand, sorted by operand and column."""
+        kept = set(operands)
+        return tuple(
+            stated.logical or stated.comparison
+            for _, stated in sorted(self.stated.items())
+            if stated.operand not in kept
+        )
+
     def name(self, operand: IRI) -> str | None:
         """The one name that is said of an operand."""
         stated = self.get(operand)
@@ -196,6 +213,32 @@ class Found:
         return tuple(ColumnReference(iri, scope.findings.where(first[iri].place)) for iri in sorted(first))
 
 
+def whole_bound(found: Found, operand: IRI, scope: Scope) -> Bound | None:
+    """The whole number that is said of an operand, with its operator and its place."""
+    stated = found.get(operand)
+    number = stated.number if stated is not None else None
+    if stated is None or number is None:
+        return None
+    return Bound(stated.comparison.operator, int(number), scope.findings.where(stated.value_place))
+
+
+def decimal_bound(found: Found, operand: IRI, scope: Scope) -> DecimalBound | None:
+    """The number that is said of an operand, with its operator and its place."""
+    stated = found.get(operand)
+    number = stated.number if stated is not None else None
+    if stated is None or number is None:
+        return None
+    return DecimalBound(stated.comparison.operator, number, scope.findings.where(stated.value_place))
+
+
+def stated_respondent(found: Found, scope: Scope) -> tuple[ColumnReference | None, bool]:
+    """The column that tells people apart, where one is said to, and whether each row has another person."""
+    said = found.columns.get(RESPONDENT, ())
+    if not said or said[0].iri == ONE_ROW_EACH:
+        return None, bool(said)
+    return ColumnReference(said[0].iri, scope.findings.where(said[0].place)), False
+
+
 def check_combinations(found: Found, scope: Scope) -> None:
     """Report everything that cannot stand together, and, when nothing is unread, everything that lacks."""
     _check_roles(found, scope)
@@ -205,10 +248,12 @@ def check_combinations(found: Found, scope: Scope) -> None:
     _check_dimensionality(found, scope)
     _check_l_fits_k(found, scope)
     _check_presence(found, scope)
-    _check_losses(found, scope)
+    if found.method in _MECHANISMS:
+        check_losses(found, scope)
     _check_mechanism(found, scope)
     _check_recursive(found, scope)
-    _check_budget(found, scope)
+    if found.method in _MECHANISMS:
+        check_budget(found, scope)
     if found.is_whole:
         _check_measures(found, scope)
         _check_first_cut(found, scope)
@@ -224,15 +269,16 @@ def _check_roles(found: Found, scope: Scope) -> None:
         for column in found.columns.get(role, ()):
             first = role_of.setdefault(column.iri, role)
             if first != role:
-                _two_roles(column, first, role, scope)
+                report_two_roles(column, first, role, scope)
     dropped = {column.iri for column in found.columns.get(IDENTIFIER, ())}
     for role in _STATISTICS:
         for column in found.columns.get(role, ()):
             if column.iri in dropped:
-                _two_roles(column, IDENTIFIER, role, scope)
+                report_two_roles(column, IDENTIFIER, role, scope)
 
 
-def _two_roles(column: Column, first: IRI, second: IRI, scope: Scope) -> None:
+def report_two_roles(column: Column, first: IRI, second: IRI, scope: Scope) -> None:
+    """Report a column in two roles that exclude each other."""
     message = f"the column {quoted(column.written)} is in two roles: {_local(first)} and {_local(second)}"
     scope.findings.error("P407", column.place, message, "keep it in one of them")
 
@@ -322,9 +368,10 @@ def _check_mechanism(found: Found, scope: Scope) -> None:
     if stated is not None and names and not names & usable:
         message = f"the method `{found.method}` has no mechanism {_listed(names)}"
         scope.findings.error("P435", stated.value_place, message, f"write {_listed(usable)}")
-    elif stated is not None and names == {_GAUSSIAN}:
+    elif stated is not None and names & usable == {_GAUSSIAN}:
         _check_gaussian(stated, delta, found, scope)
-    if delta is not None and names and names <= PURE_MECHANISMS and not _may_select_groups(found):
+    needs_none = bool(names) and names & usable <= PURE_MECHANISMS
+    if delta is not None and needs_none and not _may_select_groups(found):
         message = f"{quoted(delta.shown)} is given, and {_listed(names)} never loses more than epsilon"
         help_ = "leave it out, or write the mechanism `gaussian`"
         scope.findings.error("P435", delta.place, message, help_)
@@ -339,7 +386,7 @@ def _check_pixels(operand: IRI, mechanisms: frozenset[str], found: Found, scope:
         message = f"{quoted(pixels.shown)} belongs to the mechanism `pixelation`"
         scope.findings.error("P423", pixels.place, message, "leave it out, or write that mechanism")
     if pixels is None and _PIXELATION in mechanisms:
-        message = f"the mechanism `pixelation` needs a refinement with {_shown(operand, scope)}"
+        message = f"the mechanism `pixelation` needs a refinement with {shown_word(operand, scope)}"
         scope.findings.error("P411", found.place, message)
 
 
@@ -392,21 +439,19 @@ def _check_presence(found: Found, scope: Scope) -> None:
         scope.findings.error("P429", high.value_place, message, "exchange the two bounds")
 
 
-def _check_losses(found: Found, scope: Scope) -> None:
-    said = [stated for operand in _LOSSES if (stated := found.get(operand)) is not None]
-    if found.method in _MECHANISMS and len(said) > 1:
-        first, *others = said
-        for stated in others:
-            message = (
-                f"the privacy loss is bounded twice: by {quoted(first.shown)} and {quoted(stated.shown)}"
-            )
-            scope.findings.error("P428", stated.place, message, "keep one: each determines the others")
+def check_losses(found: Found, scope: Scope) -> None:
+    """Report a privacy loss that is bounded twice."""
+    said = [stated for operand in LOSSES if (stated := found.get(operand)) is not None]
+    for stated in said[1:]:
+        first = quoted(said[0].shown)
+        message = f"the privacy loss is bounded twice: by {first} and {quoted(stated.shown)}"
+        scope.findings.error("P428", stated.place, message, "keep one: each determines the others")
 
 
-def _check_budget(found: Found, scope: Scope) -> None:
-    """A release that may lose a delta which is not in the budget never fits into it."""
+def check_budget(found: Found, scope: Scope) -> None:
+    """Report a release that may lose a delta which is not in the budget: it never fits into it."""
     delta, ceilings = found.get(DELTA), _ceilings(found.constraints)
-    if delta is None or delta.number is None or found.method != DIFFERENTIAL_PRIVACY or not ceilings:
+    if delta is None or delta.number is None or not ceilings:
         return
     least = min((number for operand, number in ceilings if operand == BUDGET_DELTA), default=Decimal(0))
     if delta.number > least:
@@ -433,31 +478,33 @@ def _ceilings(conditions: Iterable[Condition]) -> list[tuple[IRI, Decimal]]:
 def _check_needs(found: Found, scope: Scope) -> None:
     method = found.method
     if method is None:
-        wanted = " and ".join(_shown(iri, scope) for iri in (METHOD, K) if found.get(iri) is None)
+        wanted = " and ".join(shown_word(iri, scope) for iri in (METHOD, K) if found.get(iri) is None)
         message = f"an anonymize action needs a refinement with {wanted}"
         scope.findings.error("P411", found.place, message)
         _check_columns_are_named(found, K_ANONYMITY, scope)
         return
-    needs = [need for need in METHOD_NEEDS[method] if not _is_met(need, found)]
+    needs = [need for need in METHOD_NEEDS[method] if not is_met(need, found)]
     if found.algorithm == ANATOMY:
         needs = [need for need in needs if need != (K,)]
     if method == DIFFERENTIAL_PRIVACY:
         needs += [] if found.get(STATISTIC) is not None else [(STATISTIC,)]
     plain = [need for need in needs if need not in {(SENSITIVE,), (QUASI_IDENTIFIER,)}]
     if plain:
-        listed = " and ".join(" or ".join(_shown(iri, scope) for iri in need) for need in plain)
+        listed = " and ".join(" or ".join(shown_word(iri, scope) for iri in need) for need in plain)
         message = f"the method `{method}` needs a refinement with {listed}"
         scope.findings.error("P411", found.place, message)
     _check_columns_are_named(found, method, scope)
     _check_needs_of_algorithm(found, scope)
-    _check_needs_of_words(found, scope)
+    check_needs_of_words(found, scope)
 
 
-def _is_met(need: tuple[IRI, ...], found: Found) -> bool:
+def is_met(need: tuple[IRI, ...], found: Found) -> bool:
+    """Whether anything is said of one of some operands."""
     return any(found.get(iri) is not None for iri in need)
 
 
-def _shown(iri: IRI, scope: Scope) -> str:
+def shown_word(iri: IRI, scope: Scope) -> str:
+    """A word as the document would write it, in backticks."""
     return quoted(scope.terms.shorten(iri))
 
 
@@ -480,7 +527,7 @@ def _check_measures(found: Found, scope: Scope) -> None:
     lacking = sorted(stated.names - {_COUNT})
     if lacking:
         listed = " and ".join(f"`{name}`" for name in lacking)
-        message = f"{listed} needs a refinement with {_shown(MEASURE, scope)}: no column is permitted"
+        message = f"{listed} needs a refinement with {shown_word(MEASURE, scope)}: no column is permitted"
         scope.findings.error(
             "P411", stated.value_place, message, "list the columns, or permit counts alone"
         )
@@ -490,16 +537,19 @@ def _check_needs_of_algorithm(found: Found, scope: Scope) -> None:
     algorithm, stated = found.algorithm, found.get(ALGORITHM)
     if algorithm is None or stated is None or found.method not in ALGORITHM_METHODS[algorithm]:
         return
-    missing = [_shown(iri, scope) for iri in ALGORITHM_NEEDS.get(algorithm, ()) if found.get(iri) is None]
+    missing = [
+        shown_word(iri, scope) for iri in ALGORITHM_NEEDS.get(algorithm, ()) if found.get(iri) is None
+    ]
     if missing:
         message = f"the algorithm `{algorithm}` needs a refinement with {' and '.join(missing)}"
         scope.findings.error("P411", stated.value_place, message)
 
 
-def _check_needs_of_words(found: Found, scope: Scope) -> None:
+def check_needs_of_words(found: Found, scope: Scope) -> None:
+    """Report words without those that must stand beside them."""
     for stated in found.stated.values():
         needs = stated.word.needs if stated.word is not None else frozenset[IRI]()
-        missing = [_shown(iri, scope) for iri in sorted(needs) if found.get(iri) is None]
+        missing = [shown_word(iri, scope) for iri in sorted(needs) if found.get(iri) is None]
         if missing and not (
             stated.word and stated.word.methods and found.method not in stated.word.methods
         ):

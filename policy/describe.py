@@ -9,6 +9,7 @@ from smalti.policy.check_dataset import all_rules
 from smalti.policy.model import (
     Anonymization,
     Asset,
+    Audit,
     Bound,
     ColumnComparison,
     Comparison,
@@ -29,12 +30,30 @@ from smalti.policy.model import (
     Prohibition,
     Rule,
     Text,
+    Training,
     Truth,
     Value,
 )
+from smalti.policy.refinements import audit_conditions, training_conditions
 from smalti.policy.serialize import number_text
-from smalti.policy.unimplemented import remedies_to_run
-from smalti.vocab.terms import IRI, K_ANONYMITY, L_DIVERSITY, MONDRIAN, ODRL, ODRL_PURPOSE, SMALTI
+from smalti.policy.unimplemented import remedies_to_run, unimplemented_refinements
+from smalti.vocab.terms import (
+    ATTACK,
+    CONFIDENCE,
+    FALSE_POSITIVE_RATE,
+    IDENTIFIER,
+    IRI,
+    K_ANONYMITY,
+    L_DIVERSITY,
+    LABEL_COLUMN,
+    MONDRIAN,
+    ODRL,
+    ODRL_PURPOSE,
+    RECIPE,
+    RESPONDENT,
+    SMALTI,
+    TRUE_POSITIVE_RATE,
+)
 from smalti.vocab.words import BY_IRI
 
 _MOST: Final = 5
@@ -120,6 +139,7 @@ def _later(rule: Rule) -> Iterator[str]:
             yield f"`{'smalti:' if iri.startswith(SMALTI) else ''}{BY_IRI[iri].name}`"
     way = _anonymization(rule)
     yield from (word for word, _ in unimplemented_words(way)) if way is not None else ()
+    yield from (word for word, _ in unimplemented_refinements(rule))
 
 
 def _operands(conditions: Iterable[Condition]) -> Iterator[IRI]:
@@ -165,14 +185,24 @@ def _who_does_what(rule: Rule) -> str:
 
 def _deed(rule: Rule) -> str:
     """Action, targets, purposes, and how."""
-    way, purposes = _anonymization(rule), _purposes(rule)
+    how, purposes = _how(rule), _purposes(rule)
     refined = _list([_told(one) for one in rule.refinements], "and")
     done = [_local(rule.action), f"(where {refined})" if refined else "", _targets(rule), purposes]
     text = " ".join(part for part in done if part).removesuffix(",")
-    if way is None:
+    if not how:
         return text
     output = rule.output if isinstance(rule, Permission | Duty) else None
-    return f"{text}: {_way(way)}" + (f"; output {output}" if output else "")
+    return f"{text}: {how}" + (f"; output {output}" if output else "")
+
+
+def _how(rule: Rule) -> str:
+    """In which way it is anonymized, trained or audited; empty for what has no way."""
+    if isinstance(rule, Permission) and rule.training is not None:
+        return _training(rule.training)
+    if isinstance(rule, Duty) and rule.audit is not None:
+        return _audit(rule.audit)
+    way = _anonymization(rule)
+    return _way(way) if way is not None else ""
 
 
 def _limits(rule: Rule) -> Iterator[str]:
@@ -289,12 +319,16 @@ def _columns(way: Anonymization) -> list[str]:
         (len(way.sensitive), "kept"),
         (len(way.released), "released as they are"),
     )
+    return _fates(fates)
+
+
+def _fates(fates: Iterable[tuple[int, str]]) -> list[str]:
     told = [(count, fate) for count, fate in fates if count]
     nouns = ["column " if count == 1 else "columns " for count, _ in told[:1]] + [""] * len(told)
     return [f"{count} {noun}{fate}" for (count, fate), noun in zip(told, nouns, strict=False)]
 
 
-def _persons(way: Anonymization) -> str:
+def _persons(way: Anonymization | Training) -> str:
     if way.one_row_each:
         return "each row about another person"
     return f"persons told apart by {_local(way.respondent.iri)}" if way.respondent else ""
@@ -318,6 +352,33 @@ def _parameter(condition: Condition) -> str:
                 f"{' and '.join(others)} for {' and '.join(columns)}" if columns else " and ".join(others)
             )
     return _told(condition)
+
+
+# --- Training and audits
+
+
+def _training(training: Training) -> str:
+    model = f"a model by `{training.recipe}` that predicts {_local(training.label_column.iri)}"
+    told = {RECIPE, LABEL_COLUMN, IDENTIFIER, RESPONDENT}
+    others = [one for one in training_conditions(training) if _operand(one) not in told]
+    noise = "with noise" if training.is_private else "without noise, so that it may keep what it learns"
+    columns = _fates(((len(training.identifiers), "dropped by name"),))
+    parts = [model, noise, *map(_parameter, others), *columns, _persons(training)]
+    return ", ".join(part for part in parts if part)
+
+
+def _audit(audit: Audit) -> str:
+    attacks = _list([f"`{name}`" for name in audit.attacks], "and")
+    told = {ATTACK, TRUE_POSITIVE_RATE, FALSE_POSITIVE_RATE, CONFIDENCE}
+    bounds = [_parameter(one) for one in audit_conditions(audit) if _operand(one) not in told]
+    if audit.true_positive_rate is not None and audit.false_positive_rate is not None:
+        highest, at = number_text(audit.true_positive_rate), number_text(audit.false_positive_rate)
+        bounds.append(f"truePositiveRate at most {highest} where falsePositiveRate = {at}")
+    return f"by {attacks}, with {_list(bounds, 'and')} at confidence {number_text(audit.confidence)}"
+
+
+def _operand(condition: Condition) -> IRI | None:
+    return condition.operand if isinstance(condition, Comparison) else None
 
 
 # --- Conditions

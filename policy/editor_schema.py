@@ -12,7 +12,7 @@ from typing import Final, cast
 
 from smalti.policy.context import shipped_terms
 from smalti.policy.properties import Place
-from smalti.policy.schema_conditions import condition_definitions, refined_action
+from smalti.policy.schema_conditions import TOGETHER, condition_definitions, refined_action
 from smalti.policy.schema_sharing import share
 from smalti.policy.schema_values import (
     TEXT,
@@ -54,6 +54,7 @@ from smalti.vocab.terms import (
     HAS_POLICY,
     INHERIT_FROM,
     IS_REPLACED_BY,
+    MAKING,
     MOSAICROWN,
     OBLIGATION,
     ODRL,
@@ -247,29 +248,32 @@ def _rule(place: Place, kind: str) -> Schema:
     values[ACTION] = many(reference("forbidden-action" if place is Place.PROHIBITION else "action"))
     types = many({"anyOf": named([ODRL + kind, ODRL + "Rule"], "P320", with_terms=True)})
     found = place_object(place, values, types) | {"title": _RULES[place][0]}
-    makes = {"if": _anonymizes(), "then": coded("P414", requires(OUTPUT))}
+    makes = {"if": _makes(), "then": coded("P414", requires(OUTPUT))}
     if OUTPUT not in place.understood:
         return noted("P418", found)
     also = {
-        "if": {"allOf": [requires(ACTION), {"not": _anonymizes()}]},
+        "if": {"allOf": [requires(ACTION), {"not": _makes()}]},
         "then": coded("P418", {"not": requires(OUTPUT)}),
     }
-    bare = {"properties": {"action": coded("P411", {"not": is_word(ANONYMIZE)})}}
+    refined: list[Schema] = [{"not": is_word(iri)} for iri in sorted(MAKING)]
+    bare = {"properties": {"action": coded("P411", {"allOf": refined})}}
     extra = [makes, also, bare] if place is Place.PERMISSION else [also]
     return noted("P322", found) | {"allOf": [*cast("list[Schema]", found["allOf"]), *extra]}
 
 
-def _anonymizes() -> Schema:
-    """The condition that an object's action, or one of them, is to anonymize."""
-    plain = is_word(ANONYMIZE)
-    refined: Schema = {
-        "type": "object",
-        "properties": {"rdf:value": is_word(ANONYMIZE, with_terms=False)},
-        "required": ["rdf:value"],
+def _makes() -> Schema:
+    """The condition that an object's action, or one of them, makes an asset."""
+    either: Schema = {
+        "anyOf": [form for iri in sorted(MAKING) for form in (is_word(iri), _is_refined(iri))]
     }
-    either: Schema = {"anyOf": [plain, refined]}
     value: Schema = {"anyOf": [either, {"type": "array", "contains": either}]}
     return {"properties": {"action": value}, "required": ["action"]}
+
+
+def _is_refined(action: str) -> Schema:
+    """The condition that a value is an action that may be refined."""
+    value: Schema = {"rdf:value": is_word(action, with_terms=False)}
+    return {"type": "object", "properties": value, "required": ["rdf:value"]}
 
 
 def _purposes() -> list[str]:
@@ -287,10 +291,20 @@ def _action(refinement: str) -> Schema:
     refined = place_object(Place.ACTION, values, types, keys={"@id": label})
     refined["allOf"] = [*cast("list[Schema]", refined["allOf"]), *refined_action()]
     if refinement == "refinement":
-        value: Schema = {"rdf:value": is_word(ANONYMIZE, with_terms=False)}
-        how: Schema = {"properties": {"refinement": reference("anonymization")}}
-        refined |= {"if": {"properties": value, "required": ["rdf:value"]}, "then": how}
+        for action, name in TOGETHER.items():
+            how: Schema = {"properties": {"refinement": reference(name)}}
+            refined["allOf"] = [
+                *cast("list[Schema]", refined["allOf"]),
+                {"if": _is_refined(action), "then": how},
+            ]
     return {"anyOf": [words, coded("P303", refined | requires(RDF_VALUE))]}
+
+
+def _read_together() -> Iterable[Schema]:
+    """What holds of all refinements of an action, taken together."""
+    for action, name in TOGETHER.items():
+        how: Schema = {"properties": {"refinement": reference(name)}}
+        yield {"if": _is_refined(action), "then": how}
 
 
 # --- Assets and parties

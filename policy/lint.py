@@ -77,7 +77,7 @@ def lint(
     found = [*_ended(policy, now), *_void(policy, hierarchies)]
     prover = Prover(hierarchies, _STEPS)
     for rule in policy.permissions:
-        found += _never(rule, prover)
+        found += [*_never(rule, prover), *_unguarded(rule)]
     if policy.conflict is ConflictStrategy.PROHIBIT:
         found += _overridden(policy, hierarchies)
     for way in _ways(policy):
@@ -168,17 +168,35 @@ def _budgets(policy: Policy) -> Iterator[Diagnostic]:
         ways = [one for one in (rule.anonymization, *(duty.anonymization for duty in duties)) if one]
         budgets = [one for one in _comparisons(rule.constraints) if one.operand in _BUDGETS]
         for way in ways:
-            is_charged = way.method in _CHARGED
-            if is_charged and all(one.operand != BUDGET_EPSILON for one in budgets):
-                message = "no `smalti:budgetEpsilon` is declared, and so nothing can ever be released"
-                help_ = (
-                    "add it to the constraints of the rule: what all releases may lose together, for ever"
-                )
-                yield _warning("P615", way.where, message, help_)
-            if not is_charged and budgets:
-                message = f"`smalti:{budgets[0].operand.removeprefix(SMALTI)}` stands beside the method"
-                message += f" {quoted(way.method)}, which charges no budget: `run` refuses it"
-                yield _warning("P616", budgets[0].where, message, "leave it out")
+            what = f"the method {quoted(way.method)}"
+            yield from _budget_of(way.method in _CHARGED, what, way.where, budgets)
+        if isinstance(rule, Permission) and rule.training is not None:
+            yield from _budget_of(
+                rule.training.is_private, "training without noise", rule.training.where, budgets
+            )
+
+
+def _budget_of(
+    is_charged: bool, what: str, where: Where, budgets: Sequence[Comparison]
+) -> Iterator[Diagnostic]:
+    if is_charged and all(one.operand != BUDGET_EPSILON for one in budgets):
+        message = "no `smalti:budgetEpsilon` is declared, and so nothing can ever be released"
+        help_ = "add it to the constraints of the rule: what all releases may lose together, for ever"
+        yield _warning("P615", where, message, help_)
+    if not is_charged and budgets:
+        word = f"`smalti:{budgets[0].operand.removeprefix(SMALTI)}`"
+        message = f"{word} stands beside {what}, which charges no budget: `run` refuses it"
+        yield _warning("P616", budgets[0].where, message, "leave it out")
+
+
+def _unguarded(rule: Permission) -> Iterator[Diagnostic]:
+    """Training that neither bounds what the model keeps, nor has it attacked."""
+    training = rule.training
+    if training is None or training.is_private or any(duty.audit for duty in rule.duties):
+        return
+    message = "the model is trained without noise, and nobody has to audit it"
+    help_ = "add a bound such as `smalti:epsilon`, or a duty to `smalti:audit`"
+    yield _warning("P617", training.where, message, help_)
 
 
 def _comparisons(conditions: Iterable[Condition]) -> Iterator[Comparison]:

@@ -25,11 +25,17 @@ from smalti.policy.model import (
     PolicyType,
     Prohibition,
     Rule,
+    Training,
 )
-from smalti.policy.transformations import Parameters, Transformation, asked_of, transformation
-from smalti.vocab.terms import ANONYMIZE, IRI, READ, SMALTI
+from smalti.policy.transformations import (
+    Parameters,
+    Transformation,
+    asked_of,
+    training_transformation,
+    transformation,
+)
+from smalti.vocab.terms import ANONYMIZE, AUDIT, IRI, READ
 
-AUDIT: Final = IRI(SMALTI + "audit")
 PLANNED_DUTIES: Final = frozenset({ANONYMIZE, AUDIT})
 """Actions of duties that a plan fulfils; any other duty must have been fulfilled before."""
 
@@ -156,6 +162,8 @@ def _beside(prohibition: Rule) -> tuple[Duty, ...]:
 
 def _own_form(rule: Rule, beside: tuple[Duty, ...] = ()) -> Form | None:
     match rule:
+        case Permission(training=Training() as training, duties=duties):
+            return Form(rule, training_transformation(training), _planned(duties))
         case Permission(anonymization=how, duties=duties):
             return Form(rule, transformation(how) if how is not None else None, _planned(duties))
         case Duty(anonymization=how) if how is not None and rule.action == ANONYMIZE:

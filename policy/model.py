@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
+from typing import Final
 
 from smalti.vocab.terms import IRI, ODRL_PURPOSE
 
@@ -184,6 +185,15 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
+class DecimalBound:
+    """A number that training must have (`eq`), or must not be above (`lteq`) or below (`gteq`); exact."""
+
+    operator: Operator
+    value: Decimal
+    where: Where = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Anonymization:
     """The refinements of an `odrl:anonymize` action.
 
@@ -209,6 +219,95 @@ class Anonymization:
     parameters: tuple[Condition, ...] = ()
     """Every other refinement, checked against the profile; a parameter of one column is a `Logical` with
     `and` of `smalti:column` and the parameter."""
+    where: Where = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Training:
+    """The refinements of an `smalti:train` action: which model is trained, and how privately.
+
+    The model is the rule's `output`. Where nothing bounds the privacy loss, no noise is added, and the
+    model may keep what it learns. Else training is private (`is_private`), and its noise comes from
+    `noise_multiplier`, from a bound on the loss, or from both: then the noise is exactly that, and must
+    meet the bound.
+    """
+
+    recipe: str
+    """The name of the model to train; whether there is such a recipe is not the policy's business."""
+    label_column: ColumnReference
+    """What the model learns to predict."""
+    identifiers: tuple[ColumnReference, ...] = ()
+    """Dropped before training (`mosaicrown:identifier`), sorted by IRI; neither label nor respondent is
+    needed among them. The model learns from every other column."""
+    respondent: ColumnReference | None = None
+    """What tells people apart (`smalti:respondent`), as for `Anonymization`; never the label."""
+    one_row_each: bool = False
+    """True when the policy declares that each row is about another person."""
+    noise_multiplier: DecimalBound | None = None
+    """Standard deviation of the noise on a batch's sum of gradients, as a multiple of the clipping norm."""
+    clipping_norm: DecimalBound | None = None
+    """Largest L2 norm of a record's gradient. Present exactly where training is private."""
+    sampling_rate: DecimalBound | None = None
+    """Share of the records in a batch: each record's chance to be in it. Present where training is private;
+    else None leaves it to the recipe."""
+    epochs: Bound | None = None
+    """Passes over the records. Present with `noise_multiplier`; else None leaves it to the recipe."""
+    epsilon: DecimalBound | None = None
+    """Largest privacy loss of the whole training. At most one of this and the next two is present."""
+    posterior_belief: DecimalBound | None = None
+    """Largest belief in a respondent's presence among the records, one half before training."""
+    membership_advantage: DecimalBound | None = None
+    """Largest advantage of guessing a respondent's presence among the records."""
+    delta: DecimalBound | None = None
+    """Above 0. Present exactly where training is private: its loss is told, and charged, at this delta."""
+    neighbors: str | None = None
+    """The neighbouring relation over respondents (vocab.words); None where the document names none, or
+    training is not private."""
+    rows_per_respondent: Bound | None = None
+    """Most records of one respondent; None where the document names none, or training is not private."""
+    parameters: tuple[Condition, ...] = ()
+    """Every other refinement: left operands of ODRL."""
+    where: Where = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether noise is added, so that the privacy loss is bounded."""
+        return self.noise_multiplier is not None or self.loss_bound is not None
+
+    @property
+    def loss_bound(self) -> DecimalBound | None:
+        """The bound on the privacy loss, in whichever of the three words it is said."""
+        return self.epsilon or self.posterior_belief or self.membership_advantage
+
+
+CONFIDENCE: Final = Decimal("0.95")
+"""Of the bounds of an audit, where the document names none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """The refinements of an `smalti:audit` duty: which attacks a model must withstand, and how well.
+
+    At least one bound is present. A bound is met when no attack's figure exceeds it at `confidence`.
+    """
+
+    attacks: tuple[str, ...]
+    """At least one of `vocab.words.ATTACKS`; sorted, without repetitions. Each of them must be tried."""
+    attack_advantage: Decimal | None = None
+    """Largest true positive rate minus false positive rate."""
+    attack_precision: Decimal | None = None
+    """Largest share of members among the records that an attack calls members."""
+    true_positive_rate: Decimal | None = None
+    """Largest true positive rate where the false positive rate is `false_positive_rate`."""
+    false_positive_rate: Decimal | None = None
+    """Present exactly where `true_positive_rate` is."""
+    epsilon_lower_bound: Decimal | None = None
+    """Largest lower bound on the privacy loss that an attack may prove."""
+    confidence: Decimal = CONFIDENCE
+    """Of each figure's upper limit by itself. A model whose true figure exceeds a bound passes with at most
+    the remaining chance, however many attacks and bounds there are: each limit must meet its bound."""
+    parameters: tuple[Condition, ...] = ()
+    """Every other refinement: left operands of ODRL."""
     where: Where = field(default=NOWHERE, compare=False, repr=False)
 
 
@@ -274,7 +373,8 @@ class Rule:
     constraints: tuple[Condition, ...] = ()
     """All must hold."""
     refinements: tuple[Condition, ...] = ()
-    """Of the action; all must hold of the requested action. Empty where `anonymization` is present."""
+    """Of the action; all must hold of the requested action. Empty where `anonymization`, `training` or
+    `audit` is present."""
     where: Where = field(default=NOWHERE, compare=False, repr=False)
 
     @property
@@ -298,6 +398,8 @@ class Duty(Rule):
     output: IRI | None = None
     anonymization: Anonymization | None = None
     """Present exactly for `anonymize`."""
+    audit: Audit | None = None
+    """Present exactly for `smalti:audit`."""
     consequences: "tuple[Duty, ...]" = ()
     """What must be done when the duty was not; none of them has any."""
 
@@ -305,9 +407,12 @@ class Duty(Rule):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permission(Rule):
     output: IRI | None = None
-    """The asset that the action makes (`odrl:output`); present exactly for `anonymize`."""
+    """The asset that the action makes (`odrl:output`): present exactly for `anonymize`, and for
+    `smalti:train`, where it is the model."""
     anonymization: Anonymization | None = None
     """Present exactly for `anonymize`."""
+    training: Training | None = None
+    """Present exactly for `smalti:train`."""
     duties: tuple[Duty, ...] = ()
 
 

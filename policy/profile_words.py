@@ -128,7 +128,7 @@ def _value(value: Value, word: Word, written: WrittenComparison, scope: Scope) -
             name = (
                 chosen_name(value, written.shown, word, scope)
                 if word.names
-                else _open(value, written, scope)
+                else _open(value, word, written, scope)
             )
             return None if name is None else Text(name)
         case Range.DATASET:
@@ -136,9 +136,15 @@ def _value(value: Value, word: Word, written: WrittenComparison, scope: Scope) -
     return _ordered(value, written, scope)
 
 
-def _open(value: Value, written: WrittenComparison, scope: Scope) -> str | None:
+def _open(value: Value, word: Word, written: WrittenComparison, scope: Scope) -> str | None:
     if written.operand != PSEUDONYM_KEY:
-        return open_name(value, written.shown, scope)
+        name = open_name(value, written.shown, scope)
+        if name is None or not word.form or re.fullmatch(word.form, name):
+            return name
+        message = f"{quoted(written.shown)} is a short name, and this is none"
+        help_ = "write letters, digits, `.`, `_` and `-`, a letter first, at most 64 of them"
+        scope.findings.error("P422", value.place, message, help_)
+        return None
     text = value.text if isinstance(value, Literal) and value.is_text else ""
     if _NAME_OF_KEY.fullmatch(text) and not _LIKE_A_KEY.search(text):
         return text

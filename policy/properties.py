@@ -91,7 +91,9 @@ _NESTED: Final[dict[str, str]] = {
     OBLIGATION: "an obligation belongs to the policy; a permission has a `duty`",
     CONSEQUENCE: "a consequence belongs to a duty of a permission or to an obligation, and has none itself",
 }
-_OUTPUTS: Final = "only what is anonymized has an output: a permission, duty, obligation or remedy"
+_OUTPUTS: Final = (
+    "only what is anonymized or trained has an output: a permission, duty, obligation or remedy"
+)
 
 
 def check_properties(node: Node, place: Place, scope: Scope) -> None:

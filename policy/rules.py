@@ -3,22 +3,25 @@
 A rule with several actions becomes one `Rule` for each; its targets stay together (joint visibility).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from smalti.policy.actions import Action, read_actions
 from smalti.policy.anonymization import read_anonymization
 from smalti.policy.assets import read_assets, read_output, read_parties
+from smalti.policy.auditing import read_audit
 from smalti.policy.findings import quoted
 from smalti.policy.model import (
     Anonymization,
     Asset,
+    Audit,
     Condition,
     Duty,
     Party,
     Permission,
     PolicyType,
     Prohibition,
+    Training,
     Where,
 )
 from smalti.policy.nodes import Literal, Node, Property, Value
@@ -30,23 +33,28 @@ from smalti.policy.reading_conditions import (
     read_conditions,
     read_purpose_property,
 )
+from smalti.policy.training import read_training
 from smalti.policy.values import Scope, bare_name, iri_is_good, one_value, values_of
 from smalti.vocab.terms import (
     ACTION,
     ANONYMIZE,
     ASSIGNEE,
     ASSIGNER,
+    AUDIT,
     CONSEQUENCE,
     CONSTRAINT,
     DUTY,
     IRI,
+    MAKING,
     ODRL,
     OUTPUT,
     PURPOSE,
     REMEDY,
     TARGET,
+    TRAIN,
     UID,
 )
+from smalti.vocab.words import BY_IRI
 
 NEEDED_PARTIES: Final = {PolicyType.AGREEMENT: ("assigner", "assignee"), PolicyType.OFFER: ("assigner",)}
 
@@ -62,6 +70,8 @@ class _Parts:
     constraints: tuple[Condition, ...]
     output: IRI | None
     where: Where
+    actions: frozenset[IRI] = frozenset()
+    """All of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +79,13 @@ class _Way:
     """One action of a rule, with what limits or describes it."""
 
     action: IRI
-    refinements: tuple[Condition, ...]
-    anonymization: Anonymization | None
+    refinements: tuple[Condition, ...] = ()
+    anonymization: Anonymization | None = None
+    training: Training | None = None
+    audit: Audit | None = None
 
     def output(self, parts: _Parts) -> IRI | None:
-        return parts.output if self.action == ANONYMIZE else None
+        return parts.output if self.action in MAKING else None
 
 
 def read_permissions(node: Node, reading: Reading) -> tuple[Permission, ...]:
@@ -86,7 +98,8 @@ def read_permissions(node: Node, reading: Reading) -> tuple[Permission, ...]:
         Permission(
             uid=parts.uid, action=way.action, targets=parts.targets, assignees=parts.assignees,
             assigners=parts.assigners, constraints=parts.constraints, refinements=way.refinements,
-            where=parts.where, output=way.output(parts), anonymization=way.anonymization, duties=duties,
+            where=parts.where, output=way.output(parts), anonymization=way.anonymization,
+            training=way.training, duties=duties,
         )
         for way in ways
     )  # fmt: skip
@@ -126,7 +139,7 @@ def _read_duty(node: Node, kind: Kind, of: _Parts | None, reading: Reading) -> t
             uid=parts.uid, action=way.action, targets=parts.targets, assignees=parts.assignees,
             assigners=parts.assigners, constraints=parts.constraints, refinements=way.refinements,
             where=parts.where, output=way.output(parts), anonymization=way.anonymization,
-            consequences=consequences,
+            audit=way.audit, consequences=consequences,
         )
         for way in ways
     )  # fmt: skip
@@ -173,13 +186,28 @@ def _read(node: Node, kind: Kind, of: _Parts | None, reading: Reading) -> tuple[
     actions = _actions(node, kind, of, reading)
     parts = _parts(node, kind, of, reading)
     _check_parties(node, kind, parts, reading)
-    ways = tuple(_way(action, kind, parts, scope) for action in actions)
+    parts = replace(parts, actions=frozenset(action.iri for action in actions))
+    if of is not None and kind is Kind.DUTY and AUDIT in parts.actions:
+        parts = _of_the_model(node, parts, of, scope)
+    ways = tuple(_way(action, kind, parts, of, scope) for action in actions)
     if of is None and node.get(ACTION) is None:
-        ways = tuple(_Way(action, (), None) for action in reading.shared.actions)
+        ways = tuple(_Way(action) for action in reading.shared.actions)
     if kind is not Kind.PROHIBITION:
         _check_output(node, kind, ways, scope)
-        _check_anonymizing(node, kind, actions, parts, scope)
+        _check_making(node, kind, actions, parts, scope)
     return parts, ways
+
+
+def _of_the_model(node: Node, parts: _Parts, of: _Parts, scope: Scope) -> _Parts:
+    """What whoever trains must audit is the model, and not what it learns from."""
+    if TRAIN not in of.actions or of.output is None:
+        return parts
+    prop, model = node.get(TARGET), (Asset(of.output),)
+    if prop is not None and parts.targets and parts.targets != model:
+        message = f"the duty to audit is about another asset than the model {quoted(of.output)}"
+        help_ = "leave its target out: what training makes is audited"
+        scope.findings.error("P440", prop.key, message, help_)
+    return replace(parts, targets=model)
 
 
 def _check_types(node: Node, kind: Kind, scope: Scope) -> None:
@@ -195,9 +223,12 @@ def _actions(node: Node, kind: Kind, of: _Parts | None, reading: Reading) -> tup
         return read_actions(prop, reading.scope)
     if of is not None or not reading.shared.actions:
         _missing("action", node, kind, reading)
-    elif kind is not Kind.PROHIBITION and ANONYMIZE in reading.shared.actions:
-        message = f"the {kind.word} takes the action `anonymize` from a parent, and says nothing of how"
-        reading.scope.findings.error("P411", node.place, message, "write the refined action in the rule")
+    elif kind is not Kind.PROHIBITION:
+        for taken in sorted((MAKING | {AUDIT}) & set(reading.shared.actions)):
+            name = quoted(BY_IRI[taken].name)
+            message = f"the {kind.word} takes the action {name} from a parent, and says nothing of how"
+            help_ = "write the refined action in the rule"
+            reading.scope.findings.error("P411", node.place, message, help_)
     return ()
 
 
@@ -257,57 +288,87 @@ def _check_parties(node: Node, kind: Kind, parts: _Parts, reading: Reading) -> N
         )
 
 
-def _way(action: Action, kind: Kind, parts: _Parts, scope: Scope) -> _Way:
-    targets = tuple(target.iri for target in parts.targets)
-    if action.iri == ANONYMIZE and kind is not Kind.PROHIBITION:
-        return _Way(action.iri, (), _anonymization(action, kind, parts, scope))
+def _way(action: Action, kind: Kind, parts: _Parts, of: _Parts | None, scope: Scope) -> _Way:
+    if kind is not Kind.PROHIBITION and action.iri in _HOW:
+        return _read_way(action, kind, parts, of, scope)
     if action.refinements is None:
-        return _Way(action.iri, (), None)
+        return _Way(action.iri)
+    targets = tuple(target.iri for target in parts.targets)
     context = ConditionContext(
         ConditionPlace.ACTION, targets, action.iri, is_prohibition=kind is Kind.PROHIBITION
     )
-    return _Way(action.iri, read_conditions(action.refinements, "refinement", context, scope), None)
+    return _Way(action.iri, read_conditions(action.refinements, "refinement", context, scope))
 
 
-def _anonymization(action: Action, kind: Kind, parts: _Parts, scope: Scope) -> Anonymization | None:
-    if action.refinements is None:
+_HOW: Final = {
+    ANONYMIZE: "refine the action with mosaicrown:method, mosaicrown:k and the columns",
+    TRAIN: "refine the action with smalti:recipe and smalti:labelColumn",
+    AUDIT: "refine the action with smalti:attack and a bound such as smalti:attackAdvantage",
+}
+"""The actions whose refinements are read together, and how they are said."""
+
+
+def _read_way(action: Action, kind: Kind, parts: _Parts, of: _Parts | None, scope: Scope) -> _Way:
+    targets, refinements = tuple(target.iri for target in parts.targets), action.refinements
+    if not _is_in_place(action, kind, of, scope):
+        return _Way(action.iri)
+    if refinements is None:
         if action.is_complete:
-            message = f"the {kind.word} to anonymize says nothing of how: it has no `refinement`"
-            help_ = "refine the action with mosaicrown:method, mosaicrown:k and the columns"
-            scope.findings.error("P411", action.place, message, help_)
-        return None
-    targets = tuple(target.iri for target in parts.targets)
-    return read_anonymization(action.refinements, targets, action.place, scope, parts.constraints)
+            what = f"the {kind.word} to {BY_IRI[action.iri].name}"
+            message = f"{what} says nothing of how: it has no `refinement`"
+            scope.findings.error("P411", action.place, message, _HOW[action.iri])
+        return _Way(action.iri)
+    if action.iri == TRAIN:
+        training = read_training(refinements, targets, action.place, scope, parts.constraints)
+        return _Way(action.iri, training=training)
+    if action.iri == AUDIT:
+        return _Way(action.iri, audit=read_audit(refinements, targets, action.place, scope))
+    how = read_anonymization(refinements, targets, action.place, scope, parts.constraints)
+    return _Way(action.iri, anonymization=how)
+
+
+def _is_in_place(action: Action, kind: Kind, of: _Parts | None, scope: Scope) -> bool:
+    """Report training and audits in rules that no plan could follow."""
+    if action.iri == TRAIN and kind is not Kind.PERMISSION:
+        message = f"the {kind.word} to train a model means nothing here"
+        scope.findings.error("P441", action.place, message, "write a permission to train it")
+        return False
+    if action.iri != AUDIT or (kind is Kind.DUTY and of is not None and ANONYMIZE not in of.actions):
+        return True
+    what = "a duty of whoever anonymizes" if kind is Kind.DUTY else f"the {kind.word}"
+    message = f"{what} to audit means nothing here: whoever trains or uses a model has the duty"
+    scope.findings.error("P440", action.place, message, "write it as `duty` of such a permission")
+    return False
 
 
 def _check_output(node: Node, kind: Kind, ways: tuple[_Way, ...], scope: Scope) -> None:
     prop = node.get(OUTPUT)
-    if prop is not None and ways and not any(way.action == ANONYMIZE for way in ways):
-        message = f"{quoted(prop.word)} belongs to what is anonymized, and this {kind.word} does not"
+    if prop is not None and ways and not any(way.action in MAKING for way in ways):
+        message = f"{quoted(prop.word)} is what is anonymized or trained, and this {kind.word} is neither"
         scope.findings.error("P418", prop.key, message, "remove it, or write the action `anonymize`")
 
 
-def _check_anonymizing(
-    node: Node, kind: Kind, actions: tuple[Action, ...], parts: _Parts, scope: Scope
-) -> None:
-    """One rule anonymizes in one way, from one target to one output."""
-    ways = [action for action in actions if action.iri == ANONYMIZE]
+def _check_making(node: Node, kind: Kind, actions: tuple[Action, ...], parts: _Parts, scope: Scope) -> None:
+    """One rule anonymizes or trains in one way, from one target to one output."""
+    making = MAKING if kind is Kind.PERMISSION else MAKING - {TRAIN}
+    ways = [action for action in actions if action.iri in making]
     if not ways:
         return
+    what = f"the {kind.word} to {BY_IRI[ways[0].iri].name}"
     if len(ways) > 1:
-        message = f"the {kind.word} anonymizes in several ways, to one output"
+        message = f"{what} does so in several ways, or something else as well, to one output"
         scope.findings.error("P333", ways[1].place, message, "write one rule for each")
-    _check_source(node, kind, parts, scope)
+    _check_source(node, kind, what, parts, scope)
     if node.get(OUTPUT) is None and node.is_complete:
-        message = f"the {kind.word} to anonymize has no `output`"
+        message = f"{what} has no `output`"
         scope.findings.error("P414", node.place, message, "name the asset that it makes")
 
 
-def _check_source(node: Node, kind: Kind, parts: _Parts, scope: Scope) -> None:
+def _check_source(node: Node, kind: Kind, what: str, parts: _Parts, scope: Scope) -> None:
     targets, prop = [target.iri for target in parts.targets], node.get(OUTPUT)
     if len(targets) > 1:
         place = node.get(TARGET) or node.get(OUTPUT) or node.get(ACTION)
-        message = f"the {kind.word} to anonymize has {len(targets)} targets, and one output"
+        message = f"{what} has {len(targets)} targets, and one output"
         scope.findings.error(
             "P333",
             place.key if place is not None else node.place,
@@ -315,7 +376,7 @@ def _check_source(node: Node, kind: Kind, parts: _Parts, scope: Scope) -> None:
             "write one rule for each target",
         )
     elif not targets and kind.may_lack_target and node.get(TARGET) is None and node.is_complete:
-        message = f"the {kind.word} to anonymize has no `target`"
+        message = f"{what} has no `target`"
         scope.findings.error("P303", node.place, message, "name the asset that is anonymized")
     if prop is not None and parts.output in targets:
         message = f"the output {quoted(str(parts.output))} is the target itself"

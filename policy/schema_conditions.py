@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Final, cast
 
+from smalti.policy.combinations import LOSSES
 from smalti.policy.properties import Place
 from smalti.policy.schema_values import (
     Schema,
@@ -33,7 +34,9 @@ from smalti.vocab.odrl import (
 from smalti.vocab.terms import (
     ALGORITHM,
     ANONYMIZE,
+    AUDIT,
     DATA_TYPE,
+    IRI,
     K_ANONYMITY,
     LEFT_OPERAND,
     METHOD,
@@ -43,10 +46,12 @@ from smalti.vocab.terms import (
     QUASI_IDENTIFIER,
     RIGHT_OPERAND,
     SENSITIVE,
+    TRAIN,
     UNIT,
     L,
 )
 from smalti.vocab.words import (
+    ACTION_NEEDS,
     ALGORITHM_METHODS,
     ALGORITHM_NEEDS,
     ALGORITHMS,
@@ -67,6 +72,8 @@ _CONSTRAINTS: Final = [known for known in WORDS if known.kind is Kind.CONSTRAINT
 NEED_CODES: Final = {SENSITIVE: "P408", QUASI_IDENTIFIER: "P417"}
 """Of refinements whose absence has a code of its own."""
 NEED_DEFAULT: Final = "P411"
+TOGETHER: Final = {ANONYMIZE: "anonymization", TRAIN: "training", AUDIT: "audit"}
+"""The actions whose refinements are read together, with their names in `$defs`."""
 UNFIT: Final = "P423"
 """Of words that do not go with a method or an algorithm."""
 
@@ -78,7 +85,7 @@ def condition_definitions() -> dict[str, object]:
         "refinement": _condition("refinement", [*_iris(REFINEMENTS), *_OPERANDS]),
         "forbidden": _condition("forbidden", [*_iris(REFINEMENTS), *_OPERANDS], is_bounded=False),
         "membership": _condition("membership", _OPERANDS),
-        "anonymization": _anonymization(),
+        **{name: _refined(action) for action, name in TOGETHER.items()},
         "values": many(reference("value")),
         "value": _value(),
         "words": {
@@ -192,22 +199,37 @@ def _no_refinement(words: Iterable[Word]) -> Schema:
     return {"properties": {"refinement": each({"properties": operand})}}
 
 
-# --- What holds of all refinements of an action to anonymize
+# --- What holds of all refinements of an action to anonymize, to train or to audit
 
 
-def _anonymization() -> Schema:
+def _refined(action: IRI) -> Schema:
     """Of a list of refinements; one alone cannot be enough."""
+    own = [known for known in REFINEMENTS if action in known.actions]
     rules = [
+        *(_anonymization() if action == ANONYMIZE else _of_action(action)),
+        _without([known for known in REFINEMENTS if known not in own], "P419"),
+        _without(_CONSTRAINTS, "P419"),
+        *(_needed_by(known) for known in own if known.needs),
+        *map(_once, own),
+    ]
+    return {"if": {"type": "array"}, "then": {"allOf": rules}}
+
+
+def _anonymization() -> list[Schema]:
+    return [
         _has(METHOD, NEED_DEFAULT),
         _without([known for known in REFINEMENTS if known.scope is Scope.COLUMN], "P425"),
-        _without([known for known in REFINEMENTS if ANONYMIZE not in known.actions], "P419"),
-        _without(_CONSTRAINTS, "P419"),
-        *(_needed_by(known) for known in REFINEMENTS if known.needs),
-        *(_once(known) for known in REFINEMENTS if ANONYMIZE in known.actions),
         *map(_of_method, METHODS),
         *map(_of_algorithm, ALGORITHMS),
     ]
-    return {"if": {"type": "array"}, "then": {"allOf": rules}}
+
+
+def _of_action(action: IRI) -> list[Schema]:
+    needs = [
+        coded(NEED_DEFAULT, {"anyOf": [_contains(BY_IRI[name]) for name in needed]})
+        for needed in ACTION_NEEDS[action]
+    ]
+    return [*needs, _at_most_one(LOSSES)] if action == TRAIN else needs
 
 
 def _mentions(known: Word, **right: object) -> Schema:

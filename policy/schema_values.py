@@ -166,7 +166,8 @@ def value_of(known: Word) -> Schema:
 
 def _name(known: Word) -> Schema:
     if not known.names:
-        return text_of(coded("P422", TEXT))
+        form: Schema = {"pattern": f"^{known.form}$"} if known.form else {}
+        return text_of(coded("P422", TEXT | form))
     names = coded("P401" if known.names == METHODS else "P402", {"enum": list(known.names)})
     also: list[Schema] = [{"const": MISSPELT_METHOD}] if known.names == METHODS else []
     return text_of({"anyOf": [names, *also]}) if also else text_of(names)

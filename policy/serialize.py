@@ -48,13 +48,14 @@ from smalti.policy.model import (
     Truth,
     Value,
 )
+from smalti.policy.refinements import refinements_of
 from smalti.vocab.contexts import MOSAICROWN_CONTEXT, ODRL_CONTEXT, PREFERRED, SMALTI_CONTEXT
 from smalti.vocab.terms import (
     ALGORITHM,
-    ANONYMIZE,
     DPV,
     IDENTIFIER,
     IRI,
+    MAKING,
     METHOD,
     MOSAICROWN,
     ODRL,
@@ -183,7 +184,7 @@ def _as_written(rules: Iterable[Rule]) -> list[list[Rule]]:
 
 def _is_refined(rule: Rule) -> bool:
     has_way = isinstance(rule, Permission | Duty) and rule.anonymization is not None
-    return has_way or bool(rule.refinements)
+    return has_way or bool(refinements_of(rule))
 
 
 def _needed(body: JsonObject) -> tuple[Path, ...]:
@@ -234,7 +235,7 @@ class _Writer:
         return [self.rule(group, given) for group in _as_written(rules)]
 
     def rule(self, actions: Sequence[Rule], given: _Parts) -> JsonObject:
-        rule = next((one for one in actions if one.action == ANONYMIZE), actions[0])
+        rule = next((one for one in actions if one.action in MAKING), actions[0])
         own = self.own(rule, given)
         purpose = _purpose_property(rule)
         output = rule.output if isinstance(rule, Permission | Duty) else None
@@ -308,8 +309,12 @@ class _Writer:
 def _without_action(rule: Rule) -> Rule:
     """What is common to the rules that a rule with several actions became."""
     match rule:
-        case Permission() | Duty():
-            return replace(rule, action=IRI(""), refinements=(), anonymization=None, output=None)
+        case Permission():
+            bare = replace(rule, anonymization=None, training=None, output=None)
+            return replace(bare, action=IRI(""), refinements=())
+        case Duty():
+            bare_duty = replace(rule, anonymization=None, audit=None, output=None)
+            return replace(bare_duty, action=IRI(""), refinements=())
     return replace(rule, action=IRI(""), refinements=())
 
 
@@ -333,7 +338,7 @@ def _actions(rules: Sequence[Rule]) -> JsonValue | None:
 def _action(rule: Rule) -> JsonValue:
     anonymization = rule.anonymization if isinstance(rule, Permission | Duty) else None
     refinements = (
-        _refinements(anonymization) if anonymization else [_condition(c) for c in rule.refinements]
+        _refinements(anonymization) if anonymization else [_condition(c) for c in refinements_of(rule)]
     )
     if not refinements:
         return _string(_short(rule.action))

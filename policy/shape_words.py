@@ -1,4 +1,4 @@
-"""What the profile says of each word, and of all refinements of an action to anonymize, as SHACL shapes.
+"""What the profile says of each word, and of all refinements of an action, as SHACL shapes.
 
 The paths here lead along ODRL's own properties, and not along their other spellings: a comparison that is
 written with those is accepted unseen, and the shapes are several times as fast.
@@ -8,10 +8,12 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Final
 
+from smalti.policy.combinations import LOSSES
 from smalti.policy.schema_conditions import (
     NEED_CODES,
     NEED_DEFAULT,
     REFINEMENTS,
+    TOGETHER,
     UNFIT,
     goes_with,
     is_one_sided,
@@ -58,8 +60,10 @@ from smalti.vocab.terms import (
     RDF_VALUE,
     REFINEMENT,
     RIGHT_OPERAND,
+    TRAIN,
 )
 from smalti.vocab.words import (
+    ACTION_NEEDS,
     ALGORITHM_METHODS,
     ALGORITHM_NEEDS,
     ALGORITHMS,
@@ -88,7 +92,7 @@ _FORBIDDEN: Final = any_of(
 )
 _OTHER_ACTION: Final = any_of(
     at(spelled(REFINEMENT), NONE),
-    never(contains(spelled(RDF_VALUE), one_of(ANONYMIZE))),
+    never(contains(spelled(RDF_VALUE), one_of(*TOGETHER))),
     at(along(inverse(spelled(ACTION)), inverse(spelled(PROHIBITION))), SOME),
     at(along(inverse(spelled(ACTION)), spelled(PROHIBITION)), SOME),
 )
@@ -148,7 +152,8 @@ def _values(known: Word) -> Iterable[str]:
             names = [*known.names, *([MISSPELT_METHOD] if known.names == METHODS else [])]
             yield _each_use(code, RIGHT_OPERAND, any_of(_LIST_OR, f"sh:in {listed(texts(*names))}"))
         case Range.NAME:
-            yield _each_use("P422", RIGHT_OPERAND, any_of(_LIST_OR, "sh:datatype xsd:string"))
+            form = f" ; sh:pattern {text(f'^{known.form}$')}" if known.form else ""
+            yield _each_use("P422", RIGHT_OPERAND, any_of(_LIST_OR, f"sh:datatype xsd:string{form}"))
 
 
 def _name_or_text() -> str:
@@ -187,18 +192,18 @@ def _number(bound: Decimal) -> str:
     return str(bound)
 
 
-# --- All refinements of an action to anonymize
+# --- All refinements of an action to anonymize, to train or to audit
 
 
-def anonymization_shapes() -> Iterable[str]:
-    """What each way to anonymize needs, and what does not go with it.
+def refinement_shapes() -> Iterable[str]:
+    """What each way to anonymize, to train or to audit needs, and what does not go with it.
 
     The focus nodes are words and names: a shape costs nothing in a graph that does not use them.
     Prohibitions are left out: they may forbid some ways to anonymize, and need not name one.
     """
-    targets = [f"sh:targetNode {name}" for name in spellings(ANONYMIZE)]
-    own = [_of_actions(NEED_DEFAULT, inverse(spelled(RDF_VALUE)), _mentions(METHOD))]
-    yield shape("AnonymizationShape", targets, own)
+    yield _of_whole(ANONYMIZE, ((METHOD,),))
+    for action, needs in ACTION_NEEDS.items():
+        yield _of_whole(action, needs)
     for known in REFINEMENTS:
         yield _of_word(known)
     for method in METHODS:
@@ -207,8 +212,18 @@ def anonymization_shapes() -> Iterable[str]:
         yield _of_name(algorithm, _of_algorithm(algorithm))
 
 
+def _of_whole(action: IRI, needs: tuple[tuple[IRI, ...], ...]) -> str:
+    """What an action needs, whatever else is said of it."""
+    path = inverse(spelled(RDF_VALUE))
+    checks = [_of_actions(NEED_DEFAULT, path, _mentions(*needed)) for needed in needs]
+    if action == TRAIN:
+        checks.append(_of_actions("P428", path, _at_most(1, *LOSSES)))
+    targets = [f"sh:targetNode {name}" for name in spellings(action)]
+    return shape(f"{TOGETHER[action].capitalize()}Shape", targets, checks)
+
+
 def _of_actions(code: str, path: str, *bodies: str) -> str:
-    """A check of the actions to anonymize at the end of a path, but for those that are forbidden."""
+    """A check of the refined actions at the end of a path, but for those that are forbidden."""
     return check(code, path, a_node(any_of(*bodies, "s:OtherAction")))
 
 

@@ -38,7 +38,7 @@ from smalti.policy.shape_text import (
     text,
     with_property,
 )
-from smalti.policy.shape_words import anonymization_shapes, word_shapes
+from smalti.policy.shape_words import refinement_shapes, word_shapes
 from smalti.policy.spellings import escape
 from smalti.vocab.odrl import (
     ACTION_PARENTS,
@@ -51,7 +51,6 @@ from smalti.vocab.purposes import PURPOSES
 from smalti.vocab.terms import (
     ACTION,
     AGREEMENT,
-    ANONYMIZE,
     ASSIGNEE,
     ASSIGNER,
     CONFLICT,
@@ -61,6 +60,7 @@ from smalti.vocab.terms import (
     INHERIT_FROM,
     IS_REPLACED_BY,
     LEFT_OPERAND,
+    MAKING,
     OBLIGATION,
     ODRL,
     OFFER,
@@ -106,7 +106,7 @@ def shapes() -> str:
         *_assets(),
         *_conditions(),
         *word_shapes(),
-        *anonymization_shapes(),
+        *refinement_shapes(),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -207,22 +207,22 @@ def _said(part: str, properties: tuple[str, ...]) -> str:
 
 def _output(place: Place, name: str, targets: list[str]) -> Iterable[str]:
     """What is said of the asset that a rule makes."""
-    anonymizes = contains(along(either(ACTION), optional(either(RDF_VALUE))), one_of(ANONYMIZE))
+    makes = contains(along(either(ACTION), optional(either(RDF_VALUE))), one_of(*sorted(MAKING)))
     no_action, no_output = at(either(ACTION), NONE), at(either(OUTPUT), NONE)
     if OUTPUT not in place.understood:
         yield shape(f"{name}Output", targets, [check("P418", either(OUTPUT), NONE)])
         return
-    yield shape(f"{name}Output", targets, [any_of(anonymizes, no_action, no_output), message("P418")])
+    yield shape(f"{name}Output", targets, [any_of(makes, no_action, no_output), message("P418")])
     if place is not Place.PERMISSION:
         return
     yield shape(
         f"{name}OutputMissing",
         targets,
-        [any_of(never(anonymizes), at(either(OUTPUT), SOME)), message("P414")],
+        [any_of(never(makes), at(either(OUTPUT), SOME)), message("P414")],
     )
-    bare = check("P411", either(ACTION), never(one_of(ANONYMIZE)))
+    bare = check("P411", either(ACTION), never(one_of(*sorted(MAKING))))
     itself = check("P413", spelled(OUTPUT), f"sh:disjoint {spelled(TARGET)}")
-    yield shape(f"{name}Anonymization", targets, [bare, itself])
+    yield shape(f"{name}Making", targets, [bare, itself])
 
 
 def _actions() -> Iterable[str]:

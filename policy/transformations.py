@@ -1,4 +1,4 @@
-"""The transformations that a permission to anonymize allows, and the one that a planner takes of them.
+"""The transformations that a permission to anonymize or to train allows, and which one a planner takes.
 
 Refinements say which are meant. What a request leaves open is chosen by the planner: the bound itself
 (k = 10 of `k gteq 10`, and l where l is larger). That choice is the witness; prohibitions are judged by it.
@@ -17,16 +17,16 @@ from smalti.policy.decision import Finding
 from smalti.policy.model import (
     Anonymization,
     Bound,
-    ColumnReference,
     Comparison,
     Condition,
     Logical,
-    Named,
     Number,
     Operator,
     Text,
+    Training,
     Value,
 )
+from smalti.policy.refinements import all_columns, bounded, equal, respondent_of, training_conditions
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 
@@ -42,7 +42,7 @@ _COLUMN_LISTS: Final = (terms.IDENTIFIER, terms.QUASI_IDENTIFIER, terms.SENSITIV
 
 @dataclass(frozen=True, slots=True)
 class Transformation:
-    """What a permission or duty to anonymize allows."""
+    """What a permission or duty to anonymize, or a permission to train, allows."""
 
     refinements: tuple[Condition, ...]
     """All of them, as conditions on parameters."""
@@ -57,13 +57,27 @@ class Transformation:
 def transformation(anonymization: Anonymization) -> Transformation:
     """The refinements of an action to anonymize as conditions, and the planner's choice."""
     said = (*_fields(anonymization), *anonymization.parameters)
+    witness = {**dict.fromkeys(_COLUMN_LISTS, ()), **_chosen(said), **_raised(anonymization)}
+    operands = frozenset[IRI]().union(witness, *map(_operands, said))
+    return Transformation(said, operands, witness, anonymization.k, anonymization.l)
+
+
+def training_transformation(training: Training) -> Transformation:
+    """The refinements of an action to train as conditions, and the planner's choice.
+
+    What they leave open is the recipe's, and so unknown here: a prohibition of it applies.
+    """
+    said = training_conditions(training)
+    operands = frozenset[IRI]().union(*map(_operands, said))
+    return Transformation(said, operands, _chosen(said), None, None)
+
+
+def _chosen(said: Sequence[Condition]) -> dict[IRI, tuple[Value, ...]]:
+    """What the planner takes: the bound itself, where there is one."""
     determining = [one for one in said if isinstance(one, Comparison) and _determines(one)]
     times = Counter(one.operand for one in determining)
     # Of several bounds, as `gteq` and `lteq` of one operand, none is the planner's choice.
-    chosen = {one.operand: one.values for one in determining if times[one.operand] == 1}
-    witness = {**dict.fromkeys(_COLUMN_LISTS, ()), **chosen, **_raised(anonymization)}
-    operands = frozenset[IRI]().union(witness, *map(_operands, said))
-    return Transformation(said, operands, witness, anonymization.k, anonymization.l)
+    return {one.operand: one.values for one in determining if times[one.operand] == 1}
 
 
 def _determines(condition: Comparison) -> bool:
@@ -108,41 +122,17 @@ def whole(values: Sequence[Value]) -> int | None:
 def _fields(anonymization: Anonymization) -> list[Condition]:
     algorithm = anonymization.algorithm or _DEFAULTS.get(anonymization.method)
     found: list[Condition | None] = [
-        _equal(terms.METHOD, Text(anonymization.method)),
-        _equal(terms.ALGORITHM, Text(algorithm)) if algorithm else None,
-        _bound(terms.K, anonymization.k),
-        _bound(terms.L, anonymization.l),
-        _columns(terms.IDENTIFIER, anonymization.identifiers),
-        _columns(terms.QUASI_IDENTIFIER, anonymization.quasi_identifiers),
-        _columns(terms.SENSITIVE, anonymization.sensitive),
-        _columns(terms.RELEASED, anonymization.released),
-        _respondent(anonymization),
+        equal(terms.METHOD, Text(anonymization.method)),
+        equal(terms.ALGORITHM, Text(algorithm)) if algorithm else None,
+        bounded(terms.K, anonymization.k),
+        bounded(terms.L, anonymization.l),
+        all_columns(terms.IDENTIFIER, anonymization.identifiers),
+        all_columns(terms.QUASI_IDENTIFIER, anonymization.quasi_identifiers),
+        all_columns(terms.SENSITIVE, anonymization.sensitive),
+        all_columns(terms.RELEASED, anonymization.released),
+        respondent_of(anonymization),
     ]
     return [condition for condition in found if condition is not None]
-
-
-def _equal(operand: IRI, value: Value) -> Comparison:
-    return Comparison(operand, Operator.EQ, (value,))
-
-
-def _bound(operand: IRI, bound: Bound | None) -> Comparison | None:
-    if bound is None:
-        return None
-    return Comparison(operand, bound.operator, (Number(Decimal(bound.value)),), where=bound.where)
-
-
-def _columns(operand: IRI, columns: tuple[ColumnReference, ...]) -> Comparison | None:
-    if not columns:
-        return None
-    return Comparison(operand, Operator.IS_ALL_OF, tuple(Named(column.iri) for column in columns))
-
-
-def _respondent(anonymization: Anonymization) -> Comparison | None:
-    if anonymization.one_row_each:
-        return _equal(terms.RESPONDENT, Named(terms.ONE_ROW_EACH))
-    if anonymization.respondent is None:
-        return None
-    return _equal(terms.RESPONDENT, Named(anonymization.respondent.iri))
 
 
 def _operands(condition: Condition) -> frozenset[IRI]:

@@ -3,15 +3,28 @@
 from collections.abc import Iterator
 from typing import Final
 
-from smalti.policy.anonymization import unimplemented_words
+from smalti.policy.anonymization import shortened, unimplemented_words
 from smalti.policy.findings import quoted
 from smalti.policy.json_text import Place
-from smalti.policy.model import Comparison, Condition, Duty, Logical, Permission, Policy, Rule
+from smalti.policy.model import (
+    NOWHERE,
+    Audit,
+    Comparison,
+    Condition,
+    Duty,
+    Logical,
+    Permission,
+    Policy,
+    Rule,
+    Training,
+    Where,
+)
+from smalti.policy.refinements import refinements_of
 from smalti.policy.values import Scope
-from smalti.vocab.terms import ANONYMIZE, IRI, SMALTI
+from smalti.vocab.terms import ANONYMIZE, AUDIT, IRI
 from smalti.vocab.words import BY_IRI
 
-_IN_A_PLAN: Final = frozenset({ANONYMIZE, IRI(SMALTI + "audit")})
+_IN_A_PLAN: Final = frozenset({ANONYMIZE, AUDIT})
 
 
 def note_unimplemented(policy: Policy, place: Place, scope: Scope) -> None:
@@ -30,6 +43,25 @@ def remedies_to_run(policy: Policy) -> Iterator[Duty]:
             yield from (one for one in prohibition.remedies if one.action in _IN_A_PLAN)
 
 
+def unimplemented_refinements(rule: Rule) -> tuple[tuple[str, Where], ...]:
+    """The refinements of training or an audit that `run` refuses by their names, with their places.
+
+    ODRL's own left operands are among them: they are valid, and no training heeds them. Of any other
+    action, none.
+    """
+    how: Training | Audit | None = None
+    if isinstance(rule, Permission | Duty):
+        how = rule.training if isinstance(rule, Permission) else rule.audit
+    found: list[tuple[str, Where]] = []
+    for condition in refinements_of(rule) if how is not None else ():
+        assert isinstance(condition, Comparison)  # noqa: S101 (no other is among them)
+        word = BY_IRI.get(condition.operand)
+        if how is not None and (word is None or not word.implemented):
+            where = how.where if condition.where == NOWHERE else condition.where
+            found.append((f"`{shortened(condition.operand)}`", where))
+    return tuple(dict.fromkeys(found))
+
+
 def _words(rule: Rule, scope: Scope) -> Iterator[str]:
     """The words of a rule, and of its duties, as the document would write them."""
     found = [
@@ -42,6 +74,7 @@ def _words(rule: Rule, scope: Scope) -> Iterator[str]:
             yield quoted(scope.terms.shorten(iri))
     if isinstance(rule, Permission | Duty) and rule.anonymization is not None:
         yield from (word for word, _ in unimplemented_words(rule.anonymization))
+    yield from (word for word, _ in unimplemented_refinements(rule))
     nested = rule.duties if isinstance(rule, Permission) else ()
     for duty in (*nested, *(rule.consequences if isinstance(rule, Duty) else ())):
         yield from _words(duty, scope)

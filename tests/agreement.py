@@ -44,6 +44,7 @@ def validator() -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(schema)
 
 
+@cache
 def schema_accepts(text: str) -> bool:
     return validator().is_valid(json.loads(text))
 

@@ -66,8 +66,8 @@ def _missing_for_spark() -> tuple[str, str] | None:
 
 MISSING = pytest.StashKey[tuple[str, str] | None]()
 SKIPPED_KEY = "spark test skipped"
-SHARING = "test_agreement.py::test_shapes"
-"""Tests that share the SHACL report on all policies: 40 s in each process that has one of them."""
+SHARING = "policy/test_agreement.py"
+"""Its tests share what parser, schema and shapes say of all policies: a minute in each process."""
 
 
 def _spark_is_required() -> bool:

@@ -14,6 +14,7 @@ from smalti.policy.meaning import is_generated
 from smalti.policy.model import (
     Anonymization,
     Asset,
+    Audit,
     Bound,
     ColumnComparison,
     ColumnReference,
@@ -21,6 +22,7 @@ from smalti.policy.model import (
     Condition,
     ConflictStrategy,
     Day,
+    DecimalBound,
     Duty,
     Instant,
     Interval,
@@ -37,10 +39,24 @@ from smalti.policy.model import (
     Prohibition,
     Rule,
     Text,
+    Training,
     Truth,
     Value,
 )
-from smalti.vocab.terms import ANONYMIZE, DPV, IRI, MOSAICROWN, ODRL, ODRL_PURPOSE, READ, SMALTI, USE
+from smalti.vocab.terms import (
+    ANONYMIZE,
+    AUDIT,
+    DPV,
+    IRI,
+    MOSAICROWN,
+    ODRL,
+    ODRL_PURPOSE,
+    READ,
+    SMALTI,
+    TRAIN,
+    USE,
+)
+from smalti.vocab.words import ATTACKS
 
 T = TypeVar("T")
 
@@ -54,7 +70,7 @@ PURPOSES = (
     IRI(DPV + "ResearchAndDevelopment"),
 )
 COLUMNS = ("Age", "Amount", "BirthDate", "City", "Id", "ZIP")
-ACTIONS = (READ, USE, IRI(ODRL + "derive"), IRI(ODRL + "distribute"), IRI(SMALTI + "train"))
+ACTIONS = (READ, USE, IRI(ODRL + "derive"), IRI(ODRL + "distribute"), IRI(ODRL + "index"))
 MORE_ACTIONS = (IRI(ODRL + "display"), IRI(ODRL + "sell"))
 DUTIES = (IRI(ODRL + "inform"), IRI(ODRL + "delete"), IRI(ODRL + "obtainConsent"))
 MOMENTS = st.datetimes(
@@ -196,6 +212,62 @@ def _parameters(quasi: tuple[ColumnReference, ...]) -> st.SearchStrategy[tuple[C
     return st.sampled_from(((), (), (limit,), (of_one,), (of_one, limit)))
 
 
+# --- Training and audits
+
+
+@st.composite
+def trainings(draw: st.DrawFn, target: IRI) -> Training:
+    """Refinements to train on a target: without noise, with given noise, with a bound, or with both."""
+    most = st.sampled_from((Operator.EQ, Operator.LTEQ))
+    shares = st.builds(DecimalBound, most, st.sampled_from((Decimal("0.01"), Decimal(1), Decimal("1e-5"))))
+    counts = st.builds(Bound, most, st.integers(1, 50))
+    has_noise, word = draw(st.booleans()), draw(st.sampled_from((None, *_LOSSES)))
+    given: dict[str, object] = {}
+    if has_noise:
+        operators = (Operator.EQ,) if word is not None else (Operator.EQ, Operator.GTEQ)
+        given["noise_multiplier"] = DecimalBound(draw(st.sampled_from(operators)), Decimal("1.1"))
+    if word is not None:
+        given[word] = DecimalBound(Operator.LTEQ, Decimal("0.75"))
+    if has_noise or word is not None:
+        neighbors = st.sampled_from((None, "add-or-remove-one", "change-one"))
+        given |= {
+            "clipping_norm": draw(shares),
+            "delta": DecimalBound(draw(most), Decimal("1e-6")),
+            "neighbors": draw(neighbors),
+            "rows_per_respondent": draw(st.none() | counts),
+        }
+    count = Comparison(IRI(ODRL + "count"), Operator.LTEQ, (Number(Decimal(9)),))
+    label, person, name = (ColumnReference(IRI(f"{target}/{one}")) for one in COLUMNS[:3])
+    respondent = draw(st.sampled_from((None, person)))
+    return Training(
+        recipe=draw(st.sampled_from(("mlp-128", "own.Recipe_2"))),
+        label_column=label,
+        identifiers=draw(st.sampled_from(((), (person,), (person, name)))),
+        respondent=respondent,
+        one_row_each=respondent is None and draw(st.booleans()),
+        sampling_rate=draw(shares if given else st.none() | shares),
+        epochs=draw(counts if has_noise else st.none() | counts),
+        parameters=draw(st.sampled_from(((), (count,)))),
+        **given,  # type: ignore[arg-type]
+    )
+
+
+_LOSSES = ("epsilon", "posterior_belief", "membership_advantage")
+
+
+@st.composite
+def audits(draw: st.DrawFn) -> Audit:
+    """Refinements to audit: some attacks, and at least one bound."""
+    shares = st.sampled_from((Decimal("0.1"), Decimal("0.25"), Decimal(1)))
+    bounds = ("attack_advantage", "attack_precision", "epsilon_lower_bound", "true_positive_rate")
+    given = {name: draw(shares) for name in draw(unique(st.sampled_from(bounds), 1, 4))}
+    if "true_positive_rate" in given:
+        given["false_positive_rate"] = Decimal("0.01")
+    if draw(st.booleans()):
+        given["confidence"] = Decimal("0.99")
+    return Audit(attacks=draw(unique(st.sampled_from(ATTACKS), 1, 3)), **given)
+
+
 # --- Rules and policies
 
 
@@ -253,7 +325,7 @@ class _Writer:
     def permissions(self) -> tuple[Permission, ...]:
         """A permission, with one action or two."""
         first = self.permission()
-        if first.anonymization is not None or self.draw(st.booleans()):
+        if first.output is not None or self.draw(st.booleans()):
             return (first,)
         return (first, replace(first, action=self.draw(st.sampled_from(MORE_ACTIONS)), refinements=()))
 
@@ -262,9 +334,22 @@ class _Writer:
         if self.draw(st.booleans()):
             common = self.anonymizing(common)
             return Permission(**common, duties=self.duties(common))
+        if self.draw(st.integers(0, 3)) == 0:
+            return self.training(common)
         action = self.draw(st.sampled_from(ACTIONS))
         duties = self.duties(common, with_transformation=action == READ)
         return Permission(**common, action=action, refinements=self.draw(refinements()), duties=duties)
+
+    def training(self, common: dict[str, Any]) -> Permission:
+        target, model = Asset(common["targets"][0].iri), IRI(f"http://example.com/model/{self.count}")
+        common |= {"targets": (target,)}
+        audit = Duty(
+            uid=self.uid(), action=AUDIT, targets=(Asset(model),), audit=self.draw(audits()),
+            **self.same_parties(common),
+        )  # fmt: skip
+        duties = (*self.duties(common), *((audit,) if self.draw(st.booleans()) else ()))
+        training = self.draw(trainings(target.iri))
+        return Permission(**common, action=TRAIN, output=model, training=training, duties=duties)
 
     def duties(self, rule: dict[str, Any], with_transformation: bool = False) -> tuple[Duty, ...]:
         found = [self.duty(rule, with_consequence=True) for _ in range(self.draw(st.integers(0, 1)))]
@@ -287,7 +372,7 @@ class _Writer:
 
     def prohibition(self) -> Prohibition:
         common = self.common()
-        action = self.draw(st.sampled_from(ACTIONS))
+        action = self.draw(st.sampled_from((*ACTIONS, TRAIN)))
         remedies = (self.duty(common),) if self.draw(st.booleans()) else ()
         return Prohibition(**common, action=action, refinements=self.draw(refinements()), remedies=remedies)
 

@@ -1,5 +1,6 @@
 """What commands import: no answer waits for a library that has no part in it."""
 
+import gc
 import json
 import subprocess
 import sys
@@ -18,9 +19,10 @@ try:
 except SystemExit as left:
     print(json.dumps([left.code, sorted(sys.modules)]), file=sys.stderr)
 """
-DATA = {"numpy", "pyarrow", "duckdb", "sqlalchemy", "pydantic"}
+DATA = {"numpy", "pyarrow", "duckdb", "sqlalchemy"}
 ELSEWHERE = {
-    "pandas", "pyspark", "rdflib", "jsonschema", "cryptography", "pyshacl", "requests", "aiohttp",
+    "pandas", "pydantic", "pyspark", "rdflib", "jsonschema", "cryptography", "pyshacl", "requests",
+    "aiohttp",
     "smalti.checking", "smalti.policy.lint", "smalti.engine.csvw", "smalti.engine.case_files",
 }  # fmt: skip
 """What other commands need, or other files."""
@@ -72,6 +74,14 @@ def test_the_version_needs_nothing(tmp_path: Path) -> None:
     found = modules(tmp_path, "--version")
     assert {name for name in found if name.startswith(("smalti.policy", "smalti.engine", "rich"))} == set()
     assert found & (DATA | ELSEWHERE) == set()
+
+
+def test_garbage_is_looked_for_seldom_and_as_before_afterwards() -> None:
+    before = gc.get_threshold()
+    with startup.few_collections():
+        assert gc.get_threshold()[0] > 100 * before[0]
+        assert gc.isenabled(), "a long run must not keep its garbage"
+    assert gc.get_threshold() == before
 
 
 # --- pandas

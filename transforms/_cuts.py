@@ -18,7 +18,6 @@ from smalti.transforms._layout import (
     by_weight,
     lay_out,
     narrow,
-    order_by,
     ranges,
     running,
     sums,
@@ -58,10 +57,10 @@ class Table:
     sensitive: tuple[Holdings, ...]
 
     @cached_property
-    def positions(self) -> tuple[Positions, ...]:
-        """For each ordered attribute the position of each tuple."""
-        pairs = zip(self.domains, self.codes, strict=True)
-        return tuple(domain[codes] for domain, codes in pairs if domain is not None)
+    def positions(self) -> dict[int, Positions]:
+        """By ordered attribute the position of each tuple."""
+        pairs = enumerate(zip(self.domains, self.codes, strict=True))
+        return {attribute: domain[codes] for attribute, (domain, codes) in pairs if domain is not None}
 
     @classmethod
     def of(cls, problem: Problem) -> "Table":
@@ -131,6 +130,7 @@ class Scene:
         self.struck = struck
         self.weights = table.weights[batch.tuples]
         self.totals = sums(self.weights, batch.starts)
+        self._lines: dict[int, Line] = {}
 
     @cached_property
     def blocks(self) -> Blocks:
@@ -157,18 +157,11 @@ class Scene:
         return [Diversity.of(self.batch, holdings) for holdings in self.table.sensitive]
 
     @cached_property
-    def unordered(self) -> dict[int, Line]:
-        """The attributes without an order, each laid out by code."""
+    def positions(self) -> dict[int, Positions]:
+        """By ordered attribute the position of each slot."""
         return {
-            attribute: self._by_code(attribute)
-            for attribute, kind in enumerate(self.problem.attributes)
-            if isinstance(kind, UnorderedAttribute)
+            attribute: position[self.batch.tuples] for attribute, position in self.table.positions.items()
         }
-
-    @cached_property
-    def positions(self) -> list[Positions]:
-        """For each ordered attribute the position of each slot."""
-        return [position[self.batch.tuples] for position in self.table.positions]
 
     def may_be_cut(self) -> Flags:
         """By partition: no if it is too small for two sides of k respondents, however it is cut."""
@@ -182,8 +175,11 @@ class Scene:
         """By slot."""
         return self.table.codes[attribute][self.batch.tuples]
 
-    def _by_code(self, attribute: int) -> Line:
-        return lay_out(self.batch, self.codes(attribute))
+    def by_code(self, attribute: int) -> Line:
+        """Lay the batch out by the codes of an attribute, once."""
+        if attribute not in self._lines:
+            self._lines[attribute] = lay_out(self.batch, self.codes(attribute))
+        return self._lines[attribute]
 
     def line(self, attribute: int) -> Line:
         """Lay the batch out along an attribute.
@@ -191,8 +187,8 @@ class Scene:
         Values without an order stand by falling weight in their partition, then by code.
         """
         if isinstance(self.problem.attributes[attribute], OrderedAttribute):
-            return self._by_code(attribute)
-        return by_weight(self.batch, self.unordered[attribute], self.weights)
+            return self.by_code(attribute)
+        return by_weight(self.batch, self.by_code(attribute), self.weights)
 
     @property
     def allowed(self) -> Flags:
@@ -222,7 +218,7 @@ class Scene:
 
     def _concentration(self, attribute: int) -> Integers:
         """By partition: the smaller, the larger is the entropy of the attribute's values."""
-        line = self.unordered.get(attribute) or self._by_code(attribute)
+        line = self.by_code(attribute)
         weights = np.add.reduceat(self.weights[line.order], line.begins)
         total: Integers = np.add.reduceat(concentration(weights), line.first[:-1])
         return total
@@ -235,8 +231,13 @@ class Scene:
             least, largest = np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts)
             reach: Integers = kind.positions[largest] - kind.positions[least]
             return np.minimum(reach, SCALE)
-        _, new = order_by(self.batch.node, codes)
-        return kind.penalty(sums(new, self.batch.starts))
+        width = int(codes.max()) + 1
+        if self.batch.size * width > len(codes):
+            return kind.penalty(np.diff(self.by_code(attribute).first))
+        # Marking what is there takes less than sorting where few different codes can be.
+        is_there = np.zeros((self.batch.size, width), np.bool_)
+        is_there.ravel()[self.batch.node * width + codes] = True
+        return kind.penalty(np.count_nonzero(is_there, axis=1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,18 +276,46 @@ class Laid:
 
     def penalties(self, groups: Integers) -> Integers:
         """Rows times penalty of both sides of the cuts after these groups, added up."""
-        scene, line, places = self.scene, self.line, self.scene.blocks.places
-        upto, onward = side_reaches(scene.positions, line.order, scene.blocks)
-        ends = line.ends[groups]
-        left, right = upto[places[ends - 1]].astype(np.int64), onward[places[ends]].astype(np.int64)
+        scene, line = self.scene, self.line
+        node, ends = line.node[groups], line.ends[groups]
+        left, right = self._own_reaches(node, ends)
+        others = [position for other, position in scene.positions.items() if other != self.attribute]
+        if others:
+            upto, onward = side_reaches(others, line.order, scene.blocks)
+            left += upto[scene.blocks.places[ends - 1]]
+            right += onward[scene.blocks.places[ends]]
         for attribute, kind in enumerate(scene.problem.attributes):
             if isinstance(kind, UnorderedAttribute):
-                counts = Members.of_groups(scene.unordered[attribute]).sides(line)
-                left += kind.penalty(counts[0][groups])
-                right += kind.penalty(counts[1][groups])
+                values = self._values(attribute, node, groups)
+                left += kind.penalty(values[0])
+                right += kind.penalty(values[1])
         weight = self.weight[groups]
-        penalties: Integers = weight * left + (scene.totals[line.node[groups]] - weight) * right
+        penalties: Integers = weight * left + (scene.totals[node] - weight) * right
         return penalties
+
+    def _values(self, attribute: int, node: Integers, groups: Integers) -> tuple[Integers, Integers]:
+        """How many values of an attribute there are on both sides of the cuts after these groups."""
+        line = self.line
+        if attribute == self.attribute:
+            return groups - line.first[node] + 1, line.last[node] - groups
+        left, right = Members.of_groups(self.scene.by_code(attribute)).sides(line)
+        return left[groups], right[groups]
+
+    def _own_reaches(self, node: Integers, ends: Integers) -> tuple[Integers, Integers]:
+        """How far the attribute itself reaches, if ordered, on both sides of cuts.
+
+        Args:
+            node: by cut its partition.
+            ends: by cut the first place on its right.
+        """
+        scene, position = self.scene, self.scene.positions.get(self.attribute)
+        if position is None:
+            return np.zeros_like(ends), np.zeros_like(ends)
+        # Slots are in its order: the extremes of a side are its first and its last.
+        laid, starts = position[self.line.order], scene.batch.starts
+        left = laid[ends - 1] - laid[starts[:-1]][node]
+        right = laid[starts[1:] - 1][node] - laid[ends]
+        return np.minimum(left, SCALE).astype(np.int64), np.minimum(right, SCALE).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,9 +65,12 @@ def side_reaches(
     for position in positions:
         np.take(position, laid, out=signed[0], mode="clip")
         np.negative(signed[0], out=signed[1])
+        has_missing = position.min() < 0
         for total, maxima in zip((upto, onward), _running_maxima(signed, back, blocks), strict=True):
             reach = np.add(maxima[0], maxima[1], out=maxima[0])
-            np.add(total, np.minimum(reach, SCALE, out=reach), out=total)
+            if has_missing:
+                np.minimum(reach, SCALE, out=reach)
+            np.add(total, reach, out=total)
     return upto.ravel(), onward.ravel()
 
 
@@ -77,21 +80,25 @@ def _running_maxima(laid: Positions, back: Positions, blocks: Blocks) -> tuple[P
     The first overwrites `laid`, the second goes into `back`.
     """
     upto, onward, length = laid, back, laid.shape[1]
+    beside = None if blocks.outer is None else _beside(laid, blocks, blocks.outer)
     onward[:, -1] = laid[:, -1]
+    if beside is not None:
+        np.maximum(onward[:, -1, :-1], beside[1], out=onward[:, -1, :-1])
     for i in range(length - 2, -1, -1):
         np.maximum(laid[:, i], onward[:, i + 1], out=onward[:, i])
+    if beside is not None:
+        np.maximum(upto[:, 0, 1:], beside[0], out=upto[:, 0, 1:])
     for i in range(1, length):
         np.maximum(upto[:, i], upto[:, i - 1], out=upto[:, i])
-    if blocks.outer is not None:
-        outer = blocks.outer
-        whole = upto[:, -1].take(outer.rows, axis=1)
-        before, after = _running_maxima(whole, np.empty_like(whole), outer)
-        _carry(upto[..., 1:], before.reshape(2, -1).take(outer.places[:-1], axis=1), blocks)
-        _carry(onward[..., :-1], after.reshape(2, -1).take(outer.places[1:], axis=1), blocks)
     return upto, onward
 
 
-def _carry(into: Positions, reached: Positions, blocks: Blocks) -> None:
-    """Bring into each block what its partition reaches in the blocks beside it."""
-    np.copyto(reached, _LEAST, where=~blocks.goes_on)
-    np.maximum(into, reached[:, None], out=into)
+def _beside(laid: Positions, blocks: Blocks, outer: Blocks) -> tuple[Positions, Positions]:
+    """What partitions reach before each block but the first, and after each but the last; blocks last."""
+    whole = laid.max(axis=1).take(outer.rows, axis=1)
+    before, after = _running_maxima(whole, np.empty_like(whole), outer)
+    upto = before.reshape(2, -1).take(outer.places[:-1], axis=1)
+    onward = after.reshape(2, -1).take(outer.places[1:], axis=1)
+    for reached in (upto, onward):
+        np.copyto(reached, _LEAST, where=~blocks.goes_on)
+    return upto, onward

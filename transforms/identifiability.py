@@ -205,7 +205,8 @@ def mu_for_belief(belief: float, delta: float) -> float:
     """The greatest mu whose posterior belief exceeds a bound with probability delta at most; errs below.
 
     mu = -q + sqrt(q^2 + 2 epsilon), with q the (1 - delta)-quantile of the standard normal distribution:
-    the root of `chance_of_excess(epsilon, mu) = delta`.
+    the root of `chance_of_excess(epsilon, mu) = delta`. It is about a loss that is normal. For what is made
+    from the release, and for steps whose distance depends on earlier steps, `belief.mu_for_largest_loss`.
 
     Args:
         belief: in (0.5, 1), at prior one half.

@@ -43,6 +43,7 @@ s:exclusiveMinimum a owl:AnnotationProperty ; rdfs:comment "The number above whi
 s:maximum a owl:AnnotationProperty ; rdfs:comment "The largest number that a left operand may have."@en .
 s:exclusiveMaximum a owl:AnnotationProperty ; rdfs:comment "The number below which a left operand lies."@en .
 s:name a owl:AnnotationProperty ; rdfs:comment "A name that a left operand may have as its value."@en .
+s:form a owl:AnnotationProperty ; rdfs:comment "A regular expression that the whole of a name must match."@en .
 s:refines a owl:AnnotationProperty ; rdfs:comment "An action that a left operand refines."@en .
 s:goesWithMethod a owl:AnnotationProperty ; rdfs:comment "A method that a left operand goes with; without one, every method."@en .
 s:goesWithAlgorithm a owl:AnnotationProperty ; rdfs:comment "An algorithm that a left operand goes with; without one, every algorithm."@en .
@@ -107,6 +108,8 @@ def _said(word: Word) -> Iterator[str]:
         yield f'''s:range "{word.range}"'''
     yield from _limits(word)
     yield from _texts("s:name", word.names)
+    if word.form:
+        yield f's:form "{word.form}"'
     if word.actions:
         yield f"s:refines {', '.join(map(_short, sorted(word.actions)))}"
     yield from _texts("s:goesWithMethod", sorted(word.methods))

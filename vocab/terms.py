@@ -37,6 +37,10 @@ def _smalti(name: str) -> IRI:
 ANONYMIZE: Final = _odrl("anonymize")
 READ: Final = _odrl("read")
 USE: Final = _odrl("use")
+TRAIN: Final = _smalti("train")
+AUDIT: Final = _smalti("audit")
+MAKING: Final = frozenset({ANONYMIZE, TRAIN})
+"""The actions that make an asset, which their rule names as its output."""
 
 # ODRL's structure: classes, properties, operands
 SET: Final = _odrl("Set")
@@ -117,6 +121,21 @@ MEASURE: Final = _smalti("measure")
 GROUP_BY: Final = _smalti("groupBy")
 PIXEL_SIZE: Final = _smalti("pixelSize")
 PIXEL_NEIGHBORHOOD: Final = _smalti("pixelNeighborhood")
+
+# Words of a policy: how a model is trained, and what it must withstand
+RECIPE: Final = _smalti("recipe")
+LABEL_COLUMN: Final = _smalti("labelColumn")
+NOISE_MULTIPLIER: Final = _smalti("noiseMultiplier")
+CLIPPING_NORM: Final = _smalti("clippingNorm")
+SAMPLING_RATE: Final = _smalti("samplingRate")
+EPOCHS: Final = _smalti("epochs")
+ATTACK: Final = _smalti("attack")
+ATTACK_ADVANTAGE: Final = _smalti("attackAdvantage")
+ATTACK_PRECISION: Final = _smalti("attackPrecision")
+TRUE_POSITIVE_RATE: Final = _smalti("truePositiveRate")
+FALSE_POSITIVE_RATE: Final = _smalti("falsePositiveRate")
+EPSILON_LOWER_BOUND: Final = _smalti("epsilonLowerBound")
+CONFIDENCE: Final = _smalti("confidence")
 
 # Methods (values of m:method) and techniques (values of s:algorithm)
 K_ANONYMITY: Final = "k-anonymity"

@@ -98,6 +98,8 @@ class Word:
     limits: Limits = Limits()
     names: tuple[str, ...] = ()
     """The names allowed, where the range is `NAME` and closed."""
+    form: str = ""
+    """A regular expression for the whole of a name, where the range is `NAME` and open; empty: any line."""
     implemented: bool = False
     """Whether `run` can do it."""
     actions: frozenset[IRI] = frozenset()
@@ -164,6 +166,18 @@ ALGORITHM_METHODS: Final[Mapping[str, frozenset[str]]] = MappingProxyType({
 })  # fmt: skip
 """The methods that each algorithm can meet; the single techniques promise no model, so they are masking."""
 
+ATTACKS: Final = (
+    "shokri",
+    "loss",
+    "lira-online",
+    "lira-offline",
+    "rmia",
+    "set-membership",
+    "differential-identifiability",
+    "model-inversion",
+)
+"""What an audit may try; each name is one attack."""
+
 PURE_MECHANISMS: Final = frozenset({"laplace", "exponential", "randomized-response", "pixelation"})
 """The mechanisms whose loss never exceeds epsilon: they have no delta."""
 
@@ -175,6 +189,9 @@ _ALL = frozenset({"isAllOf"})
 _ANY = frozenset({"isAnyOf"})
 _CHOICE = frozenset({"eq", "isAnyOf"})
 _PURPOSE_OPERATORS = frozenset({"eq", "neq", "isA", "isPartOf", "isAnyOf", "isNoneOf", "isAllOf"})
+
+_SHORT_NAME = "[A-Za-z][A-Za-z0-9._-]{0,63}"
+"""Never a path, an address or code."""
 
 _ANONYMIZE_ONLY = frozenset({IRI(ANONYMIZE)})
 _TRAIN = frozenset({IRI(SMALTI + "train")})
@@ -193,6 +210,7 @@ _NOT_NEGATIVE = Limits(Decimal(0))
 class _Details(TypedDict, total=False):
     limits: Limits
     names: tuple[str, ...]
+    form: str
     implemented: bool
     actions: frozenset[IRI]
     methods: frozenset[str]
@@ -237,8 +255,8 @@ def _smalti(*names: str) -> frozenset[IRI]:
 _ACTIONS = (
     _action(ANONYMIZE, "to make an asset from the target in which persons are protected as refined", True),
     _action(READ, "to view a target; being allowed to anonymize does not imply it", True),
-    _action(SMALTI + "train", "to train a model on the target; included in odrl:derive"),
-    _action(SMALTI + "audit", "to attack a model before it is released; included in odrl:use"),
+    _action(SMALTI + "train", "to train a model on the target; included in odrl:derive", True),
+    _action(SMALTI + "audit", "to attack a model before it is released; included in odrl:use", True),
 )
 
 _SENSITIVE = frozenset({IRI(MOSAICROWN + "sensitive")})
@@ -249,13 +267,13 @@ _SLICE = (
        algorithms=frozenset({"mondrian", "incognito", "mdav"})),
     _m("l", "the number of well-represented sensitive values in each class", _AT_LEAST, Range.INTEGER,
        limits=_TWO_OR_MORE, methods=frozenset({"l-diversity"})),
-    _m("identifier", "the columns that are dropped", _ALL, Range.COLUMNS),
+    _m("identifier", "the columns that are dropped", _ALL, Range.COLUMNS, actions=_ANONYMIZE_ONLY | _TRAIN),
     _m("quasi-identifier", "the columns that are generalised", _ALL, Range.COLUMNS),
     _m("sensitive", "the columns that are kept and must be diverse in each class", _ALL, Range.COLUMNS),
     _s("released", "the columns that are kept unchanged, on the policy author's word", _ALL, Range.COLUMNS,
        implemented=True),
     _s("respondent", "the column that names the person a row is about, or smalti:oneRowEach", _EQ,
-       Range.COLUMN, implemented=True),
+       Range.COLUMN, actions=_ANONYMIZE_ONLY | _TRAIN, implemented=True),
     _s("algorithm", "the technique that meets the promise; mondrian when absent", _EQ, Range.NAME,
        names=ALGORITHMS, implemented=True),
 )  # fmt: skip
@@ -316,14 +334,14 @@ _ANONYMIZE = (
        Range.DECIMAL, limits=_SHARE, methods=frozenset({"delta-presence"})),
     _s("samplingRate", "the share of rows that is drawn, or of records in a training batch", _AT_MOST,
        Range.DECIMAL, limits=_SHARE_ABOVE_ZERO, actions=_ANONYMIZE_ONLY | _TRAIN, methods=_MASKING,
-       algorithms=frozenset({"sampling"})),
+       algorithms=frozenset({"sampling"}), implemented=True),
 )  # fmt: skip
 
 _PRIVACY_LOSS = (
     _s("epsilon", "the privacy loss of one release", _AT_MOST, Range.DECIMAL, limits=_POSITIVE,
        actions=_ANONYMIZE_ONLY | _TRAIN, methods=_ANY_DP, implemented=True),
     _s("delta", "the probability with which the privacy loss may exceed epsilon", _AT_MOST, Range.DECIMAL,
-       limits=_SHARE_BELOW_ONE, actions=_ANONYMIZE_ONLY | _TRAIN, methods=_DP, implemented=True),
+       limits=_SHARE_BELOW_ONE, actions=_ANONYMIZE_ONLY | _TRAIN, methods=_ANY_DP, implemented=True),
     _s("posteriorBelief", "the largest belief in a person's presence after a release, one half before it",
        _ONLY_AT_MOST, Range.DECIMAL, actions=_ANONYMIZE_ONLY | _TRAIN, methods=_ANY_DP,
        limits=Limits(Decimal("0.5"), Decimal(1), excludes_minimum=True, excludes_maximum=True),
@@ -360,27 +378,31 @@ _PRIVACY_LOSS = (
 )  # fmt: skip
 
 _AUDIT = (
-    _s("recipe", "the model to train", _EQ, Range.NAME, actions=_TRAIN),
-    _s("labelColumn", "the column that the model learns to predict", _EQ, Range.COLUMN, actions=_TRAIN),
-    _s("attack", "the attacks that an audit must try", _ALL, Range.NAME, actions=_AUDIT_ONLY),
+    _s("recipe", "the model to train", _EQ, Range.NAME, actions=_TRAIN, implemented=True, form=_SHORT_NAME),
+    _s("labelColumn", "the column that the model learns to predict", _EQ, Range.COLUMN, actions=_TRAIN,
+       implemented=True),
+    _s("attack", "the attacks that an audit must try", _ALL, Range.NAME, names=ATTACKS,
+       actions=_AUDIT_ONLY, implemented=True),
     _s("noiseMultiplier", "the noise of private training, as a multiple of the clipping norm", _AT_LEAST,
-       Range.DECIMAL, limits=_POSITIVE, actions=_TRAIN),
+       Range.DECIMAL, limits=_POSITIVE, actions=_TRAIN, implemented=True),
     _s("clippingNorm", "the norm that each record's gradient is clipped to", _AT_MOST, Range.DECIMAL,
-       limits=_POSITIVE, actions=_TRAIN),
+       limits=_POSITIVE, actions=_TRAIN, implemented=True),
     _s("epochs", "the number of passes over the training data", _AT_MOST, Range.INTEGER,
-       limits=_ONE_OR_MORE, actions=_TRAIN),
+       limits=_ONE_OR_MORE, actions=_TRAIN, implemented=True),
     _s("attackAdvantage", "the largest advantage that an audited attack may show", _ONLY_AT_MOST,
-       Range.DECIMAL, limits=_SHARE, actions=_AUDIT_ONLY),
+       Range.DECIMAL, limits=_SHARE, actions=_AUDIT_ONLY, implemented=True),
     _s("attackPrecision", "the largest precision that an audited attack may show", _ONLY_AT_MOST,
-       Range.DECIMAL, limits=_SHARE, actions=_AUDIT_ONLY),
+       Range.DECIMAL, limits=_SHARE, actions=_AUDIT_ONLY, implemented=True),
     _s("truePositiveRate", "the largest true positive rate that an audited attack may show", _ONLY_AT_MOST,
-       Range.DECIMAL, limits=_SHARE, actions=_AUDIT_ONLY),
+       Range.DECIMAL, limits=_SHARE, actions=_AUDIT_ONLY, implemented=True,
+       needs=_smalti("falsePositiveRate")),
     _s("epsilonLowerBound", "the largest lower bound of epsilon that an audit may find", _ONLY_AT_MOST,
-       Range.DECIMAL, limits=_NOT_NEGATIVE, actions=_AUDIT_ONLY),
-    _s("confidence", "the confidence at which an audit's bounds hold", _EQ, Range.DECIMAL,
-       limits=_INNER_SHARE, actions=_AUDIT_ONLY),
+       Range.DECIMAL, limits=_NOT_NEGATIVE, actions=_AUDIT_ONLY, implemented=True),
+    _s("confidence", "the confidence at which each of an audit's bounds must hold; 0.95 when absent", _EQ,
+       Range.DECIMAL, limits=_INNER_SHARE, actions=_AUDIT_ONLY, implemented=True),
     _s("falsePositiveRate", "the false positive rate at which the true positive rate is read", _EQ,
-       Range.DECIMAL, limits=_INNER_SHARE, actions=_AUDIT_ONLY),
+       Range.DECIMAL, limits=_INNER_SHARE, actions=_AUDIT_ONLY, implemented=True,
+       needs=_smalti("truePositiveRate")),
 )  # fmt: skip
 
 _METHOD_MEANINGS = (
@@ -465,6 +487,15 @@ ALGORITHM_NEEDS: Final[Mapping[str, tuple[IRI, ...]]] = MappingProxyType({
     "noise-addition": _one_of("noiseScale"),
 })  # fmt: skip
 """The refinements that an algorithm needs beside those of its method."""
+
+ACTION_NEEDS: Final[Mapping[IRI, tuple[tuple[IRI, ...], ...]]] = MappingProxyType({
+    IRI(SMALTI + "train"): (_one_of("recipe"), _one_of("labelColumn")),
+    IRI(SMALTI + "audit"): (
+        _one_of("attack"),
+        _one_of("attackAdvantage", "attackPrecision", "truePositiveRate", "epsilonLowerBound"),
+    ),
+})  # fmt: skip
+"""The refinements that an action other than to anonymize needs; of several in one place, at least one."""
 
 
 def words(kind: Kind) -> tuple[Word, ...]:

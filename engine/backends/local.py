@@ -66,9 +66,9 @@ class LocalRelations(Relations):
 
     def stage(self, source: Source, contents: Contents, places: Sequence[int]) -> list[StagedColumn | None]:
         """Copy the source's rows into the relation `staged`, with the columns at some places."""
-        numberings = probe(text_batches(source, contents, places))
-        while not self._is_staged(source, contents, places, numberings):
-            numberings = renewed(numberings)
+        numberings, reader = probe(text_batches(source, contents, places))
+        while not self._is_staged(source, contents, reader, numberings):
+            numberings, reader = renewed(numberings), text_batches(source, contents, places)
         columns: list[StagedColumn | None] = [None] * len(contents.header)
         for place, numbering in zip(places, numberings, strict=True):
             as_text = numbering is None
@@ -76,11 +76,10 @@ class LocalRelations(Relations):
         return columns
 
     def _is_staged(
-        self, source: Source, contents: Contents, places: Sequence[int], numberings: Numberings
+        self, source: Source, contents: Contents, reader: pa.RecordBatchReader, numberings: Numberings
     ) -> bool:
         """Copy the rows; no where a column turns out to be too varied for numbers."""
-        reader = numbered_batches(text_batches(source, contents, places), numberings)
-        self._connection.register("incoming", reader)
+        self._connection.register("incoming", numbered_batches(reader, numberings))
         try:
             self._run(f"CREATE OR REPLACE TABLE {STAGED} AS SELECT * FROM incoming")
         except BackendError:

@@ -1,7 +1,7 @@
 """Texts become small numbers while they stream past."""
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 import numpy as np
@@ -68,17 +68,23 @@ Numberings = Sequence[Numbering | None]
 """For each column its numbering; None where it is staged as texts."""
 
 
-def probe(reader: pa.RecordBatchReader) -> list[Numbering | None]:
-    """Fresh numberings of the columns that some first batches do not show to be too varied."""
+def probe(reader: pa.RecordBatchReader) -> tuple[list[Numbering | None], pa.RecordBatchReader]:
+    """Fresh numberings of the columns that some first batches do not show to be too varied.
+
+    Returns:
+        The numberings, and a reader of the same batches, those that were looked at among them.
+    """
     numberings = [Numbering() for _ in reader.schema.names[1:]]
-    for batch in islice(reader, _PROBED):
+    probed = list(islice(reader, _PROBED))
+    for batch in probed:
         for numbering, column in zip(numberings, batch.columns[1:], strict=True):
             if not numbering.is_too_varied:
                 try:
                     numbering.number(column)
                 except TooVariedError:
                     continue
-    return renewed(numberings)
+    again = pa.RecordBatchReader.from_batches(reader.schema, chain(probed, reader))
+    return renewed(numberings), again
 
 
 def renewed(numberings: Numberings) -> list[Numbering | None]:

@@ -1,10 +1,10 @@
 """From a permission with local differential privacy to a plan: columns, domains, shares of epsilon."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
-from math import nextafter, prod
+from math import prod, sqrt
 from typing import Final
 
 from smalti.engine.backends.staged import StagedTable
@@ -12,8 +12,9 @@ from smalti.engine.bound_columns import BoundColumns, column_iri
 from smalti.engine.compile import NO_MORE, Circumstances
 from smalti.engine.description import ColumnDescription, Source
 from smalti.engine.perturbation.images import LARGEST_IMAGE, LARGEST_ROW, fits, together_fit
-from smalti.engine.perturbation.mechanisms import loss_of, pixelation_of
+from smalti.engine.perturbation.mechanisms import ROUNDING, loss_of, pixelation_of
 from smalti.engine.perturbation.plan import (
+    GAUSSIAN,
     LAPLACE,
     PIXELATION,
     RANDOMIZED_RESPONSE,
@@ -24,22 +25,33 @@ from smalti.engine.perturbation.plan import (
     PerturbedNumber,
     WriteReports,
 )
+from smalti.engine.perturbation.shares import (
+    LEAST_STATED,
+    PLACES,
+    GaussianShare,
+    GaussianShares,
+    decimal_above,
+    float_below,
+    gaussian_shares,
+    shares_of,
+)
 from smalti.engine.perturbation.terms import PerturbationTerms, read_terms
 from smalti.engine.plan import OneRowEach, OutputFormat, Respondent, RespondentColumn, Select
+from smalti.engine.releases.allowed import stated
 from smalti.engine.releases.plan import ReadColumn, ReadRows, StatedLoss
 from smalti.errors import InternalError, PlanError, raise_all
 from smalti.policy.anonymization import unimplemented_limits, unimplemented_words
 from smalti.policy.model import Anonymization, Permission
 from smalti.transforms.base import Datatype
-from smalti.transforms.noise import LaplaceNoise
+from smalti.transforms.noise import GaussianNoise, LaplaceNoise
 from smalti.transforms.numeric_perturbation import Grid
 from smalti.transforms.pixelation import LARGEST_SIDE, Pixelation
 from smalti.transforms.privacy_loss import PrivacyLoss
 from smalti.transforms.randomized_response import LARGEST_EPSILON, LEAST_EPSILON, RandomizedResponse
-from smalti.transforms.sensitivity import Bounds, split_budget
+from smalti.transforms.sensitivity import Bounds
 
-_PLACES: Final = 12
-"""Significant digits of a column's epsilon, at least."""
+_NOISE: Final = frozenset({LAPLACE, GAUSSIAN})
+"""The mechanisms of numbers."""
 _NUMBERS: Final = (Datatype.INTEGER, Datatype.DECIMAL, Datatype.DOUBLE)
 _PUBLIC: Final = (
     "its public values (`csvw-eo:keyValues`), or public bounds (`minimum`, `maximum`) and `smalti:unit`, or"
@@ -80,7 +92,7 @@ def compile_perturbation(
     allowed = read_terms(wanted, circumstances.asks)
     compiler = _Compiler(wanted, allowed, source, table, circumstances)
     respondent = compiler.respondent()
-    perturbed = compiler.perturbed()
+    perturbed, shares = compiler.perturbed()
     raise_all(compiler.problems)
     kept = tuple(one.column for one in perturbed)
     looked_at = {*kept, *((respondent.column,) if isinstance(respondent, RespondentColumn) else ())}
@@ -92,7 +104,7 @@ def compile_perturbation(
         ),
         Select(kept, tuple(name for name in table.contents.header if name not in kept)),
         perturbed,
-        _stated(allowed.epsilon, perturbed),
+        _stated(allowed, perturbed, shares),
         WriteReports(permission.output, output_format),
     )
 
@@ -101,45 +113,36 @@ def _in_order(table: StagedTable, names: set[str]) -> list[str]:
     return [name for name in table.contents.header if name in names]
 
 
-def shares_of(epsilon: Decimal, columns: int) -> tuple[Decimal, ...]:
-    """Equal shares of epsilon, as decimal numbers that add up to it at most.
-
-    >>> shares_of(Decimal(1), 3)
-    (Decimal('0.333333333333'), Decimal('0.333333333333'), Decimal('0.333333333333'))
-    """
-    exact = split_budget(Fraction(epsilon), [Fraction(1)] * columns)
-    return tuple(map(_decimal_below, exact))
-
-
-def _decimal_below(value: Fraction) -> Decimal:
-    return _decimal(value, ROUND_FLOOR)
-
-
-def _decimal(value: Fraction, rounding: str, places: int = _PLACES) -> Decimal:
-    context = Context(prec=places, rounding=rounding)
-    return context.divide(Decimal(value.numerator), Decimal(value.denominator))
-
-
-def float_below(value: Decimal) -> float:
-    """The greatest double that is not above a number."""
-    nearest = float(value)
-    return nearest if Fraction(nearest) <= Fraction(value) else nextafter(nearest, 0.0)
-
-
-def _stated(epsilon: Decimal, perturbed: tuple[PerturbedColumn, ...]) -> StatedLoss:
+def _stated(
+    allowed: PerturbationTerms, perturbed: tuple[PerturbedColumn, ...], shares: GaussianShares | None
+) -> StatedLoss:
     """What is charged and told; belief and advantage come from the noise that is used.
 
     It is the epsilon that was divided. In the place of an image's share, which is about few pixels, stands
-    what any other image would take: the budget is about respondents, of whom all pixels may change.
+    what any other image would take: the budget is about respondents, of whom all pixels may change. With
+    Gaussian noise the epsilon of a belief or an advantage is that of the noise.
     """
     loss = sum(map(loss_of, perturbed), PrivacyLoss())
+    epsilon = allowed.epsilon
     images = [one for one in perturbed if isinstance(one, PerturbedImage)]
     if images:
         more = sum(Fraction(one.whole_epsilon) - Fraction(one.epsilon) for one in images)
-        epsilon = _decimal(Fraction(epsilon) + more, ROUND_CEILING, 2 * _PLACES)
+        epsilon = decimal_above(Fraction(epsilon) + more, 2 * PLACES)
+    if shares is not None:
+        return _stated_of_gaussian(replace(allowed, epsilon=epsilon), loss, shares)
     if loss.pure > Fraction(epsilon) or loss.mu_squared:
         raise InternalError("the noise of a perturbation loses more than is allowed")
     return StatedLoss(epsilon, Decimal(0), loss.belief(0.0), loss.advantage, str(loss.pure), "0")
+
+
+def _stated_of_gaussian(
+    allowed: PerturbationTerms, loss: PrivacyLoss, shares: GaussianShares
+) -> StatedLoss:
+    found = stated(allowed.with_gaussian, shares.within, loss)
+    bounds = ((found.belief, allowed.belief), (found.advantage, allowed.advantage))
+    if any(bound is not None and told > float(bound) + ROUNDING for told, bound in bounds):
+        raise InternalError("the noise of a perturbation allows more than the policy does")
+    return replace(found, epsilon=max(found.epsilon, LEAST_STATED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,11 +151,14 @@ class _Share:
 
     said: ColumnDescription
     datatype: Datatype | None
-    epsilon: Decimal
     where: str
+    epsilon: Decimal
+    """Where its noise never loses more."""
+    gaussian: GaussianShare | None = None
+    """Of a number with Gaussian noise."""
 
 
-class _Compiler(BoundColumns):
+class _Compiler(BoundColumns[Anonymization]):
     """Binds columns to mechanisms, and gathers what stands against it."""
 
     def __init__(
@@ -199,22 +205,55 @@ class _Compiler(BoundColumns):
 
     # --- Columns
 
-    def perturbed(self) -> tuple[PerturbedColumn, ...]:
-        """The columns in the order of the file; those with problems are left out."""
+    def perturbed(self) -> tuple[tuple[PerturbedColumn, ...], GaussianShares | None]:
+        """The columns in the order of the file; those with problems are left out.
+
+        And what they may lose where some have Gaussian noise; None where none has.
+        """
         found = {name: str(one.where) for one in self._allowed.columns if (name := self.name(one))}
         names = [name for name in self.table.contents.header if name in found]
         if not names:
-            return ()
+            return (), None
+        numbers = {name for name in names if self._is_number(name)}
+        shares = self._gaussian(len(names), len(numbers))
+        others = shares_of(self._allowed.epsilon, len(names))[0] if shares is None else shares.pure
         made = [
             self._perturbed(
                 _Share(
-                    self.source.description.column(name), self.facts_of(name).datatype, epsilon, found[name]
+                    self.source.description.column(name), self.facts_of(name).datatype, found[name], others,
+                    shares.gaussian if shares is not None and name in numbers else None,
                 )
             )
-            for name, epsilon in zip(names, shares_of(self._allowed.epsilon, len(names)), strict=True)
-        ]
+            for name in names
+        ]  # fmt: skip
         self._check_row(made)
-        return tuple(one for one in made if one is not None)
+        return tuple(one for one in made if one is not None), shares
+
+    def _is_number(self, name: str) -> bool:
+        """Whether a column gets noise as a number: it has public bounds, and is no category."""
+        said, datatype = self.source.description.column(name), self.facts_of(name).datatype
+        if said.values and RANDOMIZED_RESPONSE in self._allowed.mechanisms:
+            return False
+        has_bounds = said.lower is not None and said.upper is not None
+        return has_bounds and _unit(said, datatype) is not None and _may_be_number(datatype)
+
+    def _gaussian(self, columns: int, numbers: int) -> GaussianShares | None:
+        """What columns may lose if numbers get Gaussian noise; None where they get Laplace noise, or none.
+
+        Where both may be used, the one of the smaller standard deviation is taken: root of two over epsilon
+        and one over mu, for bounds that are 1 apart.
+        """
+        allowed = self._allowed
+        if not numbers or GAUSSIAN not in allowed.mechanisms:
+            return None
+        if problems := allowed.with_gaussian.problems(str(self.wanted.where)):
+            self.problems += problems
+            return None
+        found = gaussian_shares(allowed.with_gaussian, columns, numbers)
+        if LAPLACE not in allowed.mechanisms:
+            return found
+        epsilon = shares_of(allowed.epsilon, columns)[0]
+        return found if found.gaussian.mu * sqrt(2) > float(epsilon) else None
 
     def _check_row(self, made: Sequence[PerturbedColumn | None]) -> None:
         cells = [prod(pixelation_of(one).shape) for one in made if isinstance(one, PerturbedImage)]
@@ -242,7 +281,7 @@ class _Compiler(BoundColumns):
                 "values and bounds that were known before the data was",
                 "state such values, and leave out `smalti:derivedFromData`",
             )
-        if not LEAST_EPSILON <= share.epsilon <= LARGEST_EPSILON:
+        if share.gaussian is None and not LEAST_EPSILON <= share.epsilon <= LARGEST_EPSILON:
             self.problem(
                 share.where,
                 f"the share of epsilon of the column `{name}` is out of range",
@@ -276,15 +315,13 @@ class _Compiler(BoundColumns):
 
     def _number(self, share: _Share) -> PerturbedNumber | None:
         said = share.said
-        lower, upper = said.lower, said.upper
-        unit = said.unit or (Decimal(1) if share.datatype is Datatype.INTEGER else None)
-        if lower is None or upper is None or unit is None or LAPLACE not in self._allowed.mechanisms:
+        lower, upper, unit = said.lower, said.upper, _unit(said, share.datatype)
+        if lower is None or upper is None or unit is None or not _NOISE & self._allowed.mechanisms:
             return None
-        if share.datatype is not None and share.datatype not in _NUMBERS:
+        if not _may_be_number(share.datatype):
             return None
         try:
             grid = Grid(Bounds(Fraction(lower), Fraction(upper)), Fraction(unit))
-            noise = LaplaceNoise.calibrated(grid.sensitivity.l1, Fraction(share.epsilon))
         except ValueError:
             self.problem(
                 self.source.description.source,
@@ -293,7 +330,23 @@ class _Compiler(BoundColumns):
                 "correct `smalti:unit` or the bounds",
             )
             return None
-        return PerturbedNumber(said.name, share.epsilon, lower, upper, unit, float(noise.scale))
+        try:
+            if share.gaussian is None:
+                noise = LaplaceNoise.calibrated(grid.sensitivity.l1, Fraction(share.epsilon))
+                return PerturbedNumber(said.name, share.epsilon, lower, upper, unit, float(noise.scale))
+            normal = GaussianNoise.calibrated(grid.sensitivity.l2_squared, share.gaussian.mu)
+        except ValueError:
+            self.problem(
+                share.where,
+                f"the noise of the column `{said.name}` would be out of range",
+                "noise of at most 2^50 units",
+                "take a larger `smalti:unit` or fewer columns, or allow a larger loss",
+            )
+            return None
+        epsilon = share.gaussian.stated(normal.mu(grid.sensitivity.l2_squared))
+        return PerturbedNumber(
+            said.name, epsilon, lower, upper, unit, float(normal.scale), GAUSSIAN, share.gaussian.delta
+        )
 
     def _image(self, share: _Share) -> PerturbedImage | None:
         allowed, said = self._allowed, share.said
@@ -333,7 +386,7 @@ class _Compiler(BoundColumns):
                 "change `smalti:pixelSize`, `smalti:pixelNeighborhood` or epsilon",
             )
             return None
-        whole = _decimal(how.whole_epsilon, ROUND_CEILING)
+        whole = decimal_above(how.whole_epsilon)
         return PerturbedImage(
             said.name, share.epsilon, whole, height, width, how.cell, how.neighborhood,
             float(how.noise.scale),
@@ -369,11 +422,21 @@ class _Compiler(BoundColumns):
         )
 
 
+def _unit(said: ColumnDescription, datatype: Datatype | None) -> Decimal | None:
+    """In what a column's numbers are counted; whole ones in ones, where nothing else is said."""
+    return said.unit or (Decimal(1) if datatype is Datatype.INTEGER else None)
+
+
+def _may_be_number(datatype: Datatype | None) -> bool:
+    return datatype is None or datatype in _NUMBERS
+
+
 def _fitting(said: ColumnDescription) -> frozenset[str]:
     """The mechanisms that could use what is public of a column."""
     found = {
         RANDOMIZED_RESPONSE: bool(said.values),
         LAPLACE: said.lower is not None and said.upper is not None,
+        GAUSSIAN: said.lower is not None and said.upper is not None,
         PIXELATION: said.image_size is not None,
     }
     return frozenset(name for name, is_fitting in found.items() if is_fitting)

@@ -37,7 +37,7 @@ class PerturbationExplanation:
     respondent: str
     promise: str
     loss: tuple[tuple[str, str], ...]
-    """Epsilon, belief and advantage, as people read them."""
+    """Epsilon, delta where there is one, belief and advantage, as people read them."""
     warnings: tuple[str, ...]
     not_protected: tuple[str, ...]
 
@@ -53,6 +53,7 @@ def explain_perturbation(plan: PerturbationPlan) -> PerturbationExplanation:
         f"{guarantee.model}: {describe(guarantee)}",
         (
             ("epsilon", format(plan.loss.epsilon, "f")),
+            *((("delta", format(plan.loss.delta, "f")),) if plan.loss.delta else ()),
             ("posterior belief", f"at most {up(plan.loss.belief)}, one half before"),
             ("membership advantage", f"at most {up(plan.loss.advantage)}"),
         ),
@@ -90,6 +91,8 @@ def _noise(one: PerturbedColumn) -> str:
         return f"{one.mechanism}: {how}"
     else:
         how = f"noise of scale {one.scale * float(one.unit):.4g}"
+        if one.delta is not None:
+            return f"{one.mechanism}: {how} (epsilon {format(one.epsilon, 'f')}, delta {one.delta:f})"
     return f"{one.mechanism}: {how} (epsilon {format(one.epsilon, 'f')})"
 
 

@@ -48,9 +48,10 @@ def describe(guarantee: LocalGuarantee) -> str:
     """What is promised, as one sentence for people."""
     columns = len(guarantee.perturbed)
     together = f", over its {columns} columns together" if columns > 1 else ""
+    but_for = f", but for a probability of {guarantee.loss.delta}" if guarantee.loss.delta else ""
     return (
         "whatever a respondent's values are, others in their place change the chance of any row by a factor"
-        f" of at most e^{guarantee.loss.epsilon}{together}:"
+        f" of at most e^{format(guarantee.loss.epsilon, 'f')}{but_for}{together}:"
         f" {describe_loss(guarantee.loss)}; {_images(guarantee)}one row for each respondent is published"
     )
 
@@ -73,8 +74,12 @@ def limits(guarantee: LocalGuarantee) -> tuple[str, ...]:
         for one in guarantee.perturbed
         if isinstance(one, PerturbedImage)
     )
+    larger = (
+        f"a larger loss, which has a probability of at most {guarantee.loss.delta} for each respondent",
+    )
     return (
         *images,
+        *(larger if guarantee.loss.delta else ()),
         "learning how many respondents there are, which is the number of rows and taken for public",
         "learning what holds for the respondents as a whole, and what follows from it for each of them",
         "somebody who sees other releases about the same respondents, too: their losses add up",
@@ -101,7 +106,9 @@ def to_object(one: PerturbedColumn) -> dict[str, Any]:
             "pixelNeighborhood": one.neighborhood,
             "scale": one.scale,
         }
+    delta = {} if one.delta is None else {"delta": format(one.delta, "f")}
     return told | {
+        **delta,
         "lower": format(one.lower, "f"),
         "upper": format(one.upper, "f"),
         "unit": format(one.unit, "f"),
@@ -120,7 +127,10 @@ def from_object(told: Mapping[str, Any]) -> PerturbedColumn:
         cell, neighborhood = int(told["pixelSize"]), int(told["pixelNeighborhood"])
         return PerturbedImage(name, epsilon, whole, height, width, cell, neighborhood, scale)
     lower, upper, unit = (Decimal(told[word]) for word in ("lower", "upper", "unit"))
-    return PerturbedNumber(name, epsilon, lower, upper, unit, float(told["scale"]))
+    delta = Decimal(told["delta"]) if "delta" in told else None
+    return PerturbedNumber(
+        name, epsilon, lower, upper, unit, float(told["scale"]), told["mechanism"], delta
+    )
 
 
 def stated_guarantee(promised: Mapping[str, Any]) -> LocalGuarantee:

@@ -1,20 +1,29 @@
 """The mechanisms that a plan states: as they draw noise, lose privacy and are read again."""
 
+from decimal import Decimal
 from fractions import Fraction
-from typing import assert_never
+from typing import Final, assert_never
 
 from smalti.engine.perturbation.plan import (
+    GAUSSIAN,
     PerturbedCategory,
     PerturbedColumn,
     PerturbedImage,
     PerturbedNumber,
 )
-from smalti.transforms.noise import LaplaceNoise
+from smalti.engine.perturbation.shares import float_below
+from smalti.transforms.noise import GaussianNoise, LaplaceNoise
 from smalti.transforms.numeric_perturbation import Grid, NumericPerturbation
 from smalti.transforms.pixelation import Pixelation
 from smalti.transforms.privacy_loss import PrivacyLoss
 from smalti.transforms.randomized_response import RandomizedResponse
 from smalti.transforms.sensitivity import Bounds
+
+ROUNDING: Final = 1e-12
+"""Of what comes from an exponential: other machines may compute its last digits otherwise."""
+
+_LEAST_SIGMA: Final = Fraction(1, 64)
+"""In units; below it, any other draw than 0 is less likely than 1e-800."""
 
 
 def response_of(one: PerturbedCategory) -> RandomizedResponse:
@@ -25,7 +34,12 @@ def response_of(one: PerturbedCategory) -> RandomizedResponse:
 def perturbation_of(one: PerturbedNumber) -> NumericPerturbation:
     """How numbers are reported; ValueError where nothing could have drawn so."""
     grid = Grid(Bounds(Fraction(one.lower), Fraction(one.upper)), Fraction(one.unit))
-    return NumericPerturbation(grid, LaplaceNoise(Fraction(one.scale)))
+    scale = Fraction(one.scale)
+    if one.mechanism != GAUSSIAN:
+        return NumericPerturbation(grid, LaplaceNoise(scale))
+    if scale < _LEAST_SIGMA:
+        raise ValueError("Gaussian noise that is always 0 loses everything")
+    return NumericPerturbation(grid, GaussianNoise(scale))
 
 
 def pixelation_of(one: PerturbedImage) -> Pixelation:
@@ -49,7 +63,16 @@ def loss_of(one: PerturbedColumn) -> PrivacyLoss:
 
 def keeps_to_its_share(one: PerturbedColumn) -> bool:
     """Whether the noise of a column loses no more than is stated of that column."""
-    lost = loss_of(one).pure
+    lost = loss_of(one)
     if isinstance(one, PerturbedImage):
-        return pixelation_of(one).epsilon <= Fraction(one.epsilon) and lost <= Fraction(one.whole_epsilon)
-    return lost <= Fraction(one.epsilon)
+        keeps_to_neighborhood = pixelation_of(one).epsilon <= Fraction(one.epsilon)
+        return keeps_to_neighborhood and lost.pure <= Fraction(one.whole_epsilon)
+    delta = one.delta if isinstance(one, PerturbedNumber) else None
+    return is_within(lost, one.epsilon, delta or Decimal(0))
+
+
+def is_within(lost: PrivacyLoss, epsilon: Decimal, delta: Decimal) -> bool:
+    """Whether a loss is (epsilon, delta)-private; exact without Gaussian noise, else up to `ROUNDING`."""
+    if not lost.mu_squared:
+        return lost.pure <= Fraction(epsilon)
+    return 0 < delta < 1 and lost.epsilon(float_below(delta)) <= float(epsilon) * (1 + ROUNDING)

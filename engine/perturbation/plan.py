@@ -4,16 +4,18 @@ Everything that a result depends on is in here, apart from the data and the nois
 data: domains, bounds and units are public, so a plan can be shown to whoever asks.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Final, Literal, TypeAlias
 
 from smalti.engine.plan import OutputFormat, Select
 from smalti.engine.releases.plan import Measure, ReadColumn, ReadRows, StatedLoss
+from smalti.transforms.base import LEFT_OUT_AT_DEFAULT
 from smalti.vocab.terms import IRI
 
 RANDOMIZED_RESPONSE: Final = "randomized-response"
 LAPLACE: Final = "laplace"
+GAUSSIAN: Final = "gaussian"
 PIXELATION: Final = "pixelation"
 """The words of `s:mechanism` that perturb records."""
 
@@ -46,22 +48,24 @@ class PerturbedCategory:
 
 @dataclass(frozen=True, slots=True)
 class PerturbedNumber:
-    """A column of numbers with Laplace noise on each; clamped into public bounds first.
+    """A column of numbers with Laplace or Gaussian noise on each; clamped into public bounds first.
 
     What is no number, or is missing, stands in the middle of the bounds before noise is drawn.
     """
 
     column: str
     epsilon: Decimal
-    """What one value loses at most."""
+    """What one value loses at most; of Gaussian noise but for `delta`."""
     lower: Decimal
     upper: Decimal
     """Above `lower`."""
     unit: Decimal
     """Above 0; divides the distance of the bounds."""
     scale: float
-    """Of the noise, in units. Exact."""
-    mechanism: Literal["laplace"] = LAPLACE
+    """Of the noise, in units: of Gaussian noise its sigma. Exact."""
+    mechanism: Literal["laplace", "gaussian"] = LAPLACE
+    delta: Decimal | None = field(default=None, metadata=LEFT_OUT_AT_DEFAULT)
+    """The column's share of the record's delta, in (0, 1); None of Laplace noise, which needs none."""
 
     @property
     def measure(self) -> Measure:

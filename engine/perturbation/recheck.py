@@ -3,22 +3,19 @@
 from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 
 from smalti.engine.certificate import PublishedFile
 from smalti.engine.perturbation.guarantee import LocalGuarantee
 from smalti.engine.perturbation.images import Steps, fits
-from smalti.engine.perturbation.mechanisms import keeps_to_its_share, loss_of
-from smalti.engine.perturbation.plan import PerturbedImage
+from smalti.engine.perturbation.mechanisms import ROUNDING, is_within, keeps_to_its_share, loss_of
+from smalti.engine.perturbation.plan import PerturbedImage, PerturbedNumber
+from smalti.engine.perturbation.shares import float_below
 from smalti.engine.perturbation.table import read_table, steps_of
 from smalti.engine.releases.recheck import ReleaseCheck, check_release
 from smalti.errors import GuaranteeError
 from smalti.transforms.privacy_loss import PrivacyLoss
-
-_ROUNDING: Final = 1e-12
-"""Of a belief or an advantage: other machines may compute the last digits of an exponential otherwise."""
 
 
 def check_perturbation(
@@ -27,9 +24,9 @@ def check_perturbation(
     """Compare the bytes with what was recorded, and their form with what is promised.
 
     Raises:
-        GuaranteeError: they are others; the stated noise loses more than the stated epsilon, belief and
-            advantage; a column is missing or not promised; a value is none that its noise gives; or rows
-            stand in another order than that of their values.
+        GuaranteeError: they are others; the stated noise loses more than the stated epsilon and delta,
+            belief and advantage; a column is missing or not promised; a value is none that its noise gives;
+            or rows stand in another order than that of their values.
     """
     seen = check_release(folder, files)
     _check_noise(folder, guarantee)
@@ -46,7 +43,6 @@ def check_perturbation(
         (
             "one row for each respondent",
             "that the noise was drawn as it is stated",
-            "the privacy loss with earlier releases",
         ),
     )
 
@@ -55,23 +51,32 @@ def _check_noise(folder: Path, guarantee: LocalGuarantee) -> None:
     images = [one for one in guarantee.perturbed if isinstance(one, PerturbedImage)]
     if not all(fits(one.height, one.width) for one in images):
         raise _broken(folder, "the images that are stated are too large", "images that noise was drawn for")
+    stated = guarantee.loss
     try:
         loss = sum(map(loss_of, guarantee.perturbed), PrivacyLoss())
-        belief, advantage = loss.belief(0.0), loss.advantage
-        keeps = all(keeps_to_its_share(one) for one in guarantee.perturbed)
+        keeps = is_within(loss, stated.epsilon, stated.delta) and _shares_keep(guarantee)
+        belief = loss.belief(float_below(stated.delta)) if keeps else 1.0
+        advantage = loss.advantage
     except (ValueError, ArithmeticError):
         raise _broken(folder, "the noise that is stated cannot be", "mechanisms of this version") from None
-    stated = guarantee.loss
-    if loss.pure > Fraction(stated.epsilon) or not keeps:
+    if not keeps:
         raise _broken(
             folder, "the stated noise loses more than the stated epsilon", "noise that keeps to it"
         )
-    if not (stated.belief >= belief - _ROUNDING and stated.advantage >= advantage - _ROUNDING):
+    if not (stated.belief >= belief - ROUNDING and stated.advantage >= advantage - ROUNDING):
         raise _broken(
             folder,
             "the stated noise loses more than the stated belief or advantage",
             "those that follow from the noise",
         )
+
+
+def _shares_keep(guarantee: LocalGuarantee) -> bool:
+    """Whether each column keeps to what is stated of it, and the deltas of all of them to the whole one."""
+    numbers = [one for one in guarantee.perturbed if isinstance(one, PerturbedNumber)]
+    deltas = sum((Fraction(one.delta) for one in numbers if one.delta is not None), Fraction(0))
+    keep = all(keeps_to_its_share(one) for one in guarantee.perturbed)
+    return keep and deltas <= Fraction(guarantee.loss.delta)
 
 
 def _check_form(path: Path, guarantee: LocalGuarantee) -> None:

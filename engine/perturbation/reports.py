@@ -6,9 +6,9 @@ alone: so another respondent's values change nothing about it. No text raises an
 
 # ruff: noqa: S608 (queries are put together from names and whole numbers of ours)
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 import numpy as np
 import pyarrow as pa
@@ -23,10 +23,11 @@ from smalti.engine.perturbation.plan import (
     PerturbedCategory,
     PerturbedColumn,
     PerturbedImage,
+    PerturbedNumber,
 )
 from smalti.engine.plan import RespondentColumn
 from smalti.engine.releases.contributions import bounded
-from smalti.engine.releases.plan import BoundContributions
+from smalti.engine.releases.plan import BoundContributions, Measure, ReadColumn, ReadRows
 from smalti.engine.releases.readings import identities, in_units
 from smalti.errors import InternalError
 from smalti.transforms.problem import Integers
@@ -40,6 +41,34 @@ Sums: TypeAlias = NDArray[np.int32]
 """Of the pixels of cells: image, row, column. An image's pixels together are less than 2^31."""
 _RESPONDENT = "u"
 _ROWS = "n"
+
+
+@dataclass(frozen=True, slots=True)
+class CodedCategory:
+    """A column of public texts; what is missing or none of them is category 0."""
+
+    column: str
+    values: tuple[str, ...]
+    """Each once."""
+    has_missing: bool
+    """Whether a missing value is the category before `values`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodedNumber:
+    """A column of numbers in units between public bounds."""
+
+    measure: Measure
+    middle: int
+    """What is taken for what is missing or no number, in units."""
+
+    @property
+    def column(self) -> str:
+        return self.measure.column
+
+
+Coded: TypeAlias = CodedCategory | CodedNumber | PerturbedImage
+"""What becomes of the texts of a column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +100,33 @@ def exact_reports(plan: PerturbationPlan, table: StagedTable) -> ExactReports:
     Raises:
         BackendError: the machine. Nothing about the values is ever raised.
     """
-    reading = _Reading(plan, table)
+    return coded_reports(plan.read, [_coded(one) for one in plan.perturbed], table)
+
+
+def _coded(one: PerturbedColumn) -> Coded:
+    match one:
+        case PerturbedCategory():
+            return CodedCategory(one.column, one.values, one.has_missing)
+        case PerturbedNumber():
+            return CodedNumber(one.measure, perturbation_of(one).grid.middle)
+        case PerturbedImage():
+            return one
+        case _:
+            assert_never(one)
+
+
+def coded_reports(read: ReadRows, columns: Sequence[Coded], table: StagedTable) -> ExactReports:
+    """The same of any columns.
+
+    Args:
+        read: says who respondents are, and what is read.
+        columns: of those that are read, at least one.
+        table: without the rows of those who withdrew.
+
+    Raises:
+        BackendError: the machine. Nothing about the values is ever raised.
+    """
+    reading = _Reading(read, columns, table)
     try:
         return reading.reports()
     finally:
@@ -79,8 +134,8 @@ def exact_reports(plan: PerturbationPlan, table: StagedTable) -> ExactReports:
 
 
 class _Reading:
-    def __init__(self, plan: PerturbationPlan, table: StagedTable) -> None:
-        self._plan, self._table = plan, table
+    def __init__(self, read: ReadRows, columns: Sequence[Coded], table: StagedTable) -> None:
+        self._read, self._columns, self._table = read, columns, table
         self._relations: list[str] = []
         self._joins: list[str] = []
         self._sums: dict[str, Sums] = {}
@@ -91,10 +146,9 @@ class _Reading:
             self._table.relations.drop(name)
 
     def reports(self) -> ExactReports:
-        names = [f"c{i}x" for i in range(len(self._plan.perturbed))]
+        names = [f"c{i}x" for i in range(len(self._columns))]
         selected = [
-            f"{self._code(one, name)} AS {name}"
-            for one, name in zip(self._plan.perturbed, names, strict=True)
+            f"{self._code(one, name)} AS {name}" for one, name in zip(self._columns, names, strict=True)
         ]
         listed = ", ".join(names)
         counted = f"SELECT {listed}, count(*) AS {_ROWS} FROM ({self._counting(selected, names)}) AS used"
@@ -106,9 +160,9 @@ class _Reading:
 
     def _counting(self, selected: list[str], names: list[str]) -> str:
         """A query for the rows that count."""
-        if not isinstance(self._plan.read.respondent, RespondentColumn):
+        if not isinstance(self._read.respondent, RespondentColumn):
             return f"SELECT {', '.join(selected)} FROM {STAGED} {' '.join(self._joins)}"
-        respondent, condition = self._respondent(self._plan.read.respondent.column)
+        respondent, condition = self._respondent(self._read.respondent.column)
         told = ", ".join([f"{STAGED}.row AS row", f"{respondent} AS {_RESPONDENT}", *selected])
         rows = f"SELECT {told} FROM {STAGED} {' '.join(self._joins)}{condition}"
         return bounded(rows, names, [], _ONE_ROW)
@@ -116,16 +170,19 @@ class _Reading:
     def _respondent(self, column: str) -> tuple[str, str]:
         """What tells respondents apart, one value in all spellings; and the condition that it is there."""
         texts = self._table.texts(column)
-        same = identities(texts, self._plan.column(column))
+        same = identities(texts, self._column(column))
         if same is None:
             expression, present = self._table.present(column)
             return expression, f" WHERE {present}"
         self._joins.append(self._beside(column, texts, {_RESPONDENT + "x": pa.array(same, pa.int64())}))
         return _RESPONDENT + "x", ""
 
-    def _code(self, one: PerturbedColumn, name: str) -> str:
+    def _column(self, name: str) -> ReadColumn:
+        return next(one for one in self._read.columns if one.name == name)
+
+    def _code(self, one: Coded, name: str) -> str:
         """The code of a column; what no public text or number is gets a public one."""
-        if isinstance(one, PerturbedCategory):
+        if isinstance(one, CodedCategory):
             # INVARIANT: each text is there once, so no row is joined twice, and reported twice.
             if len(set(one.values)) < len(one.values):
                 raise InternalError("a domain with the same value twice")
@@ -138,9 +195,9 @@ class _Reading:
             codes, other = numbers[1:], int(numbers[0])
         else:
             texts = self._table.texts(one.column)
-            units = in_units(texts, one.measure, self._plan.column(one.column).datatype)
+            units = in_units(texts, one.measure, self._column(one.column).datatype)
             codes = np.array([number for some in units for number in some], np.int64)
-            other = perturbation_of(one).grid.middle
+            other = one.middle
         # LEFT: no row is lost because of what it says.
         join = self._beside(one.column, texts, {f"{name}v": pa.array(codes, pa.int64())})
         self._joins.append(f"LEFT {join}")

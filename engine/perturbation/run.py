@@ -1,10 +1,12 @@
 """The run of a local perturbation: what it does at each step of a charged run."""
 
+from fractions import Fraction
 from pathlib import Path
 
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.ceilings import declared_ceiling
 from smalti.engine.charged_run import ChargedRun, refuse_output
+from smalti.engine.charging import losing
 from smalti.engine.compile import Circumstances
 from smalti.engine.description import Source
 from smalti.engine.entries import OutputColumn
@@ -18,8 +20,9 @@ from smalti.engine.perturbation.table import output_columns, write_table
 from smalti.engine.releases.draw import NoisyValue
 from smalti.engine.run_inputs import Granted
 from smalti.engine.run_request import RunRequest, refuse_options_of_rows
-from smalti.errors import UsageError
+from smalti.errors import InternalError, UsageError
 from smalti.transforms.noise import SAMPLER
+from smalti.transforms.privacy_loss import PrivacyLoss
 
 
 class Perturbation(ChargedRun[PerturbationPlan, ExactReports]):
@@ -52,7 +55,11 @@ class Perturbation(ChargedRun[PerturbationPlan, ExactReports]):
         refuse_output(source, circumstances)
         declared_ceiling(granted.permission)
         output_format = request.options.output_format
-        return compile_perturbation(granted.permission, source, table, output_format, circumstances)
+        made = compile_perturbation(granted.permission, source, table, output_format, circumstances)
+        # INVARIANT: the ledger is charged all that the noise loses, its Gaussian part too.
+        if losing(made).loss != PrivacyLoss(Fraction(made.loss.pure), Fraction(made.loss.mu_squared)):
+            raise InternalError("a perturbation would be charged less than its noise loses")
+        return made
 
     def exact(self, plan: PerturbationPlan, table: StagedTable) -> ExactReports:
         if any(isinstance(one, PerturbedImage) for one in plan.perturbed):

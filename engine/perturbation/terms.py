@@ -5,8 +5,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from smalti.engine.perturbation.plan import LAPLACE, PIXELATION, RANDOMIZED_RESPONSE
-from smalti.engine.releases.allowed import epsilon_within_advantage, epsilon_within_belief
+from smalti.engine.perturbation.plan import GAUSSIAN, LAPLACE, PIXELATION, RANDOMIZED_RESPONSE
+from smalti.engine.releases.allowed import (
+    AllowedLoss,
+    epsilon_within_advantage,
+    epsilon_within_belief,
+)
+from smalti.engine.releases.plan import Mechanism
 from smalti.errors import PlanError, SmaltiError, raise_all
 from smalti.policy.comparing import SATISFIED
 from smalti.policy.decision import Fact
@@ -24,15 +29,16 @@ from smalti.policy.transformations import asked_of, transformation
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 
-_DEFAULT: Final = frozenset({RANDOMIZED_RESPONSE, LAPLACE})
+_DEFAULT: Final = frozenset({RANDOMIZED_RESPONSE, LAPLACE, GAUSSIAN})
 _USABLE: Final = _DEFAULT | {PIXELATION}
 _PIXELS: Final = (terms.PIXEL_SIZE, terms.PIXEL_NEIGHBORHOOD)
 _LOSSES: Final = (terms.EPSILON, terms.POSTERIOR_BELIEF, terms.MEMBERSHIP_ADVANTAGE)
-_KNOWN: Final = frozenset({*_LOSSES, terms.MEASURE, terms.MECHANISM, *_PIXELS})
+_KNOWN: Final = frozenset({*_LOSSES, terms.DELTA, terms.MEASURE, terms.MECHANISM, *_PIXELS})
 _RANGES: Final = (
     (terms.EPSILON, Decimal(0), Decimal("Infinity")),
     (terms.POSTERIOR_BELIEF, Decimal("0.5"), Decimal(1)),
     (terms.MEMBERSHIP_ADVANTAGE, Decimal(0), Decimal(1)),
+    (terms.DELTA, Decimal(0), Decimal(1)),
 )
 """What a run may ask of a loss; both ends excluded."""
 _Said = Mapping[IRI, tuple[Value, ...]]
@@ -43,9 +49,14 @@ class PerturbationTerms:
     """What a permission allows, and what a run takes of it."""
 
     epsilon: Decimal
-    """Of all columns of a record together; of a belief or an advantage, what keeps within it."""
-    is_of_person: bool
-    """True where a belief or an advantage is bounded, which is about all that a respondent reports."""
+    """Of all columns of a record together; of a belief or an advantage, what keeps within it without
+    Gaussian noise."""
+    belief: Decimal | None
+    """The largest posterior belief, where that is bounded in place of epsilon."""
+    advantage: Decimal | None
+    """The largest membership advantage, where that is bounded in place of epsilon."""
+    delta: Decimal
+    """Of all columns of a record together; 0 where Gaussian noise may not be used."""
     columns: tuple[ColumnReference, ...]
     """That are perturbed and published; at least one."""
     mechanisms: frozenset[str]
@@ -53,6 +64,18 @@ class PerturbationTerms:
     cell: int | None = None
     neighborhood: int | None = None
     """Of pixelation, where it may be used."""
+
+    @property
+    def is_of_person(self) -> bool:
+        """Whether a belief or an advantage is bounded, which is about all that a respondent reports."""
+        return self.belief is not None or self.advantage is not None
+
+    @property
+    def with_gaussian(self) -> AllowedLoss:
+        """What a record may lose where some of its columns have Gaussian noise."""
+        epsilon = None if self.is_of_person else self.epsilon
+        mechanisms = frozenset({Mechanism.GAUSSIAN})
+        return AllowedLoss(epsilon, self.belief, self.advantage, self.delta, mechanisms)
 
 
 def read_terms(wanted: Anonymization, asks: Iterable[Fact]) -> PerturbationTerms:
@@ -79,7 +102,16 @@ def read_terms(wanted: Anonymization, asks: Iterable[Fact]) -> PerturbationTerms
                 "name them; all others are dropped",
             )
         )
-    mechanisms = _texts(chosen, terms.MECHANISM) or _DEFAULT
+    mechanisms, delta = _texts(chosen, terms.MECHANISM) or _DEFAULT, _delta(chosen)
+    if not delta and mechanisms & _USABLE == {GAUSSIAN}:
+        problems.append(
+            PlanError(
+                str(wanted.where),
+                f"`{GAUSSIAN}` is the only mechanism that may be used, and there is no delta",
+                "a refinement `smalti:delta` above 0",
+                f"state one, or allow `{LAPLACE}`",
+            )
+        )
     problems += _pixels_lack(wanted, said) if PIXELATION in mechanisms else ()
     if not mechanisms & _USABLE:
         listed = ", ".join(f"`{name}`" for name in sorted(mechanisms))
@@ -87,18 +119,22 @@ def read_terms(wanted: Anonymization, asks: Iterable[Fact]) -> PerturbationTerms
             PlanError(
                 str(wanted.where),
                 f"the mechanism {listed} is not implemented for records",
-                f"`{RANDOMIZED_RESPONSE}` for public values, `{LAPLACE}` for numbers between public bounds,"
-                f" `{PIXELATION}` for images",
+                f"`{RANDOMIZED_RESPONSE}` for public values, `{LAPLACE}` or `{GAUSSIAN}` for numbers"
+                f" between public bounds, `{PIXELATION}` for images",
                 "name one of these, or none",
             )
         )
     raise_all(problems)
+    usable = mechanisms & _USABLE - (frozenset() if delta else {GAUSSIAN})
+    belief, advantage = _bounds_of_person(chosen)
     cell, neighborhood = (_whole(chosen, operand) for operand in _PIXELS)
     return PerturbationTerms(
         _epsilon(chosen),
-        terms.EPSILON not in chosen,
+        belief,
+        advantage,
+        delta if GAUSSIAN in usable else Decimal(0),
         _columns(wanted, chosen),
-        mechanisms & _USABLE,
+        usable,
         cell,
         neighborhood,
     )
@@ -162,7 +198,7 @@ def _other_words(parameters: Iterable[Condition]) -> Iterable[SmaltiError]:
             yield PlanError(
                 str(one.where),
                 f"{shown} has no meaning for a local perturbation",
-                "a loss, `smalti:measure`, `smalti:mechanism` and words of pixelation",
+                "a loss, `smalti:delta`, `smalti:measure`, `smalti:mechanism` and words of pixelation",
                 "leave it out: from the noisy rows anybody may compute any statistic",
             )
 
@@ -175,8 +211,15 @@ def _not_allowed(wanted: Anonymization, asks: list[Fact]) -> Iterable[SmaltiErro
         yield PlanError(
             where,
             f"a run cannot ask for `{_short(operand)}`",
-            "a loss, `smalti:measure`, `smalti:mechanism` or words of pixelation",
+            "a loss, `smalti:delta`, `smalti:measure`, `smalti:mechanism` or words of pixelation",
             "ask for something else",
+        )
+    if terms.DELTA in asked and not _says(wanted, terms.DELTA):
+        yield PlanError(
+            where,
+            "a delta is asked for, and the permission states none",
+            "what its refinements allow",
+            "leave it out",
         )
     for operand, least, most in _RANGES:
         said = [value.value for value in asked.get(operand, ()) if isinstance(value, Number)]
@@ -208,6 +251,23 @@ def _epsilon(chosen: _Said) -> Decimal:
     if terms.POSTERIOR_BELIEF in chosen:
         return epsilon_within_belief(_least(chosen[terms.POSTERIOR_BELIEF]))
     return epsilon_within_advantage(_least(chosen[terms.MEMBERSHIP_ADVANTAGE]))
+
+
+def _bounds_of_person(chosen: _Said) -> tuple[Decimal | None, Decimal | None]:
+    """The belief and the advantage that is bounded in place of epsilon: one of them at most."""
+    if terms.EPSILON in chosen:
+        return None, None
+    if terms.POSTERIOR_BELIEF in chosen:
+        return _least(chosen[terms.POSTERIOR_BELIEF]), None
+    return None, _least(chosen[terms.MEMBERSHIP_ADVANTAGE])
+
+
+def _delta(chosen: _Said) -> Decimal:
+    return _least(chosen[terms.DELTA]) if terms.DELTA in chosen else Decimal(0)
+
+
+def _says(wanted: Anonymization, operand: IRI) -> bool:
+    return any(isinstance(one, Comparison) and one.operand == operand for one in wanted.parameters)
 
 
 def _least(values: Iterable[Value]) -> Decimal:

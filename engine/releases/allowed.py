@@ -1,5 +1,6 @@
 """What a release may lose, in each way of saying it, and what it is told to lose in the end."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -10,6 +11,7 @@ from smalti.engine.releases.plan import Mechanism, StatedLoss
 from smalti.errors import InternalError, PlanError, SmaltiError
 from smalti.transforms.belief import belief_after, mu_for_largest_loss
 from smalti.transforms.identifiability import (
+    advantage,
     composed_advantage,
     epsilon_for_advantage,
     epsilon_for_belief,
@@ -18,6 +20,7 @@ from smalti.transforms.identifiability import (
     mu_for_epsilon,
 )
 from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.vocab.terms import EPSILON, IRI, MEMBERSHIP_ADVANTAGE, POSTERIOR_BELIEF
 
 _LEAST: Final = Decimal("1e-12")
 _LARGEST_EPSILON: Final = Decimal(10**6)
@@ -27,11 +30,19 @@ _DIGITS: Final = 9
 _SLACK: Final = 1 - 2.0**-32
 """For the Gaussian part: what is computed back from its noise, rounded up, stays within what is allowed."""
 _EXACT: Final = Context(prec=1000)
+LOSSES: Final = (EPSILON, POSTERIOR_BELIEF, MEMBERSHIP_ADVANTAGE)
+"""The words in which a loss may be bounded; each stands for the others."""
+_NAMES: Final = dict(zip(LOSSES, ("epsilon", "posterior belief", "membership advantage"), strict=True))
+_RANGES: Final = {
+    EPSILON: (_LEAST, _LARGEST_EPSILON),
+    POSTERIOR_BELIEF: (Decimal("0.5") + _LEAST, 1 - _LEAST),
+    MEMBERSHIP_ADVANTAGE: (_LEAST, 1 - _LEAST),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class AllowedLoss:
-    """What a release may lose: exactly one of epsilon, belief and advantage."""
+    """What a release may lose, as epsilon, belief or advantage; of several that are given, all hold."""
 
     epsilon: Decimal | None
     belief: Decimal | None
@@ -45,22 +56,27 @@ class AllowedLoss:
 
     def problems(self, where: str) -> list[SmaltiError]:
         """What of it allows no noise at all, or nothing else."""
-        bounds = (
-            ("epsilon", self.epsilon, _LEAST, _LARGEST_EPSILON),
-            ("posterior belief", self.belief, Decimal("0.5") + _LEAST, 1 - _LEAST),
-            ("membership advantage", self.advantage, _LEAST, 1 - _LEAST),
-        )
-        if sum(value is not None for _, value, _, _ in bounds) != 1:
-            raise InternalError("a loss is allowed in one way: as epsilon, belief or advantage")
+        bounds = self._bounds()
+        if not bounds:
+            raise InternalError("a loss is allowed in some way: as epsilon, belief or advantage")
         found: list[SmaltiError] = [
-            PlanError(where, f"the allowed {name} is out of range", f"a number from {low} to {high}")
-            for name, value, low, high in bounds
-            if value is not None and not (value.is_finite() and low <= value <= high)
+            PlanError(
+                where,
+                f"the allowed {_NAMES[word]} is out of range",
+                "a number from {} to {}".format(*_RANGES[word]),
+            )
+            for word, value in bounds.items()
+            if not is_in_range(word, value)
         ]
         if self.delta and not (self.delta.is_finite() and _LEAST_DELTA <= self.delta < 1):
             expected = f"0, or a number from {_LEAST_DELTA} and below 1"
             found.append(PlanError(where, "the allowed delta is out of range", expected))
         return found
+
+    def _bounds(self) -> dict[IRI, Decimal]:
+        """By word, what is given."""
+        numbers = (self.epsilon, self.belief, self.advantage)
+        return {word: number for word, number in zip(LOSSES, numbers, strict=True) if number is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +118,18 @@ def ceiling(allowed: AllowedLoss, split: Split) -> Ceiling:
     half = _EXACT.multiply(allowed.delta, Decimal("0.5")) if both else allowed.delta
     chance = half if split.selects else Decimal(0)
     delta = _float_below(half) if split.gaussian else 0.0
+    found: list[tuple[Fraction, float]] = []
     if allowed.advantage is not None:
         least, most = Fraction(chance), Fraction(allowed.advantage)
         rest = log1p(float((most - least) / (1 - most)))  # log((1 - chance) / (1 - advantage))
-        pure, mu = _within_advantage(rest, split)
-    else:
-        total = _epsilon(allowed)
-        pure = total * (1 - split.gaussian)
-        mu = _mu(allowed, float(total * split.gaussian) * _SLACK, delta) if split.gaussian else 0.0
-    return Ceiling(pure, mu, delta, chance)
+        found.append(_within_advantage(rest, split))
+    if allowed.belief is not None:
+        total = Fraction(epsilon_within_belief(allowed.belief))
+        found.append(_within(total, split, delta, mu_for_largest_loss))
+    if allowed.epsilon is not None:
+        found.append(_within(Fraction(allowed.epsilon), split, delta, mu_for_epsilon))
+    # Every bound of a loss grows with its pure part and with mu: the least of each keeps all.
+    return Ceiling(min(pure for pure, _ in found), min(mu for _, mu in found), delta, chance)
 
 
 def stated(allowed: AllowedLoss, within: Ceiling, loss: PrivacyLoss) -> StatedLoss:
@@ -127,7 +146,7 @@ def stated(allowed: AllowedLoss, within: Ceiling, loss: PrivacyLoss) -> StatedLo
     if allowed.epsilon is not None and epsilon > Fraction(allowed.epsilon):
         raise InternalError("the noise of a release loses more than is allowed")
     return StatedLoss(
-        epsilon=_rounded(epsilon, ROUND_CEILING) if allowed.epsilon is None else allowed.epsilon,
+        epsilon=_charged(allowed, epsilon),
         delta=allowed.delta if loss.mu_squared or within.selection_delta else Decimal(0),
         belief=belief_after(_float_above(loss.pure), loss.mu, within.delta),
         advantage=composed_advantage((loss.advantage, _float_above(within.selection_delta))),
@@ -137,13 +156,13 @@ def stated(allowed: AllowedLoss, within: Ceiling, loss: PrivacyLoss) -> StatedLo
     )
 
 
-def _epsilon(allowed: AllowedLoss) -> Fraction:
-    """The pure loss that is allowed; of a belief, rounded down."""
-    if allowed.epsilon is not None:
-        return Fraction(allowed.epsilon)
-    if allowed.belief is None:
-        raise InternalError("a loss is allowed in one way: as epsilon, belief or advantage")
-    return Fraction(epsilon_within_belief(allowed.belief))
+def _charged(allowed: AllowedLoss, epsilon: Fraction) -> Decimal:
+    """An epsilon as it is allowed; where something else is bounded, too, or alone, that of the noise."""
+    found = _rounded(epsilon, ROUND_CEILING)
+    if allowed.epsilon is None:
+        return found
+    is_alone = allowed.belief is None and allowed.advantage is None
+    return allowed.epsilon if is_alone else min(allowed.epsilon, found)
 
 
 def epsilon_within_belief(belief: Decimal) -> Decimal:
@@ -156,10 +175,64 @@ def epsilon_within_advantage(advantage: Decimal) -> Decimal:
     return _rounded(Fraction(epsilon_for_advantage(_float_below(advantage))), ROUND_FLOOR)
 
 
-def _mu(allowed: AllowedLoss, epsilon: float, delta: float) -> float:
-    """The Gaussian part's, which must keep beliefs but for delta, or be (epsilon, delta)-private."""
-    of = mu_for_largest_loss if allowed.belief is not None else mu_for_epsilon
-    return of(epsilon, delta)
+def is_in_range(word: IRI, value: Decimal) -> bool:
+    """Whether a bound can be met by some noise, and is not met by everything.
+
+    Args:
+        word: one of `LOSSES`.
+        value: the bound.
+    """
+    least, most = _RANGES[word]
+    return value.is_finite() and least <= value <= most
+
+
+def _range_of(word: IRI) -> str:
+    least, most = _RANGES[word]
+    return f"a number from {least} to {most}"
+
+
+def told_as(word: IRI, asked: IRI, value: Decimal) -> Decimal:
+    """A bound of a loss in another word: what a pure loss that keeps to the one comes to in the other.
+
+    Of a pure loss the three determine each other: belief is 1 / (1 + exp(-epsilon)) (arXiv 2103.02913,
+    Theorem 1), and advantage is twice the belief less 1 (`identifiability.advantage`). Gaussian noise may
+    keep to the one and not to the other; so whoever asks for one word under another is to keep both.
+
+    Args:
+        word: in which the bound is wanted, one of `LOSSES`.
+        asked: in which it is stated.
+        value: in range (`is_in_range`).
+
+    Returns:
+        Nine digits, rounded down.
+    """
+    if word == asked:
+        return value
+    if word == EPSILON:
+        return (
+            epsilon_within_belief(value) if asked == POSTERIOR_BELIEF else epsilon_within_advantage(value)
+        )
+    return _advantage_of(asked, value) if word == MEMBERSHIP_ADVANTAGE else _belief_of(asked, value)
+
+
+def _advantage_of(asked: IRI, value: Decimal) -> Decimal:
+    if asked == POSTERIOR_BELIEF:
+        return _EXACT.subtract(_EXACT.multiply(value, 2), 1)
+    found = _rounded(Fraction(advantage(_float_below(value))), ROUND_FLOOR)
+    return min(found, _RANGES[MEMBERSHIP_ADVANTAGE][1])
+
+
+def _belief_of(asked: IRI, value: Decimal) -> Decimal:
+    gained = value if asked == MEMBERSHIP_ADVANTAGE else _advantage_of(asked, value)
+    return _EXACT.multiply(_EXACT.add(gained, 1), Decimal("0.5"))
+
+
+def _within(
+    total: Fraction, split: Split, delta: float, mu_within: Callable[[float, float], float]
+) -> tuple[Fraction, float]:
+    """The pure epsilon and the mu that share a pure loss; mu by what it is a bound of."""
+    mu = mu_within(float(total * split.gaussian) * _SLACK, delta) if split.gaussian else 0.0
+    return total * (1 - split.gaussian), mu
 
 
 def _within_advantage(rest: float, split: Split) -> tuple[Fraction, float]:

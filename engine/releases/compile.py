@@ -37,8 +37,9 @@ from smalti.engine.releases.query import (
     asked_column,
     facts,
     faults,
+    stands_for,
 )
-from smalti.engine.releases.terms import ReleaseTerms, read_terms
+from smalti.engine.releases.terms import ReleaseTerms, read_terms, words_of_loss
 from smalti.engine.rows import RowBinder
 from smalti.errors import InternalError, PlanError, SmaltiError, raise_all
 from smalti.policy.decision import Finding
@@ -164,14 +165,16 @@ def _unfit(query: Query) -> Iterator[SmaltiError]:
 
 def _outside(wanted: Anonymization, query: Query, target: IRI) -> Iterator[SmaltiError]:
     """What of a query no refinement permits, as the decision finds it."""
-    asked = {fact.operand: fact.values for fact in facts(query, target)}
+    words = words_of_loss(wanted)
+    asked = {fact.operand: fact.values for fact in facts(query, target, words)}
     found = asked_of(transformation(wanted), asked)
     outside = {what for what, finding in found if finding is not Finding.SATISFIED}
     for operand in sorted({one.operand if isinstance(one, Comparison) else str(one) for one in outside}):
+        meant = stands_for(query, words) if operand in words else ()
         word = f"smalti:{operand.removeprefix(SMALTI)}"
         yield PlanError(
             place_of(query),
-            f"the permission does not allow what is asked of `{word}`",
+            "; ".join((f"the permission does not allow what is asked of `{word}`", *meant)),
             "what its refinements allow, in its own terms",
             f"`smalti check` shows what {wanted.where.document or 'the policy'} says",
         )
@@ -196,7 +199,7 @@ def place_of(query: Query) -> str:
 # --- Columns
 
 
-class _Compiler(BoundColumns):
+class _Compiler(BoundColumns[Anonymization]):
     """Binds what a query names to columns, and gathers what stands against it."""
 
     def __init__(

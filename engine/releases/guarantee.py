@@ -82,7 +82,7 @@ def describe(guarantee: LossGuarantee) -> str:
     but_for = f", but for a probability of {guarantee.loss.delta}" if guarantee.loss.delta else ""
     return (
         f"{_NEIGHBORS[guarantee.neighbors]} changes the chance of any outcome by a factor of at most"
-        f" e^{guarantee.loss.epsilon}{but_for}: {describe_loss(guarantee.loss)}; at most"
+        f" e^{format(guarantee.loss.epsilon, 'f')}{but_for}: {describe_loss(guarantee.loss)}; at most"
         f" {guarantee.rows} rows of a respondent, in at most {guarantee.groups} groups, take part"
     )
 

@@ -1,12 +1,13 @@
 """What somebody asks of a release: the query file, read into typed values."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 from urllib.parse import unquote
 
+from smalti.engine.releases.allowed import LOSSES, is_in_range, told_as
 from smalti.engine.releases.plan import StatisticKind
 from smalti.policy.decision import Fact
 from smalti.policy.findings import quoted
@@ -93,23 +94,27 @@ def read_query(text: bytes, name: str) -> Query:
     return read(text, name)
 
 
-def facts(query: Query, target: IRI) -> tuple[Fact, ...]:
+def asked_loss(query: Query) -> dict[IRI, Decimal]:
+    """By word, what a query asks to be lost: one of `LOSSES`, or nothing; several contradict each other."""
+    numbers = (query.epsilon, query.belief, query.advantage)
+    return {word: number for word, number in zip(LOSSES, numbers, strict=True) if number is not None}
+
+
+def facts(query: Query, target: IRI, words: Collection[IRI] = ()) -> tuple[Fact, ...]:
     """What a query asks for, by the operands of refinements: what the decision is made on.
 
-    What a query leaves to the policy is not asked for. A count needs no measure.
+    What a query leaves to the policy is not asked for. A count needs no measure. A loss that is asked for
+    in another word than the policy's is told in the policy's (`told_as`), which the plan keeps, too.
 
     Args:
         query: as it was read.
         target: that it is about; bare names stand for its columns, as in policies.
+        words: in which the permissions that may grant it bound the loss.
     """
-    numbers = {
-        terms.EPSILON: query.epsilon,
-        terms.DELTA: query.delta,
-        terms.POSTERIOR_BELIEF: query.belief,
-        terms.MEMBERSHIP_ADVANTAGE: query.advantage,
-    }
+    numbers = _in_words(asked_loss(query), words)
+    numbers |= {} if query.delta is None else {terms.DELTA: query.delta}
     kinds = sorted({str(one.kind) for one in query.statistics})
-    found = [Fact(operand, (Number(number),)) for operand, number in numbers.items() if number is not None]
+    found = [Fact(operand, (Number(number),)) for operand, number in numbers.items()]
     found += [Fact(terms.STATISTIC, tuple(map(Text, kinds)))] if kinds else []
     columns = {
         terms.MEASURE: [key for one in query.statistics for key in one.measures],
@@ -120,6 +125,36 @@ def facts(query: Query, target: IRI) -> tuple[Fact, ...]:
         if iris:
             found.append(Fact(operand, tuple(map(Named, iris))))
     return tuple(found)
+
+
+def stands_for(query: Query, words: Collection[IRI]) -> tuple[str, ...]:
+    """That a loss is held against the policy in another word than it is asked for in, one sentence each.
+
+    Args:
+        query: as for `facts`.
+        words: likewise.
+    """
+    asked = asked_loss(query)
+    return tuple(
+        f"the query asks for {_worded(word, value)}, which stands for {_worded(other, there)} here; ask for"
+        " a smaller one, or for none and get what the policy allows"
+        for word, value in asked.items()
+        for other, there in _in_words(asked, words).items()
+        if other != word
+    )
+
+
+def _worded(word: IRI, value: Decimal) -> str:
+    return f"`{word.removeprefix(terms.SMALTI)}` {format(value, 'f')}"
+
+
+def _in_words(asked: dict[IRI, Decimal], words: Collection[IRI]) -> dict[IRI, Decimal]:
+    """A loss in all of these words, where it is asked for in none of them."""
+    if not words or asked.keys() & set(words):
+        return asked
+    if not all(is_in_range(word, value) for word, value in asked.items()):
+        return asked
+    return {other: told_as(other, word, value) for word, value in asked.items() for other in sorted(words)}
 
 
 def asked_column(word: str, target: IRI) -> IRI:

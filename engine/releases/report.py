@@ -5,6 +5,7 @@ from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
+from smalti.engine.audits.report import TrainingReport
 from smalti.engine.certificate import InputDigest, OwnerReport, Timing
 from smalti.errors import RegistryError
 
@@ -26,12 +27,20 @@ class ReleaseReport:
     """On that list, whether or not they are in the data."""
 
 
-Report: TypeAlias = OwnerReport | ReleaseReport
+# INVARIANT: each has what the next one lacks, and comes first; so what is written is read as the same.
+Report: TypeAlias = TrainingReport | OwnerReport | ReleaseReport
 
 
 def report_to_json(report: Report) -> str:
     """A report as JSON."""
-    return _adapter().dump_json(report, indent=2).decode()
+    return to_json_text(report, indent=2)
+
+
+def to_json_text(value: object, indent: int | None = None) -> str:
+    """Dataclasses of plain values as the JSON that pydantic reads; their form need not be built for it."""
+    from pydantic_core import to_json  # noqa: PLC0415 (only for what is recorded)
+
+    return to_json(value, indent=indent, inf_nan_mode="null").decode()
 
 
 def report_from_json(text: str) -> Report:

@@ -5,17 +5,26 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from smalti.engine.releases.calibrate import AllowedLoss
+from smalti.engine.offers import offers
+from smalti.engine.releases.allowed import LOSSES, AllowedLoss, is_in_range, told_as
 from smalti.engine.releases.plan import Mechanism, StatisticKind
-from smalti.engine.releases.query import Query
+from smalti.engine.releases.query import Query, asked_loss
 from smalti.errors import PlanError, SmaltiError, raise_all
-from smalti.policy.model import Anonymization, ColumnReference, Comparison, Named, Number, Text, Value
+from smalti.policy.model import (
+    Anonymization,
+    ColumnReference,
+    Comparison,
+    Named,
+    Number,
+    Policy,
+    Text,
+    Value,
+)
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 
 _PURE: Final = frozenset({Mechanism.LAPLACE, Mechanism.EXPONENTIAL})
-_LOSSES: Final = (terms.EPSILON, terms.POSTERIOR_BELIEF, terms.MEMBERSHIP_ADVANTAGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +32,8 @@ class ReleaseTerms:
     """What a permission allows, and what a query takes of it."""
 
     allowed: AllowedLoss
-    """What the query asks to lose, where it asks; else what the policy allows."""
+    """What the query asks to lose, where it asks; else what the policy allows. Of a query that asks in
+    another word than the policy's, both what it asks and what that comes to in the policy's word."""
     neighbors: NeighboringRelation
     rows: int | None
     """Of a respondent take part at most; None: the policy does not say."""
@@ -63,6 +73,34 @@ def read_terms(wanted: Anonymization, query: Query) -> ReleaseTerms:
     )
 
 
+def words_offered(policies: Iterable[Policy], target: IRI, rule: IRI | None) -> frozenset[IRI]:
+    """The words in which permissions bound what a release about a target may lose.
+
+    Args:
+        policies: that may permit it.
+        target: that it is about.
+        rule: that is relied on; None: any.
+    """
+    found = [
+        offer.permission.anonymization
+        for policy in policies
+        for offer in offers(policy, target)
+        if rule is None or rule in offer.names
+    ]
+    return frozenset[IRI]().union(*(words_of_loss(one) for one in found if one is not None))
+
+
+def words_of_loss(wanted: Anonymization) -> frozenset[IRI]:
+    """The words in which a permission bounds what a release may lose; of a valid one there is one."""
+    operands = (one.operand for one in wanted.parameters if isinstance(one, Comparison))
+    return bounds_of_loss(dict.fromkeys(operands))
+
+
+def bounds_of_loss(said: Iterable[IRI]) -> frozenset[IRI]:
+    """Those words among operands that bound a loss."""
+    return frozenset(said) & frozenset(LOSSES)
+
+
 def _said(wanted: Anonymization) -> dict[IRI, tuple[Value, ...]]:
     """By operand, its values; each operand is there once, and none is for one column only."""
     found: dict[IRI, tuple[Value, ...]] = {}
@@ -81,14 +119,18 @@ def _said(wanted: Anonymization) -> dict[IRI, tuple[Value, ...]]:
 def _allowed(
     said: Mapping[IRI, tuple[Value, ...]], query: Query, delta: Decimal, mechanisms: frozenset[Mechanism]
 ) -> AllowedLoss:
-    asked = (query.epsilon, query.belief, query.advantage)
-    of_policy = (_number(said, operand) for operand in _LOSSES)
-    epsilon, belief, advantage = asked if any(one is not None for one in asked) else of_policy
+    bounded = bounds_of_loss(said)
+    numbers: dict[IRI, Decimal | None] = {word: _number(said, word) for word in LOSSES}
+    for word, value in asked_loss(query).items():
+        if word not in bounded and is_in_range(word, value):
+            numbers |= {other: told_as(other, word, value) for other in bounded}
+        numbers[word] = value
+    epsilon, belief, advantage = (numbers[word] for word in LOSSES)
     return AllowedLoss(epsilon, belief, advantage, delta, mechanisms)
 
 
 def _unbounded(said: Mapping[IRI, tuple[Value, ...]], query: Query, where: str) -> Iterable[SmaltiError]:
-    asked = [one for one in (query.epsilon, query.belief, query.advantage) if one is not None]
+    asked = asked_loss(query)
     if len(asked) > 1:
         yield PlanError(
             query.name or "query",
@@ -96,7 +138,7 @@ def _unbounded(said: Mapping[IRI, tuple[Value, ...]], query: Query, where: str) 
             "one of them",
             "keep one",
         )
-    if not asked and len([operand for operand in _LOSSES if operand in said]) != 1:
+    if not asked and len(bounds_of_loss(said)) != 1:
         yield PlanError(
             where,
             "the policy bounds the privacy loss by none or by several of epsilon, belief and advantage",

@@ -163,6 +163,9 @@ class Choices(EngineChoices, total=False):
     query: "Query | AnyPath | Mapping[str, object] | None"
     """What is asked of a release: a query file, the same as an object, or what `smalti.query` made of
     either. Where a policy permits exactly one release, it is that one when not given."""
+    checkpoint: AnyPath | None
+    """A private folder in which a training keeps what it has done, for a later run with the same arguments
+    that takes it up; nothing is kept when not given."""
     signature: AnyPath | None
     """The file with the document's detached signature, where its owner's must be signed."""
     cut_threshold: int
@@ -347,8 +350,14 @@ def _request(
             _sampled_fragments(choices),
             _rows_per_part(choices),
         ),
+        checkpoint=_checkpoint(choices),
         workspace=_workspace(choices),
     )
+
+
+def _checkpoint(choices: Choices) -> Path | None:
+    place = choices.get("checkpoint")
+    return None if place is None else on_disk(str(place), "checkpoint")
 
 
 def _query(asked: "Query | AnyPath | Mapping[str, object] | None") -> "Query | None":

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from smalti import cli_budget, cli_language, cli_perturbation, cli_registry, cli_runs
+from smalti import cli_audit, cli_budget, cli_language, cli_perturbation, cli_registry, cli_runs
 from smalti.options import MACHINE, format_option, registry_option
 
 _INTERRUPTED = "interrupted; an output that was not registered yet is removed"
@@ -21,9 +21,9 @@ def main() -> None:
     """Run the command line and leave with its exit code."""
     from smalti.errors import InternalError, SmaltiError, unforeseen
     from smalti.interrupts import noticed
-    from smalti.startup import without_pandas
+    from smalti.startup import few_collections, without_pandas
 
-    with noticed() as interrupts:
+    with few_collections(), noticed() as interrupts:
         try:
             with without_pandas(sys.argv):
                 code = cli.main(standalone_mode=False, prog_name="smalti")
@@ -61,7 +61,7 @@ for _command in (
     cli_language.check, cli_language.fmt, cli_language.test, cli_language.decide,
     cli_runs.plan, cli_runs.run, cli_runs.verify, cli_perturbation.estimate,
     cli_registry.policy, cli_registry.targets, cli_registry.vocabulary,
-    cli_budget.budget,
+    cli_budget.budget, cli_audit.audit,
 ):  # fmt: skip
     cli.add_command(_command)
 

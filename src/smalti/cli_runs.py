@@ -97,12 +97,15 @@ def plan(policy: str, **options: Any) -> int:
 @click.argument("policy", metavar="POLICY")
 @click.option("--out", required=True, metavar="DIR", help="The folder to make; it must not exist.")
 @click.option("--dry-run", is_flag=True, help="Decide and plan; write nothing.")
+@click.option("--job", hidden=True, help="The private folder of an audit that runs by itself.")
 @_run_options
 @asker_options(required=True)
 @registry_option
 @format_option("human", "json")
 @click.pass_context
-def run(context: click.Context, /, policy: str, out: str, dry_run: bool, **options: Any) -> int:
+def run(
+    context: click.Context, /, policy: str, out: str, dry_run: bool, job: str | None, **options: Any
+) -> int:
     """Run a policy on data: decide, transform, verify, certify, register. All of it, or nothing."""
     if dry_run:
         _refuse_taken(out)
@@ -114,8 +117,12 @@ def run(context: click.Context, /, policy: str, out: str, dry_run: bool, **optio
     registry = options["registry"]
     document = api.load_policy(policy, registry=registry, issuer=options["owner"] or options["party"])
     _show_warnings(document)
-    with _progress() as watch:
+    with _progress(job) as watch:
+        if job is not None:
+            options["checkpoint"] = watch.checkpoint
         outcome = api.run(document, out=out, watch=watch, **_bound(options))
+        if job is not None and not outcome.decision.is_permitted:
+            watch.exit_code = FINDINGS
     if shown_as == "json":
         click.echo(console.as_json(console.outcome_json(outcome)), nl=False)
     else:
@@ -159,7 +166,11 @@ def _refuse_taken(out: str) -> None:
         raise UsageError(out, "it exists already", "a folder that does not exist", "name another folder")
 
 
-def _progress() -> Any:
+def _progress(job: str | None = None) -> Any:
+    if job is not None:
+        from smalti.engine.audits.jobs import Job
+
+        return Job.at(Path(job)).worked_on()
     from smalti.progress import showing_phases
 
     return showing_phases()

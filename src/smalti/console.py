@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from smalti.engine.audits.plan import TrainingPlan
 from smalti.engine.certificate import Composition, OwnerReport, PublishedFile
 from smalti.engine.entries import Asset, StoredHierarchy, StoredPolicy, TargetVersion, TrustedKey
 from smalti.engine.explain import explain, labelled
@@ -20,7 +21,7 @@ from smalti.engine.perturbation.plan import PerturbationPlan
 from smalti.engine.plan import Plan, Role
 from smalti.engine.releases.guarantee import up
 from smalti.engine.releases.plan import ReleasePlan
-from smalti.engine.releases.report import ReleaseReport, Report
+from smalti.engine.releases.report import Report
 from smalti.engine.serialize import AnyPlan
 from smalti.policy.decision import Decision, RuleReport
 from smalti.policy.describe import describe_condition, describe_duty
@@ -265,6 +266,10 @@ def show_outcome(out: Console, outcome: "Outcome", registry: str) -> None:
         from smalti.console_perturbation import show_perturbation  # noqa: PLC0415 (as above)
 
         not_protected = show_perturbation(out, made, outcome)
+    elif isinstance(made, TrainingPlan):
+        from smalti.console_training import show_training  # noqa: PLC0415 (as above)
+
+        not_protected = show_training(out, made, outcome)
     else:
         report = outcome.report if isinstance(outcome.report, OwnerReport) else None
         told = explain(made)
@@ -308,7 +313,7 @@ def _columns(made: Plan, report: OwnerReport | None) -> Table:
 
 def owner_lines(report: Report) -> Iterable[str]:
     """The owner's figures as sentences."""
-    if isinstance(report, ReleaseReport):
+    if not isinstance(report, OwnerReport):
         if report.respondents_listed:
             yield f"{report.respondents_listed} respondents withdrew: rows of theirs take no part"
         return
@@ -385,6 +390,10 @@ def _promise(made: AnyPlan) -> str:
         from smalti.engine.perturbation.explain import explain_perturbation  # noqa: PLC0415 (as above)
 
         return explain_perturbation(made).promise
+    if isinstance(made, TrainingPlan):
+        from smalti.engine.audits.explain import explain_training  # noqa: PLC0415 (as above)
+
+        return explain_training(made).promise
     return explain(made).promise
 
 

@@ -3,17 +3,16 @@
 from rich.table import Table
 
 from smalti.console import LABEL
-from smalti.engine.charging import LosingPlan
 from smalti.engine.releases.guarantee import Loss, up
+from smalti.engine.releases.plan import StatedLoss
 from smalti.engine.run_request import Outcome
 
 
-def losses(made: LosingPlan, outcome: Outcome) -> Table:
+def losses(loss: StatedLoss, outcome: Outcome) -> Table:
     """Epsilon, delta, belief and advantage side by side."""
     table = Table(box=None, pad_edge=False, header_style=LABEL)
     for title in ("privacy loss", "epsilon", "delta", "belief (from one half)", "advantage"):
         table.add_column(title)
-    loss = made.loss
     table.add_row("this release", *_cells(Loss(loss.epsilon, loss.delta, loss.belief, loss.advantage)))
     together = outcome.composition
     if together is not None:

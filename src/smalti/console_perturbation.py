@@ -28,7 +28,7 @@ def show_perturbation(out: Console, made: PerturbationPlan, outcome: Outcome) ->
     for column in told.dropped:
         table.add_row(column, "dropped", "")
     out.print(table)
-    out.print(losses(made, outcome))
+    out.print(losses(made.loss, outcome))
     return told.not_protected
 
 

@@ -28,7 +28,7 @@ def show_release(out: Console, made: ReleasePlan, outcome: Outcome) -> tuple[str
         out.print(_values(made, values[:_MOST_ROWS]))
         if len(values) > _MOST_ROWS:
             fields(out, ("", f"and {len(values) - _MOST_ROWS} values more, in the output"))
-    out.print(losses(made, outcome))
+    out.print(losses(made.loss, outcome))
     return told.not_protected
 
 

@@ -213,7 +213,7 @@ def _kill_at(point: str) -> None:
     setattr(module, name, wrapped)
 
 
-def _main(command: str, folder: Path, argument: str) -> None:
+def main(command: str, folder: Path, argument: str) -> None:
     registry = Registry.open(folder / "r.sqlite")
     match command:
         case "kill":
@@ -230,4 +230,4 @@ def _main(command: str, folder: Path, argument: str) -> None:
 
 
 if __name__ == "__main__":
-    _main(sys.argv[1], Path(sys.argv[2]), sys.argv[3])
+    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3])

@@ -11,7 +11,8 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from effort import examples
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection
 
@@ -308,6 +309,7 @@ def known(connection: Connection, asset: str) -> Decimal:
     return _budgets.spent(connection, [IRI(asset)]).epsilon
 
 
+@settings(max_examples=examples(35, full=1000))
 @given(EVENTS)
 def test_what_was_charged_is_the_sum_over_all_that_is_linked(events: list[Event]) -> None:
     with empty() as connection:
@@ -321,6 +323,7 @@ def test_what_was_charged_is_the_sum_over_all_that_is_linked(events: list[Event]
             assert [set(one.inputs) for one in budget.charges] == [set(event.inputs) for event in charges]
 
 
+@settings(max_examples=examples(35, full=1000))
 @given(EVENTS, st.decimals("0", "1", places=3))
 def test_admission_is_that_of_the_sum_and_it_is_never_exceeded(events: list[Event], most: Decimal) -> None:
     ceiling, admitted = Ceiling(most, Decimal(0)), list[Event]()
@@ -335,6 +338,7 @@ def test_admission_is_that_of_the_sum_and_it_is_never_exceeded(events: list[Even
             assert all(known(connection, asset) <= len(ASSETS) * most for asset in ASSETS)
 
 
+@settings(max_examples=examples(35, full=1000))
 @given(EVENTS, st.randoms(use_true_random=False))
 def test_neither_order_nor_names_matter(events: list[Event], chance: object) -> None:
     shuffled, assets, digests = list(events), list(ASSETS), list(DIGESTS)
@@ -356,6 +360,7 @@ def test_neither_order_nor_names_matter(events: list[Event], chance: object) -> 
             assert known(connection, asset) == known(other, names[asset])
 
 
+@settings(max_examples=examples(35, full=1000))
 @given(EVENTS)
 def test_what_was_charged_only_grows(events: list[Event]) -> None:
     with empty() as connection:

@@ -77,7 +77,7 @@ def check_published(place: Path, names: tuple[str, ...], kind: OutputFormat) -> 
     assert verified(again.batches(names, None), names) == expected
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(20, full=600), deadline=None)
 @given(st.lists(NAME, min_size=1, max_size=4, unique=True), st.sampled_from(list(OutputFormat)))
 @example(["a", "\ufeffb"], OutputFormat.CSV)
 @example(["\ufeffb"], OutputFormat.PARQUET)

@@ -17,6 +17,7 @@ from smalti.errors import BackendError, GuaranteeError, InternalError, RegistryE
 
 sys.path.insert(0, str(Path(__file__).parent))
 import registry_world as world
+from forked import run_forked
 from registry_world import OUTPUT, OWNER
 
 SCRIPT = str(Path(world.__file__))
@@ -180,8 +181,8 @@ AFTER_MOVE = ["os.rename:after", "Registry.finish:before", "Registry.finish:afte
 
 
 def kill(folder: Path, point: str) -> None:
-    done = subprocess.run([sys.executable, SCRIPT, "kill", str(folder), point], check=False, timeout=60)
-    assert done.returncode == -signal.SIGKILL
+    ended = run_forked(world.main, "kill", folder, point, folder=folder)
+    assert ended.code == -signal.SIGKILL, ended.err.decode()
 
 
 @pytest.mark.parametrize("point", BEFORE_RECORD + AFTER_MOVE)

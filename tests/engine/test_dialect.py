@@ -254,7 +254,7 @@ def missing(rows: list[Row]) -> list[list[str | None]]:
     return [[field or None for field in row] for row in rows]
 
 
-@settings(max_examples=examples(150))
+@settings(max_examples=examples(75, full=1500))
 @given(
     tables().filter(without_marks),
     st.sampled_from(["\n", "\r\n"]),
@@ -279,7 +279,7 @@ def test_what_pythons_writer_writes_is_read_exactly(
     assert rows == missing(safe[1:])
 
 
-@settings(max_examples=examples(150))
+@settings(max_examples=examples(50, full=1500))
 @given(tables().filter(without_marks), st.sampled_from([1, 2, 7, 1 << 24]))
 def test_what_we_write_is_accepted_and_reads_back_equal(table: list[Row], size: int) -> None:
     names, *rows = table

@@ -22,7 +22,7 @@ def made(table: People) -> Made | None:
         return make(LOCAL, table, Path(folder) / "run")
 
 
-@settings(max_examples=examples(60), suppress_health_check=SLOW)
+@settings(max_examples=examples(20, full=600), suppress_health_check=SLOW)
 @given(people())
 def test_k_and_l_hold_by_respondent_and_no_row_is_lost(table: People) -> None:
     found = made(table)
@@ -36,7 +36,7 @@ def test_k_and_l_hold_by_respondent_and_no_row_is_lost(table: People) -> None:
         assert is_diverse(table, rows)
 
 
-@settings(max_examples=examples(60), suppress_health_check=SLOW)
+@settings(max_examples=examples(20, full=600), suppress_health_check=SLOW)
 @given(people())
 def test_each_published_value_covers_its_original(table: People) -> None:
     found = made(table)
@@ -50,7 +50,7 @@ def test_each_published_value_covers_its_original(table: People) -> None:
             assert covers(published, value) if name in QUASI_IDENTIFIERS else published == value
 
 
-@settings(max_examples=examples(40), suppress_health_check=SLOW)
+@settings(max_examples=examples(15, full=400), suppress_health_check=SLOW)
 @given(people(), st.randoms())
 def test_dropped_columns_names_of_people_and_order_leave_no_trace(table: People, random: object) -> None:
     rows = [[f"person {row[0]}!", "rewritten", *row[2:]] for row in table.rows]
@@ -60,7 +60,7 @@ def test_dropped_columns_names_of_people_and_order_leave_no_trace(table: People,
     assert (first and first.bytes) == (second and second.bytes)
 
 
-@settings(max_examples=examples(40), suppress_health_check=SLOW)
+@settings(max_examples=examples(20, full=400), suppress_health_check=SLOW)
 @given(people())
 def test_rows_are_ordered_by_published_columns_missing_first(table: People) -> None:
     found = made(table)
@@ -68,7 +68,7 @@ def test_rows_are_ordered_by_published_columns_missing_first(table: People) -> N
         assert found.rows == sorted(found.rows, key=lambda row: [field.encode() for field in row])
 
 
-@settings(max_examples=examples(20), suppress_health_check=SLOW)
+@settings(max_examples=examples(10, full=200), suppress_health_check=SLOW)
 @given(people())
 def test_parquet_holds_the_same_content(table: People) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -83,7 +83,9 @@ def test_parquet_holds_the_same_content(table: People) -> None:
 
 
 @pytest.mark.spark
-@settings(max_examples=12, suppress_health_check=[*SLOW, HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(5, full=12), suppress_health_check=[*SLOW, HealthCheck.function_scoped_fixture]
+)
 @given(table=people())
 def test_spark_publishes_the_same_bytes(spark: object, table: People) -> None:
     from smalti.engine.backends.spark import SparkBackend  # noqa: PLC0415

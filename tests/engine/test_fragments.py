@@ -35,7 +35,7 @@ def counted() -> Iterator[list[int]]:
         yield obtained
 
 
-@settings(max_examples=examples(20, full=400), suppress_health_check=SLOW)
+@settings(max_examples=examples(8, full=400), suppress_health_check=SLOW)
 @given(people(), st.sampled_from([2, 3, 64]), st.sampled_from([8, 4096]))
 def test_the_same_bytes_for_any_number_of_fragments(table: People, fragments: int, window: int) -> None:
     with tempfile.TemporaryDirectory() as folder, patch.object(first_cuts, "WINDOW", window):
@@ -124,10 +124,10 @@ def test_fragments_are_made_where_nobody_asks_and_tuples_are_many(
 
 
 def _cases() -> Iterator[object]:
-    """Each number of fragments, and each trait of tables; the other pairs are for `make test-full`."""
+    """One, few and many; with missing values and a skew in `test_variants`; all for `make test-full`."""
     for i, name in enumerate(TABLES):
         for fragments in (1, 2, 7, 64):
-            is_quick = (i, fragments) in {(0, 7), (3, 2), (4, 1), (4, 64)}
+            is_quick = (i, fragments) in {(3, 2), (4, 1), (4, 64)}
             yield pytest.param(name, fragments, marks=[] if is_quick else pytest.mark.slow)
 
 

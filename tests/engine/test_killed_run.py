@@ -1,53 +1,16 @@
-"""A real run that is killed at any point: the next command finds all of its output, or nothing.
+"""A real run that is killed at any point: the next command finds all of its output, or nothing."""
 
-Also the script of the child process, which is the whole command line with one function that kills.
-"""
-
-import os
-import shutil
 import signal
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
+from forked import run_forked
+from killed_command import run_and_kill
 from shell import OUTPUT, listing, request, small_policy, small_table, smalti
 
-from smalti import cli
-from smalti.engine import binding as engine_binding
-from smalti.engine import commit, execute
-from smalti.engine import run as engine_run
-from smalti.engine._database import Database
-from smalti.engine.backends.local import LocalBackend
-from smalti.engine.backends.staged import StagedTable
 from smalti.engine.registry import Registry
-from smalti.engine.writing import CsvWriter
 from smalti.vocab.terms import IRI
 
-POINTS: dict[str, tuple[Any, str]] = {
-    "decide": (engine_run, "decide"),
-    "stage": (commit, "_make_stage"),
-    "open": (LocalBackend, "open"),
-    "compile": (engine_run, "compile_plan"),
-    "frequencies": (StagedTable, "frequencies"),
-    "kernel": (execute, "partition"),
-    "writer": (CsvWriter, "__init__"),
-    "rows": (CsvWriter, "write_pieces"),
-    "written": (StagedTable, "write"),
-    "verify": (engine_run, "verify_run"),
-    "secret": (engine_binding, "load_secret"),
-    "link": (commit, "forget_link"),
-    "sync": (commit, "_sync_tree"),
-    "registry": (Database, "_create"),
-    "intent": (Registry, "begin"),
-    "move": (commit, "_move"),
-    "rename": (os, "rename"),
-    "finish": (Registry, "finish"),
-    "sweep": (shutil, "rmtree"),
-}
 BEFORE_PUBLICATION = [
     "decide:before",
     "stage:before",
@@ -79,12 +42,9 @@ def prepare(folder: Path) -> list[str | Path]:
 
 
 def kill(folder: Path, point: str, arguments: list[str | Path]) -> None:
-    done = subprocess.run(
-        [sys.executable, __file__, point, *map(str, arguments)],
-        cwd=folder, capture_output=True, timeout=60, check=False,
-    )  # fmt: skip
-    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
-    assert done.stdout == b""
+    ended = run_forked(run_and_kill, point, [str(argument) for argument in arguments], folder=folder)
+    assert ended.code == -signal.SIGKILL, ended.err.decode()
+    assert ended.out == b""
 
 
 def leftovers(folder: Path) -> list[str]:
@@ -166,23 +126,3 @@ def test_a_run_killed_again_and_again_leaves_no_more_than_one_killed_once(tmp_pa
         kill(tmp_path, point, arguments)
     assert smalti(*arguments, "--format", "json", cwd=tmp_path).json["version"] == 1
     assert leftovers(tmp_path) == []
-
-
-def _main(point: str, arguments: list[str]) -> None:
-    name, when = point.split(":")
-    owner, attribute = POINTS[name]
-    real = getattr(owner, attribute)
-
-    def killing(*given: Any, **named: Any) -> Any:
-        if when == "before":
-            os.kill(os.getpid(), signal.SIGKILL)
-        real(*given, **named)
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    setattr(owner, attribute, killing)
-    sys.argv = ["smalti", *arguments]
-    cli.main()
-
-
-if __name__ == "__main__":
-    _main(sys.argv[1], sys.argv[2:])

@@ -159,7 +159,7 @@ FIELDS = st.sampled_from(["", "a", "b,c", 'say "x"', "two\nlines", "end\n", "\r\
 TABLES = st.lists(st.tuples(FIELDS, FIELDS), min_size=1, max_size=12)
 
 
-@settings(max_examples=examples(30, full=600))
+@settings(max_examples=examples(15, full=600))
 @given(TABLES, st.lists(st.integers(0, 12), max_size=4), st.booleans(), st.booleans())
 def test_wherever_a_table_is_divided_it_is_the_same(
     rows: list[tuple[str, str]], cuts: list[int], has_mark: bool, is_ended: bool

@@ -140,7 +140,7 @@ def reference(content: bytes, fields: int, longest: int) -> int | Problem:
     return records - 1
 
 
-@settings(max_examples=examples(250))
+@settings(max_examples=examples(125, full=2500))
 @given(contents(), CHUNKS, st.sampled_from([143, 146, 1 << 23]))
 def test_the_check_agrees_with_one_that_goes_byte_by_byte(content: bytes, chunk: int, longest: int) -> None:
     with stored(content, chunk) as place, pytest.MonkeyPatch.context() as patch:
@@ -150,7 +150,7 @@ def test_the_check_agrees_with_one_that_goes_byte_by_byte(content: bytes, chunk:
         assert count == reference(content, 2, longest)
 
 
-@settings(max_examples=examples(250))
+@settings(max_examples=examples(80, full=2500))
 @given(contents(), CUTS, CHUNKS, st.sampled_from([143, 146, 1 << 23]))
 def test_cuts_make_no_difference(content: bytes, cuts: Cuts, chunk: int, longest: int) -> None:
     with stored(content, chunk) as place, pytest.MonkeyPatch.context() as patch:
@@ -169,7 +169,7 @@ def test_cuts_make_no_difference(content: bytes, cuts: Cuts, chunk: int, longest
         assert forms == {(one.size, one.longest, one.has_quotes, one.has_inner_lines)}
 
 
-@settings(max_examples=examples(150))
+@settings(max_examples=examples(75, full=1500))
 @given(st.lists(st.sampled_from(GOOD_RECORDS), max_size=8), CUTS, st.sampled_from([1, 8, 1 << 21]))
 def test_the_parts_read_one_by_one_are_the_whole(records: list[bytes], cuts: Cuts, block: int) -> None:
     with stored(b"a,b\n" + b"".join(records)) as place, pytest.MonkeyPatch.context() as patch:

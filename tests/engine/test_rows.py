@@ -227,7 +227,7 @@ def make(
     )
 
 
-@settings(max_examples=examples(40), suppress_health_check=SLOW)
+@settings(max_examples=examples(15, full=400), suppress_health_check=SLOW)
 @given(tables(), st.lists(conditions(), min_size=1, max_size=2).map(tuple))
 def test_the_output_is_that_of_the_remaining_rows(table: People, rows: tuple[Condition, ...]) -> None:
     """The oracle: an unlimited run on a file with those rows alone gives the same bytes."""

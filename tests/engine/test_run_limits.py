@@ -319,7 +319,7 @@ def test_any_other_obligation_is_refused(data: Path, which: int) -> None:
 
 def test_a_grant_that_does_not_say_how_is_refused(data: Path) -> None:
     given = document(rule())
-    with pytest.raises(PlanError, match="does not say how to anonymize"):
+    with pytest.raises(PlanError, match="does not say what to make of"):
         granted(given, data, anonymization=None, output=None)
 
 

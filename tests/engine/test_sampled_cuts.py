@@ -69,7 +69,7 @@ def keeps_its_promise(table: People, found: Made) -> None:
             assert covers(published, value) if name in QUASI_IDENTIFIERS else published == value
 
 
-@settings(max_examples=examples(15, full=300), suppress_health_check=SLOW)
+@settings(max_examples=examples(8, full=300), suppress_health_check=SLOW)
 @given(people(), st.sampled_from([2, 3, 16]), st.sampled_from(["strict", "relaxed"]))
 def test_k_and_l_hold_whatever_a_sample_says(table: People, fragments: int, partitioning: str) -> None:
     words = {"partitioning": partitioning}

@@ -7,8 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from smalti.engine.backends.local import LocalBackend
-from smalti.engine.backends.staged import Listed, staged_places
+from smalti.engine.backends import local
+from smalti.engine.backends.local import LocalBackend, LocalRelations
+from smalti.engine.backends.staged import STAGED, Listed, staged_places
 from smalti.engine.description import bind
 from smalti.engine.reading import inspect, text_batches
 from smalti.errors import DataError
@@ -72,3 +73,19 @@ def test_what_is_wrong_in_another_column_is_refused(tmp_path: Path, record: byte
     (tmp_path / "work").mkdir()
     with pytest.raises(DataError):
         LocalBackend().open(bind(T, path), tmp_path / "work", ("a",))
+
+
+def test_the_rows_that_show_which_columns_vary_are_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, path = 5000, tmp_path / "t.csv"
+    path.write_text("a,b\n" + "".join(f"{row},x\n" for row in range(rows)))
+    source = bind(T, path)
+    contents, readers = inspect(source), []
+    monkeypatch.setattr(local, "text_batches", lambda *given: readers.append(given) or text_batches(*given))
+    with closing(LocalRelations(tmp_path)) as relations:
+        columns = relations.stage(source, contents, (0, 1))
+        found = relations.take(f"SELECT row, CAST(t0 AS BIGINT) AS a, c1 FROM {STAGED} ORDER BY row")
+    assert len(readers) == 1
+    assert [column is not None and column.has_text for column in columns] == [True, False]
+    assert found.to_pydict() == {"row": list(range(rows)), "a": list(range(rows)), "c1": [1] * rows}

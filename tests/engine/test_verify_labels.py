@@ -270,7 +270,7 @@ def test_times_by_the_clocks_of_a_zone_are_read_one_by_one() -> None:
     assert verify_labels._written_alike(column, text_array(["2020-07-01T10:00:00"])) is None
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(100, full=2000))
 @given(
     st.lists(st.from_regex(r"-?(0|[1-9][0-9]{0,8})(\.[0-9]{1,9})?", fullmatch=True), min_size=1, max_size=6)
 )

@@ -56,7 +56,7 @@ def to_csv(rows: list[tuple[str, ...]], is_quoted: bool) -> bytes:
     return "".join(lines).encode()
 
 
-@settings(max_examples=examples(150))
+@settings(max_examples=examples(75, full=1500))
 @given(ROWS, st.integers(1, 60), st.booleans(), st.booleans())
 def test_any_block_size_reads_the_same(
     place: Path, rows: list[tuple[str, str, int]], block: int, is_quoted: bool, has_mark: bool
@@ -137,7 +137,7 @@ MOMENTS = st.sampled_from(
 )
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(100, full=2000))
 @given(st.one_of(st.lists(NUMBERS, max_size=8), st.lists(MOMENTS, max_size=8)))
 def test_canonical_texts_are_the_same_for_equal_values(texts: list[str]) -> None:
     """One at a time, for what is in a batch must not decide what a text becomes."""

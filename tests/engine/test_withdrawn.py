@@ -104,7 +104,7 @@ SPELLINGS = st.one_of(
 )
 
 
-@settings(max_examples=examples(300))
+@settings(max_examples=examples(150, full=3000))
 @given(SPELLINGS, SPELLINGS, st.sampled_from(list(Datatype)), st.sampled_from([None, ROME]))
 def test_forms_agree_with_the_kernel_on_what_is_one_value(
     one: str, other: str, datatype: Datatype, zone: str | None
@@ -118,7 +118,7 @@ def test_forms_agree_with_the_kernel_on_what_is_one_value(
     assert is_found(one, other, datatype, zone) == (len(set(codes.tolist())) == 1)
 
 
-@settings(max_examples=examples(300))
+@settings(max_examples=examples(150, full=3000))
 @given(SPELLINGS, st.sampled_from(list(Datatype)), st.sampled_from([None, ROME, "America/New_York"]))
 def test_the_verifier_makes_the_same_forms(text: str, datatype: Datatype, zone: str | None) -> None:
     assert sorted(_Forms(datatype, zone).of(text)) == sorted(sought_forms(text, datatype, zone))
@@ -188,7 +188,7 @@ def table_of(people: list[str]) -> People:
 EVERYBODY = [f"p{n % 20}" for n in range(60)]
 
 
-@settings(max_examples=examples(25), suppress_health_check=SLOW)
+@settings(max_examples=examples(12, full=250), suppress_health_check=SLOW)
 @given(
     st.lists(st.sampled_from("abcdefghij"), min_size=1, max_size=40),
     st.sets(st.sampled_from("abcdefghijxy")),

@@ -60,14 +60,14 @@ def columns_of(rows: Rows) -> list[list[str | None]]:
     return [list(column) for column in zip(*rows, strict=True)]
 
 
-@settings(max_examples=examples(300))
+@settings(max_examples=examples(150, full=3000))
 @given(tables(), st.data())
 def test_every_form_of_a_column_gives_the_same_bytes(rows: Rows, data: st.DataObject) -> None:
     columns = [data.draw(arrays(column)) for column in columns_of(rows)]
     assert csv_records(columns) == expected(rows)
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(100, full=2000))
 @given(tables(), st.lists(st.integers(1, 4), max_size=3), st.data())
 def test_pieces_that_were_joined_before_give_the_same_bytes(
     rows: Rows, cuts: list[int], data: st.DataObject
@@ -87,7 +87,7 @@ def test_pieces_that_were_joined_before_give_the_same_bytes(
     assert csv_lines(pieces) == expected(rows)
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(100, full=2000))
 @given(tables())
 def test_pythons_writer_agrees(rows: Rows) -> None:
     # Before 3.13 it leaves a lone CR unquoted.

@@ -1058,7 +1058,7 @@ requests = st.builds(
 
 
 @given(requests, st.lists(policies, min_size=1, max_size=3), prohibitions, st.integers(0, 2))
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(100, full=2000))
 def test_adding_a_prohibition_never_permits_more(
     request_: Request, stored: list[Policy], added: Prohibition, index: int
 ) -> None:

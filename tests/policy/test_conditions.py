@@ -283,7 +283,7 @@ def _of_all_guesses(operator: LogicalOperator, found: Sequence[bool | None]) -> 
 
 
 @given(worlds.conditions, worlds.facts, worlds.rows)
-@settings(max_examples=examples(100, full=3000))
+@settings(max_examples=examples(30, full=3000))
 def test_what_is_left_to_the_rows_is_what_the_condition_says_of_them(
     condition: Condition, facts: tuple[Fact, ...], row: Row
 ) -> None:

@@ -47,7 +47,7 @@ def excludes(held: Condition, other: Condition, *, of_action: bool = False) -> b
 
 
 @given(st.sampled_from(sorted(KINDS)), st.booleans(), st.data())
-@settings(max_examples=examples(400))
+@settings(max_examples=examples(200, full=4000))
 def test_what_is_proved_is_so(operand: IRI, of_action: bool, data: st.DataObject) -> None:
     leaves = KINDS[operand]
     either = leaves | st.builds(

@@ -102,7 +102,7 @@ def test_good_documents_keep_their_meaning(path: Path, random: Random) -> None:
 
 
 @given(policies(), st.randoms(use_true_random=False))
-@settings(max_examples=examples(12))
+@settings(max_examples=examples(8, full=120))
 def test_any_policy_keeps_its_meaning(policy: Policy, random: Random) -> None:
     text = serialize(policy).decode()
     assert laid_out(scrambled(parsed_json(text), random)) == text
@@ -120,7 +120,7 @@ json_values = st.recursive(
 
 
 @given(json_values)
-@settings(max_examples=examples(80))
+@settings(max_examples=examples(40, full=800))
 def test_any_json_stays_the_same_json(value: object) -> None:
     text = json.dumps(value)
     once = laid_out(text)

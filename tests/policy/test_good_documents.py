@@ -77,7 +77,6 @@ FOUND = {
     "offer-is-a-set": [("P506", 4, 20)],
     "profile-absent": [("P502", 1, 1)],
     "purpose-of-a-foreign-vocabulary": [("P507", 23, 16)],
-    "train": [("P391", 1, 1)],
     "uid-absent": [("P501", 1, 1)],
 }
 """The warnings and notes about each document; about the others there are none."""

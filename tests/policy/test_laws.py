@@ -66,7 +66,7 @@ def is_void(policy: Policy) -> bool:
 
 
 @given(requests, stored, worlds.prohibitions, places, some_rows)
-@settings(max_examples=examples(33, full=1000))
+@settings(max_examples=examples(16, full=1000))
 def test_adding_a_prohibition_never_permits_more(
     request_: Request, policies: list[Policy], added: Prohibition, place: int, rows: list[Row]
 ) -> None:
@@ -80,7 +80,7 @@ def test_adding_a_prohibition_never_permits_more(
 
 
 @given(requests, stored, worlds.policies, places)
-@settings(max_examples=examples(50, full=1500))
+@settings(max_examples=examples(25, full=1500))
 def test_no_policy_makes_another_one_permit_more(
     request_: Request, policies: list[Policy], added: Policy, place: int
 ) -> None:
@@ -179,7 +179,7 @@ def is_alike(one: Decision, other: Decision) -> bool:
 
 
 @given(worlds.requests | worlds.plain_requests, stored | meeting)
-@settings(max_examples=examples(66, full=2000))
+@settings(max_examples=examples(30, full=2000))
 def test_a_remedy_that_no_request_names_changes_no_decision(
     request_: Request, policies: list[Policy]
 ) -> None:
@@ -206,7 +206,7 @@ def owed(policies: list[Policy], uid: IRI | None) -> list[tuple[Policy, Prohibit
     stored | meeting,
     st.sampled_from([frozenset(), frozenset({worlds.ANN})]),
 )
-@settings(max_examples=examples(100, full=3000))
+@settings(max_examples=examples(50, full=3000))
 def test_a_remedy_permits_its_own_transformation_of_its_own_target_alone(
     request_: Request, policies: list[Policy], owners: frozenset[IRI]
 ) -> None:
@@ -259,7 +259,7 @@ def with_permission(policy: Policy, old: Permission, new: Permission) -> Policy:
 
 
 @given(requests, stored, worlds.conditions, places, some_rows)
-@settings(max_examples=examples(33, full=1000))
+@settings(max_examples=examples(16, full=1000))
 def test_adding_a_constraint_to_a_permission_never_permits_more(
     request_: Request, policies: list[Policy], added: Condition, place: int, rows: list[Row]
 ) -> None:
@@ -279,7 +279,7 @@ NARROWER = {
 
 
 @given(requests, stored, st.sampled_from(sorted(NARROWER)), places, some_rows, st.data())
-@settings(max_examples=examples(33, full=1000))
+@settings(max_examples=examples(16, full=1000))
 def test_narrowing_the_purpose_of_a_permission_never_permits_more(
     request_: Request,
     policies: list[Policy],
@@ -308,7 +308,7 @@ def test_narrowing_the_purpose_of_a_permission_never_permits_more(
 
 
 @given(requests, stored, worlds.prohibitions, worlds.conditions, places, some_rows)
-@settings(max_examples=examples(33, full=1000))
+@settings(max_examples=examples(16, full=1000))
 def test_removing_a_constraint_from_a_prohibition_never_permits_more(
     request_: Request,
     policies: list[Policy],
@@ -351,7 +351,7 @@ def test_stating_no_purpose_and_no_time_never_permits_more(
 
 
 @given(requests, worlds.policies, worlds.prohibitions)
-@settings(max_examples=examples(66, full=2000))
+@settings(max_examples=examples(30, full=2000))
 def test_a_policy_that_is_not_void_never_permits_and_forbids_one_request(
     request_: Request, policy: Policy, added: Prohibition
 ) -> None:
@@ -366,14 +366,14 @@ def test_a_policy_that_is_not_void_never_permits_and_forbids_one_request(
 
 
 @given(requests, st.lists(worlds.policies, max_size=4), st.booleans())
-@settings(max_examples=examples(50, full=1500))
+@settings(max_examples=examples(25, full=1500))
 def test_an_index_decides_like_the_list(request_: Request, policies: list[Policy], explain: bool) -> None:
     listed = authorize(request_, policies, WORLD, explain=explain)
     assert PolicyIndex(WORLD, policies).authorize(request_, explain=explain) == listed
 
 
 @given(requests, stored, worlds.policies)
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(30, full=600))
 def test_an_index_forgets_what_is_removed(
     request_: Request, policies: list[Policy], passing: Policy
 ) -> None:
@@ -388,7 +388,7 @@ def test_an_index_forgets_what_is_removed(
 
 
 @given(requests, stored)
-@settings(max_examples=examples(33, full=1000))
+@settings(max_examples=examples(16, full=1000))
 def test_explaining_changes_nothing_else(request_: Request, policies: list[Policy]) -> None:
     plain = authorize(request_, policies, WORLD)
     explained = authorize(request_, policies, WORLD, explain=True)

@@ -335,7 +335,7 @@ def test_covering_is_told_within_the_steps(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @given(policies())
-@settings(max_examples=examples(15))
+@settings(max_examples=examples(8, full=150))
 def test_any_policy_has_warnings_and_notes_only(any_policy: Policy) -> None:
     found = lint(any_policy, replace(FACTS, target=IRI("http://example.com/Customer")), NOW)
     assert {one.severity for one in found} <= {Severity.WARNING, Severity.NOTE}

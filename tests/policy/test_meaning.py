@@ -57,13 +57,13 @@ def together(operator: LogicalOperator, *numbers: int) -> Policy:
 
 
 @given(policies(), st.randoms(use_true_random=False), st.booleans())
-@settings(max_examples=examples(25))
+@settings(max_examples=examples(12, full=250))
 def test_order_and_repetition_mean_nothing(policy: Policy, random: Random, twice: bool) -> None:
     assert meaning_digest(shuffled(policy, random, twice)) == meaning_digest(policy)
 
 
 @given(policies(), st.data())
-@settings(max_examples=examples(15))
+@settings(max_examples=examples(8, full=150))
 def test_every_change_of_meaning_shows(policy: Policy, data: st.DataObject) -> None:
     policy = numbered(policy)
     every = list(changes(policy))
@@ -118,7 +118,7 @@ def test_every_single_change_shows() -> None:
 
 
 @given(policies())
-@settings(max_examples=examples(12))
+@settings(max_examples=examples(8, full=120))
 def test_the_text_is_canonical_json(policy: Policy) -> None:
     text = canonical_meaning(policy)
     assert rfc8785.dumps(json.loads(text)).decode() == text

@@ -122,7 +122,6 @@ def test_what_differential_privacy_needs_is_any_of_three() -> None:
         ([*K_ANONYMITY, s("mechanism", "laplace")], [("P423", "smalti:mechanism")]),
         ([*T_CLOSENESS, L_OF_THREE], [("P423", "mosaicrown:l")]),
         ([*DIFFERENTIAL, K_OF_TEN], [("P423", "mosaicrown:k")]),
-        ([*LOCAL, s("delta", 0.001, "lteq")], [("P423", "smalti:delta")]),
         ([*LOCAL, s("statistic", ["count"], "isAnyOf")], [("P423", "smalti:statistic")]),
         ([*LOCAL, s("groupBy", ["Shop"], "isAnyOf")], [("P423", "smalti:groupBy")]),
         ([*MASKING, K_OF_TEN], [("P423", "mosaicrown:k")]),
@@ -160,8 +159,12 @@ def test_a_word_that_does_not_go_with_the_method_is_refused(
         ([*DIFFERENTIAL, s("mechanism", "gaussian")], [("P411", "gaussian")]),
         ([*DIFFERENTIAL, s("mechanism", "gaussian"), s("delta", 0, "lteq")], [("P435", "0")]),
         ([*DIFFERENTIAL, s("mechanism", "laplace"), s("delta", 1e-6, "lteq")], [("P435", "smalti:delta")]),
-        ([*LOCAL, s("mechanism", "gaussian")], [("P435", "gaussian")]),
-        ([*LOCAL, s("mechanism", ["exponential", "gaussian"], "isAnyOf")], [("P435", "exponential")]),
+        ([*LOCAL, s("mechanism", "gaussian")], [("P411", "gaussian")]),
+        ([*LOCAL, s("mechanism", "gaussian"), s("delta", 0, "lteq")], [("P435", "0")]),
+        ([*LOCAL, s("mechanism", ["exponential", "gaussian"], "isAnyOf")], [("P411", "exponential")]),
+        ([*LOCAL, s("mechanism", "exponential")], [("P435", "exponential")]),
+        ([*LOCAL, s("mechanism", ["laplace", "randomized-response"], "isAnyOf"),
+          s("delta", 1e-6, "lteq")], [("P435", "smalti:delta")]),
         ([*DIFFERENTIAL, s("mechanism", "randomized-response")], [("P435", "randomized-response")]),
         ([*DIFFERENTIAL, s("mechanism", "pixelation")], [("P435", "pixelation")]),
         ([*L_DIVERSITY, s("diversity", "recursive")], [("P411", "recursive")]),
@@ -193,6 +196,9 @@ def test_what_cannot_stand_together_is_refused(
         [*DIFFERENTIAL, s("mechanism", ["gaussian", "laplace"], "isAnyOf"), s("delta", 1e-6, "lteq")],
         [*DIFFERENTIAL, s("mechanism", "laplace"), s("delta", 1e-6, "lteq"),
          s("groupBy", ["Shop"], "isAnyOf")],
+        [*LOCAL, s("mechanism", "gaussian"), s("delta", 1e-6, "lteq")],
+        [*LOCAL, s("mechanism", ["laplace", "gaussian"], "isAnyOf"), s("delta", 1e-6, "lteq")],
+        [*LOCAL, s("delta", 1e-6, "lteq")],
         [*LOCAL, s("mechanism", "pixelation"), s("pixelSize", 4), s("pixelNeighborhood", 16)],
         [*LOCAL, s("mechanism", ["pixelation", "randomized-response"], "isAnyOf"),
          s("pixelSize", 4, "gteq"), s("pixelNeighborhood", 16, "gteq")],
@@ -446,8 +452,8 @@ def test_a_document_with_them_is_valid_and_a_note_says_so() -> None:
 def test_the_words_of_a_remedy_that_a_request_may_name_are_noted() -> None:
     action = [{"rdf:value": {"@id": "odrl:anonymize"}, "refinement": T_CLOSENESS}]
     remedy = {"action": action, "output": "http://example.com/anon"}
-    told = {"action": "smalti:audit"}
-    for remedies, words in (([remedy, told], ("t-closeness", "smalti:audit")), ([told], ())):
+    told = {"action": "odrl:inform"}
+    for remedies, words in (([remedy, told], ("t-closeness",)), ([told], ())):
         no = {"target": TARGET, "action": "odrl:use", "remedy": remedies}
         notes = [one for one in document({"prohibition": [no]}).diagnostics if one.code == "P391"]
         assert bool(notes) is bool(words)

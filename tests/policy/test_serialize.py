@@ -46,7 +46,7 @@ def test_good_documents(path: Path) -> None:
 
 
 @given(policies())
-@settings(max_examples=examples(20, full=400))
+@settings(max_examples=examples(10, full=400))
 def test_any_policy(policy: Policy) -> None:
     same(policy)
 

@@ -113,7 +113,7 @@ def found(problem: Problem) -> Found | None:
     return parts(cells.classes, tuples), [parts(numbers, codes) for numbers, codes in columns]
 
 
-@settings(max_examples=examples(400))
+@settings(max_examples=examples(200, full=4000))
 @given(tables())
 def test_parts_are_those_of_the_plain_search(table: tuple[list[Row], bool, Problem]) -> None:
     rows, one_row_each, problem = table

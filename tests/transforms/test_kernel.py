@@ -22,7 +22,7 @@ from smalti.transforms.problem import (
 )
 
 
-@settings(max_examples=examples(400))
+@settings(max_examples=examples(200, full=4000))
 @given(tables())
 def test_kernel_is_the_papers_algorithm(table: tuple[list[Row], bool, Problem]) -> None:
     rows, one_row_each, problem = table

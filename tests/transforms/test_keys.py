@@ -163,7 +163,7 @@ def columns(*parts: st.SearchStrategy[str]) -> st.SearchStrategy[list[str]]:
     return st.lists(st.one_of(*parts), min_size=1, max_size=12)
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(100, full=2000))
 @given(
     st.one_of(
         columns(SMALL),
@@ -240,7 +240,7 @@ def moments(draw: st.DrawFn, offsets: st.SearchStrategy[str]) -> str:
     return start + clock + fraction + draw(offsets)
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(100, full=2000))
 @given(
     st.one_of(
         st.lists(moments(st.just("")), min_size=1, max_size=8),

@@ -75,7 +75,7 @@ def label_of(texts: list[str], has_missing: bool, datatype: Datatype) -> str | N
     return "{" + "|".join(items + [""] * has_missing) + "}"
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(100, full=2000))
 @given(
     st.sampled_from([Datatype.STRING, Datatype.INTEGER]),
     st.lists(

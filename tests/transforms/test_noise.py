@@ -162,7 +162,7 @@ def test_calibrated_noise_keeps_its_promise_with_the_least_scale(
         assert Fraction(math.nextafter(float(scale), 0)) < exact
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(50, full=1000))
 @given(st.fractions(Fraction(1, 10), 10**6, max_denominator=1000), st.floats(0.001, 5))
 def test_calibrated_gaussian_noise_keeps_its_mu(l2_squared: Fraction, mu: float) -> None:
     added = GaussianNoise.calibrated(l2_squared, mu)

@@ -79,7 +79,7 @@ def neighbours(data: Data, neighbors: NeighboringRelation, groups: int) -> Itera
                 yield changed(data, (), left), changed(data, (), entered)
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(30, full=600), deadline=None)
 @given(
     st.sampled_from([ADD, CHANGE]),
     st.integers(1, 3),

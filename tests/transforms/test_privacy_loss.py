@@ -26,7 +26,7 @@ losses = st.builds(
 )
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(50, full=1000))
 @given(st.lists(losses, max_size=6), st.randoms())
 def test_sums_do_not_depend_on_the_order(parts: list[PrivacyLoss], random: object) -> None:
     shuffled = list(parts)
@@ -36,7 +36,7 @@ def test_sums_do_not_depend_on_the_order(parts: list[PrivacyLoss], random: objec
     assert total.pure == sum(part.pure for part in parts)
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(50, full=1000))
 @given(losses, losses, st.floats(1e-9, 0.4))
 def test_more_releases_never_state_less(one: PrivacyLoss, other: PrivacyLoss, delta: float) -> None:
     both = one + other

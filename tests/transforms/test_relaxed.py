@@ -107,14 +107,14 @@ def relaxed(draw: st.DrawFn) -> tuple[list[Row], bool, Problem]:
     )  # fmt: skip
 
 
-@settings(max_examples=examples(500))
+@settings(max_examples=examples(165, full=5000))
 @given(relaxed())
 def test_classes_are_those_of_the_plain_rule(table: tuple[list[Row], bool, Problem]) -> None:
     rows, one_row_each, problem = table
     assert found(rows, one_row_each, problem) == Relaxed(rows, problem, one_row_each).atoms()
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(50, full=1000))
 @given(relaxed(), st.randoms())
 def test_order_of_rows_and_names_of_respondents_do_not_matter(
     table: tuple[list[Row], bool, Problem], random: "st.DataObject"

@@ -27,14 +27,14 @@ def variants(draw: st.DrawFn) -> Tables:
     )  # fmt: skip
 
 
-@settings(max_examples=examples(400))
+@settings(max_examples=examples(130, full=4000))
 @given(variants())
 def test_cuts_are_those_of_the_plain_rule(table: Tables) -> None:
     rows, one_row_each, problem = table
     assert classes_of(problem) == Oracle(rows, problem, one_row_each).answer()
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(50, full=1000))
 @given(variants(), st.randoms())
 def test_order_of_tuples_and_names_of_respondents_do_not_matter(
     table: Tables, random: "st.DataObject"

@@ -126,6 +126,9 @@ def test_implemented_words() -> None:
         "posteriorBelief",
         "membershipAdvantage", "mechanism", "neighbors", "rowsPerRespondent", "groupsPerRespondent",
         "statistic", "measure", "groupBy", "pixelSize", "pixelNeighborhood", "budgetEpsilon", "budgetDelta",
+        "train", "audit", "samplingRate", "recipe", "labelColumn", "attack", "noiseMultiplier",
+        "clippingNorm", "epochs", "attackAdvantage", "attackPrecision", "truePositiveRate",
+        "epsilonLowerBound", "confidence", "falsePositiveRate",
     }  # fmt: skip
 
 

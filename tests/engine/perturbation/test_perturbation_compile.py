@@ -27,10 +27,10 @@ from smalti.engine.backends.local import LocalBackend
 from smalti.engine.compile import Circumstances
 from smalti.engine.description import Description
 from smalti.engine.explain import to_json, to_text
-from smalti.engine.perturbation.compile import shares_of
 from smalti.engine.perturbation.guarantee import NEIGHBORS
 from smalti.engine.perturbation.mechanisms import loss_of
 from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedCategory, PerturbedNumber
+from smalti.engine.perturbation.shares import shares_of
 from smalti.engine.plan import OneRowEach, RespondentColumn
 from smalti.engine.serialize import plan_digest, plan_from_json, plan_to_json
 from smalti.errors import ProblemsError, SmaltiError
@@ -257,7 +257,7 @@ REFUSED: dict[str, Callable[[], tuple[list[str], str]]] = {
     ),
     "another mechanism than the policy's": lambda: (
         problems(permission("age", mechanisms=("randomized-response",))),
-        "is for `laplace`, which the policy does not allow",
+        "is for `gaussian` or `laplace`, which the policy does not allow",
     ),
     "images without pixelation": lambda: (
         problems(permission("note"), without("note", image_size=(2, 2))),

@@ -20,7 +20,6 @@ from stub_sampler import StubSampler
 from tables import TARGET
 
 from smalti.engine.perturbation import draw as drawing
-from smalti.engine.perturbation.compile import float_below
 from smalti.engine.perturbation.draw import draw
 from smalti.engine.perturbation.mechanisms import loss_of, perturbation_of
 from smalti.engine.perturbation.plan import (
@@ -31,6 +30,7 @@ from smalti.engine.perturbation.plan import (
     WriteReports,
 )
 from smalti.engine.perturbation.reports import ExactReports
+from smalti.engine.perturbation.shares import float_below
 from smalti.engine.perturbation.table import codes_of, read_table, write_table, written
 from smalti.engine.plan import OneRowEach, OutputFormat, Select
 from smalti.engine.releases.plan import ReadRows, StatedLoss

@@ -7,6 +7,7 @@ import json
 import logging
 import re
 from collections.abc import Callable
+from contextlib import closing
 from decimal import Decimal
 from importlib.resources import files
 from pathlib import Path
@@ -15,6 +16,8 @@ from unittest.mock import patch
 
 import pyarrow.parquet as pq
 import pytest
+from certificates import at, changed, fields, instead, is_found, other
+from effort import is_full
 from jsonschema import Draft202012Validator
 from pyld import jsonld
 from shell import smalti as command
@@ -308,6 +311,30 @@ def test_a_certificate_that_states_less_noise_than_it_promises_is_found_out(
     place.write_text(json.dumps(document))
     with pytest.raises(GuaranteeError, match="noise"):
         smalti.verify(world / "out", registry=world / "another.sqlite")
+
+
+@pytest.mark.parametrize("known", ["registry.sqlite", "another.sqlite"])
+def test_each_field_that_says_something_else_is_found(world: Path, known: str) -> None:
+    """But for what the certificate alone says; without the registry, names, digests and other releases."""
+    write_policy(world, budget=100)
+    run(world, "first")
+    run(world, "out")
+    document = json.loads((world / "out" / "certificate.jsonld").read_text())
+    found, on_trust = fields(document), {"wasGeneratedBy/qualifiedAssociation/agent/softwareVersion"}
+    if known == "registry.sqlite":
+        tried = {one for one in found if is_full() or one.startswith("guarantee/composition")} - on_trust
+    else:
+        tried = {one for one in found if one.startswith(("guarantee", "doesNotProtect", "signature"))}
+        tried -= {one for one in found if one.startswith(("guarantee/composition", "guarantee/perturbed"))}
+    assert len(tried) > 4
+    with closing(smalti.Registry.open(world / known)) as opened:
+        assert not is_found(world, "out", opened)
+        for field in sorted(tried):
+            path = found[field][-1]
+            value = at(document, path)
+            claim = not value if isinstance(value, bool) else other(value)[0]
+            with instead(world, "out", certificate=changed(document, path, claim)):
+                assert is_found(world, "out", opened), (path, claim)
 
 
 def test_a_stranger_runs_again_what_an_owner_bound_and_nothing_else(world: Path) -> None:

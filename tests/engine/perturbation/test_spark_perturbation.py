@@ -1,12 +1,13 @@
 """Perturbations on Spark: the same reports before noise, and with the same draws the same bytes."""
 
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import image_worlds
 import pytest
-from perturbed_worlds import CITIES, DESCRIPTION, ONE_ROW_EACH, permission, reported, row
+from perturbed_worlds import CITIES, DESCRIPTION, HERE, ONE_ROW_EACH, permission, reported, row
 from release_plans import NUMBERS
 from stub_sampler import StubSampler
 
@@ -15,6 +16,10 @@ from smalti.engine.backends.local import LocalBackend
 from smalti.engine.backends.spark import SparkBackend
 from smalti.engine.description import Description
 from smalti.engine.perturbation import run as running
+from smalti.engine.perturbation.draw import draw
+from smalti.engine.perturbation.table import write_table
+from smalti.policy.model import Comparison, Number, Operator
+from smalti.vocab import terms
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,6 +50,21 @@ def test_spark_takes_the_same_reports(
     assert there[0] == here[0]
     assert [codes.tolist() for codes in there[1].codes] == [codes.tolist() for codes in here[1].codes]
     assert there[1].respondents.tolist() == here[1].respondents.tolist()
+
+
+@pytest.mark.slow
+def test_spark_and_local_publish_the_same_gaussian_numbers(spark: "SparkSession", tmp_path: Path) -> None:
+    """Slow: what is read is as above, and what is drawn and written knows no engine."""
+    delta = Comparison(terms.DELTA, Operator.LTEQ, (Number(Decimal("0.001")),), where=HERE)
+    asked = permission(*COLUMNS, mechanisms=("randomized-response", "gaussian"), more=(delta,))
+    written = []
+    for backend in (LocalBackend(), SparkBackend(spark)):
+        plan, exact = reported(backend, ROWS, asked)
+        assert [one.mechanism for one in plan.perturbed].count("gaussian") == 2
+        path = tmp_path / f"{len(written)}.csv"
+        write_table(plan, draw(plan, exact, StubSampler(5)), path)
+        written.append(path.read_bytes())
+    assert written[0] == written[1]
 
 
 def run(folder: Path, name: str, engine: Any) -> bytes:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,8 +34,13 @@ from release_data import (
     with_scales,
 )
 
+from smalti.engine.budget import Spent, compose
+from smalti.engine.certificate import Composition, describe_respondents
 from smalti.engine.releases.aggregate import Aggregates
+from smalti.engine.releases.allowed import LOSSES, is_in_range, told_as
 from smalti.engine.releases.calibrate import AllowedLoss, Wish, calibrate
+from smalti.engine.releases.guarantee import Loss, describe, guarantee_of, limits
+from smalti.engine.releases.losses import least_loss, lost_by
 from smalti.engine.releases.plan import (
     BoundContributions,
     Key,
@@ -46,6 +52,7 @@ from smalti.engine.releases.plan import (
     Statistic,
     StatisticKind,
 )
+from smalti.engine.releases.recheck_certificate import StatedRelease, check_sentences
 from smalti.errors import InternalError, PlanError, ProblemsError, SmaltiError
 from smalti.transforms.belief import belief_after
 from smalti.transforms.discrete_gaussian import largest_step
@@ -54,6 +61,7 @@ from smalti.transforms.noise import LaplaceNoise
 from smalti.transforms.partition_selection import chance_of_reaching
 from smalti.transforms.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation
+from smalti.vocab.terms import EPSILON, IRI, MEMBERSHIP_ADVANTAGE, POSTERIOR_BELIEF
 
 Kind = StatisticKind
 WHERE = "https://a.example/policy"
@@ -149,12 +157,32 @@ def check_stated(loss: StatedLoss, may: AllowedLoss) -> None:
     rest = float(loss.delta - loss.selection_delta)
     epsilon = pure + (Fraction(gaussian_epsilon(rest, mu)) if mu else 0)
     assert epsilon <= Fraction(loss.epsilon) * Fraction(1 + 1e-15 if mu else 1)
-    if may.epsilon is not None:
+    if may.epsilon is not None and may.belief is None and may.advantage is None:
         assert loss.epsilon == may.epsilon
+    elif may.epsilon is not None:
+        assert loss.epsilon <= may.epsilon
     if may.belief is not None:
         assert loss.belief <= float(may.belief) + 1e-15
     if may.advantage is not None:
         assert loss.advantage <= float(may.advantage) + 1e-15
+
+
+def check_recomputed(made: ReleasePlan) -> None:
+    """The same loss comes back from the noise alone, and a certificate of it contradicts itself nowhere."""
+    said, noise = made.loss, lost_by(made)
+    exact = PrivacyLoss(Fraction(said.pure), Fraction(said.mu_squared))
+    assert noise.loss == exact
+    assert noise.selection_delta <= Fraction(said.selection_delta)
+    promised = guarantee_of(made)
+    least = least_loss(promised)
+    assert least.pure <= exact.pure
+    assert least.mu_squared <= exact.mu_squared
+    account = compose(Spent(said.epsilon, said.delta), exact, Fraction(said.selection_delta))
+    together = Composition(Loss(said.epsilon, said.delta, account.belief, account.advantage), 1)
+    who = describe_respondents(made.read.respondent)
+    check_sentences(
+        Path("certificate"), StatedRelease(promised, together, describe(promised), who, limits(promised))
+    )
 
 
 PUBLIC: list[tuple[Key, ...]] = [(), (GROUPS,)]
@@ -166,6 +194,9 @@ ways = st.sampled_from(
         {"belief": "0.501"},
         {"advantage": "0.3"},
         {"advantage": "0.9"},
+        {"epsilon": "1.1", "belief": "0.7"},
+        {"epsilon": "1.1", "advantage": "0.2"},
+        {"belief": "0.6", "advantage": "0.25"},
     ]
 )
 deltas = st.sampled_from(["0.000001", "0.01"])
@@ -184,6 +215,7 @@ def test_no_neighbours_lose_more_than_is_stated(
     may = allowed(**way, delta=delta, mechanisms=mechanisms)
     made = planned(some, bound, may)
     check_stated(made.loss, may)
+    check_recomputed(made)
     for _ in range(3):
         before, after = neighbours(data, bound)
         pure, mu_squared = lost_between(made, before, after)
@@ -226,6 +258,7 @@ def test_private_groups_take_their_part(
     may = allowed(**way, delta=delta, mechanisms=mechanisms)
     made = planned([*private, *public], bound, may)
     check_stated(made.loss, may)
+    check_recomputed(made)
     chance = Fraction(0)
     for one in made.statistics:
         if one.selection is not None:
@@ -517,10 +550,55 @@ def test_all_problems_come_at_once() -> None:
     assert len(caught.value.problems) == 4
 
 
-def test_a_loss_is_allowed_in_one_way() -> None:
-    for loss in (allowed(), allowed("1", belief="0.75")):
-        with pytest.raises(InternalError, match="one way"):
-            calibrate((Wish(COUNT, Fraction(1)),), ONE_ROW, loss, WHERE)
+def test_a_loss_is_allowed_in_some_way() -> None:
+    with pytest.raises(InternalError, match="some way"):
+        calibrate((Wish(COUNT, Fraction(1)),), ONE_ROW, allowed(), WHERE)
+
+
+@pytest.mark.parametrize("mechanisms", [PURE, NORMAL])
+def test_of_several_words_all_are_kept(mechanisms: frozenset[Mechanism]) -> None:
+    """Gaussian noise that keeps to one of them may not keep to another: the least of all is taken."""
+    limits = {"epsilon": "0.5", "belief": "0.6", "advantage": "0.1"}
+    delta = "0" if mechanisms is PURE else "0.0001"
+
+    def noise(**loss: str) -> tuple[float, StatedLoss]:
+        may = allowed(loss.pop("epsilon", None), **loss, delta=delta, mechanisms=mechanisms)
+        (one,), lost = calibrate((Wish(COUNT, Fraction(1)),), ONE_ROW, may, WHERE)
+        check_stated(lost, replace(may, epsilon=None))
+        return one.parts[0].scale, lost
+
+    alone = {word: noise(**{word: limit})[0] for word, limit in limits.items()}
+    together, lost = noise(**limits)
+    assert together == max(alone.values())
+    assert lost.epsilon <= Decimal("0.5")
+    loose = noise(epsilon="0.5", belief="0.99999")[1].epsilon
+    assert Decimal("0.4999") < loose <= Decimal("0.5")
+
+
+ASKED = st.one_of(
+    st.tuples(st.just(EPSILON), st.decimals("1e-11", "30", places=11)),
+    st.tuples(st.just(POSTERIOR_BELIEF), st.decimals("0.500000001", "0.999999999", places=9)),
+    st.tuples(st.just(MEMBERSHIP_ADVANTAGE), st.decimals("1e-9", "0.999999999", places=9)),
+)
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(ASKED, st.sampled_from(LOSSES))
+def test_a_word_stands_for_the_others_and_never_for_more(asked: tuple[IRI, Decimal], word: IRI) -> None:
+    said, value = asked
+    there = told_as(word, said, value)
+    assume(is_in_range(word, there))
+    back = told_as(said, word, there)
+    assert back <= value
+    # Nine digits: of an epsilon of 30 they leave an advantage of 1 - 1e-9, which is one of 21.4.
+    assert advantage_of(said, back) == pytest.approx(advantage_of(said, value), rel=1e-7, abs=2e-9)
+
+
+def advantage_of(word: IRI, value: Decimal) -> float:
+    number = float(value)
+    if word == EPSILON:
+        return math.tanh(number / 2)
+    return 2 * number - 1 if word == POSTERIOR_BELIEF else number
 
 
 @settings(max_examples=examples(100), deadline=None)

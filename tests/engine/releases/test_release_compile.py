@@ -396,7 +396,7 @@ def test_what_is_not_permitted_is_refused_here_as_well(
     assert any(f"the permission does not allow what is asked of `{told}`" in one for one in found)
 
 
-@pytest.mark.parametrize("loss", [{"epsilon": 1.1}, {"delta": 0.01}, {"posteriorBelief": 0.6}])
+@pytest.mark.parametrize("loss", [{"epsilon": 1.1}, {"delta": 0.01}, {"posteriorBelief": 0.74}])
 def test_more_than_what_may_be_lost_is_refused_here_as_well(tmp_path: Path, loss: dict[str, float]) -> None:
     (told,) = refused(tmp_path, COUNT, **loss)
     assert "the permission does not allow what is asked of" in told

@@ -9,7 +9,9 @@ from release_policies import AGE, SEX, TARGET, policy_text, query
 from smalti.engine.authority import decide
 from smalti.engine.registry import Registry
 from smalti.engine.releases.query import facts
+from smalti.engine.releases.terms import words_of_loss
 from smalti.policy.decision import Decision, Effect, Finding, Part, Request
+from smalti.policy.parse import parse
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI, SMALTI
 
@@ -24,8 +26,11 @@ NARROW = {
 
 def decided(folder: Path, changes: Any, *statistics: dict[str, Any], **loss: Any) -> Decision:
     registry = Registry.open(folder / "r.sqlite", log_decisions=False)
-    registry.add_policy(policy_text({**NARROW, **changes}, assignee=USER), "policy.jsonld", OWNER)
-    asked = facts(query(*statistics, **loss), TARGET)
+    text = policy_text({**NARROW, **changes}, assignee=USER)
+    registry.add_policy(text, "policy.jsonld", OWNER)
+    (permission,) = parse(text, "policy.jsonld").policies[0].permissions
+    assert permission.anonymization is not None
+    asked = facts(query(*statistics, **loss), TARGET, words_of_loss(permission.anonymization))
     request = Request(party=USER, action=terms.ANONYMIZE, targets=(TARGET,), parameters=asked)
     return decide(registry, request, explain=True)
 
@@ -51,6 +56,12 @@ def failed(decision: Decision) -> set[str]:
         ({"measure": None, "groupBy": None, "statistic": ("isAnyOf", ["count"])}, [COUNT], {}),
         ({"delta": ("lteq", 0.001)}, [COUNT], {"delta": 0}),
         ({"epsilon": None, "posteriorBelief": ("lteq", 0.75)}, [COUNT], {"posteriorBelief": 0.6}),
+        ({}, [COUNT], {"posteriorBelief": 0.73}),
+        ({}, [COUNT], {"membershipAdvantage": 0.46}),
+        ({"epsilon": None, "posteriorBelief": ("lteq", 0.75)}, [COUNT], {"epsilon": 1.0986}),
+        ({"epsilon": None, "posteriorBelief": ("lteq", 0.75)}, [COUNT], {"membershipAdvantage": 0.5}),
+        ({"epsilon": None, "membershipAdvantage": ("lteq", 0.5)}, [COUNT], {"epsilon": 1.0986}),
+        ({"epsilon": None, "membershipAdvantage": ("lteq", 0.5)}, [COUNT], {"posteriorBelief": 0.75}),
     ],
 )
 def test_a_query_within_the_permission_is_permitted(
@@ -76,7 +87,15 @@ def test_a_query_within_the_permission_is_permitted(
         ({"epsilon": ("eq", 1)}, [COUNT], {"epsilon": 0.5}, "epsilon"),
         ({}, [COUNT], {"delta": 1e-9}, "delta"),
         ({"delta": ("lteq", 0.0001)}, [COUNT], {"delta": 0.001}, "delta"),
-        ({}, [COUNT], {"posteriorBelief": 0.6}, "posteriorBelief"),
+        ({}, [COUNT], {"posteriorBelief": 0.74}, "epsilon"),
+        ({}, [COUNT], {"membershipAdvantage": 0.47}, "epsilon"),
+        ({"epsilon": ("eq", 1)}, [COUNT], {"posteriorBelief": 0.6}, "epsilon"),
+        ({"epsilon": None, "posteriorBelief": ("lteq", 0.75)}, [COUNT], {"epsilon": 1.0987},
+         "posteriorBelief"),
+        ({"epsilon": None, "membershipAdvantage": ("lteq", 0.5)}, [COUNT], {"epsilon": 1.0987},
+         "membershipAdvantage"),
+        ({"epsilon": None, "membershipAdvantage": ("lteq", 0.5)}, [COUNT], {"posteriorBelief": 0.751},
+         "membershipAdvantage"),
         ({"epsilon": None, "posteriorBelief": ("lteq", 0.6)}, [COUNT], {"posteriorBelief": 0.7},
          "posteriorBelief"),
         ({"epsilon": None, "membershipAdvantage": ("lteq", 0.2)}, [COUNT], {"membershipAdvantage": 0.3},

@@ -15,6 +15,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from release_worlds import (
+    COUNT,
+    MEMBER,
+    OUTPUT,
+    OWNER,
+    QUERY,
+    ROWS,
+    TARGET,
+    USER,
+    WARDS,
+    WHOLE,
+    about,
+    counted,
+    policy,
+    refinement,
+    registry,
+    release,
+    visits,
+)
 from stub_sampler import StubSampler
 
 import smalti
@@ -29,27 +48,7 @@ from smalti.transforms.problem import Flags, Integers
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-TARGET = "http://hospital.example/visits"
-OUTPUT = "http://hospital.example/statistics"
-OWNER = "http://hospital.example"
-USER = "http://research.example"
 SCHEMA = json.loads((files("smalti.vocab") / "certificate.schema.json").read_text())
-CONTEXTS = [
-    "http://www.w3.org/ns/odrl.jsonld",
-    "https://www.mosaicrown.eu/ns/mosaicrown.jsonld",
-    "https://w3id.org/smalti/context.jsonld",
-]
-QUERY = {
-    "statistics": [
-        {"name": "visits", "statistic": "count"},
-        {
-            "name": "age", "statistic": "mean", "measure": "age", "lower": 0, "upper": 100, "unit": 1,
-            "groupBy": [{"column": "sex", "values": ["f", "m", "x"]}],
-        },
-        {"name": "half", "statistic": "quantile", "measure": "age", "lower": 0, "upper": 100, "unit": 10,
-         "levels": [0.5]},
-    ]
-}  # fmt: skip
 
 
 class NoNoise(Sampler):
@@ -71,92 +70,9 @@ class NoNoise(Sampler):
         return np.zeros(number, np.int64)
 
 
-def refinement(operand: str, operator: str, value: Any) -> dict[str, Any]:
-    return {"leftOperand": operand, "operator": operator, "rightOperand": value}
-
-
-def columns(*names: str) -> list[dict[str, str]]:
-    return [{"@id": f"{TARGET}/{name}"} for name in names]
-
-
-def policy(folder: Path, *, budget: Any = 2, epsilon: Any = 1, words: Any = None) -> Path:
-    limits = [] if budget is None else [refinement("smalti:budgetEpsilon", "lteq", budget)]
-    said = {
-        "smalti:epsilon": refinement("smalti:epsilon", "lteq", epsilon),
-        "smalti:statistic": refinement("smalti:statistic", "isAnyOf", ["count", "mean", "quantile"]),
-        "smalti:measure": refinement("smalti:measure", "isAnyOf", columns("age")),
-        "smalti:groupBy": refinement("smalti:groupBy", "isAnyOf", columns("sex")),
-        "smalti:respondent": refinement("smalti:respondent", "eq", {"@id": f"{TARGET}/patient"}),
-        "smalti:rowsPerRespondent": refinement("smalti:rowsPerRespondent", "lteq", 2),
-        **(words or {}),
-    }
-    document = {
-        "@context": CONTEXTS,
-        "@type": "Set",
-        "uid": "http://hospital.example/policy",
-        "profile": ["https://www.mosaicrown.eu/ns/mosaicrown/1/", "https://w3id.org/smalti#"],
-        "permission": [
-            {
-                "uid": "http://hospital.example/policy/1",
-                "target": TARGET,
-                "assignee": USER,
-                "action": [
-                    {
-                        "rdf:value": {"@id": "odrl:anonymize"},
-                        "refinement": [
-                            refinement("mosaicrown:method", "eq", "differential-privacy"),
-                            *(word for word in said.values() if word),
-                        ],
-                    }
-                ],
-                **({"constraint": limits} if limits else {}),
-                "output": OUTPUT,
-            }
-        ],
-    }
-    path = folder / "policy.jsonld"
-    path.write_text(json.dumps(document))
-    return path
-
-
-def visits(folder: Path, rows: list[tuple[str, str, str]], name: str = "visits.csv") -> Path:
-    path = folder / name
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("patient", "sex", "age"))
-        writer.writerows(rows)
-    return path
-
-
-ROWS = [(f"p{n % 30}", "fm"[n % 2], str(20 + n % 7 * 10)) for n in range(60)]
-
-
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     return visits(tmp_path, ROWS)
-
-
-def release(folder: Path, data: Path, name: str = "out", **more: Any) -> smalti.Outcome:
-    asked = folder / "query.json"
-    asked.write_text(json.dumps(more.pop("query", QUERY)))
-    asked = more.pop("query_file", asked)
-    given = more.pop("policy", None) or policy(folder)
-    return smalti.run(
-        given,
-        **{
-            "data": {TARGET: data},
-            "party": USER,
-            "owner": OWNER,
-            "out": folder / name,
-            "registry": folder / "r.sqlite",
-            "query": asked,
-            **more,
-        },
-    )
-
-
-def registry(folder: Path) -> smalti.Registry:
-    return smalti.Registry.open(folder / "r.sqlite")
 
 
 def table(outcome: smalti.Outcome) -> list[dict[str, str]]:
@@ -331,6 +247,52 @@ def test_a_larger_loss_than_the_policys_is_denied_and_a_smaller_one_is_charged(
     assert not release(tmp_path, data, query={"epsilon": 1.5, **QUERY}).decision.is_permitted
     assert release(tmp_path, data, query={"epsilon": 0.25, **QUERY}).decision.is_permitted
     assert spent(tmp_path) == ("0.25", 1)
+
+
+def test_less_may_be_asked_for_in_each_of_the_three_words(tmp_path: Path, data: Path) -> None:
+    """The policy bounds epsilon: by 1, which is a belief of 0.7310 and an advantage of 0.4621."""
+    for number, loss in enumerate(({"posteriorBelief": 0.6}, {"membershipAdvantage": 0.2})):
+        plan = release(tmp_path, data, str(number), query={**loss, **QUERY}).plan
+        assert isinstance(plan, ReleasePlan)
+        assert (plan.loss.belief, plan.loss.advantage) == (pytest.approx(0.6), pytest.approx(0.2))
+        assert plan.loss.belief <= 0.6
+        assert plan.loss.advantage <= 0.2
+        assert smalti.verify(tmp_path / str(number), registry=tmp_path / "r.sqlite").version is not None
+    assert spent(tmp_path) == ("0.810930216", 2)
+
+
+@pytest.mark.parametrize("loss", [{"posteriorBelief": 0.74}, {"membershipAdvantage": 0.47}])
+def test_more_in_another_word_is_denied_and_the_figures_are_told(
+    tmp_path: Path, data: Path, loss: dict[str, float]
+) -> None:
+    outcome = release(tmp_path, data, query={**loss, **QUERY})
+    assert not outcome.decision.is_permitted
+    told = " ".join(one.text for one in outcome.decision.reasons)
+    assert "`epsilon lteq 1` is unsatisfied" in told
+    assert f"`{next(iter(loss))}` {next(iter(loss.values()))}, which stands for `epsilon` 1.0" in told
+    with pytest.raises(PlanError, match=r"which stands for `epsilon` 1\.0.*ask for a smaller one"):
+        smalti.plan(policy(tmp_path), data={TARGET: data}, query={**loss, **QUERY})
+    assert spent(tmp_path) == ("0", 0)
+
+
+def test_gaussian_noise_keeps_what_is_asked_for_and_what_the_policy_says(
+    tmp_path: Path, data: Path
+) -> None:
+    """Noise that is private at an epsilon may let beliefs rise higher: the policy's bound holds, too."""
+    word = "smalti:posteriorBelief"
+    words = {
+        "smalti:epsilon": None,
+        word: refinement(word, "lteq", 0.6),
+        "smalti:delta": refinement("smalti:delta", "lteq", 0.001),
+        "smalti:mechanism": refinement("smalti:mechanism", "isAnyOf", ["gaussian"]),
+    }
+    asked = {"epsilon": 0.405, "statistics": [{"statistic": "count"}]}
+    given = policy(tmp_path, words=words, delta=0.001)
+    made = smalti.plan(given, data={TARGET: data}, query=asked, registry=tmp_path / "r.sqlite").plan
+    assert isinstance(made, ReleasePlan)
+    assert made.loss.mu_squared != "0"
+    assert made.loss.belief <= 0.6
+    assert made.loss.epsilon <= Decimal("0.405")
 
 
 def test_without_a_declared_budget_nothing_is_released(tmp_path: Path, data: Path) -> None:
@@ -587,39 +549,6 @@ def test_spark_and_local_release_the_same_bytes_with_the_same_draws(
 
 
 # --- What an adversary tried ----------------------------------------------------------------------
-
-MEMBER, WHOLE = "http://hospital.example/ward", "http://hospital.example/wards"
-PREFIX = "@prefix odrl: <http://www.w3.org/ns/odrl/2/> ."
-WARDS = (
-    f"{PREFIX}\n<{MEMBER}> a odrl:Asset ; odrl:partOf <{WHOLE}> .\n<{WHOLE}> a odrl:AssetCollection ."
-).encode()
-COUNT = {"statistics": [{"statistic": "count"}]}
-
-
-def about(folder: Path, target: str, name: str, **more: Any) -> Path:
-    """A policy about another target, with an output of its own."""
-    text = policy(folder, **more).read_text()
-    text = text.replace(OUTPUT, f"http://hospital.example/made/{name}").replace(TARGET, target)
-    path = folder / f"{name}.jsonld"
-    path.write_text(text.replace("hospital.example/policy", f"hospital.example/{name}"))
-    return path
-
-
-def counted(folder: Path, target: str, given: Path, data: Path, out: str, **more: Any) -> smalti.Outcome:
-    asked = folder / "count.json"
-    asked.write_text(json.dumps(COUNT))
-    return smalti.run(
-        given,
-        **{
-            "data": {target: data},
-            "party": USER,
-            "owner": OWNER,
-            "out": folder / out,
-            "registry": folder / "r.sqlite",
-            "query": asked,
-            **more,
-        },
-    )
 
 
 def test_an_output_is_no_input_of_a_release(tmp_path: Path, data: Path) -> None:

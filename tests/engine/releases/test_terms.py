@@ -61,6 +61,15 @@ def test_words_that_are_stated() -> None:
          (None, Decimal("0.6"), None, Decimal(0))),
         ({"epsilon": None, "membershipAdvantage": ("lteq", 0.2)}, {},
          (None, None, Decimal("0.2"), Decimal(0))),
+        # In another word than the policy's, both are kept.
+        ({}, {"posteriorBelief": 0.6}, (Decimal("0.405465108"), Decimal("0.6"), None, Decimal(0))),
+        ({}, {"membershipAdvantage": 0.2}, (Decimal("0.405465108"), None, Decimal("0.2"), Decimal(0))),
+        ({"epsilon": None, "posteriorBelief": ("lteq", 0.7)}, {"epsilon": 0.4},
+         (Decimal("0.4"), Decimal("0.59868766"), None, Decimal(0))),
+        ({"epsilon": None, "posteriorBelief": ("lteq", 0.7)}, {"membershipAdvantage": 0.2},
+         (None, Decimal("0.6"), Decimal("0.2"), Decimal(0))),
+        ({"epsilon": None, "membershipAdvantage": ("lteq", 0.3)}, {"posteriorBelief": 0.6},
+         (None, Decimal("0.6"), Decimal("0.2"), Decimal(0))),
     ],
 )  # fmt: skip
 def test_the_loss_that_is_asked_for_stands_in_place_of_the_bound(

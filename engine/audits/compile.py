@@ -1,0 +1,316 @@
+"""From a permission to train to a plan: features, classes, noise, and what the model is audited for."""
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import Final
+
+from smalti.engine.audits.noise import private_steps
+from smalti.engine.audits.plan import (
+    Audit,
+    CategoryFeature,
+    Feature,
+    FigureBound,
+    NumberFeature,
+    Train,
+    TrainingPlan,
+    WriteModel,
+)
+from smalti.engine.audits.records import grid_of
+from smalti.engine.backends.staged import StagedTable
+from smalti.engine.bound_columns import BoundColumns, column_iri
+from smalti.engine.compile import NO_MORE, Circumstances
+from smalti.engine.description import ColumnDescription, Source
+from smalti.engine.plan import OneRowEach, Respondent, RespondentColumn, Select
+from smalti.engine.releases.plan import ReadColumn, ReadRows
+from smalti.errors import InternalError, PlanError, SmaltiError, raise_all
+from smalti.policy.anonymization import unimplemented_limits
+from smalti.policy.model import Audit as AuditDuty
+from smalti.policy.model import Permission, Training
+from smalti.policy.unimplemented import unimplemented_refinements
+from smalti.transforms.base import Datatype
+from smalti.transforms.learning.recipes import Recipe, recipe
+
+_NUMBERS: Final = (Datatype.INTEGER, Datatype.DECIMAL, Datatype.DOUBLE)
+_TRAINED_PART: Final = Fraction(1, 2)
+"""Of the respondents; the others are who was not trained on, for an attack to tell apart."""
+_TRAINED_PART_BESIDE_POOL: Final = Fraction(1, 5)
+"""Where shadow models need a pool of their own: each has a set of the target's size there, and as many
+records again that it was not trained on (D5.1, section 3.2), with room for chance."""
+_SHADOWS: Final = 16
+IMPLEMENTED: Final = frozenset({"shokri", "loss", "lira-online", "lira-offline", "rmia"})
+"""The attacks that an audit of a duty can try: those that score single records."""
+WITH_POOL: Final = frozenset({"shokri"})
+"""Those whose shadow models need records that the target was not trained on."""
+_LARGEST_WIDTH: Final = 1 << 16
+
+
+def compile_training(
+    permission: Permission,
+    source: Source,
+    table: StagedTable,
+    circumstances: Circumstances = NO_MORE,
+) -> TrainingPlan:
+    """Bind what a permission asks to the columns of a table, and leave out the rows of those who withdrew.
+
+    The plan depends on the policy's words, the description and the header. No value of the data is looked
+    at, but to find who withdrew: so nothing here fails, or says anything, because of one.
+
+    Args:
+        permission: to train.
+        source: the target's file and description.
+        table: the same, bound.
+        circumstances: what else the run must keep to.
+
+    Raises:
+        PlanError: no model can be trained on the data as asked; all problems at once (`ProblemsError`).
+    """
+    wanted = permission.training
+    if wanted is None or permission.output is None:
+        raise InternalError("a permission without a training reached its compiler")
+    _refuse_unimplemented(permission)
+    compiler = _Compiler(wanted, source, table, circumstances)
+    respondent, label = compiler.respondent(), compiler.label()
+    features = compiler.features()
+    found = compiler.recipe()
+    audit = _audit(permission)
+    compiler.problems += _unknown_attacks(permission)
+    if audit is None and not wanted.is_private:
+        compiler.problem(
+            str(permission.where),
+            "training adds no noise, and no duty to audit is stated: nothing is promised of the model",
+            "a bound of its loss, such as `smalti:posteriorBelief`, a duty `smalti:audit`, or both",
+            "state one",
+        )
+    raise_all(compiler.problems)
+    if label is None or found is None:
+        raise InternalError("a training without label or recipe passed its compiler")
+    epochs = found.defaults.epochs if wanted.epochs is None else wanted.epochs.value
+    private, loss = private_steps(wanted, epochs)
+    kept = {label.column, *(one.column for one in features)}
+    looked_at = {*kept, *((respondent.column,) if isinstance(respondent, RespondentColumn) else ())}
+    header = table.contents.header
+    return TrainingPlan(
+        ReadRows(
+            source.target,
+            tuple(compiler.read_column(name) for name in header if name in looked_at),
+            respondent,
+        ),
+        Select(
+            tuple(name for name in header if name in kept),
+            tuple(name for name in header if name not in kept),
+        ),
+        Train(
+            wanted.recipe,
+            features,
+            label,
+            epochs,
+            str(_TRAINED_PART_BESIDE_POOL if _needs_pool(audit) else _TRAINED_PART),
+            private,
+            loss,
+        ),
+        audit,
+        WriteModel(permission.output),
+    )
+
+
+def _refuse_unimplemented(permission: Permission) -> None:
+    """Refuse every word that no training heeds, all at once: nothing that a policy asks is ignored."""
+    rules = (permission, *(one for one in permission.duties if one.audit is not None))
+    words = [found for rule in rules for found in unimplemented_refinements(rule)]
+    words += unimplemented_limits(permission.constraints)
+    raise_all([
+        PlanError(str(where), f"{what} is not implemented yet", "words that this version can run")
+        for what, where in words
+    ])  # fmt: skip
+
+
+def _audit(permission: Permission) -> Audit | None:
+    """What the duties to audit of a permission come to: all attacks, the lowest of each bound."""
+    duties = [one.audit for one in permission.duties if one.audit is not None]
+    if not duties:
+        return None
+    least: dict[tuple[str, Decimal | None], Decimal] = {}
+    for duty in duties:
+        for bound in _bounds(duty):
+            key = bound.figure, bound.false_positive_rate
+            least[key] = min(bound.most, least.get(key, bound.most))
+    return Audit(
+        tuple(sorted({name for duty in duties for name in duty.attacks})),
+        tuple(FigureBound(figure, most, rate) for (figure, rate), most in sorted(least.items(), key=str)),
+        max(duty.confidence for duty in duties),
+        _SHADOWS,
+    )
+
+
+def _unknown_attacks(permission: Permission) -> list[SmaltiError]:
+    return [
+        PlanError(
+            str(duty.where),
+            f"the attack `{name}` is not implemented yet as a part of an audit",
+            ", ".join(sorted(IMPLEMENTED)),
+            "ask for others",
+        )
+        for duty in permission.duties
+        if duty.audit is not None
+        for name in sorted(set(duty.audit.attacks) - IMPLEMENTED)
+    ]
+
+
+def _needs_pool(audit: Audit | None) -> bool:
+    return audit is not None and not WITH_POOL.isdisjoint(audit.attacks)
+
+
+def _bounds(duty: AuditDuty) -> list[FigureBound]:
+    found = [
+        ("attackAdvantage", duty.attack_advantage, None),
+        ("attackPrecision", duty.attack_precision, None),
+        ("truePositiveRate", duty.true_positive_rate, duty.false_positive_rate),
+        ("epsilonLowerBound", duty.epsilon_lower_bound, None),
+    ]
+    return [FigureBound(name, most, rate) for name, most, rate in found if most is not None]
+
+
+class _Compiler(BoundColumns[Training]):
+    """Binds columns to features, and gathers what stands against it."""
+
+    def __init__(
+        self, wanted: Training, source: Source, table: StagedTable, circumstances: Circumstances
+    ) -> None:
+        named = (wanted.label_column, *wanted.identifiers)
+        super().__init__(wanted, source, table, circumstances.inherited, named)
+        self._circumstances = circumstances
+        self.check_names()
+        if circumstances.inherited is not None:
+            self.problem(
+                str(source.target),
+                "it is itself an output, in which one person can change what is said of many",
+                "the original data, in which a row is about one person",
+                "ask its owner for a policy about what it was made from",
+            )
+        if circumstances.rows:
+            self.problem(
+                str(wanted.where),
+                "the permission is limited to rows, and a model tells what holds for those it learned from",
+                "a training on all rows",
+                "leave the limit out, or make an output of those rows first",
+            )
+        if wanted.rows_per_respondent is not None and wanted.rows_per_respondent.value != 1:
+            self.problem(
+                str(wanted.where),
+                "more than one row of a respondent is asked for, and one row of each takes part",
+                "`smalti:rowsPerRespondent` of 1, or nothing of it",
+                "leave it out",
+            )
+
+    def read_column(self, name: str) -> ReadColumn:
+        """A column that is looked at; its datatype is declared, or text."""
+        datatype = self.facts_of(name).datatype or Datatype.STRING
+        return ReadColumn(name, column_iri(self.source, name), datatype, self.time_zone(name))
+
+    def respondent(self) -> Respondent:
+        """Who the respondents are; those who withdrew are left out from here on."""
+        if self._circumstances.withdrawn:
+            self.leave_out_withdrawn(self._circumstances.withdrawn)
+        declared = self.declared or OneRowEach(is_declared=False)
+        if declared == OneRowEach(is_declared=False):
+            self.problem(
+                str(self.wanted.where),
+                "nothing says which rows are about one respondent, and a model learns one row of each",
+                "a respondent column, or `smalti:oneRowEach`",
+                "declare it (`smalti:respondent`) in the policy or in the data's description",
+            )
+        return declared
+
+    def recipe(self) -> Recipe | None:
+        """The recipe that the policy names; None after having said that there is none."""
+        try:
+            return recipe(self.wanted.recipe)
+        except PlanError as problem:
+            self.problem(str(self.wanted.where), problem.problem, problem.expected, problem.way_out)
+            return None
+
+    def label(self) -> CategoryFeature | None:
+        """What the model predicts; None after having said why it cannot."""
+        name = self.name(self.wanted.label_column)
+        if name is None:
+            return None
+        said = self.source.description.column(name)
+        self._check_public(said)
+        if not said.values or len(said.values) < 2:
+            self.problem(
+                self.source.description.source or str(self.wanted.label_column.where),
+                f"nothing public says which classes the column `{name}` has",
+                "two public values at least (`csvw-eo:keyValues`)",
+                "state them in the data's description",
+            )
+            return None
+        return CategoryFeature(name, said.values, has_missing=False)
+
+    def features(self) -> tuple[Feature, ...]:
+        """Every column that is neither dropped nor predicted nor tells respondents apart."""
+        left_out = {self.name(one) for one in (*self.wanted.identifiers, self.wanted.label_column)}
+        if isinstance(self.declared, RespondentColumn):
+            left_out.add(self.declared.column)
+        made = [self._feature(name) for name in self.table.contents.header if name not in left_out]
+        found = tuple(one for one in made if one is not None)
+        if not made:
+            self.problem(
+                str(self.wanted.where), "no column is left to learn from", "one that is not dropped"
+            )
+        if sum(one.size for one in found) > _LARGEST_WIDTH:
+            self.problem(
+                str(self.wanted.where),
+                "the columns have too many public values together",
+                f"at most {_LARGEST_WIDTH}",
+                "drop columns (`mosaicrown:identifier`), or state coarser values",
+            )
+        return found
+
+    def _feature(self, name: str) -> Feature | None:
+        said = self.source.description.column(name)
+        before = len(self.problems)
+        self._check_public(said)
+        found = self._category(said) or self._number(said)
+        if found is None and len(self.problems) == before:
+            self.problem(
+                self.source.description.source or self.source.path.name,
+                f"nothing public says which values the column `{name}` may have",
+                "public values (`csvw-eo:keyValues`), or public bounds (`minimum`, `maximum`) and"
+                " `smalti:unit`",
+                "state them in the data's description, or drop the column (`mosaicrown:identifier`)",
+            )
+        return found if len(self.problems) == before else None
+
+    def _check_public(self, said: ColumnDescription) -> None:
+        if said.is_derived:
+            self.problem(
+                self.source.description.source,
+                f"what is said to be public of the column `{said.name}` was taken from the data",
+                "values and bounds that were known before the data was",
+                "state such values, and leave out `smalti:derivedFromData`",
+            )
+
+    def _category(self, said: ColumnDescription) -> CategoryFeature | None:
+        if not said.values:
+            return None
+        return CategoryFeature(said.name, said.values, not said.is_required)
+
+    def _number(self, said: ColumnDescription) -> NumberFeature | None:
+        datatype = self.facts_of(said.name).datatype
+        unit = said.unit or (Decimal(1) if datatype is Datatype.INTEGER else None)
+        if said.lower is None or said.upper is None or unit is None:
+            return None
+        if datatype is not None and datatype not in _NUMBERS:
+            return None
+        made = NumberFeature(said.name, said.lower, said.upper, unit)
+        try:
+            grid_of(made)
+        except ValueError:
+            self.problem(
+                self.source.description.source,
+                f"the bounds of the column `{said.name}` are no whole number of units apart, or too many",
+                "a unit above 0 that divides their distance",
+                "correct `smalti:unit` or the bounds",
+            )
+            return None
+        return made

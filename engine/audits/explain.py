@@ -1,0 +1,160 @@
+"""A plan of a training in words, and as JSON: what is learned, what it loses, and how it is audited."""
+
+import json
+from dataclasses import dataclass
+
+from smalti.engine.audits.guarantee import describe, guarantee_of, limits
+from smalti.engine.audits.plan import CategoryFeature, Feature, PrivateSteps, TrainingPlan
+from smalti.engine.plan import RespondentColumn
+from smalti.engine.releases.guarantee import up
+from smalti.engine.serialize import plan_digest, plan_to_json
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingExplanation:
+    """A plan of a training in words."""
+
+    digest: str
+    columns: tuple[tuple[str, str], ...]
+    """What the model sees of each column, by name; the one that it predicts comes last."""
+    dropped: tuple[str, ...]
+    respondent: str
+    training: str
+    promise: str
+    loss: tuple[tuple[str, str], ...]
+    """Epsilon, delta, belief and advantage, as people read them; none where it is not private."""
+    audit: tuple[str, ...]
+    """What is tried, and what must not be exceeded; none where no audit is demanded."""
+    warnings: tuple[str, ...]
+    not_protected: tuple[str, ...]
+
+
+def explain_training(plan: TrainingPlan) -> TrainingExplanation:
+    """What a plan does, in words; says nothing that is not in the plan."""
+    guarantee = guarantee_of(plan)
+    shown = [(one.column, _seen(one)) for one in plan.train.features]
+    return TrainingExplanation(
+        plan_digest(plan),
+        (*shown, (plan.train.label.column, f"predicted: one of {plan.train.classes} public classes")),
+        plan.select.dropped,
+        _respondent(plan),
+        _training(plan),
+        f"{guarantee.model}: {describe(guarantee)}",
+        _loss(plan),
+        _audit(plan),
+        _warnings(plan),
+        limits(guarantee),
+    )
+
+
+def _seen(feature: Feature) -> str:
+    if isinstance(feature, CategoryFeature):
+        other = "a category of its own" if feature.has_missing else f"`{feature.values[0]}`"
+        return f"one of {feature.size} public categories; what is missing or none of them becomes {other}"
+    return (
+        f"clamped to {feature.lower}..{feature.upper}, and shown from 0 to 1; what is missing or no number"
+        " becomes the middle"
+    )
+
+
+def _respondent(plan: TrainingPlan) -> str:
+    if isinstance(plan.read.respondent, RespondentColumn):
+        return (
+            f"rows with the same {plan.read.respondent.column} are about one person, of whom the first row"
+            " in the file takes part; rows without one, and of those who withdrew, are left out"
+        )
+    return "each row is about another person (declared)"
+
+
+def _training(plan: TrainingPlan) -> str:
+    train = plan.train
+    told = (
+        f"the recipe {train.recipe}, {train.epochs} epochs, on a random part of the respondents (each with"
+        f" probability {train.part}); the others are held out"
+    )
+    return told if train.private is None else f"{told}; {_noise(train.private)}"
+
+
+def _noise(private: PrivateSteps) -> str:
+    return (
+        f"gradients clipped to {private.clipping_norm}, with noise of {private.noise_multiplier} times that"
+        f" on their sum, in {private.steps} steps of each record with probability {private.sampling_rate}"
+        f" ({private.neighbors})"
+    )
+
+
+def _loss(plan: TrainingPlan) -> tuple[tuple[str, str], ...]:
+    loss = plan.train.loss
+    if loss is None:
+        return ()
+    return (
+        ("epsilon", format(loss.epsilon, "f")),
+        ("delta", format(loss.delta, "f")),
+        ("posterior belief", f"at most {up(loss.belief)}, one half before"),
+        ("membership advantage", f"at most {up(loss.advantage)}"),
+    )
+
+
+def _audit(plan: TrainingPlan) -> tuple[str, ...]:
+    audit = plan.audit
+    if audit is None:
+        return ()
+    bounds = [
+        f"{one.figure} at most {one.most}"
+        + (f" at a false positive rate of {one.false_positive_rate}" if one.false_positive_rate else "")
+        for one in audit.bounds
+    ]
+    return (
+        f"{', '.join(audit.attacks)}, with {audit.shadows} shadow models, on this model and on one that"
+        " memorises",
+        *(f"{bound}, at a confidence of {audit.confidence} over all attempts" for bound in bounds),
+    )
+
+
+def _warnings(plan: TrainingPlan) -> tuple[str, ...]:
+    found = [
+        f"column {name} will be dropped: the policy says so"
+        for name in plan.select.dropped
+        if plan.read.respondent != RespondentColumn(name)
+    ]
+    if plan.audit is None:
+        found.append("no audit is demanded: nothing is tried against the model before others may have it")
+    if plan.train.private is None:
+        found.append("it is trained without noise, and may give away whatever it learned")
+    return tuple(found)
+
+
+def to_lines(plan: TrainingPlan) -> list[tuple[str, str]]:
+    """The explanation as labels with texts; golden tests compare it."""
+    told = explain_training(plan)
+    return [
+        ("plan", told.digest),
+        ("read", str(plan.read.target)),
+        ("respondent", told.respondent),
+        *(("column", f"{name}: {what}") for name, what in told.columns),
+        ("train", told.training),
+        *(("audit", line) for line in told.audit),
+        ("promise", told.promise),
+        *((f"  {name}" if len(name) < 10 else name, text) for name, text in told.loss),
+        ("write", f"{plan.write.output}, {plan.write.format}"),
+        *(("warning", warning) for warning in told.warnings),
+        *(("not covered", line) for line in told.not_protected),
+    ]
+
+
+def as_object(plan: TrainingPlan) -> dict[str, object]:
+    """The plan and its explanation for programs."""
+    told = explain_training(plan)
+    return {
+        "digest": told.digest,
+        "plan": json.loads(plan_to_json(plan)),
+        "columns": [{"name": name, "what": what} for name, what in told.columns],
+        "dropped": list(told.dropped),
+        "respondent": told.respondent,
+        "training": told.training,
+        "promise": told.promise,
+        "loss": dict(told.loss),
+        "audit": list(told.audit),
+        "warnings": list(told.warnings),
+        "notProtected": list(told.not_protected),
+    }

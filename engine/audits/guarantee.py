@@ -1,0 +1,133 @@
+"""What is promised of a model, in words and numbers, and what it does not protect against."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
+
+from smalti.engine.audits.plan import Audit, FigureBound, TrainingPlan
+from smalti.engine.releases.guarantee import Loss, describe_loss
+from smalti.transforms.sensitivity import NeighboringRelation
+from smalti.vocab.terms import DIFFERENTIAL_PRIVACY
+
+AUDITED: Final = "audited"
+"""What the model of protection is called where training itself promises nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """How a private training was made, as everybody may know."""
+
+    noise_multiplier: Decimal
+    clipping_norm: Decimal
+    sampling_rate: Decimal
+    steps: int
+    neighbors: NeighboringRelation
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """Which adversaries were tried, and what they were allowed to achieve."""
+
+    attacks: tuple[str, ...]
+    bounds: tuple[FigureBound, ...]
+    confidence: Decimal
+    shadows: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelGuarantee:
+    """What is promised of one model: a privacy loss, an audit, or both."""
+
+    model: str
+    """`differential-privacy`, or `audited` where only an audit stands behind it."""
+    recipe: str
+    loss: Loss | None
+    """Of one training; None where it was not private."""
+    steps: Steps | None
+    """None exactly where `loss` is."""
+    examined: Examined | None
+    """None where no audit was demanded."""
+
+
+def guarantee_of(plan: TrainingPlan) -> ModelGuarantee:
+    """What a plan promises of its model."""
+    private, stated = plan.train.private, plan.train.loss
+    steps = None
+    if private is not None:
+        steps = Steps(
+            private.noise_multiplier,
+            private.clipping_norm,
+            private.sampling_rate,
+            private.steps,
+            private.neighbors,
+        )
+    loss = None if stated is None else Loss(stated.epsilon, stated.delta, stated.belief, stated.advantage)
+    examined = None if plan.audit is None else _examined(plan.audit)
+    return ModelGuarantee(
+        AUDITED if loss is None else DIFFERENTIAL_PRIVACY, plan.train.recipe, loss, steps, examined
+    )
+
+
+def _examined(audit: Audit) -> Examined:
+    return Examined(audit.attacks, audit.bounds, audit.confidence, audit.shadows)
+
+
+_NEIGHBORS: Final = {
+    NeighboringRelation.ADD_OR_REMOVE_ONE: "whether one respondent is in the data",
+    NeighboringRelation.CHANGE_ONE: "what one respondent's row says",
+}
+
+
+def describe(guarantee: ModelGuarantee) -> str:
+    """What is promised, as one sentence for people."""
+    parts = []
+    if guarantee.loss is not None and guarantee.steps is not None:
+        delta = f", but for a chance of {guarantee.loss.delta}" if guarantee.loss.delta else ""
+        parts.append(
+            f"{_NEIGHBORS[guarantee.steps.neighbors]} changes the chance of any model by a factor of at"
+            f" most e^{guarantee.loss.epsilon}{delta}: {describe_loss(guarantee.loss)}"
+        )
+    if guarantee.examined is not None:
+        parts.append(_audit(guarantee.examined))
+    return "; ".join(parts) or "nothing: it was trained without noise, and no audit was demanded"
+
+
+def _audit(examined: Examined) -> str:
+    attacks = ", ".join(examined.attacks)
+    bounds = ", ".join(_bound(one) for one in examined.bounds)
+    return (
+        f"the attacks {attacks} were tried with {examined.shadows} shadow models; each found a leak that"
+        f" was planted in another model, and on this one stayed within {bounds}, with a confidence of"
+        f" {examined.confidence} over all attempts"
+    )
+
+
+def _bound(bound: FigureBound) -> str:
+    rate = (
+        ""
+        if bound.false_positive_rate is None
+        else f" at a false positive rate of {bound.false_positive_rate}"
+    )
+    return f"{bound.figure} {bound.most}{rate}"
+
+
+def limits(guarantee: ModelGuarantee) -> tuple[str, ...]:
+    """What it does not protect against, as sentences for people."""
+    found = [
+        "learning what holds for the respondents as a whole, and what follows from it for each of them",
+        "attacks on the model that were not tried, stronger ones among them",
+    ]
+    if guarantee.examined is not None:
+        found.append(
+            "the average over records hides some: single records may be found more easily than most"
+        )
+        found.append("whether an audit was passed depends on the data, and is outside of every epsilon")
+    if guarantee.loss is None:
+        found.append("anything by a proof: the model was trained without noise")
+    else:
+        found.append(
+            "somebody who sees other releases about the same respondents, too: their losses add up"
+        )
+        found.append("learning about several people whose data depend on each other, as in a family")
+        found.append("artefacts of floating-point numbers: the noise of a training is no exact Gaussian")
+    return tuple(found)

@@ -1,0 +1,150 @@
+"""How much noise a private training gets, and what it loses then."""
+
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Final
+
+from smalti.engine.audits.plan import PrivateSteps
+from smalti.engine.releases.plan import StatedLoss
+from smalti.errors import InternalError, PlanError
+from smalti.policy.model import Training
+from smalti.transforms.identifiability import posterior_belief
+from smalti.transforms.learning.accounting import (
+    LEAST_DELTA,
+    LEAST_NOISE,
+    AdvantageBound,
+    BeliefBound,
+    Bound,
+    EpsilonBound,
+    SampledGaussian,
+    noise_multiplier_for,
+)
+from smalti.transforms.learning.hyperparameters import Hyperparameters, PrivateTraining
+from smalti.transforms.sensitivity import NeighboringRelation
+
+_UP: Final = Context(prec=9, rounding=ROUND_CEILING)
+
+
+def private_steps(wanted: Training, epochs: int) -> tuple[PrivateSteps | None, StatedLoss | None]:
+    """The noise of a training, and its loss; nothing of both where the training is not private.
+
+    A noise multiplier that the policy fixes is taken; otherwise the least one that meets its bound.
+
+    Args:
+        wanted: by a policy.
+        epochs: of the training.
+
+    Raises:
+        PlanError: no noise that has an account meets the bound, or the noise that is fixed does not; or no
+            delta is stated, at which the training could be charged.
+        BackendError: the extra `audit` is not installed.
+    """
+    if not wanted.is_private:
+        return None, None
+    delta, relation = _delta(wanted), _relation(wanted)
+    if wanted.clipping_norm is None or wanted.sampling_rate is None:
+        raise InternalError("a private training without its words reached the compiler")
+    rate, norm = wanted.sampling_rate.value, wanted.clipping_norm.value
+    steps = _steps(epochs, float(rate))
+    noise = _noise(wanted, delta, float(rate), steps, relation)
+    made = PrivateSteps(noise, norm, rate, steps, relation)
+    return made, stated_loss(made, delta)
+
+
+@lru_cache(maxsize=64)  # a decision, a plan, a run and a check of its certificate ask for the same
+def stated_loss(private: PrivateSteps, delta: Decimal) -> StatedLoss:
+    """What the steps of a training lose, as it is charged and told.
+
+    Without sampling it is Gaussian, and its mu adds up with that of other releases. With it, epsilon is
+    what the loss exceeds with a probability of delta at most: more than the least epsilon at which training
+    is (epsilon, delta)-private, and what beliefs follow from. So it adds up as a release that reveals all
+    with probability delta, and has a pure loss of epsilon otherwise: losses of releases are sums, and the
+    sum exceeds that of the epsilons only where one of them is exceeded.
+
+    Args:
+        private: the steps.
+        delta: at which epsilon is stated.
+    """
+    mechanism = mechanism_of(private)
+    largest, advantage = mechanism.largest_loss(float(delta)), mechanism.advantage
+    belief = posterior_belief(largest)
+    if private.sampling_rate == 1:
+        epsilon = _UP.create_decimal_from_float(mechanism.epsilon(float(delta)))
+        distance = 2 if private.neighbors is NeighboringRelation.CHANGE_ONE else 1
+        mu_squared = private.steps * Fraction(distance) ** 2 / Fraction(private.noise_multiplier) ** 2
+        return StatedLoss(epsilon, delta, belief, advantage, "0", str(mu_squared))
+    epsilon = _UP.create_decimal_from_float(largest)
+    return StatedLoss(epsilon, delta, belief, advantage, str(Fraction(epsilon)), "0", delta)
+
+
+def mechanism_of(private: PrivateSteps) -> SampledGaussian:
+    """The steps as the accountant takes them; ValueError where they have no account."""
+    return SampledGaussian(
+        float(private.noise_multiplier), float(private.sampling_rate), private.steps, private.neighbors
+    )
+
+
+def _steps(epochs: int, rate: float) -> int:
+    """The steps of a training; what else it has changes nothing about them."""
+    return Hyperparameters(epochs, 1, 1.0, private=PrivateTraining(1.0, 1.0, rate)).private_steps
+
+
+def _delta(wanted: Training) -> Decimal:
+    where = str(wanted.where)
+    if wanted.delta is None:
+        raise PlanError(
+            where,
+            "training with noise has no pure epsilon, and nothing says at which delta it is to be charged",
+            "`smalti:delta`, below one in the number of respondents",
+            "state it",
+        )
+    if not LEAST_DELTA <= float(wanted.delta.value) < 1:
+        raise PlanError(
+            where, "delta is out of range", f"at least {LEAST_DELTA:g}, and below 1", "change it"
+        )
+    return wanted.delta.value
+
+
+def _relation(wanted: Training) -> NeighboringRelation:
+    return NeighboringRelation(wanted.neighbors or NeighboringRelation.ADD_OR_REMOVE_ONE)
+
+
+def _noise(
+    wanted: Training, delta: Decimal, rate: float, steps: int, relation: NeighboringRelation
+) -> Decimal:
+    bound = _bound(wanted, float(delta), rate)
+    try:
+        if wanted.noise_multiplier is None:
+            if bound is None:
+                raise InternalError("a private training says nothing of its noise")
+            return _UP.create_decimal_from_float(noise_multiplier_for(bound, rate, steps, relation))
+        noise = wanted.noise_multiplier.value
+        mechanism = SampledGaussian(float(noise), rate, steps, relation)
+    except ValueError:
+        raise PlanError(
+            str(wanted.where),
+            "no noise that has an account meets what is asked of training",
+            f"a noise multiplier of at least {LEAST_NOISE:g}, at most a million steps",
+            "allow more loss, or ask for fewer epochs",
+        ) from None
+    if bound is not None and not bound.is_met_by(mechanism):
+        raise PlanError(
+            str(wanted.where),
+            "the noise that is fixed loses more than the bound allows",
+            "a noise multiplier that meets the bound, or one of the two words",
+            "leave out `smalti:noiseMultiplier`: the least noise that meets the bound is taken then",
+        )
+    return noise
+
+
+def _bound(wanted: Training, delta: float, rate: float) -> Bound | None:
+    if wanted.epsilon is not None:
+        epsilon = float(wanted.epsilon.value)
+        # What is charged must keep to the bound, too (`stated_loss`).
+        return EpsilonBound(epsilon, delta) if rate == 1 else BeliefBound(posterior_belief(epsilon), delta)
+    if wanted.posterior_belief is not None:
+        return BeliefBound(float(wanted.posterior_belief.value), delta)
+    if wanted.membership_advantage is not None:
+        return AdvantageBound(float(wanted.membership_advantage.value))
+    return None

@@ -1,0 +1,148 @@
+"""Looking at a model again: its bytes, and whether its certificate says what its plan and ledger say."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from smalti.engine.audits.guarantee import (
+    Examined,
+    ModelGuarantee,
+    Steps,
+    describe,
+    guarantee_of,
+    limits,
+)
+from smalti.engine.audits.plan import FigureBound, TrainingPlan
+from smalti.engine.budget import Budget
+from smalti.engine.certificate import Composition
+from smalti.engine.certified import broken, check_alone, check_composition, check_record
+from smalti.engine.entries import TargetVersion
+from smalti.engine.releases.guarantee import Loss
+from smalti.engine.releases.recheck import ReleaseCheck
+from smalti.errors import BackendError
+from smalti.transforms.sensitivity import NeighboringRelation
+
+
+@dataclass(frozen=True, slots=True)
+class StatedModel:
+    """What the certificate of a model states, apart from names and digests."""
+
+    guarantee: ModelGuarantee
+    composition: Composition | None
+    """Of a private training."""
+    statement: str
+    limits: tuple[str, ...]
+
+
+def check_sentences(place: Path, stated: StatedModel) -> ReleaseCheck:
+    """Hold the sentences and the composition of a certificate against its figures.
+
+    Args:
+        place: of the certificate, for messages.
+        stated: in it.
+
+    Raises:
+        GuaranteeError: they contradict each other; no value is named.
+    """
+    promised = stated.guarantee
+    if stated.statement != describe(promised) or stated.limits != limits(promised):
+        raise broken(place, "its sentences are not those of its figures")
+    attested = ["that the model was trained and audited as it is stated"]
+    if promised.loss is not None and stated.composition is not None:
+        is_whole = promised.steps is not None and promised.steps.sampling_rate == 1
+        check_alone(place, promised.loss, stated.composition, is_pure=not is_whole, is_whole=is_whole)
+        attested += ["what earlier releases lost"] if stated.composition.releases > 1 else []
+    return ReleaseCheck(("the sentences of the certificate are those of its figures",), tuple(attested))
+
+
+def check_recorded(
+    place: Path,
+    text: str,
+    stated: StatedModel,
+    version: TargetVersion,
+    plan: TrainingPlan,
+    ledger: Budget,
+) -> ReleaseCheck:
+    """Make a certificate again: from the record, and from the charges of the ledger.
+
+    Args:
+        place: of the certificate, for messages.
+        text: of the certificate.
+        stated: in it.
+        version: the record.
+        plan: in the record.
+        ledger: all charges about the same respondents.
+
+    Raises:
+        GuaranteeError: a field says something else than follows; it is named, and no value.
+    """
+    check_record(place, text, version, plan, guarantee_of(plan), stated.composition)
+    seen = ["every field of the certificate follows from its plan and record"]
+    attested: list[str] = []
+    if stated.composition is not None:
+        is_exact = check_composition(place, stated.composition, version, plan, ledger)
+        told = "the composition with earlier releases"
+        (seen if is_exact else attested).append(
+            f"{told}, by the charges of this registry"
+            if is_exact
+            else f"{told}: other data has joined their ledger since"
+        )
+        account = "that the stated loss is that of the stated noise"
+        (seen if _is_accounted(place, plan) else attested).append(account)
+    return ReleaseCheck(tuple(seen), tuple(attested))
+
+
+def _is_accounted(place: Path, plan: TrainingPlan) -> bool:
+    """Whether the accountant is here, and the stated loss was compared with its own.
+
+    Raises:
+        GuaranteeError: the noise loses more than is stated.
+    """
+    private, stated = plan.train.private, plan.train.loss
+    if private is None or stated is None:
+        return False
+    try:
+        from smalti.engine.audits.noise import stated_loss  # noqa: PLC0415 (an extra)
+
+        made = stated_loss(private, stated.delta)
+    except BackendError:
+        return False
+    if made.epsilon > stated.epsilon or made.belief > stated.belief or made.advantage > stated.advantage:
+        raise broken(place, "the stated noise loses more than the stated loss")
+    return True
+
+
+def stated_guarantee(promised: Mapping[str, Any]) -> ModelGuarantee:
+    """The guarantee in a certificate of a model that its schema has accepted."""
+    loss = steps = examined = None
+    if "training" in promised:
+        loss = Loss(
+            Decimal(promised["epsilon"]),
+            Decimal(promised["delta"]),
+            promised["posteriorBelief"],
+            promised["membershipAdvantage"],
+        )
+        said = promised["training"]
+        steps = Steps(
+            Decimal(said["noiseMultiplier"]),
+            Decimal(said["clippingNorm"]),
+            Decimal(said["samplingRate"]),
+            said["steps"],
+            NeighboringRelation(said["neighbors"]),
+        )
+    if "audit" in promised:
+        audit = promised["audit"]
+        examined = Examined(
+            tuple(audit["attacks"]),
+            tuple(_bound(one) for one in audit["bounds"]),
+            Decimal(audit["confidence"]),
+            audit["shadowModels"],
+        )
+    return ModelGuarantee(promised["model"], promised["recipe"], loss, steps, examined)
+
+
+def _bound(told: Mapping[str, Any]) -> FigureBound:
+    rate = told.get("falsePositiveRate")
+    return FigureBound(told["figure"], Decimal(told["most"]), None if rate is None else Decimal(rate))

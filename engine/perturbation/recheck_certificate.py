@@ -1,0 +1,76 @@
+"""Whether the certificate of a perturbation says what its noise, its plan and the ledger say."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from smalti.engine.budget import Budget
+from smalti.engine.certificate import Composition
+from smalti.engine.certified import broken, check_alone, check_composition, check_record
+from smalti.engine.entries import TargetVersion
+from smalti.engine.perturbation.guarantee import LocalGuarantee, describe, guarantee_of, limits
+from smalti.engine.perturbation.plan import PerturbationPlan
+from smalti.engine.releases.recheck import ReleaseCheck
+
+
+@dataclass(frozen=True, slots=True)
+class StatedPerturbation:
+    """What the certificate of a perturbation states, apart from names and digests."""
+
+    guarantee: LocalGuarantee
+    composition: Composition
+    statement: str
+    limits: tuple[str, ...]
+
+
+def check_sentences(place: Path, stated: StatedPerturbation) -> ReleaseCheck:
+    """Hold the sentences and the composition of a certificate against its figures.
+
+    Whether the figures are those of the noise is `recheck.check_perturbation`'s to say.
+
+    Args:
+        place: of the certificate, for messages.
+        stated: in it.
+
+    Raises:
+        GuaranteeError: they contradict each other; no value is named.
+    """
+    promised = stated.guarantee
+    if stated.statement != describe(promised) or stated.limits != limits(promised):
+        raise broken(place, "its sentences are not those of its figures")
+    check_alone(place, promised.loss, stated.composition, is_pure=not promised.loss.delta)
+    earlier = () if stated.composition.releases == 1 else ("what earlier releases lost",)
+    return ReleaseCheck(("the sentences of the certificate are those of its figures",), earlier)
+
+
+def check_recorded(
+    place: Path,
+    text: str,
+    stated: StatedPerturbation,
+    version: TargetVersion,
+    plan: PerturbationPlan,
+    ledger: Budget,
+) -> ReleaseCheck:
+    """Make a certificate again: from the record, and from the charges of the ledger.
+
+    Args:
+        place: of the certificate, for messages.
+        text: of the certificate.
+        stated: in it.
+        version: the record.
+        plan: in the record.
+        ledger: all charges about the same respondents.
+
+    Raises:
+        GuaranteeError: a field says something else than follows; it is named, and no value.
+    """
+    check_record(place, text, version, plan, guarantee_of(plan), stated.composition)
+    is_exact = check_composition(place, stated.composition, version, plan, ledger)
+    together = "the composition with earlier releases, by the charges of this registry"
+    loosely = "the composition with earlier releases: other data has joined their ledger since"
+    return ReleaseCheck(
+        (
+            "every field of the certificate follows from its plan and record",
+            *((together,) if is_exact else ()),
+        ),
+        () if is_exact else (loosely,),
+    )

@@ -1,0 +1,140 @@
+"""Whether the certificate of a release says what its noise, its plan and the ledger say."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Final
+
+from smalti.engine.budget import Budget
+from smalti.engine.certificate import Composition, describe_respondents
+from smalti.engine.certified import (
+    ROUNDING,
+    broken,
+    check_alone,
+    check_composition,
+    check_record,
+    check_stated,
+)
+from smalti.engine.entries import TargetVersion
+from smalti.engine.plan import OneRowEach, Respondent, RespondentColumn
+from smalti.engine.releases.guarantee import Loss, LossGuarantee, describe, guarantee_of, limits
+from smalti.engine.releases.losses import least_loss, lost_by
+from smalti.engine.releases.plan import Mechanism, Quantity, ReleasePlan
+from smalti.engine.releases.recheck import ReleaseCheck
+from smalti.transforms.identifiability import composed_advantage, posterior_belief
+
+_CAUTION: Final = 1e-9
+"""Relative; many times the error of what is computed with floats from a scale."""
+_DECLARED: Final[tuple[Respondent, ...]] = (RespondentColumn(""), OneRowEach(is_declared=True))
+_RESPONDENTS: Final = frozenset(map(describe_respondents, _DECLARED))
+"""Of a release nothing about respondents is assumed."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatedRelease:
+    """What the certificate of a release states, apart from names and digests."""
+
+    guarantee: LossGuarantee
+    composition: Composition
+    statement: str
+    respondents: str
+    limits: tuple[str, ...]
+
+
+def check_sentences(place: Path, stated: StatedRelease) -> ReleaseCheck:
+    """Hold the sentences and figures of a certificate against each other; nothing else is at hand.
+
+    Args:
+        place: of the certificate, for messages.
+        stated: in it.
+
+    Raises:
+        GuaranteeError: they contradict each other; no value is named.
+    """
+    promised = stated.guarantee
+    if stated.statement != describe(promised) or stated.limits != limits(promised):
+        raise broken(place, "its sentences are not those of its figures")
+    if stated.respondents not in _RESPONDENTS:
+        raise broken(place, "what it says of respondents is nothing that a release says")
+    is_pure = all(one.mechanism is not Mechanism.GAUSSIAN for one in promised.noise)
+    try:
+        least = least_loss(promised)
+    except (ValueError, ArithmeticError):
+        raise broken(place, "the noise that it states cannot be drawn") from None
+    selection = Fraction(promised.loss.delta) if is_pure else Fraction(0)
+    check_stated(place, promised.loss, least, selection)
+    if is_pure:
+        _check_pure(place, promised)
+    check_alone(place, promised.loss, stated.composition, is_pure=is_pure)
+    return ReleaseCheck(
+        (
+            "the sentences of the certificate are those of its figures",
+            "its figures do not contradict each other, nor the noise that it states of counts and choices",
+        ),
+        ("the noise of sums, in units that the certificate does not state",)
+        + (() if is_pure else ("belief and advantage, beyond the digits that the sentence has",))
+        + (() if stated.composition.releases == 1 else ("what earlier releases lost",)),
+    )
+
+
+def _check_pure(place: Path, promised: LossGuarantee) -> None:
+    """Without Gaussian noise, belief and advantage follow from each other, and epsilon covers both."""
+    loss = promised.loss
+    selects = any(one.quantity is Quantity.RESPONDENTS for one in promised.noise)
+    expected = composed_advantage((2 * loss.belief - 1, float(loss.delta)))
+    if (
+        selects is not bool(loss.delta)
+        or abs(loss.advantage - expected) > _CAUTION
+        or loss.belief > posterior_belief(float(loss.epsilon)) + ROUNDING
+    ):
+        raise broken(place, "its epsilon, delta, belief and advantage are not those of one loss")
+
+
+def check_recorded(
+    place: Path, text: str, stated: StatedRelease, version: TargetVersion, plan: ReleasePlan, ledger: Budget
+) -> ReleaseCheck:
+    """Make a certificate again: from the record, the noise of the plan, and the charges of the ledger.
+
+    Args:
+        place: of the certificate, for messages.
+        text: of the certificate.
+        stated: in it.
+        version: the record.
+        plan: in the record.
+        ledger: all charges about the same respondents.
+
+    Raises:
+        GuaranteeError: a field says something else than follows; it is named, and no value.
+    """
+    _check_noise(place, plan)
+    check_record(place, text, version, plan, guarantee_of(plan), stated.composition)
+    is_exact = check_composition(place, stated.composition, version, plan, ledger)
+    together = "the composition with earlier releases, by the charges of this registry"
+    loosely = "the composition with earlier releases: other data has joined their ledger since"
+    return ReleaseCheck(
+        (
+            "every field of the certificate follows from its plan and record",
+            "the noise of the plan loses no more than is stated, of epsilon, delta, belief and advantage",
+            *((together,) if is_exact else ()),
+        ),
+        ("that the noise was drawn as the plan says", *(() if is_exact else (loosely,))),
+    )
+
+
+def _check_noise(place: Path, plan: ReleasePlan) -> None:
+    """That a plan states no less than its noise loses."""
+    said = plan.loss
+    try:
+        noise = lost_by(plan)
+        pure, mu_squared = Fraction(said.pure), Fraction(said.mu_squared)
+    except (ValueError, ArithmeticError):
+        raise broken(place, "the noise of the plan cannot be drawn") from None
+    selection = Fraction(said.selection_delta)
+    if (
+        pure < noise.loss.pure
+        or mu_squared < noise.loss.mu_squared * Fraction(1 - _CAUTION)
+        or selection < noise.selection_delta * Fraction(1 - _CAUTION)
+    ):
+        raise broken(place, "the noise of the plan loses more than the plan says")
+    stated = Loss(said.epsilon, said.delta, said.belief, said.advantage)
+    check_stated(place, stated, noise.loss, selection)

@@ -1,0 +1,96 @@
+"""What audits showed, for the owners of the data that models learned from."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from smalti.engine.audits.attempts import Attempt
+from smalti.engine.audits.figures import AuditFigures, figures_from_json
+from smalti.engine.audits.quality import quality_certificate
+from smalti.engine.registry import Registry
+from smalti.errors import UsageError, only_ours
+from smalti.policy.names import iri
+from smalti.reports import terminal, web
+from smalti.reports.audits import page
+from smalti.reports.page import Page
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """One attempt at a model, with what was measured of it."""
+
+    attempt: Attempt
+    figures: AuditFigures | None
+    """None where it did not come so far."""
+
+
+@only_ours()
+def audits(target: str, *, party: str, registry: Registry) -> tuple[Audited, ...]:
+    """All attempts at a model, or at models of some data; oldest first.
+
+    Args:
+        target: the model, or what it was trained on.
+        party: an owner of the data, an IRI that is trusted.
+        registry: that recorded the attempts.
+
+    Raises:
+        UsageError: there was none, or the party does not own what was learned from.
+    """
+    asset, owner = iri(target, "target"), iri(party, "party (--as)")
+    found = registry.attempts(asset)
+    if not found:
+        raise UsageError(
+            target,
+            "no audit of it was begun",
+            "a model, or data that a model was trained on",
+            "`smalti run` with a policy that obliges to audit",
+        )
+    if any(owner not in (registry.full_owners(one.target) or {one.bound_by}) for one in found):
+        raise UsageError(
+            target, f"{owner} does not own what was learned from", "an owner of the data", "ask one of them"
+        )
+    return tuple(Audited(one, figures_from_json(one.figures) if one.figures else None) for one in found)
+
+
+def to_json(found: tuple[Audited, ...]) -> dict[str, Any]:
+    """The quality certificates, as JSON-LD."""
+    return {"audits": [quality_certificate(one.attempt, one.figures) for one in found]}
+
+
+def show(found: tuple[Audited, ...], out: "Console") -> None:
+    """The same for people, on a terminal."""
+    for one in found:
+        terminal.show(page(one.attempt, one.figures, with_drawings=False), out)
+
+
+def write_page(found: tuple[Audited, ...], path: str) -> None:
+    """The newest one that has figures, as a page of HTML.
+
+    Raises:
+        UsageError: the file exists, or cannot be written.
+        BackendError: the extra `audit` is not installed.
+    """
+    shown = next((one for one in reversed(found) if one.figures is not None), found[-1])
+    write_html(page(shown.attempt, shown.figures, with_drawings=True), path)
+
+
+def write_html(shown: Page, path: str) -> None:
+    """Any report as a page of HTML.
+
+    Raises:
+        UsageError: the file exists, or cannot be written.
+        BackendError: the extra `audit` is not installed.
+    """
+    text = web.to_html(shown)
+    try:
+        with Path(path).open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UsageError(path, "it exists already", "a new file", "name another one") from None
+    except OSError as error:
+        raise UsageError(
+            path, f"it cannot be written ({error.strerror})", "a folder that you may write to"
+        ) from None

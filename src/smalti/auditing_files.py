@@ -1,0 +1,225 @@
+"""Studies of model files by whoever has the model and the data: nothing is registered, no duty is met."""
+
+import re
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from smalti.engine.audits.examine import USUAL_DELTA, Examination, divided
+from smalti.engine.audits.figures import AuditFigures
+from smalti.engine.audits.plan import Audit
+from smalti.engine.audits.quality import study_certificate
+from smalti.engine.perturbation.table import read_table
+from smalti.engine.reading import file_digest
+from smalti.errors import DataError, UsageError, only_ours
+from smalti.reports.audits import study_page
+from smalti.reports.page import Page
+from smalti.transforms.membership.application import SHADOW_MODELS
+from smalti.transforms.membership.attack import Needs
+from smalti.transforms.membership.data import DataSet
+from smalti.transforms.membership.model_files import ModelForm, load_classifier
+from smalti.transforms.membership.models import Classifier, Trainer
+from smalti.transforms.membership.planted_leak import MemorisingTrainer
+from smalti.transforms.membership.registry import ATTACKS, named
+
+if TYPE_CHECKING:
+    from smalti.transforms.learning.hyperparameters import Hyperparameters
+
+_MOST_CLASSES: Final = 10_000
+"""Of numbered ones: a larger label is taken for a mistake."""
+_HIGHEST_CONFIDENCE: Final = 0.999999
+"""Nearer to 1, floats run out of digits for what is left."""
+_NUMBER: Final = re.compile("0|[1-9][0-9]{0,9}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Study:
+    """What is attacked, with what, and how sure the limits are to be."""
+
+    model: Path
+    """See `model_files.load_classifier`."""
+    members: Path
+    """The records that it was trained on, as CSV or Parquet: the label, and numbers in the order that the
+    model takes them."""
+    others: Path
+    """Records of the same kind that it was not trained on."""
+    label: str
+    """The column of the classes: numbers from 0, or names, which the model numbers in sorted order."""
+    attacks: tuple[str, ...]
+    """Names of `membership.registry.ATTACKS`."""
+    recipe: str | None = None
+    """By which it was trained, for attacks with shadow models; a network of smalti says it itself."""
+    confidence: float = 0.95
+    """Of each limit alone: above 0, at most 0.999999."""
+    gives_logits: bool = False
+    """Whether a model in ONNX gives no probabilities yet."""
+    shadow_models: int = SHADOW_MODELS
+
+
+@dataclass(frozen=True, slots=True)
+class Studied:
+    """What a study showed. Private: it is about people."""
+
+    model: str
+    """The name of the file."""
+    digest: str
+    """Of the file: hexadecimal digits of SHA-256."""
+    figures: AuditFigures
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON-LD."""
+        return study_certificate(self.digest, self.figures)
+
+    def page(self, *, with_drawings: bool) -> Page:
+        """For people."""
+        return study_page(self.model, self.digest, self.figures, with_drawings=with_drawings)
+
+
+@only_ours()
+def study(asked: Study, phase: Callable[[str], None]) -> Studied:
+    """Attack a model in a file, and one that memorises; draws from the operating system.
+
+    Args:
+        asked: what is attacked, and how.
+        phase: told of each phase.
+
+    Raises:
+        UsageError, DataError, PlanError, ProblemsError: what cannot be read or audited; before training.
+        BackendError: the extra `audit` is not installed.
+    """
+    needs_shadows = _check(asked)
+    phase("read")
+    members, others, form = _records(asked)
+    digest = file_digest(asked.model).removeprefix("sha256:") if asked.model.is_file() else ""
+    model = load_classifier(asked.model, form, gives_logits=asked.gives_logits)
+    trainer = _trainer(asked, model, form) if needs_shadows else MemorisingTrainer(len(form.classes))
+    generator = np.random.default_rng(secrets.randbits(128))
+    test, pool = divided(members, others.take(generator.permutation(len(others))), asked.attacks)
+    shadows = asked.shadow_models if needs_shadows else 0
+    confidence = Decimal(str(asked.confidence))
+    audit, error = Audit(asked.attacks, (), confidence, shadows), 1 - Fraction(confidence)
+    examination = Examination(audit, USUAL_DELTA, members, test, pool, trainer, error, generator)
+    return Studied(asked.model.name, digest, examination.measured(model, 1, phase))
+
+
+def _check(asked: Study) -> bool:
+    """Whether any attack needs shadow models, where all that is asked for can be done."""
+    if not 0 < asked.confidence <= _HIGHEST_CONFIDENCE:
+        expected = f"a number above 0, at most {_HIGHEST_CONFIDENCE}"
+        raise UsageError("--confidence", "no limit can be computed for it", expected)
+    attacks = [named(name) for name in asked.attacks]
+    if any(one.judged_as is not None for one in attacks):
+        known = (one.name for one in ATTACKS.values() if one.judged_as is None)
+        raise UsageError(
+            "--attack", "single and set membership are not judged by record", ", ".join(sorted(known))
+        )
+    return any(one.attack.needs is not Needs.NOTHING for one in attacks)
+
+
+def _records(asked: Study) -> tuple[DataSet, DataSet, ModelForm]:
+    tables = [(path, read_table(path)) for path in (asked.members, asked.others)]
+    (_, members), (_, others) = tables
+    if members.column_names != others.column_names:
+        raise DataError(
+            str(asked.others), "other columns, or in another order", f"those of {asked.members.name}"
+        )
+    texts = [_labels(path, table, asked.label) for path, table in tables]
+    classes = _classes(asked.label, {text for labels in texts for text in labels})
+    places = {name: number for number, name in enumerate(classes)}
+    members_set, others_set = (
+        DataSet(
+            str(path),
+            _numbers(path, table.drop_columns([asked.label])),
+            np.array([places[text] for text in labels], np.int64),
+            len(classes),
+        )
+        for (path, table), labels in zip(tables, texts, strict=True)
+    )
+    return members_set, others_set, ModelForm(members_set.features.shape[1], classes)
+
+
+def _labels(path: Path, table: pa.Table, label: str) -> list[str]:
+    if label not in table.column_names or table.num_columns < 2:
+        raise UsageError(
+            str(path), f"there is no column `{label}` beside numbers", "the label, and a feature at least"
+        )
+    texts: list[str | None] = table.column(label).to_pylist()
+    found = [text for text in texts if text]
+    if len(found) < len(texts):
+        raise DataError(
+            f"{path}, column `{label}`",
+            f"{len(texts) - len(found)} records have no label",
+            "a class for each record",
+        )
+    return found
+
+
+def _classes(label: str, texts: set[str]) -> tuple[str, ...]:
+    if not all(_NUMBER.fullmatch(text) for text in texts):
+        return tuple(sorted(texts))
+    count = 1 + max(map(int, texts), default=0)
+    if count > _MOST_CLASSES:
+        raise DataError(
+            f"column `{label}`", "numbered classes with large numbers", f"numbers below {_MOST_CLASSES}"
+        )
+    return tuple(map(str, range(count)))
+
+
+def _numbers(path: Path, table: pa.Table) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return np.stack([_column(path, name, table.column(name)) for name in table.column_names], axis=1)
+
+
+def _column(path: Path, name: str, texts: pa.ChunkedArray) -> np.ndarray[Any, np.dtype[np.float64]]:
+    try:
+        numbers = pc.cast(texts, pa.float64())
+    except pa.ArrowInvalid:
+        numbers = None
+    if numbers is None or numbers.null_count:
+        raise DataError(
+            f"{path}, column `{name}`",
+            "some values are missing or no numbers",
+            "a number in every record: what the model takes",
+            "encode and scale the columns as for training",
+        )
+    found: np.ndarray[Any, np.dtype[np.float64]] = numbers.to_numpy()
+    return found
+
+
+def _trainer(asked: Study, model: Classifier, form: ModelForm) -> Trainer:
+    """Of shadow models: by the recipe that was named, or by what a network of smalti says of itself."""
+    from smalti.transforms.learning.models import TrainedModel  # noqa: PLC0415 (needs an extra)
+    from smalti.transforms.learning.randomness import FromSystem  # noqa: PLC0415
+    from smalti.transforms.learning.recipes import recipe  # noqa: PLC0415
+    from smalti.transforms.membership.network_trainer import NetworkTrainer  # noqa: PLC0415
+
+    known = model.description if isinstance(model, TrainedModel) else None
+    hyperparameters: Hyperparameters
+    if asked.recipe is not None:
+        taken = recipe(asked.recipe)
+        architecture = taken.architecture(form.features, len(form.classes))
+        hyperparameters = taken.defaults
+    elif known is not None:
+        architecture, hyperparameters = known.architecture, known.hyperparameters
+    else:
+        raise UsageError(
+            "the audit",
+            "an attack needs shadow models, and nothing says how this model was trained",
+            "`--recipe` with the recipe that it was trained by",
+            "name it, or ask for the attack `loss` alone",
+        )
+    if known is not None and (architecture, hyperparameters) != (known.architecture, known.hyperparameters):
+        raise UsageError(
+            "--recipe",
+            "the network says that it was trained otherwise",
+            "the architecture and hyper-parameters of the model",
+            "leave the option out: shadow models are trained as the network says",
+        )
+    return NetworkTrainer(architecture, hyperparameters, FromSystem())

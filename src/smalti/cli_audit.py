@@ -1,0 +1,181 @@
+"""The commands about audits of models: start one, follow it, stop it, take it up again, read its report."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from smalti.options import FINDINGS, format_option, party_option, registry_option
+
+if TYPE_CHECKING:
+    from smalti.engine.audits.jobs import Job, Jobs
+
+_POLL_SECONDS = 0.5
+_FILE: click.Path = click.Path(path_type=Path)
+
+
+@click.group()
+def audit() -> None:
+    """Train and audit models in processes of their own, and read what audits showed."""
+
+
+@audit.command(context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="POLICY [RUN OPTIONS]")
+@format_option("human", "json")
+def start(arguments: tuple[str, ...], shown_as: str) -> int:
+    """Start `smalti run` with these arguments in a process of its own, which goes on when this one ends."""
+    from smalti.cli_runs import run
+
+    registry = run.make_context("smalti run", list(arguments)).params["registry"]
+    return _show([_jobs(registry).start(arguments)], shown_as)
+
+
+@audit.command("list")
+@registry_option
+@format_option("human", "json")
+def list_audits(registry: str, shown_as: str) -> int:
+    """List the audits that were started here, with what they are doing."""
+    return _show(_jobs(registry).all(), shown_as)
+
+
+@audit.command()
+@click.argument("name", metavar="AUDIT")
+@registry_option
+def follow(name: str, registry: str) -> int:
+    """Show what an audit is doing until it ends; its last words, and its exit code."""
+    from smalti.engine.audits.jobs import JobState
+
+    job, shown = _jobs(registry).find(name), ""
+    while job.state is JobState.RUNNING:
+        status = job.status
+        if status.phase and status.phase != shown:
+            shown = status.phase
+            click.echo(f"{status.since} {shown}")
+        time.sleep(_POLL_SECONDS)
+    click.echo(job.last_words)
+    click.echo(f"audit {job.name}: {job.state}")
+    code = job.status.exit_code
+    return FINDINGS if code is None else code
+
+
+@audit.command()
+@click.argument("name", metavar="AUDIT")
+@registry_option
+@format_option("human", "json")
+def stop(name: str, registry: str, shown_as: str) -> int:
+    """Let an audit end as by Ctrl-C: it cleans up, and leaves no target. What it was charged stays so."""
+    return _show([_jobs(registry).stop(name)], shown_as)
+
+
+@audit.command()
+@click.argument("name", metavar="AUDIT")
+@registry_option
+@format_option("human", "json")
+def resume(name: str, registry: str, shown_as: str) -> int:
+    """Take up an audit that died or was stopped; a model that exists is not trained again."""
+    return _show([_jobs(registry).resume(name)], shown_as)
+
+
+@audit.command()
+@click.argument("target", metavar="IRI")
+@party_option("OWNER", "An owner of the data; an IRI taken on trust.")
+@click.option("--html", metavar="FILE", help="Write a page with drawings; the file must not exist.")
+@registry_option
+@format_option("human", "json")
+def report(target: str, party: str, html: str | None, registry: str, shown_as: str) -> int:
+    """Show an owner what all audits of a model showed, or all audits of models of their data."""
+    from smalti import auditing, console
+    from smalti.opening import open_registry
+
+    found = auditing.audits(target, party=party, registry=open_registry(registry))
+    if html is not None:
+        auditing.write_page(found, html)
+    if shown_as == "json":
+        click.echo(console.as_json(auditing.to_json(found)), nl=False)
+    else:
+        auditing.show(found, console.console())
+    return 0
+
+
+@audit.command("model")
+@click.argument("model", metavar="FILE", type=_FILE)
+@click.option(
+    "--members", required=True, metavar="DATA", type=_FILE, help="The records that it was trained on."
+)
+@click.option(
+    "--others", required=True, metavar="DATA", type=_FILE, help="Records that it was not trained on."
+)
+@click.option("--label", required=True, metavar="COLUMN", help="The column of the classes.")
+@click.option(
+    "--attack", "attacks", required=True, multiple=True, metavar="NAME",
+    help="loss, shokri, lira-online, lira-offline or rmia; several times for several.",
+)  # fmt: skip
+@click.option(
+    "--recipe", metavar="NAME",
+    help="How it was trained, for attacks that train shadow models; a network of smalti says it itself.",
+)  # fmt: skip
+@click.option("--shadow-models", type=click.IntRange(2), default=16, show_default=True, metavar="N")
+@click.option(
+    "--confidence", default=0.95, show_default=True, metavar="P", type=click.FloatRange(0, 1),
+    help="Of each limit alone; below 1.",
+)  # fmt: skip
+@click.option(
+    "--logits",
+    "gives_logits",
+    is_flag=True,
+    help="The model is in ONNX and gives logits, no probabilities.",
+)
+@click.option("--html", metavar="FILE", help="Write a page with drawings; the file must not exist.")
+@format_option("human", "json")
+def model_file(html: str | None, shown_as: str, **options: Any) -> int:
+    """Attack a model in a file (safetensors, ONNX, skops), with the records that it learned from.
+
+    A study for whoever has the model and the data, CSV or Parquet of numbers as the model takes them: it
+    registers nothing, and meets no duty.
+    """
+    from smalti import auditing, auditing_files, console
+    from smalti.progress import showing_phases
+    from smalti.reports import terminal
+
+    with showing_phases() as watch:
+        found = auditing_files.study(auditing_files.Study(**options), watch.phase)
+    if html is not None:
+        auditing.write_html(found.page(with_drawings=True), html)
+    if shown_as == "json":
+        click.echo(console.as_json(found.to_json()), nl=False)
+    else:
+        terminal.show(found.page(with_drawings=False), console.console())
+    return 0
+
+
+def _jobs(registry: str) -> "Jobs":
+    from smalti.engine.audits.jobs import Jobs
+    from smalti.opening import open_registry
+
+    return Jobs.beside(open_registry(registry).path)
+
+
+def _show(jobs: "tuple[Job, ...] | list[Job]", shown_as: str) -> int:
+    from smalti import console
+
+    told: list[dict[str, Any]] = [
+        {
+            "audit": job.name,
+            "state": str(job.state),
+            "phase": job.status.phase,
+            "exitCode": job.status.exit_code,
+            "started": job.started_at.isoformat(timespec="seconds"),
+            "arguments": list(job.arguments),
+        }
+        for job in jobs
+    ]
+    if shown_as == "json":
+        click.echo(console.as_json({"audits": told}), nl=False)
+        return 0
+    for one in told:
+        state = f"{one['state']}, {one['phase']}" if one["phase"] else one["state"]
+        click.echo(f"{one['audit']}  {state}  started {one['started']}  {one['arguments'][0]}")
+    if not told:
+        click.echo("no audit was started here")
+    return 0

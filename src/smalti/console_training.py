@@ -1,0 +1,26 @@
+"""What the command line shows of a training: what was learned from, what it loses, how it was tried."""
+
+from rich.console import Console
+
+from smalti.console import fields
+from smalti.console_losses import losses
+from smalti.engine.audits.explain import explain_training
+from smalti.engine.audits.plan import TrainingPlan
+from smalti.engine.run_request import Outcome
+
+
+def show_training(out: Console, made: TrainingPlan, outcome: Outcome) -> tuple[str, ...]:
+    """Show what was trained; returns what it does not protect against."""
+    told = explain_training(made)
+    fields(
+        out,
+        ("promise", told.promise),
+        ("people", told.respondent),
+        ("training", told.training),
+        *(("audit", line) for line in told.audit),
+        *(("column", f"{name}: {what}") for name, what in told.columns),
+        *(("dropped", name) for name in told.dropped),
+    )
+    if made.train.loss is not None:
+        out.print(losses(made.train.loss, outcome))
+    return told.not_protected

@@ -1,0 +1,78 @@
+"""All attempts count: they share one probability of error, whatever became of them, and each ends once."""
+
+import itertools
+import sqlite3
+from contextlib import closing
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from audit_samples import TARGET, attempt
+
+from smalti.engine.audits.attempts import AttemptState, error_of_attempt
+from smalti.engine.registry import Registry
+from smalti.errors import InternalError
+from smalti.vocab.terms import IRI
+
+OTHER = IRI("http://example.com/other")
+CONFIDENCE = Decimal("0.95")
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Registry:
+    return Registry.open(tmp_path / "r.sqlite")
+
+
+def test_the_errors_of_all_attempts_add_up_to_the_whole_one() -> None:
+    whole = 1 - Fraction(CONFIDENCE)
+    errors = [error_of_attempt(CONFIDENCE, number) for number in range(1, 2001)]
+    assert all(later < earlier for earlier, later in itertools.pairwise(errors))
+    assert sum(errors) == whole * Fraction(2000, 2001), "1 / (i (i + 1)) telescopes"
+
+
+@pytest.mark.parametrize(("confidence", "number"), [("0", 1), ("1", 1), ("0.95", 0), ("0.95", -1)])
+def test_there_is_no_attempt_before_the_first(confidence: str, number: int) -> None:
+    with pytest.raises(ValueError, match="confidence in"):
+        error_of_attempt(Decimal(confidence), number)
+
+
+def test_attempts_at_one_output_are_counted_together(registry: Registry) -> None:
+    numbers = [registry.begin_attempt(attempt(f"run-{i}")).number for i in range(3)]
+    assert numbers == [1, 2, 3], "one that never ended counts, too"
+    assert registry.begin_attempt(attempt("run-4", target=OTHER)).number == 1
+    assert registry.begin_attempt(attempt("run-5", output=OTHER)).number == 1
+    registry.end_attempt("run-1", AttemptState.STOPPED)
+    assert registry.begin_attempt(attempt("run-6")).number == 4
+    assert [one.run for one in registry.attempts(TARGET)] == ["run-0", "run-1", "run-2", "run-5", "run-6"]
+    assert [one.run for one in registry.attempts(OTHER)] == ["run-4", "run-5"]
+    assert len(registry.attempts()) == 6
+
+
+def test_what_became_of_an_attempt_is_kept(registry: Registry) -> None:
+    begun = registry.begin_attempt(attempt("run"))
+    assert registry.attempts() == (begun,)
+    registry.end_attempt("run", AttemptState.NOT_MET, "{}")
+    (ended,) = registry.attempts()
+    assert (ended.state, ended.figures) == (AttemptState.NOT_MET, "{}")
+    assert ended.ended_at is not None
+    assert ended.begun_at == begun.begun_at
+
+
+def test_an_attempt_ends_once(registry: Registry) -> None:
+    registry.begin_attempt(attempt("run"))
+    registry.end_attempt("run", AttemptState.NOT_MET)
+    for run in ("run", "another"):
+        with pytest.raises(InternalError, match="not under way"):
+            registry.end_attempt(run, AttemptState.MET)
+    assert registry.attempts()[0].state is AttemptState.NOT_MET
+
+
+def test_a_registry_of_version_3_is_mended_when_it_is_used(registry: Registry, tmp_path: Path) -> None:
+    registry.begin_attempt(attempt("run"))
+    with closing(sqlite3.connect(tmp_path / "r.sqlite")) as connection, connection:
+        connection.execute("DROP TABLE audits")
+        connection.execute("UPDATE smalti_meta SET value = '3' WHERE key = 'schema'")
+    again = Registry.open(tmp_path / "r.sqlite")
+    assert again.attempts() == ()
+    assert again.begin_attempt(attempt("run")).number == 1

@@ -1,0 +1,108 @@
+"""Audits in processes of their own: started, listed, followed, stopped, killed and taken up again."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import shell
+from model_worlds import OUTPUT, OWNER, TARGET, USER, people, policy, registry
+
+from smalti.engine.audits.attempts import AttemptState
+from smalti.engine.audits.jobs import Job, Jobs, JobState
+from smalti.errors import UsageError
+from smalti.vocab.terms import IRI
+
+_PATIENCE = 90.0
+"""Seconds; the machine is shared."""
+
+
+def command(folder: Path, *arguments: str) -> str:
+    """A command in a process of its own, as from a script: it ignores Ctrl-C there."""
+    done = subprocess.run(
+        ["sh", "-c", 'trap "" INT; exec "$@"', "sh", sys.executable, "-m", "smalti", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def started(folder: Path, **said: object) -> Job:
+    people(folder)
+    policy(folder, noise=False, **said)  # type: ignore[arg-type]
+    told = command(
+        folder, "audit", "start", "policy.jsonld", "--data", f"{TARGET}=people.csv", "--as", USER,
+        "--owner", OWNER, "--registry", "r.sqlite", "--out", "out", "--format", "json",
+    )  # fmt: skip
+    (one,) = json.loads(told)["audits"]
+    return jobs(folder).find(one["audit"])
+
+
+def jobs(folder: Path) -> Jobs:
+    return Jobs.beside(folder / "r.sqlite")
+
+
+def wait(what: str, holds: Callable[[], bool]) -> None:
+    until = time.monotonic() + _PATIENCE
+    while not holds():
+        assert time.monotonic() < until, f"never saw: {what}"
+        time.sleep(0.02)
+
+
+def states(folder: Path) -> list[AttemptState]:
+    return [one.state for one in registry(folder).attempts(IRI(OUTPUT))]
+
+
+def test_an_audit_is_started_listed_and_followed_to_its_end(tmp_path: Path) -> None:
+    job = started(tmp_path)
+    listed = shell.smalti("audit", "list", "--registry", "r.sqlite", "--format", "json", cwd=tmp_path).json
+    assert [one["audit"] for one in listed["audits"]] == [job.name]
+    followed = shell.smalti("audit", "follow", job.name[:4], "--registry", "r.sqlite", cwd=tmp_path)
+    assert followed.code == 0, followed.out
+    assert f"audit {job.name}: ended" in followed.out
+    assert states(tmp_path) == [AttemptState.MET]
+    assert len(registry(tmp_path).versions(IRI(OUTPUT))) == 1
+    assert not job.checkpoint.exists()
+    for refuse in (jobs(tmp_path).stop, jobs(tmp_path).resume):
+        with pytest.raises(UsageError, match="it is ended"):
+            refuse(job.name)
+
+
+def test_a_killed_audit_is_taken_up_again_and_trains_nothing_twice(tmp_path: Path) -> None:
+    job = started(tmp_path, attacks=["lira-online", "loss"])
+    wait("the model was kept", (job.checkpoint / "state.json").exists)
+    os.kill(int((job.folder / "pid").read_text()), signal.SIGKILL)
+    wait("the process is gone", lambda: job.state is JobState.DIED)
+    assert states(tmp_path) == [AttemptState.BEGUN]
+    assert not registry(tmp_path).versions(IRI(OUTPUT))
+    kept = (job.checkpoint / "target.safetensors").read_bytes()
+
+    command(tmp_path, "audit", "resume", job.name, "--registry", "r.sqlite")
+    wait("it is attacked", lambda: job.status.phase == "train shadow models")
+    jobs(tmp_path).stop(job.name)
+    wait("it is stopped", lambda: job.state is JobState.STOPPED)
+    assert states(tmp_path) == [AttemptState.STOPPED]
+    assert not (tmp_path / "out").exists()
+
+    command(tmp_path, "audit", "resume", job.name, "--registry", "r.sqlite")
+    followed = shell.smalti("audit", "follow", job.name, "--registry", "r.sqlite", cwd=tmp_path)
+    assert followed.code == 0, followed.out
+    assert states(tmp_path) == [AttemptState.MET]
+    (version,) = registry(tmp_path).versions(IRI(OUTPUT))
+    assert (version.path / version.files[0].name).read_bytes() == kept
+
+
+def test_a_job_that_is_none_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "r.sqlite.audits" / "wombat").mkdir(parents=True)
+    assert jobs(tmp_path).all() == ()
+    with pytest.raises(UsageError, match="none of this name"):
+        jobs(tmp_path).find("wombat")
+    with pytest.raises(UsageError, match="no folder of an audit"):
+        Job.at(tmp_path)

@@ -1,0 +1,128 @@
+"""Reports of audits: for owners only, and as pages that stand alone."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyld.jsonld
+import pytest
+import shell
+from audit_samples import attempt, figures, result
+from model_worlds import OUTPUT, OWNER, TARGET, USER, people, policy, registry, run
+
+from smalti import auditing
+from smalti.engine.audits.attempts import AttemptState
+from smalti.engine.audits.figures import figures_to_json
+from smalti.engine.audits.quality import quality_certificate
+from smalti.errors import UsageError
+from smalti.reports.audits import page
+from smalti.reports.page import Table
+from smalti.reports.web import to_html
+from smalti.vocab.terms import IRI
+
+HOSTILE = "<script>alert(1)</script>\"'&{{7*7}}"
+ENDED = replace(attempt("run"), state=AttemptState.MET, number=1)
+
+
+def no_document(url: str, *_: Any) -> Any:
+    raise AssertionError(f"asked for {url}")
+
+
+def test_a_page_escapes_whatever_it_shows() -> None:
+    told = replace(ENDED, output=IRI(f"http://example.com/{HOSTILE}"))
+    text = to_html(page(told, figures(result(HOSTILE)), with_drawings=True))
+    assert "<script" not in text
+    assert "{{" not in text.replace(HOSTILE[-7:], ""), "nothing is taken for a template"
+    assert "&lt;script&gt;alert(1)" in text
+
+
+def test_a_page_refers_to_nothing_outside() -> None:
+    text = to_html(page(ENDED, figures(result()), with_drawings=True))
+    assert "default-src 'none'" in text
+    assert "<svg" in text
+    for element in ("script", "iframe", "link", "object", "embed", "img", "image", "base", "form"):
+        assert not re.search(rf"<{element}\b", text), element
+    places = re.findall(r"(?:href|src|action)\s*=\s*[\"']([^\"']*)", text)
+    assert all(place.startswith("#") for place in places), places
+    assert all(place.startswith("#") for place in re.findall(r"url\(([^)]*)\)", text))
+    assert "@import" not in text
+
+
+def test_a_page_says_what_it_does_not_show() -> None:
+    for state in AttemptState:
+        shown = page(replace(ENDED, state=state), None, with_drawings=False)
+        assert shown.sections[-1].title == "What this does not show"
+        assert "for the owners" in str(shown.sections[-1].parts)
+    found = page(ENDED, figures(result(leak=False)), with_drawings=False)
+    assert "not found" in str(found)
+
+
+def test_rows_are_as_long_as_the_header() -> None:
+    with pytest.raises(ValueError, match="as many cells"):
+        Table("caption", ("one", "two"), (("1",),))
+
+
+def test_a_quality_certificate_is_json_ld_without_anything_to_fetch() -> None:
+    told = quality_certificate(ENDED, figures(result(), result("rmia", advantage=None)))
+    (found,) = pyld.jsonld.expand(json.loads(json.dumps(told)), {"documentLoader": no_document})
+    assert found["@id"] == "urn:uuid:run#audit"
+    assert found["http://www.w3.org/ns/dqv#computedOn"] == [{"@id": ENDED.output}]
+    results = found["https://w3id.org/smalti#attackResult"]
+    assert len(results) == 2
+    measured = results[0]["http://www.w3.org/ns/dqv#hasQualityMeasurement"]
+    assert len(measured) == 3
+    assert not [word for word in _words(found) if ":" not in word and not word.startswith("@")]
+
+
+def _words(found: Any) -> set[str]:
+    if isinstance(found, list):
+        return {word for one in found for word in _words(one)}
+    if isinstance(found, dict):
+        return set(found) | {word for one in found.values() for word in _words(one)}
+    return set()
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("reports")
+    run(folder, people(folder), policy=policy(folder, noise=False))
+    known = registry(folder)
+    (made,) = known.attempts(IRI(OUTPUT))
+    assert made.figures
+    return folder
+
+
+@pytest.mark.parametrize("about", [OUTPUT, TARGET])
+def test_an_owner_reads_the_report(world: Path, about: str) -> None:
+    name = f"{about.rsplit('/', 1)[1]}.html"
+    asked = ("audit", "report", about, "--as", OWNER, "--registry", "r.sqlite")
+    ran = shell.smalti(*asked, "--html", name, "--format", "json", cwd=world)
+    assert ran.code == 0, ran.err
+    (told,) = ran.json["audits"]
+    assert (told["state"], told["results"][0]["attack"]) == ("met", "loss")
+    assert "Whether they could have found anything" in (world / name).read_text(encoding="utf-8")
+    again = shell.smalti(*asked, "--html", name, cwd=world)
+    assert again.code == 2
+    assert "it exists already" in again.err
+    human = shell.smalti(*asked, cwd=world)
+    assert "What attacks achieved" in human.out
+
+
+@pytest.mark.parametrize("party", [USER, "http://example.com/party/nobody"])
+def test_nobody_else_reads_it(world: Path, party: str) -> None:
+    ran = shell.smalti("audit", "report", OUTPUT, "--as", party, "--registry", "r.sqlite", cwd=world)
+    assert ran.code == 2
+    assert "does not own what was learned from" in ran.message
+    assert "loss" not in ran.err + ran.out
+
+
+def test_what_was_never_audited_is_said(world: Path) -> None:
+    with pytest.raises(UsageError, match="no audit of it was begun"):
+        auditing.audits("http://example.com/nothing", party=OWNER, registry=registry(world))
+
+
+def test_figures_are_kept_as_they_were_told() -> None:
+    told = replace(ENDED, figures=figures_to_json(figures(result())))
+    assert auditing.to_json((auditing.Audited(told, None),))["audits"][0]["state"] == "met"

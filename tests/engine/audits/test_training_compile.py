@@ -1,0 +1,279 @@
+"""From a permission to a plan of a training: features, classes, the audit, and what is refused."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from model_worlds import AUDIT, MODEL, most, permission, planned, private, recorded, training
+from perturbed_worlds import CITIES, DESCRIPTION, HERE, ONE_ROW_EACH, column, described, row
+from tables import TARGET
+
+from smalti.engine.audits.explain import to_lines
+from smalti.engine.audits.plan import CategoryFeature, FigureBound, NumberFeature, TrainingPlan
+from smalti.engine.backends.local import LocalBackend
+from smalti.engine.compile import Circumstances
+from smalti.engine.description import Description
+from smalti.engine.explain import to_json, to_text
+from smalti.engine.plan import OneRowEach, RespondentColumn
+from smalti.engine.serialize import plan_digest, plan_from_json, plan_to_json
+from smalti.errors import ProblemsError, SmaltiError
+from smalti.policy.model import Audit, Bound, ColumnComparison, Number, Operator, Permission
+from smalti.transforms.base import Datatype
+
+CANARY = "wombat-918273645"
+ROWS = [row(who="1", sex=CANARY, city=CANARY, age=CANARY, spend=CANARY, note=CANARY)]
+
+
+def with_column(name: str, **others: Any) -> Description:
+    """The description, with something else about one column."""
+    columns = tuple(replace(one, **others) if one.name == name else one for one in DESCRIPTION.columns)
+    return replace(DESCRIPTION, columns=columns)
+
+
+def problems(
+    given: Permission, description: Description = DESCRIPTION, circumstances: Circumstances | None = None
+) -> list[str]:
+    """What stands against a plan; none of it holds a value."""
+    with pytest.raises(SmaltiError) as caught:
+        recorded(LocalBackend(), ROWS, given, description, circumstances)
+    assert CANARY not in str(caught.value)
+    found = caught.value.problems if isinstance(caught.value, ProblemsError) else (caught.value,)
+    assert all(one.where and one.expected for one in found)
+    return [one.problem for one in found]
+
+
+# --- What the model sees
+
+
+def test_columns_become_categories_and_numbers_in_the_order_of_the_file() -> None:
+    plan = planned(permission(training(), AUDIT))
+    assert plan.train.features == (
+        CategoryFeature("city", CITIES, has_missing=True),
+        NumberFeature("age", Decimal(0), Decimal(100), Decimal(1)),
+        NumberFeature("spend", Decimal(-1), Decimal("2.5"), Decimal("0.1")),
+    )
+    assert plan.train.label == CategoryFeature("sex", ("f", "m"), has_missing=False)
+    assert (plan.train.width, plan.train.classes) == (8, 2)
+    assert plan.read.respondent == RespondentColumn("who")
+    assert plan.select.dropped == ("who", "note")
+    assert (plan.train.private, plan.train.loss) == (None, None)
+    assert plan.train.epochs == 2
+    assert plan.write.output == MODEL
+
+
+def test_the_recipe_says_what_the_policy_leaves_open() -> None:
+    plan = planned(permission(training(epochs=None), AUDIT))
+    assert plan.train.epochs == 10
+
+
+def test_each_row_may_be_a_respondent() -> None:
+    plan = planned(permission(training(identifiers=(column("who"), column("note"))), AUDIT), ONE_ROW_EACH)
+    assert plan.read.respondent == OneRowEach(is_declared=True)
+
+
+def test_the_strictest_of_several_duties_counts() -> None:
+    one = Audit(attacks=("rmia", "loss"), attack_advantage=Decimal("0.3"), where=HERE)
+    other = Audit(
+        attacks=("loss", "lira-online"),
+        attack_advantage=Decimal("0.2"),
+        true_positive_rate=Decimal("0.1"),
+        false_positive_rate=Decimal("0.01"),
+        confidence=Decimal("0.99"),
+        where=HERE,
+    )
+    for order in ((one, other), (other, one)):
+        audit = planned(permission(training(), *order)).audit
+        assert audit is not None
+        assert audit.attacks == ("lira-online", "loss", "rmia")
+        assert audit.confidence == Decimal("0.99")
+        assert audit.bounds == (
+            FigureBound("attackAdvantage", Decimal("0.2")),
+            FigureBound("truePositiveRate", Decimal("0.1"), Decimal("0.01")),
+        )
+
+
+@pytest.mark.parametrize(("attacks", "part"), [(("loss", "rmia"), "1/2"), (("loss", "shokri"), "1/5")])
+def test_an_attack_with_disjoint_shadow_models_leaves_room_for_their_data(
+    attacks: tuple[str, ...], part: str
+) -> None:
+    assert planned(permission(training(), replace(AUDIT, attacks=attacks))).train.part == part
+
+
+def test_private_training_is_charged_and_needs_no_audit() -> None:
+    plan = planned(permission(private()))
+    assert plan.audit is None
+    assert plan.train.private is not None
+    assert plan.train.private.steps == 4
+    assert plan.train.loss is not None
+    assert plan.train.loss.delta == Decimal("0.001")
+
+
+# --- What is refused
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        (training(recipe="wombat"), "there is no recipe `wombat`"),
+        (training(label_column=column("nothing")), "nothing"),
+        (training(identifiers=(column("nothing"),)), "nothing"),
+        (training(label_column=column("note"), identifiers=()), "which classes the column `note` has"),
+        (training(label_column=column("age")), "which classes the column `age` has"),
+        (training(identifiers=()), "which values the column `note` may have"),
+        (
+            training(identifiers=tuple(column(name) for name in ("city", "age", "spend", "note"))),
+            "no column is left to learn from",
+        ),
+        (private(rows_per_respondent=Bound(Operator.LTEQ, 2, HERE)), "one row of each takes part"),
+        (private(delta=most("2")), "delta is out of range"),
+        (private(noise_multiplier=most("0.1")), "no noise that has an account"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(wanted: Any, said: str) -> None:
+    assert any(said in one for one in problems(permission(wanted, AUDIT)))
+
+
+def test_without_noise_and_audit_nothing_would_be_promised() -> None:
+    assert any("nothing is promised" in one for one in problems(permission(training())))
+
+
+def test_an_attack_that_is_not_made_yet_is_refused_by_name() -> None:
+    asked = permission(training(), replace(AUDIT, attacks=("loss", "model-inversion")))
+    assert any("`model-inversion` is not implemented yet" in one for one in problems(asked))
+
+
+@pytest.mark.parametrize(
+    ("description", "said"),
+    [
+        (with_column("sex", values=("f",)), "which classes the column `sex` has"),
+        (with_column("sex", is_derived=True), "taken from the data"),
+        (with_column("city", is_derived=True), "taken from the data"),
+        (with_column("city", values=()), "which values the column `city` may have"),
+        (with_column("age", upper=None), "which values the column `age` may have"),
+        (with_column("age", datatype=Datatype.DATE), "which values the column `age` may have"),
+        (with_column("spend", unit=None), "which values the column `spend` may have"),
+        (with_column("spend", unit=Decimal("0.3")), "no whole number of units apart"),
+        (with_column("spend", unit=Decimal(0)), "which values the column `spend` may have"),
+        (with_column("city", values=tuple(map(str, range(70_000)))), "too many public values together"),
+        (replace(DESCRIPTION, respondent=None), "nothing says which rows are about one respondent"),
+    ],
+)
+def test_what_is_not_public_is_refused(description: Description, said: str) -> None:
+    assert any(said in one for one in problems(permission(training(), AUDIT), description))
+
+
+LIMITED = Circumstances(rows=(ColumnComparison(column("age"), Operator.GT, (Number(Decimal(3)),)),))
+CHAINED = Circumstances(inherited=RespondentColumn("who"))
+
+
+@pytest.mark.parametrize(
+    ("circumstances", "said"), [(LIMITED, "limited to rows"), (CHAINED, "it is itself an output")]
+)
+def test_circumstances_that_training_has_no_answer_to_are_refused(
+    circumstances: Circumstances, said: str
+) -> None:
+    found = problems(permission(training(), AUDIT), DESCRIPTION, circumstances)
+    assert any(said in one for one in found)
+
+
+def test_all_problems_are_told_at_once() -> None:
+    asked = training(recipe="wombat", identifiers=())
+    assert len(problems(permission(asked), with_column("sex", values=()))) == 4
+
+
+# --- The plan itself
+
+
+PLANS: list[Callable[[], TrainingPlan]] = [
+    lambda: planned(permission(training(), AUDIT)),
+    lambda: planned(permission(private())),
+    lambda: planned(permission(private(sampling_rate=most("1")), AUDIT), ONE_ROW_EACH_WITHOUT),
+    lambda: planned(
+        permission(
+            training(),
+            replace(AUDIT, true_positive_rate=Decimal("0.1"), false_positive_rate=Decimal("0.010")),
+        )
+    ),
+]
+ONE_ROW_EACH_WITHOUT = replace(
+    ONE_ROW_EACH,
+    columns=tuple(
+        described("who", Datatype.INTEGER, lower=Decimal(0), upper=Decimal(9)) if one.name == "who" else one
+        for one in ONE_ROW_EACH.columns
+    ),
+)
+
+
+@pytest.mark.parametrize("made", PLANS)
+def test_a_plan_is_read_back_as_it_was(made: Callable[[], TrainingPlan]) -> None:
+    plan = made()
+    again = plan_from_json(plan_to_json(plan))
+    assert again == plan
+    assert plan_digest(again) == plan_digest(plan)
+    assert to_text(again) == to_text(plan)
+    assert to_json(again) == to_json(plan)
+
+
+def test_plans_that_differ_have_other_digests() -> None:
+    assert len({plan_digest(made()) for made in PLANS}) == len(PLANS)
+
+
+def test_a_plan_depends_on_no_value() -> None:
+    asked = permission(private(), AUDIT)
+    plan, records = recorded(LocalBackend(), ROWS, asked)
+    assert len(records) == 1
+    assert plan == planned(asked)
+    assert CANARY not in plan_to_json(plan)
+    assert CANARY not in to_text(plan)
+
+
+EXPLAINED = [
+    "read http://example.com/people",
+    "respondent rows with the same who are about one person, of whom the first row in the file takes part;"
+    " rows without one, and of those who withdrew, are left out",
+    "column city: one of 6 public categories; what is missing or none of them becomes a category of its"
+    " own",
+    "column age: clamped to 0..100, and shown from 0 to 1; what is missing or no number becomes the middle",
+    "column spend: clamped to -1..2.5, and shown from 0 to 1; what is missing or no number becomes the"
+    " middle",
+    "column sex: predicted: one of 2 public classes",
+    "train the recipe softmax-regression, 2 epochs, on a random part of the respondents (each with"
+    " probability 1/2); the others are held out",
+    "audit loss, with 16 shadow models, on this model and on one that memorises",
+    "audit attackAdvantage at most 0.3, at a confidence of 0.95 over all attempts",
+    "promise audited: the attacks loss were tried with 16 shadow models; each found a leak that was planted"
+    " in another model, and on this one stayed within attackAdvantage 0.3, with a confidence of 0.95 over"
+    " all attempts",
+    "write http://example.com/model, safetensors",
+    "warning column note will be dropped: the policy says so",
+    "warning it is trained without noise, and may give away whatever it learned",
+    "not covered learning what holds for the respondents as a whole, and what follows from it for each of"
+    " them",
+    "not covered attacks on the model that were not tried, stronger ones among them",
+    "not covered the average over records hides some: single records may be found more easily than most",
+    "not covered whether an audit was passed depends on the data, and is outside of every epsilon",
+    "not covered anything by a proof: the model was trained without noise",
+]
+
+
+def test_a_plan_in_words() -> None:
+    plan = planned(permission(training(), AUDIT))
+    assert plan.read.target == TARGET
+    digest, *lines = to_lines(plan)
+    assert digest == ("plan", plan_digest(plan))
+    assert [" ".join(line) for line in lines] == EXPLAINED
+
+
+def test_a_private_plan_in_words() -> None:
+    plan = planned(permission(private(), AUDIT))
+    lines = to_lines(plan)
+    told = dict(lines)
+    assert told["train"].endswith(
+        "; gradients clipped to 1, with noise of 2 times that on their sum, in 4 steps of each record with"
+        " probability 0.5 (add-or-remove-one)"
+    )
+    assert plan.train.loss is not None
+    assert told["  epsilon"] == format(plan.train.loss.epsilon, "f")
+    assert not any("without noise" in text for _, text in lines)

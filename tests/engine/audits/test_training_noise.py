@@ -1,0 +1,119 @@
+"""The noise of a training meets its bound, and what is charged is what the accountant says."""
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from model_worlds import most, private, training
+
+from smalti.engine.audits.noise import mechanism_of, private_steps, stated_loss
+from smalti.engine.audits.plan import PrivateSteps
+from smalti.engine.releases.plan import StatedLoss
+from smalti.errors import PlanError
+from smalti.policy.model import Training
+from smalti.transforms.identifiability import gaussian_delta, posterior_belief
+from smalti.transforms.sensitivity import NeighboringRelation
+
+BELIEF, ADVANTAGE, EPSILON = (
+    {"posterior_belief": most("0.9")},
+    {"membership_advantage": most("0.3")},
+    {"epsilon": most("2")},
+)
+
+
+def noisy(wanted: Training, epochs: int = 2) -> tuple[PrivateSteps, StatedLoss]:
+    private, loss = private_steps(wanted, epochs)
+    assert private is not None
+    assert loss is not None
+    return private, loss
+
+
+def test_a_training_that_is_not_private_has_neither() -> None:
+    assert private_steps(training(), 2) == (None, None)
+
+
+@pytest.mark.parametrize("rate", [pytest.param("0.5", marks=pytest.mark.slow), "1"])
+@pytest.mark.parametrize("relation", list(NeighboringRelation))
+@pytest.mark.parametrize("bound", [BELIEF, ADVANTAGE, EPSILON], ids=["belief", "advantage", "epsilon"])
+def test_a_bound_is_met_by_the_least_noise(
+    rate: str, relation: NeighboringRelation, bound: dict[str, object]
+) -> None:
+    """With sampling it is slow: each noise that is tried has an account of its own."""
+    asked = {"noise_multiplier": None, "sampling_rate": most(rate), "neighbors": relation.value, **bound}
+    steps, loss = noisy(private(**asked))
+    assert (steps.neighbors, steps.steps) == (relation, 2 * round(1 / float(rate)))
+    if bound is BELIEF:
+        told, most_told = loss.belief, 0.9
+    elif bound is ADVANTAGE:
+        told, most_told = loss.advantage, 0.3
+    else:
+        told, most_told = float(loss.epsilon), 2.0
+    assert told <= most_told
+    assert told > 0.98 * most_told, "and not by much more noise than it takes"
+
+
+@pytest.mark.parametrize("relation", list(NeighboringRelation))
+def test_what_is_stated_is_what_the_accountant_says(relation: NeighboringRelation) -> None:
+    steps, loss = noisy(private(neighbors=relation.value))
+    mechanism, delta = mechanism_of(steps), float(loss.delta)
+    assert (mechanism.noise_multiplier, mechanism.sampling_rate, mechanism.steps) == (2, 0.5, 4)
+    assert float(loss.epsilon) == pytest.approx(mechanism.largest_loss(delta), abs=1e-8)
+    assert float(loss.epsilon) >= mechanism.largest_loss(delta) > mechanism.epsilon(delta)
+    assert loss.belief == posterior_belief(mechanism.largest_loss(delta))
+    assert loss.advantage == mechanism.advantage
+    # Pure but for a probability of delta, all of which may reveal everything.
+    assert Fraction(loss.pure) == Fraction(loss.epsilon)
+    assert (loss.mu_squared, loss.selection_delta) == ("0", loss.delta)
+
+
+@pytest.mark.parametrize(("relation", "distance"), [*zip(NeighboringRelation, (1, 2), strict=True)])
+def test_without_sampling_it_is_gaussian(relation: NeighboringRelation, distance: int) -> None:
+    assert (relation is NeighboringRelation.CHANGE_ONE) == (distance == 2)
+    steps, loss = noisy(private(sampling_rate=most("1"), neighbors=relation.value))
+    assert (loss.pure, loss.mu_squared) == ("0", str(Fraction(2 * distance**2, 4)))
+    mu = math.sqrt(Fraction(loss.mu_squared))
+    assert gaussian_delta(float(loss.epsilon), mu) == pytest.approx(float(loss.delta), rel=1e-6)
+    assert gaussian_delta(float(loss.epsilon), mu) <= float(loss.delta)
+    assert loss.selection_delta == 0
+    assert mechanism_of(steps).mu == pytest.approx(mu)
+
+
+def test_more_noise_loses_less_and_more_steps_lose_more() -> None:
+    def loss(noise: str, steps: int) -> Decimal:
+        made = PrivateSteps(
+            Decimal(noise), Decimal(1), Decimal("0.5"), steps, NeighboringRelation.ADD_OR_REMOVE_ONE
+        )
+        return stated_loss(made, Decimal("0.001")).epsilon
+
+    assert loss("2", 4) > loss("3", 4)
+    assert loss("2", 8) > loss("2", 4)
+
+
+def refused(wanted: Training, epochs: int = 2) -> str:
+    with pytest.raises(PlanError) as caught:
+        private_steps(wanted, epochs)
+    assert caught.value.where == str(wanted.where)
+    return caught.value.problem
+
+
+def test_noise_that_is_fixed_is_taken_where_it_meets_the_bound() -> None:
+    steps, loss = noisy(private(**BELIEF))
+    assert steps.noise_multiplier == 2
+    assert loss.belief < 0.9
+    for bound in ({"posterior_belief": most("0.55")}, {"membership_advantage": most("0.01")}):
+        assert "loses more than the bound allows" in refused(private(**bound))
+    for rate in ("0.5", "1"):
+        asked = private(sampling_rate=most(rate), epsilon=most("0.1"))
+        assert "loses more than the bound allows" in refused(asked)
+
+
+def test_noise_without_an_account_is_refused() -> None:
+    assert "no noise that has an account" in refused(private(noise_multiplier=most("0.2")))
+    assert "no noise that has an account" in refused(private(), 1_000_000)
+
+
+def test_a_delta_is_needed_to_charge() -> None:
+    assert "nothing says at which delta" in refused(private(delta=None))
+    for delta in ("0", "1e-11", "1"):
+        assert "out of range" in refused(private(delta=most(delta)))

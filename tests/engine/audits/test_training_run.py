@@ -1,0 +1,307 @@
+"""Whole trainings: charged, trained once, attacked and published; or nothing but charge and attempt."""
+
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from model_worlds import OUTPUT, TARGET, people, policy, registry, run
+
+import smalti
+from smalti.engine.audits import examine
+from smalti.engine.audits import run as running
+from smalti.engine.audits.attempts import Attempt, AttemptState
+from smalti.engine.audits.figures import figures_from_json
+from smalti.engine.audits.plan import TrainingPlan
+from smalti.errors import DataError, InternalError, UsageError
+from smalti.transforms.learning.model_files import load
+from smalti.transforms.learning.models import TrainedModel
+from smalti.transforms.learning.randomness import Origin
+from smalti.transforms.membership.planted_leak import MemorisingTrainer
+from smalti.vocab.terms import IRI
+
+SCHEMA = json.loads((files("smalti.vocab") / "certificate.schema.json").read_text())
+
+
+def attempts(folder: Path) -> tuple[Attempt, ...]:
+    return registry(folder).attempts(IRI(OUTPUT))
+
+
+def states(folder: Path) -> list[AttemptState]:
+    return [one.state for one in attempts(folder)]
+
+
+def charges(folder: Path) -> int:
+    return len(registry(folder).budget(IRI(TARGET)).charges)
+
+
+def models(folder: Path) -> int:
+    """Targets that others may use."""
+    return len(registry(folder).versions(IRI(OUTPUT)))
+
+
+def left_nothing(folder: Path, name: str = "out") -> bool:
+    return not models(folder) and not (folder / name).exists() and not [*folder.glob("**/*.safetensors")]
+
+
+def failing(*given: Any, **named: Any) -> Any:
+    raise RuntimeError("wombat")
+
+
+def interrupted(*given: Any, **named: Any) -> Any:
+    raise KeyboardInterrupt
+
+
+# --- One training, for real --------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, smalti.Outcome]:
+    """One training with noise that passes its audit by two attacks, one of them with shadow models."""
+    folder = tmp_path_factory.mktemp("world")
+    asked = policy(folder, attacks=["loss", "lira-online"], bound=0.95)
+    return folder, run(folder, people(folder), policy=asked)
+
+
+def test_a_model_that_passes_is_registered_with_its_certificate(world: tuple[Path, smalti.Outcome]) -> None:
+    folder, outcome = world
+    assert outcome.version is not None, outcome.decision.reasons
+    certificate = json.loads(outcome.version.certificate)
+    jsonschema.validate(certificate, SCHEMA)
+    assert certificate["guarantee"]["model"] == "differential-privacy"
+    assert certificate["guarantee"]["composition"]["releases"] == 1
+    assert models(folder) == 1
+    (attempt,) = attempts(folder)
+    assert (attempt.state, attempt.number) == (AttemptState.MET, 1)
+    figures = figures_from_json(attempt.figures)
+    assert [one.attack for one in figures.results] == ["lira-online", "loss"]
+    assert all(one.finds_leak for one in figures.results)
+    model = load(outcome.version.path / outcome.version.files[0].name)
+    assert model.description.randomness is Origin.SYSTEM, "its noise has no seed"
+
+
+def test_no_figure_is_public(world: tuple[Path, smalti.Outcome]) -> None:
+    _, outcome = world
+    assert outcome.version is not None
+    text = outcome.version.certificate
+    assert "areaUnderCurve" not in text
+    assert "Accuracy" not in text
+    assert outcome.report is None or outcome.version.report is not None
+
+
+def test_the_ledger_is_charged_once_with_what_the_plan_states(world: tuple[Path, smalti.Outcome]) -> None:
+    folder, outcome = world
+    assert isinstance(outcome.plan, TrainingPlan)
+    stated = outcome.plan.train.loss
+    assert stated is not None
+    (charge,) = registry(folder).budget(IRI(TARGET)).charges
+    assert (charge.epsilon, charge.delta) == (stated.epsilon, stated.delta)
+    assert (str(charge.loss.pure), str(charge.loss.mu_squared)) == (stated.pure, stated.mu_squared)
+    assert charge.selection_delta == stated.selection_delta
+    assert charge.run == attempts(folder)[0].run
+
+
+# --- What becomes of others: with that model in the place of a training ---------------------------
+
+
+class Trainings:
+    """Stands for training, and counts."""
+
+    def __init__(self, model: TrainedModel) -> None:
+        self.model = model
+        self.number = 0
+
+    def __call__(self, *given: Any) -> TrainedModel:
+        self.number += 1
+        return self.model
+
+
+@pytest.fixture
+def trained(world: tuple[Path, smalti.Outcome], monkeypatch: pytest.MonkeyPatch) -> Trainings:
+    version = world[1].version
+    assert version is not None
+    found = Trainings(load(version.path / version.files[0].name))
+    monkeypatch.setattr(running, "target", found)
+    return found
+
+
+@pytest.mark.usefixtures("trained")
+def test_a_figure_above_its_bound_refuses(tmp_path: Path) -> None:
+    outcome = run(tmp_path, people(tmp_path), policy=policy(tmp_path, bound=0.01))
+    assert not outcome.decision.is_permitted
+    assert (outcome.version, outcome.plan, outcome.report) == (None, None, None)
+    assert states(tmp_path) == [AttemptState.NOT_MET]
+    assert charges(tmp_path) == 1, "what was learned was learned"
+    assert left_nothing(tmp_path)
+    (reason,) = outcome.decision.reasons
+    assert "did not pass the audit" in reason.text
+    assert not any(letter.isdigit() for letter in reason.text), "by how much is the owner's to know"
+
+
+@pytest.mark.usefixtures("trained")
+def test_an_audit_that_does_not_find_the_leak_is_not_met(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(examine, "MemorisingTrainer", lambda classes: MemorisingTrainer(classes, 1e-9))
+    outcome = run(tmp_path, people(tmp_path))
+    assert not outcome.decision.is_permitted
+    assert states(tmp_path) == [AttemptState.INCONCLUSIVE]
+    assert left_nothing(tmp_path)
+
+
+@pytest.mark.usefixtures("trained")
+def test_later_attempts_are_judged_at_smaller_errors(tmp_path: Path) -> None:
+    data, asked = people(tmp_path), policy(tmp_path, noise=False)
+    for name in ("one", "two"):
+        assert run(tmp_path, data, name, policy=asked).decision.is_permitted
+    first, second = (figures_from_json(one.figures) for one in attempts(tmp_path))
+    assert (first.error, second.error) == ("1/40", "1/120")
+    limits = [one.results[0].figures[0] for one in (first, second)]
+    widths = [one.limit - one.value for one in limits if one.limit and one.value is not None]
+    assert widths[0] < widths[1]
+    assert charges(tmp_path) == 0, "nothing bounds the loss of a training without noise"
+
+
+@pytest.mark.usefixtures("trained")
+def test_what_does_not_fit_the_budget_is_not_trained(tmp_path: Path, trained: Trainings) -> None:
+    outcome = run(tmp_path, people(tmp_path), policy=policy(tmp_path, budget=0.01))
+    assert not outcome.decision.is_permitted
+    assert (trained.number, charges(tmp_path), states(tmp_path)) == (0, 0, [])
+
+
+PHASES = [
+    ("compile_training", 0, []),
+    ("training_records", 0, []),
+    ("prepare", 0, []),
+    ("refusal", 0, []),
+    ("target", 1, [AttemptState.FAILED]),
+    ("verdict", 1, [AttemptState.FAILED]),
+    ("save", 1, [AttemptState.MET]),
+    ("new_version", 1, [AttemptState.MET]),
+    ("publish", 1, [AttemptState.MET]),
+]
+
+
+@pytest.mark.parametrize(("phase", "charged", "ended"), PHASES, ids=[name for name, *_ in PHASES])
+@pytest.mark.usefixtures("trained")
+def test_an_error_leaves_no_target(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    phase: str,
+    charged: int,
+    ended: list[AttemptState],
+) -> None:
+    monkeypatch.setattr(running, phase, failing)
+    with pytest.raises((InternalError, RuntimeError)):
+        run(tmp_path, people(tmp_path))
+    assert (charges(tmp_path), states(tmp_path)) == (charged, ended)
+    assert left_nothing(tmp_path)
+
+
+@pytest.mark.parametrize("phase", ["target", "verdict"])
+@pytest.mark.usefixtures("trained")
+def test_ctrl_c_leaves_no_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, phase: str) -> None:
+    monkeypatch.setattr(running, phase, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, people(tmp_path))
+    assert states(tmp_path) == [AttemptState.STOPPED]
+    assert left_nothing(tmp_path)
+
+
+@pytest.mark.parametrize("count", [0, 1, 13])
+def test_too_little_data_is_refused_before_anything(tmp_path: Path, trained: Trainings, count: int) -> None:
+    with pytest.raises(DataError) as caught:
+        run(tmp_path, people(tmp_path, count))
+    said = str(caught.value)
+    assert "too little" in said
+    assert not any(letter.isdigit() for letter in said), "how many there are is the owner's to know"
+    assert (trained.number, charges(tmp_path), states(tmp_path)) == (0, 0, [])
+    assert left_nothing(tmp_path)
+
+
+# --- Taken up again ------------------------------------------------------------------------------
+
+
+def broken_off(folder: Path, data: Path, phase: str, fault: Any = interrupted, **more: Any) -> None:
+    """A run with a checkpoint that ends in a phase."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(running, phase, fault)
+        with pytest.raises((KeyboardInterrupt, InternalError, RuntimeError)):
+            run(folder, data, checkpoint=folder / "kept", **more)
+
+
+@pytest.mark.parametrize("fault", [interrupted, failing])
+def test_a_model_is_trained_once_for_one_charge(tmp_path: Path, trained: Trainings, fault: Any) -> None:
+    # No second charge would fit.
+    data, asked = people(tmp_path), policy(tmp_path, budget=2)
+    broken_off(tmp_path, data, "verdict", fault, policy=asked)
+    assert (trained.number, charges(tmp_path)) == (1, 1)
+    assert ((tmp_path / "kept").stat().st_mode & 0o777) == 0o700
+    outcome = run(tmp_path, data, checkpoint=tmp_path / "kept", policy=asked)
+    assert outcome.decision.is_permitted, outcome.decision.reasons
+    assert (trained.number, charges(tmp_path), models(tmp_path)) == (1, 1, 1)
+    (attempt,) = attempts(tmp_path)
+    assert (attempt.number, attempt.state) == (1, AttemptState.MET)
+    assert not run(tmp_path, data, "again", policy=asked).decision.is_permitted, "no second one fits"
+
+
+def test_a_training_that_did_not_come_to_a_model_is_charged_anew(
+    tmp_path: Path, trained: Trainings
+) -> None:
+    data = people(tmp_path)
+    broken_off(tmp_path, data, "target")
+    assert run(tmp_path, data, checkpoint=tmp_path / "kept").decision.is_permitted
+    assert (trained.number, charges(tmp_path)) == (1, 2)
+    assert states(tmp_path) == [AttemptState.STOPPED, AttemptState.MET]
+
+
+@pytest.mark.parametrize("change", ["plan", "data", "registry"])
+def test_a_checkpoint_of_something_else_is_not_taken(
+    tmp_path: Path, trained: Trainings, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    monkeypatch.setenv("SMALTI_SECRET", "0123456789abcdef" * 4)
+    data = people(tmp_path)
+    broken_off(tmp_path, data, "verdict")
+    more: dict[str, Any] = {}
+    if change == "plan":
+        more["policy"] = policy(tmp_path, name="other", bound=0.8)
+    elif change == "data":
+        data = people(tmp_path, 401)
+    else:
+        more["registry"] = tmp_path / "other.sqlite"
+    assert run(tmp_path, data, checkpoint=tmp_path / "kept", **more).decision.is_permitted
+    assert trained.number == 2
+    assert charges(tmp_path) == (1 if change == "registry" else 2)
+
+
+def test_nothing_is_judged_twice(
+    tmp_path: Path, trained: Trainings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = people(tmp_path)
+    broken_off(tmp_path, data, "publish")
+    assert states(tmp_path) == [AttemptState.MET]
+    monkeypatch.setattr(running, "verdict", failing)
+    assert run(tmp_path, data, checkpoint=tmp_path / "kept").decision.is_permitted
+    assert (trained.number, charges(tmp_path), models(tmp_path)) == (1, 1, 1)
+    assert states(tmp_path) == [AttemptState.MET]
+
+
+def test_a_refused_model_is_not_tried_again_for_nothing(
+    tmp_path: Path, trained: Trainings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, asked = people(tmp_path), policy(tmp_path, bound=0.01)
+    for _ in range(2):
+        outcome = run(tmp_path, data, policy=asked, checkpoint=tmp_path / "kept")
+        assert not outcome.decision.is_permitted
+        monkeypatch.setattr(running, "verdict", failing)
+    assert (trained.number, charges(tmp_path), states(tmp_path)) == (1, 1, [AttemptState.NOT_MET])
+
+
+def test_a_checkpoint_that_others_can_read_is_refused(tmp_path: Path, trained: Trainings) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept").chmod(0o755)
+    with pytest.raises(UsageError, match="others may read it"):
+        run(tmp_path, people(tmp_path), checkpoint=tmp_path / "kept")
+    assert (trained.number, charges(tmp_path), states(tmp_path)) == (0, 0, [])

@@ -1,0 +1,56 @@
+"""A command line with one function that kills it; what `test_killed_run` runs in child processes."""
+
+import os
+import shutil
+import signal
+import sys
+from typing import Any
+
+from smalti import cli
+from smalti.engine import binding as engine_binding
+from smalti.engine import commit, execute
+from smalti.engine import run as engine_run
+from smalti.engine._database import Database
+from smalti.engine.backends.local import LocalBackend
+from smalti.engine.backends.staged import StagedTable
+from smalti.engine.registry import Registry
+from smalti.engine.writing import CsvWriter
+
+POINTS: dict[str, tuple[Any, str]] = {
+    "decide": (engine_run, "decide"),
+    "stage": (commit, "_make_stage"),
+    "open": (LocalBackend, "open"),
+    "compile": (engine_run, "compile_plan"),
+    "frequencies": (StagedTable, "frequencies"),
+    "kernel": (execute, "partition"),
+    "writer": (CsvWriter, "__init__"),
+    "rows": (CsvWriter, "write_pieces"),
+    "written": (StagedTable, "write"),
+    "verify": (engine_run, "verify_run"),
+    "secret": (engine_binding, "load_secret"),
+    "link": (commit, "forget_link"),
+    "sync": (commit, "_sync_tree"),
+    "registry": (Database, "_create"),
+    "intent": (Registry, "begin"),
+    "move": (commit, "_move"),
+    "rename": (os, "rename"),
+    "finish": (Registry, "finish"),
+    "sweep": (shutil, "rmtree"),
+}
+
+
+def run_and_kill(point: str, arguments: list[str]) -> None:
+    """Run a command that kills itself `before` or `after` a step, as in `rename:after`."""
+    name, when = point.split(":")
+    owner, attribute = POINTS[name]
+    real = getattr(owner, attribute)
+
+    def killing(*given: Any, **named: Any) -> Any:
+        if when == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        real(*given, **named)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    setattr(owner, attribute, killing)
+    sys.argv = ["smalti", *arguments]
+    cli.main()

@@ -1,0 +1,290 @@
+"""What private training loses: the accounts of the Poisson-sampled Gaussian mechanism, repeated.
+
+Two accounts by dp-accounting, both upper bounds: by Renyi divergences (Mironov, Talwar, Zhang, "Renyi
+Differential Privacy of the Sampled Gaussian Mechanism", arXiv 1908.10530; conversion: arXiv 2004.00010,
+Proposition 12) and by privacy loss distributions (Koskela, Jalko, Honkela, AISTATS 2020; rounded as
+Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, "Connect the Dots", PETS 2022). The second is tighter, and all
+other figures here come from it. Without sampling the mechanism is Gaussian, and everything about it follows
+exactly from its mu.
+
+An account is of noise in multiples of the clipping norm, which bounds what any record of any data set can
+change. Noise that is calibrated on less, on the local sensitivity of these data or on that of their
+neighbours, is for studies of attacks and has no account: nothing here takes a sensitivity.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final, Self
+
+import numpy as np
+
+from smalti.errors import not_installed
+from smalti.transforms import belief, identifiability
+from smalti.transforms.identifiability import posterior_belief
+from smalti.transforms.learning.hyperparameters import LARGEST_NOISE, Hyperparameters
+from smalti.transforms.sensitivity import NeighboringRelation
+
+LEAST_NOISE: Final = 0.3
+"""As a noise multiplier; with less, no account has a loss that is of use."""
+LEAST_DELTA: Final = 1e-10
+"""The arithmetic of distributions has errors that are far below, but not below much smaller deltas."""
+LARGEST_STEPS: Final = 1_000_000
+_POINTS: Final = 256
+_PRECISION: Final = 1e-3
+"""Relative, of a noise multiplier that is sought."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampledGaussian:
+    """The steps of private training, as a mechanism: all that its privacy depends on.
+
+    A data set is a set of members; each step releases the noisy sum of clipped gradients of a batch, and
+    depends on what was released before.
+    """
+
+    noise_multiplier: float
+    """z: the standard deviation of the noise in clipping norms."""
+    sampling_rate: float
+    """q: the probability of each member to be in a batch, independently of the others."""
+    steps: int
+    neighbors: NeighboringRelation = NeighboringRelation.ADD_OR_REMOVE_ONE
+    """Changing one record moves a sum by two clipping norms."""
+
+    def __post_init__(self) -> None:
+        if not LEAST_NOISE <= self.noise_multiplier <= LARGEST_NOISE:
+            raise ValueError(f"noise multipliers from {LEAST_NOISE:g} to {LARGEST_NOISE:g} have an account")
+        if not 0 < self.sampling_rate <= 1:
+            raise ValueError("a sampling rate lies above 0, and is 1 at most")
+        if not 1 <= self.steps <= LARGEST_STEPS:
+            raise ValueError(f"training takes from 1 to {LARGEST_STEPS} steps")
+
+    @classmethod
+    def of(
+        cls,
+        hyperparameters: Hyperparameters,
+        neighbors: NeighboringRelation = NeighboringRelation.ADD_OR_REMOVE_ONE,
+    ) -> Self:
+        """The mechanism of a training.
+
+        Raises:
+            ValueError: the training is not private, or has no account.
+        """
+        private = hyperparameters.private
+        if private is None:
+            raise ValueError("training without noise has no account")
+        return cls(
+            private.noise_multiplier, private.sampling_rate, hyperparameters.private_steps, neighbors
+        )
+
+    @property
+    def mu(self) -> float:
+        """A mu for which the training is mu-GDP: the root of the steps divided by z, or twice that.
+
+        Twice where one record is changed. Exact without sampling; with it an upper bound, far from tight.
+
+        Proof:
+            Sampling turns a step's pair of distributions P, Q (shifted and not) into q P + (1 - q) Q and Q.
+            This is processing: what was seen is replaced by a draw of Q with probability 1 - q, which
+            leaves Q as it is. A change has shifts to both sides, and Q in the middle is left as it is.
+            Steps that are mu-GDP compose to the root of the sum of squares (Dong, Roth, Su 2022, Corollary
+            3.3).
+        """
+        distance = 2 if self.neighbors is NeighboringRelation.CHANGE_ONE else 1
+        return identifiability.compose_gaussian([distance * math.sqrt(self.steps) / self.noise_multiplier])
+
+    def epsilon(self, delta: float) -> float:
+        """An epsilon for which the training is (epsilon, delta)-private, by loss distributions.
+
+        Args:
+            delta: in [`LEAST_DELTA`, 1).
+        """
+        _check_delta(delta)
+        if self.sampling_rate == 1:
+            return identifiability.gaussian_epsilon(delta, self.mu)
+        return float(_distribution(self).get_epsilon(delta))
+
+    def epsilon_by_renyi(self, delta: float) -> float:
+        """The same by Renyi composition, which is looser and common in the literature.
+
+        Args:
+            delta: in (0, 1).
+
+        Raises:
+            ValueError: neighbours change a record; this account knows only adding and removing one.
+        """
+        if self.neighbors is not NeighboringRelation.ADD_OR_REMOVE_ONE:
+            raise ValueError("the Renyi account is for adding or removing one record")
+        accountant = _library().rdp.RdpAccountant()
+        accountant.compose(_event(self))
+        return float(accountant.get_epsilon(delta))
+
+    def delta(self, epsilon: float) -> float:
+        """A delta for which the training is (epsilon, delta)-private.
+
+        Args:
+            epsilon: at least 0.
+        """
+        if self.sampling_rate == 1:
+            return identifiability.gaussian_delta(epsilon, self.mu)
+        return min(1.0, float(_distribution(self).get_delta(epsilon)))
+
+    @property
+    def advantage(self) -> float:
+        """The membership advantage that the training allows at most: its delta at epsilon 0."""
+        return self.delta(0.0)
+
+    def largest_loss(self, delta: float) -> float:
+        """An epsilon that the loss of the training, processed in any way, exceeds with at most delta.
+
+        The least of e - ln(1 - delta(e) / delta) over all e whose delta(e) is below delta.
+
+        Proof:
+            Let S be the outcomes whose loss exceeds epsilon, a = P(S), Q the distribution on the neighbour.
+            Then Q(S) < a e^-epsilon, and a <= e^e Q(S) + delta(e) for each e. So
+            a (1 - e^(e - epsilon)) <= delta(e), and with epsilon = e - ln(1 - delta(e) / delta) this is
+            a <= delta. Both directions have the same delta(e), which processing does not raise.
+
+        It is more than the quantile of the loss of P and Q themselves, which processing may exceed
+        (`belief`); for a Gaussian mechanism it is `belief.largest_loss`.
+
+        Args:
+            delta: in [`LEAST_DELTA`, 1).
+        """
+        _check_delta(delta)
+        if self.sampling_rate == 1:
+            return belief.largest_loss(delta, self.mu)
+        accountant = _distribution(self)
+        start = accountant.get_epsilon(delta)
+        end = accountant.get_epsilon(max(delta * 1e-4, LEAST_DELTA / 100))
+        if not math.isfinite(end):
+            return math.inf
+        places = np.linspace(start, max(end, start + 1e-6), _POINTS)
+        exceeded = np.asarray(accountant.get_delta(places)) / delta
+        known = exceeded < 1
+        return float(np.min(places[known] - np.log1p(-exceeded[known]), initial=math.inf))
+
+    def belief(self, delta: float) -> float:
+        """The posterior belief, at prior one half, that is exceeded with probability delta at most.
+
+        That of `largest_loss`; by the network and whatever is made from it.
+        """
+        return posterior_belief(self.largest_loss(delta))
+
+
+@dataclass(frozen=True, slots=True)
+class EpsilonBound:
+    """(epsilon, delta)-privacy."""
+
+    epsilon: float
+    delta: float
+
+    def is_met_by(self, mechanism: SampledGaussian) -> bool:
+        return mechanism.epsilon(self.delta) <= self.epsilon
+
+
+@dataclass(frozen=True, slots=True)
+class BeliefBound:
+    """A posterior belief, at prior one half, that is exceeded with probability delta at most."""
+
+    belief: float
+    delta: float
+
+    def is_met_by(self, mechanism: SampledGaussian) -> bool:
+        # The largest loss is not below epsilon, which takes less time.
+        if posterior_belief(mechanism.epsilon(self.delta)) > self.belief:
+            return False
+        return mechanism.belief(self.delta) <= self.belief
+
+
+@dataclass(frozen=True, slots=True)
+class AdvantageBound:
+    """A membership advantage."""
+
+    advantage: float
+
+    def is_met_by(self, mechanism: SampledGaussian) -> bool:
+        return mechanism.advantage <= self.advantage
+
+
+Bound = EpsilonBound | BeliefBound | AdvantageBound
+
+
+def noise_multiplier_for(
+    bound: Bound,
+    sampling_rate: float,
+    steps: int,
+    neighbors: NeighboringRelation = NeighboringRelation.ADD_OR_REMOVE_ONE,
+) -> float:
+    """The least noise multiplier that meets a bound, up to a relative 1e-3; errs above.
+
+    Args:
+        bound: what the training must keep.
+        sampling_rate: q.
+        steps: of the whole training.
+        neighbors: between which the bound holds.
+
+    Raises:
+        ValueError: no noise that has an account meets the bound.
+    """
+
+    def is_met(noise_multiplier: float) -> bool:
+        return bound.is_met_by(SampledGaussian(noise_multiplier, sampling_rate, steps, neighbors))
+
+    high = 2.0
+    while not is_met(high):
+        high *= 2
+        if high > LARGEST_NOISE:
+            raise ValueError("no noise multiplier that has an account meets this bound")
+    low = high
+    while low > LEAST_NOISE and is_met(low):
+        low, high = max(low / 2, LEAST_NOISE), low
+    return low if is_met(low) else _bisected(is_met, low, high)
+
+
+def _bisected(is_met: Callable[[float], bool], low: float, high: float) -> float:
+    """The upper end of a short interval in which a bound begins to be met."""
+    while high > low * (1 + _PRECISION):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if is_met(middle) else (middle, high)
+    return high
+
+
+def _check_delta(delta: float) -> None:
+    if not LEAST_DELTA <= delta < 1:
+        raise ValueError(f"a delta lies between {LEAST_DELTA:g} and 1")
+
+
+def _event(mechanism: SampledGaussian) -> Any:
+    library = _library()
+    step = library.GaussianDpEvent(mechanism.noise_multiplier)
+    if mechanism.sampling_rate < 1:
+        step = library.PoissonSampledDpEvent(mechanism.sampling_rate, step)
+    return library.SelfComposedDpEvent(step, mechanism.steps)
+
+
+@lru_cache(maxsize=32)
+def _distribution(mechanism: SampledGaussian) -> Any:
+    """The accountant of the library with all steps; it covers both directions of its neighbours."""
+    library = _library()
+    relations = library.NeighboringRelation
+    accountant = library.pld.PLDAccountant(
+        relations.REPLACE_ONE
+        if mechanism.neighbors is NeighboringRelation.CHANGE_ONE
+        else relations.ADD_OR_REMOVE_ONE
+    )
+    accountant.compose(_event(mechanism))
+    return accountant
+
+
+def _library() -> Any:
+    try:
+        import dp_accounting  # noqa: PLC0415 (an extra, and more than a second)
+        import dp_accounting.pld  # noqa: PLC0415
+        import dp_accounting.rdp  # noqa: PLC0415
+    except ImportError:
+        raise not_installed(
+            "private training", "the library of privacy accounts", "dp-accounting", "audit"
+        ) from None
+    return dp_accounting

@@ -1,0 +1,61 @@
+"""Files of trained networks: safetensors, which holds numbers only, so that no code can be in one.
+
+Pickles are neither read nor written.
+"""
+
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from smalti.errors import DataError, not_installed
+from smalti.transforms.learning.models import Description, TrainedModel
+from smalti.transforms.learning.networks import Floats, arrays_of, parameters_of
+
+_FORM: Final = "smalti.network.1"
+"""The entry of the header that holds the description; a later form of it gets another number."""
+_DESCRIPTIONS: Final = TypeAdapter(Description)
+
+
+def save(model: TrainedModel, path: Path) -> None:
+    """Write a new file with the parameters of a network, and its description in the header.
+
+    Raises:
+        FileExistsError: there is a file of that name already.
+    """
+    metadata = {_FORM: _DESCRIPTIONS.dump_json(model.description).decode()}
+    content = _library().numpy.save(arrays_of(model.parameters), metadata)
+    with path.open("xb") as file:
+        file.write(content)
+
+
+def load(path: Path) -> TrainedModel:
+    """Read a file of `save`.
+
+    Raises:
+        DataError: it cannot be read, or is none of those; nothing that it holds is in the message.
+    """
+    library = _library()
+    try:
+        with library.safe_open(path, framework="np") as file:
+            description = _DESCRIPTIONS.validate_json((file.metadata() or {})[_FORM])
+            arrays: dict[str, Floats] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        return TrainedModel(description, parameters_of(description.architecture, arrays))
+    except (library.SafetensorError, OSError, KeyError, ValidationError, ValueError, TypeError):
+        raise DataError(
+            str(path),
+            "this is no network that smalti can read",
+            "a file of safetensors with the description and all parameters, as smalti writes it",
+            "train and save the network again; files of pickle are never loaded, for they can run code",
+        ) from None
+
+
+def _library() -> ModuleType:
+    try:
+        import safetensors.numpy  # noqa: PLC0415 (an extra)
+    except ImportError:
+        raise not_installed(
+            "models", "the library that reads and writes networks", "safetensors", "audit"
+        ) from None
+    return safetensors

@@ -1,0 +1,97 @@
+"""Models that can be trained by name: `s:recipe` of a policy picks one, and never says how it is made.
+
+Recipes are ours, or come from installed packages by entry points of the group `smalti.recipes`. Only the
+package whose recipe is asked for is imported: whoever installed it chose to run its code.
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import Final
+
+from smalti.errors import PlanError
+from smalti.transforms.learning.architecture import Activation, Architecture
+from smalti.transforms.learning.hyperparameters import Hyperparameters, Optimizer
+
+GROUP: Final = "smalti.recipes"
+"""Of entry points; each names a `Recipe`, and has its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """A family of networks, one for each number of features and classes, and how they are trained."""
+
+    name: str
+    """Lower case, words joined by hyphens."""
+    hidden: tuple[int, ...]
+    """Units of each hidden layer."""
+    activation: Activation
+    defaults: Hyperparameters
+    """Where a policy says nothing else; they must not ask for privacy, which only a policy can."""
+
+    def __post_init__(self) -> None:
+        if self.defaults.private is not None:
+            raise ValueError("privacy of training is asked for by a policy, not by a recipe")
+
+    def architecture(self, features: int, classes: int) -> Architecture:
+        """The network for data of this form."""
+        return Architecture(features, self.hidden, classes, self.activation)
+
+
+_MLP_128: Final = Recipe("mlp-128", (128,), Activation.TANH, Hyperparameters(10, 100, 1e-3, Optimizer.ADAM))
+"""Learning rate and batch size of D5.2, 4.3."""
+_SOFTMAX_REGRESSION: Final = Recipe(
+    "softmax-regression", (), Activation.TANH, Hyperparameters(10, 100, 1e-2, Optimizer.ADAM)
+)
+_MLP_256_256: Final = Recipe(
+    "mlp-256-256", (256, 256), Activation.RELU, Hyperparameters(30, 32, 1e-3, Optimizer.ADAM)
+)
+"""Large enough to memorise small tables, so that attacks have something to find."""
+_OURS: Final = {recipe.name: recipe for recipe in (_MLP_128, _SOFTMAX_REGRESSION, _MLP_256_256)}
+
+
+def recipe_names() -> tuple[str, ...]:
+    """All names that `recipe` knows here, in order; imports no package."""
+    return tuple(sorted({*_OURS, *entry_points(group=GROUP).names}))
+
+
+def recipe(name: str) -> Recipe:
+    """The recipe of a name; ours come first.
+
+    Raises:
+        PlanError: there is none of this name, or the package that names it has none.
+    """
+    if name in _OURS:
+        return _OURS[name]
+    found = entry_points(group=GROUP, name=name)
+    if not found:
+        raise PlanError(
+            "recipe",
+            f"there is no recipe `{name}` here",
+            " or ".join(f"`{known}`" for known in recipe_names()),
+            "name one of these, or install the package that brings it",
+        )
+    packages = {entry.dist.name if entry.dist else "?" for entry in found}
+    if len(found) > 1:
+        raise PlanError(
+            "recipe",
+            f"more than one package has a recipe `{name}`: {', '.join(sorted(packages))}",
+            "one package for each name",
+            "uninstall the others",
+        )
+    return _loaded(next(iter(found)), packages.pop())
+
+
+def _loaded(entry: EntryPoint, package: str) -> Recipe:
+    loaded: object = None
+    # Code of others may fail in any way, and its messages are not ours to vouch for.
+    with suppress(Exception):
+        loaded = entry.load()
+    if not isinstance(loaded, Recipe) or loaded.name != entry.name:
+        raise PlanError(
+            "recipe",
+            f"the package {package} names a recipe `{entry.name}`, and has none that can be used",
+            f"a `Recipe` of this name at its entry point of the group {GROUP}",
+            "report it to its authors, or name another recipe",
+        )
+    return loaded

@@ -1,0 +1,230 @@
+"""Files of trained classifiers, read without running any code that they hold.
+
+Three kinds are read: networks of smalti (safetensors: numbers only), ONNX (a graph of operators), and
+estimators of scikit-learn as skops writes them (of types that are known to be harmless; a pickle can call
+anything). The ending of its name says what a file is read as. Nothing is promised about the memory and the
+time that a model takes when it is asked.
+"""
+
+import io
+import re
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+from zipfile import BadZipFile, ZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smalti.errors import DataError, UsageError, not_installed
+from smalti.transforms.membership.confidences import Floats
+from smalti.transforms.membership.models import Classifier, FromEstimator
+from smalti.transforms.membership.onnx_models import onnx_classifier
+from smalti.transforms.problem import Integers
+
+LARGEST_FILE: Final = 1 << 29
+"""Bytes of a file that is read, and of what is packed in one of skops."""
+_SHOWN_TYPES: Final = 5
+_TYPE_NAME: Final = re.compile(r"[A-Za-z_][\w.]{0,99}", re.ASCII)
+_RUNS_CODE: Final = "a file of this kind can run code of its author when it is loaded"
+_REFUSED: Final[Mapping[str, str]] = MappingProxyType(
+    dict.fromkeys(
+        (".pkl", ".pickle", ".joblib", ".dill", ".pt", ".pth", ".ckpt", ".bin", ".h5", ".hdf5", ".keras"),
+        _RUNS_CODE,
+    )
+)
+_WAY_OUT: Final = (
+    "export the model to ONNX, or save an estimator of scikit-learn by `skops.io.dump`; whoever trusts a"
+    " file of pickle can convert it so"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelForm:
+    """What a model takes and gives."""
+
+    features: int
+    """Numbers of a record."""
+    classes: tuple[str, ...]
+    """Their names, in the order of their numbers; `0`, `1`, ... where they have none."""
+
+
+def load_classifier(path: Path, form: ModelForm, *, gives_logits: bool = False) -> Classifier:
+    """A classifier from a file; its name says of which kind it is.
+
+    Args:
+        path: ends in `.safetensors`, `.onnx` or `.skops`.
+        form: what the records are like that it is to be asked about.
+        gives_logits: whether what it gives is no probability yet; of ONNX only.
+
+    Raises:
+        UsageError: there is no such file, or it gives logits and is not ONNX.
+        DataError: a kind that is not read, a file that is damaged, too large or holds types that are not
+            known to be harmless, or a model of other features or classes. Of the content, only the names of
+            such types are in the message.
+        BackendError: the extra `audit` is not installed.
+    """
+    read = _READERS.get(path.suffix.lower())
+    if read is None:
+        raise _refused(path)
+    if not path.is_file():
+        raise UsageError(str(path), "there is no such file", "a file of a model")
+    if gives_logits and path.suffix.lower() != ".onnx":
+        raise UsageError(str(path), "only a model in ONNX can give logits", "probabilities")
+    return read(path, form, gives_logits)
+
+
+def _refused(path: Path) -> DataError:
+    return DataError(
+        str(path),
+        _REFUSED.get(path.suffix.lower(), "this is no kind of file that models are read from"),
+        "a file that ends in " + ", ".join(f"`{one}`" for one in _READERS),
+        _WAY_OUT,
+    )
+
+
+def _content(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST_FILE + 1)
+    except OSError as error:
+        raise DataError(
+            str(path), f"it cannot be read ({error.strerror})", "a file that you may read"
+        ) from None
+    if len(content) > LARGEST_FILE:
+        raise _too_large(str(path))
+    return content
+
+
+def _too_large(where: str) -> DataError:
+    return DataError(where, "the model is too large", f"{LARGEST_FILE >> 20} MiB at most")
+
+
+def _network(path: Path, form: ModelForm, _: bool) -> Classifier:
+    from smalti.transforms.learning.model_files import load  # noqa: PLC0415 (needs an extra)
+
+    if path.stat().st_size > LARGEST_FILE:
+        raise _too_large(str(path))
+    model = load(path)
+    architecture = model.description.architecture
+    if (architecture.features, architecture.classes) != (form.features, len(form.classes)):
+        raise DataError(
+            str(path),
+            f"a network of {architecture.features} features and {architecture.classes} classes",
+            f"{form.features} features and {len(form.classes)} classes, as in the data",
+            "give the columns that it was trained on, in their order",
+        )
+    return model
+
+
+def _graph(path: Path, form: ModelForm, gives_logits: bool) -> Classifier:
+    return onnx_classifier(str(path), _content(path), form.features, form.classes, gives_logits)
+
+
+def _estimator(path: Path, form: ModelForm, _: bool) -> Classifier:
+    where = str(path)
+    loaded = _unpacked(where, _content(path))
+    known = np.asarray(getattr(loaded, "classes_", None))
+    if not hasattr(loaded, "predict_proba") or known.ndim != 1:
+        raise DataError(
+            where,
+            "what it holds gives no confidences",
+            "one fitted classifier of scikit-learn that has `predict_proba`",
+        )
+    places = {name: number for number, name in enumerate(form.classes)}
+    if any(str(name) not in places for name in known):
+        raise DataError(
+            where,
+            "its classes are not those of the data",
+            f"some of the {len(form.classes)} classes that the labels name",
+            "give the labels as the model was trained on them",
+        )
+    width = getattr(loaded, "n_features_in_", form.features)
+    if width != form.features:
+        raise DataError(
+            where,
+            f"an estimator of {width} features",
+            f"{form.features} features, as in the data",
+            "give the columns that it was trained on, in their order",
+        )
+    numbers = np.array([places[str(name)] for name in known], np.int64)
+    return FromEstimator(_Numbered(where, loaded, numbers), len(form.classes))
+
+
+def _unpacked(where: str, content: bytes) -> Any:
+    try:
+        import skops.io  # noqa: PLC0415 (an extra)
+    except ImportError:
+        raise not_installed("models", "the library that reads estimators", "skops", "audit") from None
+    try:
+        with ZipFile(io.BytesIO(content)) as packed:
+            size = sum(one.file_size for one in packed.infolist())
+    except (BadZipFile, ValueError, OSError):
+        raise _unreadable(where) from None
+    if size > LARGEST_FILE:
+        raise _too_large(where)
+    try:
+        unknown = skops.io.get_untrusted_types(data=content)
+    except Exception:
+        raise _unreadable(where) from None
+    if unknown:
+        raise _untrusted(where, unknown)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of other versions of scikit-learn
+            return skops.io.loads(content, trusted=[])
+    except Exception:
+        raise _unreadable(where) from None
+
+
+def _unreadable(where: str) -> DataError:
+    return DataError(
+        where,
+        "this is no estimator that can be read here",
+        "a file that `skops.io.dump` wrote, with versions of scikit-learn and skops that fit",
+        _WAY_OUT,
+    )
+
+
+def _untrusted(where: str, types: list[str]) -> DataError:
+    shown = ", ".join(
+        f"`{one}`" if _TYPE_NAME.fullmatch(one) else "one of an odd name" for one in types[:_SHOWN_TYPES]
+    )
+    more = f" and {len(types) - _SHOWN_TYPES} more" if len(types) > _SHOWN_TYPES else ""
+    return DataError(
+        where,
+        f"it holds types that are not known to be harmless: {shown}{more}",
+        "types that skops trusts: others can run code of the file's author when it is loaded",
+        "export the model to ONNX",
+    )
+
+
+@dataclass(slots=True)  # not frozen: the classes of an estimator can be set
+class _Numbered:
+    """An estimator as one that was trained on classes numbered from 0."""
+
+    where: str
+    estimator: Any
+    classes_: NDArray[np.generic]
+
+    def fit(self, features: Floats, labels: Integers) -> object:
+        raise TypeError("an estimator from a file is not trained again")
+
+    def predict_proba(self, features: Floats) -> Floats:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that columns have no names here
+                found: Floats = self.estimator.predict_proba(features)
+        except Exception:
+            raise DataError(
+                self.where, "the model fails when it is asked about records", "a fitted classifier"
+            ) from None
+        return found
+
+
+_READERS: Final[Mapping[str, Callable[[Path, ModelForm, bool], Classifier]]] = MappingProxyType(
+    {".safetensors": _network, ".onnx": _graph, ".skops": _estimator}
+)
