@@ -13,7 +13,8 @@ from importlib.metadata import version as installed_version
 from typing import Final, TypeAlias, assert_never
 
 from smalti.engine.audits import guarantee as audits
-from smalti.engine.audits.guarantee import Examined, ModelGuarantee, Steps
+from smalti.engine.audits.guarantee import ModelGuarantee
+from smalti.engine.audits.plan import Audit, PrivateSteps
 from smalti.engine.perturbation import guarantee as perturbation
 from smalti.engine.perturbation.guarantee import LocalGuarantee
 from smalti.engine.plan import OneRowEach, Respondent, RespondentColumn
@@ -415,7 +416,7 @@ def _model(promised: ModelGuarantee, composition: Composition | None) -> Json:
     }
 
 
-def _steps(steps: Steps) -> Json:
+def _steps(steps: PrivateSteps) -> Json:
     return {
         "noiseMultiplier": format(steps.noise_multiplier, "f"),
         "clippingNorm": format(steps.clipping_norm, "f"),
@@ -425,7 +426,7 @@ def _steps(steps: Steps) -> Json:
     }
 
 
-def _examined(examined: Examined) -> Json:
+def _examined(examined: Audit) -> Json:
     return {
         "attacks": examined.attacks,
         "bounds": [

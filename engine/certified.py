@@ -18,6 +18,7 @@ from smalti.engine.certificate import AnyGuarantee, Certificate, Composition, Js
 from smalti.engine.charging import Losing, LosingPlan, losing
 from smalti.engine.entries import TargetVersion
 from smalti.engine.releases.guarantee import Loss
+from smalti.engine.releases.recheck import ReleaseCheck
 from smalti.engine.serialize import plan_digest
 from smalti.errors import GuaranteeError
 from smalti.transforms.privacy_loss import PrivacyLoss
@@ -68,6 +69,39 @@ def check_record(
     if unlike:
         listed = ", ".join(f"`{path}`" for path in unlike)
         raise broken(place, f"{listed} is not what follows from the plan and the record of this output")
+
+
+def check_made_again(  # noqa: PLR0913, PLR0917 (a certificate, and all that it follows from)
+    place: Path,
+    text: str,
+    version: TargetVersion,
+    plan: LosingPlan,
+    guarantee: AnyGuarantee,
+    composition: Composition | None,
+    ledger: Budget,
+) -> ReleaseCheck:
+    """Make a certificate again: from the record, and from the charges of the ledger.
+
+    Args:
+        place: of the certificate, for messages.
+        text: of the certificate.
+        version: the record.
+        plan: in the record.
+        guarantee: that follows from the plan.
+        composition: as the certificate states it; None where nothing was charged.
+        ledger: all charges about the same respondents.
+
+    Raises:
+        GuaranteeError: a field says something else than follows; it is named, and no value.
+    """
+    check_record(place, text, version, plan, guarantee, composition)
+    seen = ReleaseCheck(("every field of the certificate follows from its plan and record",), ())
+    if composition is None:
+        return seen
+    told = "the composition with earlier releases"
+    if check_composition(place, composition, version, plan, ledger):
+        return seen + ReleaseCheck((f"{told}, by the charges of this registry",), ())
+    return seen + ReleaseCheck((), (f"{told}: other data has joined their ledger since",))
 
 
 def check_stated(place: Path, stated: Loss, loss: PrivacyLoss, selection_delta: Fraction) -> None:

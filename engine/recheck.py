@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from smalti.engine.audits.guarantee import ModelGuarantee
 from smalti.engine.audits.plan import TrainingPlan
@@ -35,6 +35,8 @@ from smalti.engine.writing import content_digest
 from smalti.errors import GuaranteeError, UsageError, only_ours
 from smalti.transforms.base import Guarantee
 from smalti.vocab.terms import DIFFERENTIAL_PRIVACY, IRI, LOCAL_DIFFERENTIAL_PRIVACY
+
+P = TypeVar("P")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +141,7 @@ def _release_check(
     alone = check_sentences(place, stated)
     if version is None:
         return bytes_seen + alone
-    plan = plan_from_json(version.plan)
-    if not isinstance(plan, ReleasePlan):
-        raise _other_plan(place)
+    plan = _recorded_plan(place, version, ReleasePlan)
     recorded = check_recorded(place, text, stated, version, plan, registry.budget(plan.read.target))
     return bytes_seen + ReleaseCheck(alone.recounted, ()) + recorded
 
@@ -170,9 +170,7 @@ def _perturbation_check(
     alone = check_sentences(place, stated)
     if version is None:
         return table + alone
-    plan = plan_from_json(version.plan)
-    if not isinstance(plan, PerturbationPlan):
-        raise _other_plan(place)
+    plan = _recorded_plan(place, version, PerturbationPlan)
     recorded = check_recorded(place, text, stated, version, plan, registry.budget(plan.read.target))
     return table + ReleaseCheck(alone.recounted, ()) + recorded
 
@@ -197,21 +195,22 @@ def _model_check(
     alone = check_sentences(place, stated)
     if version is None:
         return bytes_seen + alone
-    plan = plan_from_json(version.plan)
-    if not isinstance(plan, TrainingPlan):
-        raise _other_plan(place)
+    plan = _recorded_plan(place, version, TrainingPlan)
     recorded = check_recorded(place, text, stated, version, plan, registry.budget(plan.read.target))
     trained = ReleaseCheck(alone.recounted, ("that the model was trained and audited as it is stated",))
     return bytes_seen + trained + recorded
 
 
-def _other_plan(place: Path) -> GuaranteeError:
-    return GuaranteeError(
-        str(place),
-        "the recorded plan is of another kind than the certificate",
-        "the plan that the output was made by",
-        "ask whoever runs the registry how it came about",
-    )
+def _recorded_plan(place: Path, version: TargetVersion, kind: type[P]) -> P:
+    plan = plan_from_json(version.plan)
+    if not isinstance(plan, kind):
+        raise GuaranteeError(
+            str(place),
+            "the recorded plan is of another kind than the certificate",
+            "the plan that the output was made by",
+            "ask whoever runs the registry how it came about",
+        )
+    return plan
 
 
 def _check_place(registry: Registry, folder: Path, certificate: "_Stated") -> None:

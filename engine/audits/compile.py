@@ -17,11 +17,11 @@ from smalti.engine.audits.plan import (
 )
 from smalti.engine.audits.records import grid_of
 from smalti.engine.backends.staged import StagedTable
-from smalti.engine.bound_columns import BoundColumns, column_iri
 from smalti.engine.compile import NO_MORE, Circumstances
 from smalti.engine.description import ColumnDescription, Source
-from smalti.engine.plan import OneRowEach, Respondent, RespondentColumn, Select
-from smalti.engine.releases.plan import ReadColumn, ReadRows
+from smalti.engine.one_row_columns import OneRowColumns
+from smalti.engine.plan import RespondentColumn, Select
+from smalti.engine.releases.plan import ReadRows
 from smalti.errors import InternalError, PlanError, SmaltiError, raise_all
 from smalti.policy.anonymization import unimplemented_limits
 from smalti.policy.model import Audit as AuditDuty
@@ -69,7 +69,8 @@ def compile_training(
         raise InternalError("a permission without a training reached its compiler")
     _refuse_unimplemented(permission)
     compiler = _Compiler(wanted, source, table, circumstances)
-    respondent, label = compiler.respondent(), compiler.label()
+    respondent = compiler.respondents(circumstances, "a model learns one row of each")
+    label = compiler.label()
     features = compiler.features()
     found = compiler.recipe()
     audit = _audit(permission)
@@ -170,7 +171,7 @@ def _bounds(duty: AuditDuty) -> list[FigureBound]:
     return [FigureBound(name, most, rate) for name, most, rate in found if most is not None]
 
 
-class _Compiler(BoundColumns[Training]):
+class _Compiler(OneRowColumns[Training]):
     """Binds columns to features, and gathers what stands against it."""
 
     def __init__(
@@ -201,25 +202,6 @@ class _Compiler(BoundColumns[Training]):
                 "`smalti:rowsPerRespondent` of 1, or nothing of it",
                 "leave it out",
             )
-
-    def read_column(self, name: str) -> ReadColumn:
-        """A column that is looked at; its datatype is declared, or text."""
-        datatype = self.facts_of(name).datatype or Datatype.STRING
-        return ReadColumn(name, column_iri(self.source, name), datatype, self.time_zone(name))
-
-    def respondent(self) -> Respondent:
-        """Who the respondents are; those who withdrew are left out from here on."""
-        if self._circumstances.withdrawn:
-            self.leave_out_withdrawn(self._circumstances.withdrawn)
-        declared = self.declared or OneRowEach(is_declared=False)
-        if declared == OneRowEach(is_declared=False):
-            self.problem(
-                str(self.wanted.where),
-                "nothing says which rows are about one respondent, and a model learns one row of each",
-                "a respondent column, or `smalti:oneRowEach`",
-                "declare it (`smalti:respondent`) in the policy or in the data's description",
-            )
-        return declared
 
     def recipe(self) -> Recipe | None:
         """The recipe that the policy names; None after having said that there is none."""

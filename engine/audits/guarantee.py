@@ -1,37 +1,15 @@
 """What is promised of a model, in words and numbers, and what it does not protect against."""
 
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Final
 
-from smalti.engine.audits.plan import Audit, FigureBound, TrainingPlan
+from smalti.engine.audits.plan import Audit, FigureBound, PrivateSteps, TrainingPlan
 from smalti.engine.releases.guarantee import Loss, describe_loss
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import DIFFERENTIAL_PRIVACY
 
 AUDITED: Final = "audited"
 """What the model of protection is called where training itself promises nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """How a private training was made, as everybody may know."""
-
-    noise_multiplier: Decimal
-    clipping_norm: Decimal
-    sampling_rate: Decimal
-    steps: int
-    neighbors: NeighboringRelation
-
-
-@dataclass(frozen=True, slots=True)
-class Examined:
-    """Which adversaries were tried, and what they were allowed to achieve."""
-
-    attacks: tuple[str, ...]
-    bounds: tuple[FigureBound, ...]
-    confidence: Decimal
-    shadows: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,33 +21,23 @@ class ModelGuarantee:
     recipe: str
     loss: Loss | None
     """Of one training; None where it was not private."""
-    steps: Steps | None
+    steps: PrivateSteps | None
     """None exactly where `loss` is."""
-    examined: Examined | None
+    examined: Audit | None
     """None where no audit was demanded."""
 
 
 def guarantee_of(plan: TrainingPlan) -> ModelGuarantee:
     """What a plan promises of its model."""
-    private, stated = plan.train.private, plan.train.loss
-    steps = None
-    if private is not None:
-        steps = Steps(
-            private.noise_multiplier,
-            private.clipping_norm,
-            private.sampling_rate,
-            private.steps,
-            private.neighbors,
-        )
+    stated = plan.train.loss
     loss = None if stated is None else Loss(stated.epsilon, stated.delta, stated.belief, stated.advantage)
-    examined = None if plan.audit is None else _examined(plan.audit)
     return ModelGuarantee(
-        AUDITED if loss is None else DIFFERENTIAL_PRIVACY, plan.train.recipe, loss, steps, examined
+        AUDITED if loss is None else DIFFERENTIAL_PRIVACY,
+        plan.train.recipe,
+        loss,
+        plan.train.private,
+        plan.audit,
     )
-
-
-def _examined(audit: Audit) -> Examined:
-    return Examined(audit.attacks, audit.bounds, audit.confidence, audit.shadows)
 
 
 _NEIGHBORS: Final = {
@@ -92,7 +60,7 @@ def describe(guarantee: ModelGuarantee) -> str:
     return "; ".join(parts) or "nothing: it was trained without noise, and no audit was demanded"
 
 
-def _audit(examined: Examined) -> str:
+def _audit(examined: Audit) -> str:
     attacks = ", ".join(examined.attacks)
     bounds = ", ".join(_bound(one) for one in examined.bounds)
     return (

@@ -6,18 +6,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from smalti.engine.audits.guarantee import (
-    Examined,
-    ModelGuarantee,
-    Steps,
-    describe,
-    guarantee_of,
-    limits,
-)
-from smalti.engine.audits.plan import FigureBound, TrainingPlan
+from smalti.engine.audits.guarantee import ModelGuarantee, describe, guarantee_of, limits
+from smalti.engine.audits.plan import Audit, FigureBound, PrivateSteps, TrainingPlan
 from smalti.engine.budget import Budget
 from smalti.engine.certificate import Composition
-from smalti.engine.certified import broken, check_alone, check_composition, check_record
+from smalti.engine.certified import broken, check_alone, check_made_again
 from smalti.engine.entries import TargetVersion
 from smalti.engine.releases.guarantee import Loss
 from smalti.engine.releases.recheck import ReleaseCheck
@@ -78,20 +71,12 @@ def check_recorded(
     Raises:
         GuaranteeError: a field says something else than follows; it is named, and no value.
     """
-    check_record(place, text, version, plan, guarantee_of(plan), stated.composition)
-    seen = ["every field of the certificate follows from its plan and record"]
-    attested: list[str] = []
-    if stated.composition is not None:
-        is_exact = check_composition(place, stated.composition, version, plan, ledger)
-        told = "the composition with earlier releases"
-        (seen if is_exact else attested).append(
-            f"{told}, by the charges of this registry"
-            if is_exact
-            else f"{told}: other data has joined their ledger since"
-        )
-        account = "that the stated loss is that of the stated noise"
-        (seen if _is_accounted(place, plan) else attested).append(account)
-    return ReleaseCheck(tuple(seen), tuple(attested))
+    seen = check_made_again(place, text, version, plan, guarantee_of(plan), stated.composition, ledger)
+    if stated.composition is None:
+        return seen
+    account = ("that the stated loss is that of the stated noise",)
+    is_accounted = _is_accounted(place, plan)
+    return seen + (ReleaseCheck(account, ()) if is_accounted else ReleaseCheck((), account))
 
 
 def _is_accounted(place: Path, plan: TrainingPlan) -> bool:
@@ -125,7 +110,7 @@ def stated_guarantee(promised: Mapping[str, Any]) -> ModelGuarantee:
             promised["membershipAdvantage"],
         )
         said = promised["training"]
-        steps = Steps(
+        steps = PrivateSteps(
             Decimal(said["noiseMultiplier"]),
             Decimal(said["clippingNorm"]),
             Decimal(said["samplingRate"]),
@@ -134,7 +119,7 @@ def stated_guarantee(promised: Mapping[str, Any]) -> ModelGuarantee:
         )
     if "audit" in promised:
         audit = promised["audit"]
-        examined = Examined(
+        examined = Audit(
             tuple(audit["attacks"]),
             tuple(_bound(one) for one in audit["bounds"]),
             Decimal(audit["confidence"]),

@@ -8,9 +8,9 @@ from math import prod, sqrt
 from typing import Final
 
 from smalti.engine.backends.staged import StagedTable
-from smalti.engine.bound_columns import BoundColumns, column_iri
 from smalti.engine.compile import NO_MORE, Circumstances
 from smalti.engine.description import ColumnDescription, Source
+from smalti.engine.one_row_columns import OneRowColumns
 from smalti.engine.perturbation.images import LARGEST_IMAGE, LARGEST_ROW, fits, together_fit
 from smalti.engine.perturbation.mechanisms import ROUNDING, loss_of, pixelation_of
 from smalti.engine.perturbation.plan import (
@@ -36,9 +36,9 @@ from smalti.engine.perturbation.shares import (
     shares_of,
 )
 from smalti.engine.perturbation.terms import PerturbationTerms, read_terms
-from smalti.engine.plan import OneRowEach, OutputFormat, Respondent, RespondentColumn, Select
+from smalti.engine.plan import OutputFormat, RespondentColumn, Select
 from smalti.engine.releases.allowed import stated
-from smalti.engine.releases.plan import ReadColumn, ReadRows, StatedLoss
+from smalti.engine.releases.plan import ReadRows, StatedLoss
 from smalti.errors import InternalError, PlanError, raise_all
 from smalti.policy.anonymization import unimplemented_limits, unimplemented_words
 from smalti.policy.model import Anonymization, Permission
@@ -91,7 +91,7 @@ def compile_perturbation(
     ])  # fmt: skip
     allowed = read_terms(wanted, circumstances.asks)
     compiler = _Compiler(wanted, allowed, source, table, circumstances)
-    respondent = compiler.respondent()
+    respondent = compiler.respondents(circumstances, "each respondent reports once")
     perturbed, shares = compiler.perturbed()
     raise_all(compiler.problems)
     kept = tuple(one.column for one in perturbed)
@@ -158,7 +158,7 @@ class _Share:
     """Of a number with Gaussian noise."""
 
 
-class _Compiler(BoundColumns[Anonymization]):
+class _Compiler(OneRowColumns[Anonymization]):
     """Binds columns to mechanisms, and gathers what stands against it."""
 
     def __init__(
@@ -179,29 +179,6 @@ class _Compiler(BoundColumns[Anonymization]):
                 "a local perturbation of all rows",
                 "leave the limit out: statistics of a part can be read from the noisy rows",
             )
-
-    def read_column(self, name: str) -> ReadColumn:
-        """A column that is looked at; its datatype is declared, or text."""
-        datatype = self.facts_of(name).datatype or Datatype.STRING
-        return ReadColumn(name, column_iri(self.source, name), datatype, self.time_zone(name))
-
-    # --- Respondents
-
-    def respondent(self) -> Respondent:
-        """Who the respondents are; those who withdrew are left out from here on."""
-        if self._circumstances.withdrawn:
-            self.leave_out_withdrawn(self._circumstances.withdrawn)
-        declared = self.declared or OneRowEach(is_declared=False)
-        if self.inherited is not None:
-            declared = self.inherit(self.inherited, declared)
-        if declared == OneRowEach(is_declared=False):
-            self.problem(
-                str(self.wanted.where),
-                "nothing says which rows are about one respondent, and each respondent reports once",
-                "a respondent column, or `smalti:oneRowEach`",
-                "declare it (`smalti:respondent`) in the policy or in the data's description",
-            )
-        return declared
 
     # --- Columns
 

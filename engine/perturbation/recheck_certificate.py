@@ -5,7 +5,7 @@ from pathlib import Path
 
 from smalti.engine.budget import Budget
 from smalti.engine.certificate import Composition
-from smalti.engine.certified import broken, check_alone, check_composition, check_record
+from smalti.engine.certified import broken, check_alone, check_made_again
 from smalti.engine.entries import TargetVersion
 from smalti.engine.perturbation.guarantee import LocalGuarantee, describe, guarantee_of, limits
 from smalti.engine.perturbation.plan import PerturbationPlan
@@ -63,14 +63,4 @@ def check_recorded(
     Raises:
         GuaranteeError: a field says something else than follows; it is named, and no value.
     """
-    check_record(place, text, version, plan, guarantee_of(plan), stated.composition)
-    is_exact = check_composition(place, stated.composition, version, plan, ledger)
-    together = "the composition with earlier releases, by the charges of this registry"
-    loosely = "the composition with earlier releases: other data has joined their ledger since"
-    return ReleaseCheck(
-        (
-            "every field of the certificate follows from its plan and record",
-            *((together,) if is_exact else ()),
-        ),
-        () if is_exact else (loosely,),
-    )
+    return check_made_again(place, text, version, plan, guarantee_of(plan), stated.composition, ledger)
