@@ -7,6 +7,8 @@ from typing import Any
 
 import jsonschema
 import pytest
+from certificates import at, changed, fields, instead, is_found, other, recorded
+from effort import is_full
 from model_worlds import OUTPUT, TARGET, people, policy, registry, run
 
 import smalti
@@ -80,6 +82,56 @@ def test_a_model_that_passes_is_registered_with_its_certificate(world: tuple[Pat
     assert all(one.finds_leak for one in figures.results)
     model = load(outcome.version.path / outcome.version.files[0].name)
     assert model.description.randomness is Origin.SYSTEM, "its noise has no seed"
+
+
+def test_a_model_is_verified_with_the_registry_and_without(world: tuple[Path, smalti.Outcome]) -> None:
+    folder, _ = world
+    seen = smalti.verify(folder / "out", registry=registry(folder))
+    assert seen.version is not None
+    assert "that the stated loss is that of the stated noise" in seen.check.recounted
+    alone = smalti.verify(folder / "out", registry=folder / "another.sqlite")
+    assert alone.version is None
+    assert "that the model was trained and audited as it is stated" in alone.check.attested
+
+
+def test_each_field_of_a_model_that_says_something_else_is_found(
+    world: tuple[Path, smalti.Outcome],
+) -> None:
+    """Also where certificate and record were changed alike; but for what the certificate alone says."""
+    folder, _ = world
+    known = registry(folder)
+    document = json.loads((folder / "out" / "certificate.jsonld").read_text())
+    on_trust = {"wasGeneratedBy/qualifiedAssociation/agent/softwareVersion"}
+    found = fields(document)
+    tried = {one for one in found if is_full() or one.startswith("guarantee/")} - on_trust
+    assert {"guarantee/training/noiseMultiplier", "guarantee/audit/bounds/*/most"} <= tried
+    for name in sorted(tried):
+        value = other(at(document, found[name][0]))[0]
+        with instead(folder, "out", certificate=changed(document, found[name][0], value)):
+            assert is_found(folder, "out", known), name
+    assert not is_found(folder, "out", known)
+
+
+def test_a_plan_that_states_less_than_its_noise_loses_is_found(world: tuple[Path, smalti.Outcome]) -> None:
+    folder, _ = world
+    known, plan = registry(folder), json.loads(recorded(folder, "out"))
+    document = json.loads((folder / "out" / "certificate.jsonld").read_text())
+    step = next(one for one in plan["steps"] if one["step"] == "train")
+    step["private"]["noise_multiplier"] = "0.5"
+    lie = changed(document, ("guarantee", "training", "noiseMultiplier"), "0.5")
+    with instead(folder, "out", plan=json.dumps(plan), certificate=lie):
+        assert is_found(folder, "out", known)
+
+
+def test_other_weights_are_found(world: tuple[Path, smalti.Outcome]) -> None:
+    folder, _ = world
+    (model,) = (folder / "out").glob("*.safetensors")
+    before = model.read_bytes()
+    try:
+        model.write_bytes(before[:-1] + bytes([before[-1] ^ 1]))
+        assert is_found(folder, "out", registry(folder))
+    finally:
+        model.write_bytes(before)
 
 
 def test_no_figure_is_public(world: tuple[Path, smalti.Outcome]) -> None:
