@@ -86,7 +86,8 @@ def compile_training(
     if label is None or found is None:
         raise InternalError("a training without label or recipe passed its compiler")
     epochs = found.defaults.epochs if wanted.epochs is None else wanted.epochs.value
-    private, loss = private_steps(wanted, epochs)
+    coordinates = found.architecture(sum(one.size for one in features), label.size).size
+    private, loss = private_steps(wanted, epochs, coordinates)
     kept = {label.column, *(one.column for one in features)}
     looked_at = {*kept, *((respondent.column,) if isinstance(respondent, RespondentColumn) else ())}
     header = table.contents.header

@@ -21,12 +21,19 @@ from smalti.transforms.learning.accounting import (
     noise_multiplier_for,
 )
 from smalti.transforms.learning.hyperparameters import Hyperparameters, PrivateTraining
+from smalti.transforms.learning.reach import REACH, added_by_ends, spread
 from smalti.transforms.sensitivity import NeighboringRelation
 
+_ENDS: Final = 0.01
+"""The part of delta that is kept for the ends of the noise."""
+_SPREAD: Final = 1e-6
+"""By which share probabilities may be larger because of them."""
 _UP: Final = Context(prec=9, rounding=ROUND_CEILING)
 
 
-def private_steps(wanted: Training, epochs: int) -> tuple[PrivateSteps | None, StatedLoss | None]:
+def private_steps(
+    wanted: Training, epochs: int, coordinates: int
+) -> tuple[PrivateSteps | None, StatedLoss | None]:
     """The noise of a training, and its loss; nothing of both where the training is not private.
 
     A noise multiplier that the policy fixes is taken; otherwise the least one that meets its bound.
@@ -34,6 +41,7 @@ def private_steps(wanted: Training, epochs: int) -> tuple[PrivateSteps | None, S
     Args:
         wanted: by a policy.
         epochs: of the training.
+        coordinates: how many parameters get noise.
 
     Raises:
         PlanError: no noise that has an account meets the bound, or the noise that is fixed does not; or no
@@ -49,6 +57,7 @@ def private_steps(wanted: Training, epochs: int) -> tuple[PrivateSteps | None, S
     steps = _steps(epochs, float(rate))
     noise = _noise(wanted, delta, float(rate), steps, relation)
     made = PrivateSteps(noise, norm, rate, steps, relation)
+    _check_reach(wanted, made, delta, coordinates)
     return made, stated_loss(made, delta)
 
 
@@ -62,15 +71,19 @@ def stated_loss(private: PrivateSteps, delta: Decimal) -> StatedLoss:
     with probability delta, and has a pure loss of epsilon otherwise: losses of releases are sums, and the
     sum exceeds that of the epsilons only where one of them is exceeded.
 
+    A hundredth of delta is for the ends of the noise (`learning.reach`).
+
     Args:
         private: the steps.
         delta: at which epsilon is stated.
     """
-    mechanism = mechanism_of(private)
-    largest, advantage = mechanism.largest_loss(float(delta)), mechanism.advantage
+    mechanism, chance = mechanism_of(private), _accounted(delta)
+    ends = float(delta) - chance
+    largest = mechanism.largest_loss(chance)
+    advantage = min((1 + _SPREAD) * mechanism.advantage + ends, 1.0)
     belief = posterior_belief(largest)
     if private.sampling_rate == 1:
-        epsilon = _UP.create_decimal_from_float(mechanism.epsilon(float(delta)))
+        epsilon = _UP.create_decimal_from_float(mechanism.epsilon(chance))
         distance = 2 if private.neighbors is NeighboringRelation.CHANGE_ONE else 1
         mu_squared = private.steps * Fraction(distance) ** 2 / Fraction(private.noise_multiplier) ** 2
         return StatedLoss(epsilon, delta, belief, advantage, "0", str(mu_squared))
@@ -83,6 +96,26 @@ def mechanism_of(private: PrivateSteps) -> SampledGaussian:
     return SampledGaussian(
         float(private.noise_multiplier), float(private.sampling_rate), private.steps, private.neighbors
     )
+
+
+def _accounted(delta: Decimal) -> float:
+    """The part of delta that the accountant has."""
+    return float(delta) * (1 - _ENDS)
+
+
+def _check_reach(wanted: Training, made: PrivateSteps, delta: Decimal, coordinates: int) -> None:
+    """Refuse noise so small, for so many steps and parameters, that its ends take more than their part."""
+    distance = 2 if made.neighbors is NeighboringRelation.CHANGE_ONE else 1
+    shift = distance / float(made.noise_multiplier)
+    is_wide = shift <= REACH - 1 and spread(coordinates, made.steps) <= _SPREAD
+    added = made.steps * added_by_ends(coordinates, shift) if is_wide else float(delta)
+    if (1 + _SPREAD) * (_accounted(delta) + added) > float(delta):
+        raise PlanError(
+            str(wanted.where),
+            "the noise is drawn in 64 bits, and that it ends somewhere would take too much of delta",
+            f"at most {_ENDS:g} of it",
+            "a larger delta, more noise, fewer epochs or a smaller network",
+        )
 
 
 def _steps(epochs: int, rate: float) -> int:
@@ -113,7 +146,7 @@ def _relation(wanted: Training) -> NeighboringRelation:
 def _noise(
     wanted: Training, delta: Decimal, rate: float, steps: int, relation: NeighboringRelation
 ) -> Decimal:
-    bound = _bound(wanted, float(delta), rate)
+    bound = _bound(wanted, _accounted(delta), rate)
     try:
         if wanted.noise_multiplier is None:
             if bound is None:

@@ -22,6 +22,7 @@ from smalti.transforms.learning.gradients import clipped_gradient_sum
 from smalti.transforms.learning.hyperparameters import PrivateTraining
 from smalti.transforms.learning.networks import Layer, Parameters
 from smalti.transforms.learning.private_training import Pool, noisy_gradient_sum, part_size, sampled
+from smalti.transforms.learning.reach import REACH, added_by_ends, spread
 
 SMALL = Architecture(3, (2,), 2)
 RECORDS = 40
@@ -152,25 +153,20 @@ def normal_tail(place: float) -> float:
     return math.erfc(place / math.sqrt(2)) / 2
 
 
-def normal_density(place: float) -> float:
-    return math.exp(-place * place / 2) / math.sqrt(2 * math.pi)
-
-
-def added_by_the_ends(reach: float, coordinates: int, shift: float) -> float:
-    """What one step adds to delta, by the formula of the module."""
-    return (
-        math.sqrt(coordinates) * shift * normal_density(reach) + shift * normal_density(reach - shift) / 2
-    )
-
-
 def test_the_reach_is_that_of_the_bound() -> None:
     """The ends of JAX's uniform numbers, and what they add to delta for 90,000 numbers and 1,000 steps."""
     ends = np.array([-1 + 2.0**-53, 1 - 2.0**-51])
-    assert np.abs(np.sqrt(2) * np.asarray(jax.lax.erf_inv(ends))).min() > 8.1
+    assert np.abs(np.sqrt(2) * np.asarray(jax.lax.erf_inv(ends))).min() > REACH
     for shift, said in ((1.0, 3e-9), (2.0, 4e-6)):
-        assert 0.8 * said < 1000 * added_by_the_ends(8.1, 90_000, shift) < said
-    assert 1000 * added_by_the_ends(5.4, 90_000, 1.0) > 0.06
-    assert -90_000 * 1000 * math.log1p(-2 * normal_tail(8.1)) < 5.1e-8
+        assert 0.8 * said < 1000 * added_by_ends(90_000, shift) < said
+    assert spread(90_000, 1000) == pytest.approx(90_000 * 1000 * 2 * normal_tail(REACH), rel=1e-6)
+    assert spread(90_000, 1000) < 5.1e-8
+
+
+@pytest.mark.parametrize("shift", [0.0, -1.0, 7.2, math.nan])
+def test_the_ends_are_beyond_each_shift(shift: float) -> None:
+    with pytest.raises(ValueError, match="a shift above 0"):
+        added_by_ends(10, shift)
 
 
 @settings(max_examples=examples(20))
@@ -181,8 +177,8 @@ def test_no_shift_is_beyond_the_ends_more_often(
     """Of any direction, from one coordinate alone to all alike."""
     parts = np.random.default_rng(seed).random(coordinates) ** power
     parts *= length / np.linalg.norm(parts)
-    beyond = sum(normal_tail(8.1 - part) - normal_tail(8.1) for part in parts.tolist())
-    assert beyond <= added_by_the_ends(8.1, coordinates, length) * (1 + 1e-9)
+    beyond = sum(normal_tail(REACH - part) - normal_tail(REACH) for part in parts.tolist())
+    assert beyond <= added_by_ends(coordinates, length) * (1 + 1e-9)
 
 
 def test_noise_of_32_bits_is_refused() -> None:
