@@ -18,6 +18,7 @@ from smalti.engine.certificate import AnyGuarantee, Certificate, Composition, Js
 from smalti.engine.charging import Losing, LosingPlan, losing
 from smalti.engine.entries import TargetVersion
 from smalti.engine.releases.guarantee import Loss
+from smalti.engine.releases.plan import StatedLoss
 from smalti.engine.releases.recheck import ReleaseCheck
 from smalti.engine.serialize import plan_digest
 from smalti.errors import GuaranteeError
@@ -25,6 +26,8 @@ from smalti.transforms.privacy_loss import PrivacyLoss
 
 ROUNDING: Final = 1e-12
 """Of a belief or an advantage: other machines may compute the last digits of an exponential otherwise."""
+_CAUTION: Final = 1e-9
+"""Relative; many times the error of what is computed with floats from a scale."""
 NOT_REMADE: Final = "wasGeneratedBy/qualifiedAssociation/agent/softwareVersion"
 """The path of the version of smalti that wrote a certificate, which nothing else says."""
 
@@ -104,6 +107,45 @@ def check_made_again(  # noqa: PLR0913, PLR0917 (a certificate, and all that it 
     return seen + ReleaseCheck((), (f"{told}: other data has joined their ledger since",))
 
 
+def check_charged(place: Path, said: StatedLoss, loss: PrivacyLoss, selection_delta: Fraction) -> None:
+    """Refuse a plan of which less would be added up with other releases than its noise loses.
+
+    Args:
+        place: of the certificate, for messages.
+        said: in the plan.
+        loss: of its noise.
+        selection_delta: likewise, of its private selections.
+
+    Raises:
+        GuaranteeError: it says less, or nothing that a noise can lose; no value is named.
+    """
+    try:
+        charged = PrivacyLoss(Fraction(said.pure), Fraction(said.mu_squared))
+    except (ValueError, ArithmeticError):
+        raise broken(place, "the loss of noise that the plan states cannot be") from None
+    rest = 1 - Fraction(_CAUTION)
+    if (
+        charged.pure < loss.pure * rest
+        or charged.mu_squared < loss.mu_squared * rest
+        or Fraction(said.selection_delta) < selection_delta * rest
+    ):
+        raise broken(place, "the noise of the plan loses more than the plan says")
+
+
+def least_belief(noise: PrivacyLoss, delta: Fraction) -> float:
+    """The belief that a composition states at least, once it contains this noise.
+
+    Args:
+        noise: some of what the composition contains. Whatever else it contains makes its belief larger, and
+            a larger delta makes it smaller (`belief.largest_loss`).
+        delta: the greatest part of the composition's delta that its Gaussian noise may have.
+    """
+    chance = float(delta)
+    if noise.mu_squared and chance <= 0:
+        return 1.0
+    return (noise if chance < 1 else PrivacyLoss(noise.pure)).belief(chance)
+
+
 def check_stated(place: Path, stated: Loss, loss: PrivacyLoss, selection_delta: Fraction) -> None:
     """Refuse a stated loss that is smaller than that of its noise.
 
@@ -127,35 +169,30 @@ def check_stated(place: Path, stated: Loss, loss: PrivacyLoss, selection_delta: 
         raise broken(place, f"the stated noise loses more than is stated: {listed}")
 
 
-def check_alone(
-    place: Path, own: Loss, composition: Composition, *, is_pure: bool, is_whole: bool = True
-) -> None:
+def check_alone(place: Path, own: Loss, composition: Composition, belief: float) -> None:
     """Refuse a composition of all releases that is less than the one release of its certificate.
 
     The belief of a composition is one that holds but for a larger probability, so that it may be below that
-    of a release with Gaussian noise.
+    of a release with Gaussian noise, and not below that of its noise at this probability.
 
     Args:
         place: of the certificate, for messages.
-        own: the loss of the release by itself.
+        own: the loss of the release by itself, as it adds up.
         composition: as it is stated.
-        is_pure: whether the release has no Gaussian noise.
-        is_whole: whether what adds up tells all of its loss. Of sampled training it is more than that.
+        belief: that the release leaves at least, but for the delta of the composition (`least_belief`).
 
     Raises:
         GuaranteeError: something of it is less; or it is of one release, and another one.
     """
     together = composition.loss
-    if composition.releases == 1 and is_whole:
+    if composition.releases == 1:
         agrees = _agree(own, together)
     else:
         agrees = (
-            together.epsilon >= own.epsilon
-            and (together.epsilon > own.epsilon or composition.releases == 1)
+            together.epsilon > own.epsilon
             and together.delta >= own.delta
             and together.advantage >= own.advantage - ROUNDING
-            and together.belief >= 0.5
-            and (together.belief >= own.belief - ROUNDING or not is_pure)
+            and together.belief >= belief - ROUNDING
         )
     if not agrees:
         raise broken(place, "the composition of all releases does not contain the loss of this one")
@@ -171,7 +208,8 @@ def check_composition(
     """Compose the charges up to this release again.
 
     Charges of other targets may have joined the ledger later: then those that had certainly been in it are
-    the least that the certificate may state.
+    the least that the certificate may state. When they joined is not recorded, so a composition that leaves
+    them out is never said to be recounted.
 
     Args:
         place: of the certificate, for messages.
@@ -181,8 +219,9 @@ def check_composition(
         ledger: all charges about the same respondents, as they are known now.
 
     Returns:
-        Whether the composition is exactly that of some charges; otherwise it lies between the least and
-        the greatest possible one.
+        Whether the composition is exactly that of all charges of the ledger, up to this release or to some
+        moment before its output was registered. Otherwise it lies between the least and the greatest
+        possible one; its belief is not below the least.
 
     Raises:
         GuaranteeError: the ledger has no charge for this release, or another one than its plan's, or the
@@ -197,23 +236,28 @@ def check_composition(
     if _told_of(own) != losing(plan) or own.plan_digest != plan_digest(plan):
         raise broken(place, "the charge for the release is not that of its plan")
     after = [one for one in charges[place_of_own + 1 :] if one.time <= version.created_at]
-    known = _connected(before, own)
     for more in range(len(after) + 1):
         then = (*before, *after[:more])
-        for these in (then, _connected(then, own)):
-            if len(these) == stated.releases and _agree(stated.loss, _together(these)):
-                return True
-    least, greatest = _together(known), _together((*before, *after))
-    is_between = (
-        len(known) < len(before)
-        and len(known) <= stated.releases <= len(before) + len(after)
+        if len(then) == stated.releases and _agree(stated.loss, _together(then)):
+            return True
+    known, everything = _connected(before, own), (*before, *after)
+    has_joined = len(known) < len(before) or len(_connected(everything, own)) < len(everything)
+    if not has_joined or not _is_between(stated, known, everything):
+        raise broken(place, "the composition of all releases is not that of their charges")
+    return False
+
+
+def _is_between(stated: Composition, known: Sequence[Charge], everything: Sequence[Charge]) -> bool:
+    """Whether a composition may be that of the charges that are known to be in it, and some of all."""
+    least, greatest, certain = _together(known), _together(everything), Budget(tuple(known))
+    chance = Fraction(stated.loss.delta) - certain.selection_delta
+    return (
+        len(known) <= stated.releases <= len(everything)
         and least.epsilon <= stated.loss.epsilon <= greatest.epsilon
         and least.delta <= stated.loss.delta <= greatest.delta
         and least.advantage - ROUNDING <= stated.loss.advantage <= greatest.advantage + ROUNDING
+        and stated.loss.belief >= least_belief(certain.loss, chance) - ROUNDING
     )
-    if not is_between:
-        raise broken(place, "the composition of all releases is not that of their charges")
-    return False
 
 
 def _charged_run(version: TargetVersion) -> str:

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import smalti
+from smalti.engine.charging import LosingPlan, losing
+from smalti.engine.serialize import plan_digest, plan_to_json
 from smalti.errors import GuaranteeError
 
 
@@ -77,6 +79,27 @@ def record(folder: Path, name: str, **values: str) -> None:
         for column, value in values.items():
             words = f"UPDATE versions SET {column} = ? WHERE path LIKE ?"
             assert connection.execute(words, (value, f"%/{name}")).rowcount == 1
+
+
+def undercharge(folder: Path, name: str, made: LosingPlan, target: str) -> None:
+    """Forge the last run in its plan, its charge and its certificate alike: it adds up as another plan."""
+    place, lost, digest = folder / name / "certificate.jsonld", losing(made), plan_digest(made)
+    with closing(sqlite3.connect(_registry(folder))) as connection, connection:
+        ((before,),) = connection.execute("SELECT plan_digest FROM charges ORDER BY id DESC LIMIT 1")
+        connection.execute(
+            "UPDATE charges SET pure = ?, mu_squared = ?, selection_delta = ?, plan_digest = ?"
+            " WHERE id = (SELECT max(id) FROM charges)",
+            (str(lost.loss.pure), str(lost.loss.mu_squared), str(lost.selection_delta), digest),
+        )
+    with closing(smalti.Registry.open(_registry(folder))) as opened:
+        account = opened.budget(smalti.IRI(target)).account
+    text = place.read_text().replace(before.rpartition(":")[2], digest.rpartition(":")[2])
+    document = json.loads(text)
+    told = document["guarantee"]["composition"]
+    told |= {"posteriorBelief": account.belief, "membershipAdvantage": account.advantage}
+    forged = json.dumps(document)
+    record(folder, name, plan=plan_to_json(made), plan_digest=digest, certificate=forged)
+    place.write_text(forged)
 
 
 def is_found(folder: Path, name: str, known: smalti.Registry) -> bool:

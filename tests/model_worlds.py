@@ -11,6 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from perturbed_worlds import DESCRIPTION, HEADER, HERE, Row, column
 from tables import TARGET as PEOPLE
 from tables import write_csv
@@ -18,6 +19,7 @@ from tables import write_csv
 import smalti
 from smalti.engine.audits.compile import compile_training
 from smalti.engine.audits.plan import TrainingPlan
+from smalti.engine.audits.recipes import architecture_of, hyperparameters_of
 from smalti.engine.audits.records import TrainingRecords, training_records
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.local import LocalBackend
@@ -34,6 +36,10 @@ from smalti.policy.model import (
     Permission,
     Training,
 )
+from smalti.transforms.learning import models
+from smalti.transforms.learning.models import TrainedModel
+from smalti.transforms.learning.networks import Layer
+from smalti.transforms.learning.randomness import Origin
 from smalti.vocab.terms import IRI, SMALTI
 
 # --- Permissions and plans, of the people of perturbed worlds
@@ -69,6 +75,14 @@ def private(**others: Any) -> Training:
 
 
 AUDIT = Audit(attacks=("loss",), attack_advantage=Decimal("0.3"), where=HERE)
+
+
+def untrained(plan: TrainingPlan) -> TrainedModel:
+    """A model as the plan would make it, that knows nothing: it is as confident in each class."""
+    architecture = architecture_of(plan)
+    layers = (Layer(np.zeros((i, o), np.float32), np.zeros(o, np.float32)) for i, o in architecture.shapes)
+    description = models.Description(architecture, hyperparameters_of(plan), Origin.SYSTEM)
+    return TrainedModel(description, tuple(layers))
 
 
 def permission(wanted: Training, *audits: Audit) -> Permission:
@@ -130,11 +144,12 @@ def policy(
     bound: float = 0.9,
     attacks: Sequence[str] = ("loss",),
     noise: bool = True,
+    is_audited: bool = True,
     budget: float = 8,
     name: str = "policy",
     **said: Any,
 ) -> Path:
-    """To train on people, with noise or without, under the duty to audit."""
+    """To train on people, with noise or without; unless it is said, under the duty to audit."""
     refinements = {
         "recipe": "softmax-regression",
         "labelColumn": {"@id": f"{TARGET}/class"},
@@ -164,7 +179,7 @@ def policy(
                 "assignee": USER,
                 "action": [{"rdf:value": {"@id": "smalti:train"}, "refinement": words(refinements)}],
                 **({"constraint": words({"budgetEpsilon": budget, "budgetDelta": 0.1})} if noise else {}),
-                "duty": [{"action": [action]}],
+                **({"duty": [{"action": [action]}]} if is_audited else {}),
                 "output": OUTPUT,
             }
         ],
@@ -174,20 +189,27 @@ def policy(
     return path
 
 
-def people(folder: Path, count: int = 400, name: str = "people.csv") -> Path:
-    """A table whose classes follow from nothing; no two rows are alike. It is described beside it."""
+def people(folder: Path, count: int = 400, name: str = "people.csv", *, is_named: bool = False) -> Path:
+    """A table whose classes follow from nothing; no two rows are alike. It is described beside it.
+
+    Where it is named, the first column says whom a row is about, from `p0`.
+    """
     drawn = random.Random(count)
     path = folder / name
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("number", "group", "class"))
-        writer.writerows((i * 7 % 4999, "ab"[i % 2], drawn.choice("xy")) for i in range(count))
+        header = ("number", "group", "class")
+        writer.writerow(("person", *header) if is_named else header)
+        for i in range(count):
+            row = (i * 7 % 4999, "ab"[i % 2], drawn.choice("xy"))
+            writer.writerow((f"p{i}", *row) if is_named else row)
     integer = {"base": "integer", "minimum": 0, "maximum": 5000}
     said = {
         "@context": ["http://www.w3.org/ns/csvw", {"csvw-eo": "https://w3id.org/csvw-eo#"}],
         "url": name,
         "tableSchema": {
             "columns": [
+                *([{"name": "person", "datatype": "string"}] if is_named else []),
                 {"name": "number", "datatype": integer},
                 {"name": "group", "datatype": "string", "csvw-eo:keyValues": ["a", "b"]},
                 {"name": "class", "datatype": "string", "csvw-eo:keyValues": ["x", "y"]},

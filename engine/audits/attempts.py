@@ -30,8 +30,9 @@ class AttemptState(StrEnum):
     INCONCLUSIVE = "inconclusive"
     """A planted leak was not found, or there was too little data: nothing follows from low figures."""
     FAILED = "failed"
-    """It ended with an error."""
+    """It ended with an error, before there was a verdict."""
     STOPPED = "stopped"
+    """By Ctrl-C or a signal, before there was a verdict."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from smalti.engine.audits.plan import (
     TrainingPlan,
     WriteModel,
 )
+from smalti.engine.audits.recipes import network_of
 from smalti.engine.audits.records import grid_of
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.compile import NO_MORE, Circumstances
@@ -103,6 +104,7 @@ def compile_training(
         ),
         Train(
             wanted.recipe,
+            network_of(found),
             features,
             label,
             epochs,

@@ -50,8 +50,8 @@ class Examination:
     """Of shadow models."""
     error: Fraction
     """The probability that a limit is on the wrong side."""
-    generator: np.random.Generator
-    """Draws who is audited, and who is in which shadow set."""
+    seed: int
+    """Draws who is audited and who is in which shadow set, for the check and for what is checked alike."""
 
     @property
     def confidence(self) -> float:
@@ -68,7 +68,7 @@ class Examination:
         rates = {one.false_positive_rate for one in self.audit.bounds} - {None}
         lowest = min((float(rate) for rate in rates if rate is not None), default=None)
         with _without_numbers():
-            self._inference(_Undecided(self.training.classes), 0).check(self.confidence, lowest)
+            self._inference(_Undecided(self.training.classes)).check(self.confidence, lowest)
 
     def figures(self, target: Classifier, attempt: int, phase: Callable[[str], None]) -> AuditFigures:
         """Attack the model and the one that memorises.
@@ -89,7 +89,7 @@ class Examination:
                 any shadow model is trained.
         """
         phase("train shadow models")
-        inference = self._inference(target, int(self.generator.integers(1 << 62)))
+        inference = self._inference(target)
         found = inference.run(self.confidence)
         phase("plant a leak")
         planted = with_planted_leak(inference, MemorisingTrainer(self.training.classes))
@@ -107,7 +107,7 @@ class Examination:
             ),
         )
 
-    def _inference(self, target: Classifier, seed: int) -> MembershipInference:
+    def _inference(self, target: Classifier) -> MembershipInference:
         attacks: tuple[Attack, ...] = tuple(named(name).attack for name in self.audit.attacks)
         return MembershipInference(
             TargetModel(target, self.trainer.recipe, self.training, self.test),
@@ -115,7 +115,7 @@ class Examination:
             attacks,
             pool=self.pool,
             shadow_models=self.audit.shadows,
-            seed=seed,
+            seed=self.seed,
         )
 
     def _result(self, name: str, scored: Scored, leak: Scored) -> AttackResult:
@@ -151,12 +151,23 @@ class Examination:
                 )
                 for rate in rates
             ),
-            Figure(figure="epsilonLowerBound", value=bound, limit=bound),
+            Figure(figure="epsilonLowerBound", value=bound, limit=self._telling(bound, scores)),
         )
+
+    def _telling(self, bound: float, scores: Scores) -> float | None:
+        """A lower bound on epsilon, where so many records can show one that a duty excludes.
+
+        It is no upper limit: the fewer records, the lower it is. So a low one tells something only if the
+        records are enough for a perfect attack to exceed the duty's bound.
+        """
+        perfect = Scores(np.full_like(scores.members, 1.0), np.full_like(scores.non_members, 0.0))
+        reach = clopper_pearson_by_ranks(perfect, self.delta, self.confidence).epsilon
+        bounds = [float(one.most) for one in self.audit.bounds if one.figure == "epsilonLowerBound"]
+        return None if bounds and reach <= max(bounds) else bound
 
     def _precision(self, scores: Scores) -> Limits:
         """At the threshold that is best on one half, judged on the other one."""
-        first, rest = scores.halves(self.generator)
+        first, rest = scores.halves(np.random.default_rng((self.seed, 3)))
         curve = RocCurve.of(first)
         best = int(np.argmax(curve.true_positive_rates - curve.false_positive_rates))
         threshold = curve.thresholds[max(best, 1)]
@@ -197,7 +208,8 @@ def prepare(
     test, pool = divided(training, others, audit.attacks)
     stated = plan.train.loss
     delta = float(stated.delta) if stated is not None and stated.delta else USUAL_DELTA
-    return Examination(audit, delta, training, test, pool, trainer, error, generator)
+    drawn = int(generator.integers(1 << 62))
+    return Examination(audit, delta, training, test, pool, trainer, error, drawn)
 
 
 def divided(training: DataSet, others: DataSet, attacks: tuple[str, ...]) -> tuple[DataSet, DataSet | None]:

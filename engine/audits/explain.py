@@ -68,8 +68,12 @@ def _respondent(plan: TrainingPlan) -> str:
 
 def _training(plan: TrainingPlan) -> str:
     train = plan.train
+    network = train.network
+    layers = " and ".join(f"{units} {network.activation} units" for units in network.hidden) or "no layer"
     told = (
-        f"the recipe {train.recipe}, {train.epochs} epochs, on a random part of the respondents (each with"
+        f"the recipe {train.recipe} ({layers} before the softmax; {network.optimizer} with a learning rate"
+        f" of {network.learning_rate} and batches of {network.batch_size}), {train.epochs} epochs, on a"
+        f" random part of the respondents (each with"
         f" probability {train.part}); the others are held out"
     )
     return told if train.private is None else f"{told}; {_noise(train.private)}"

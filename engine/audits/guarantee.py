@@ -65,12 +65,15 @@ def _audit(examined: Audit) -> str:
     bounds = ", ".join(_bound(one) for one in examined.bounds)
     return (
         f"the attacks {attacks} were tried with {examined.shadows} shadow models; each found a leak that"
-        f" was planted in another model, and on this one stayed within {bounds}, with a confidence of"
+        f" was planted in another model (half of its records memorised), and on this one stayed within"
+        f" {bounds}, with a confidence of"
         f" {examined.confidence} over all attempts"
     )
 
 
 def _bound(bound: FigureBound) -> str:
+    if bound.figure == "epsilonLowerBound":
+        return f"a lower bound of epsilon of {bound.most} (no greater one was found)"
     rate = (
         ""
         if bound.false_positive_rate is None
@@ -90,6 +93,7 @@ def limits(guarantee: ModelGuarantee) -> tuple[str, ...]:
             "the average over records hides some: single records may be found more easily than most"
         )
         found.append("whether an audit was passed depends on the data, and is outside of every epsilon")
+        found.append("scores of records that depend on one another, which the limits take for independent")
     if guarantee.loss is None:
         found.append("anything by a proof: the model was trained without noise")
     else:
@@ -97,5 +101,8 @@ def limits(guarantee: ModelGuarantee) -> tuple[str, ...]:
             "somebody who sees other releases about the same respondents, too: their losses add up"
         )
         found.append("learning about several people whose data depend on each other, as in a family")
-        found.append("artefacts of floating-point numbers: the noise of a training is no exact Gaussian")
+        found.append(
+            "artefacts of numbers: the noise is no exact Gaussian, and that of each step is made from 64"
+            " random bits"
+        )
     return tuple(found)

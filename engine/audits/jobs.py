@@ -1,14 +1,14 @@
 """Audits that run by themselves: each in a process and a private folder of its own.
 
 The folder lies beside the registry. It holds how the process was started, what phase it is in, its last
-words, and while it runs the checkpoint from which it can be taken up again. A process is alive exactly as
-long as it holds the lock of its folder, so one that was killed is seen to be dead.
+words, and the checkpoint from which it can be taken up again: from when its model exists until that is
+refused or registered (`checkpoint`). A process is alive exactly as long as it holds the lock of its folder,
+so one that was killed is seen to be dead.
 """
 
 import fcntl
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -22,6 +22,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, Self
 
+from smalti.engine.audits.checkpoint import holds_model
 from smalti.engine.run_request import Watch
 from smalti.errors import BackendError, SmaltiError, UsageError
 
@@ -173,8 +174,6 @@ class Worker(Watch):
         """How the process ends."""
         status = self._status
         self._write(Status(status.phase, status.since, exit_code, was_stopped))
-        if exit_code is not None:  # nothing is left to take up
-            shutil.rmtree(self._job.checkpoint, ignore_errors=True)
 
     @property
     def checkpoint(self) -> Path:
@@ -257,15 +256,19 @@ class Jobs:
     def resume(self, name: str) -> Job:
         """Take up an audit whose process is gone; what it has done is not done again.
 
+        One that ended with an error can be taken up as long as it keeps a model, which was neither refused
+        nor registered.
+
         Raises:
             UsageError: it is running, or came to its end.
         """
         job = self.find(name)
-        if job.state not in (JobState.DIED, JobState.STOPPED):
+        is_open = job.state is JobState.ENDED and holds_model(job.checkpoint)
+        if not is_open and job.state not in (JobState.DIED, JobState.STOPPED):
             raise UsageError(
                 f"audit {job.name}",
                 f"it is {job.state}",
-                "one that died or was stopped",
+                "one that died, was stopped, or ended with an error and keeps a model",
                 "start another one",
             )
         _spawn(job)

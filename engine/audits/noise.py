@@ -17,6 +17,7 @@ from smalti.transforms.learning.accounting import (
     BeliefBound,
     Bound,
     EpsilonBound,
+    LossBound,
     SampledGaussian,
     noise_multiplier_for,
 )
@@ -175,7 +176,7 @@ def _bound(wanted: Training, delta: float, rate: float) -> Bound | None:
     if wanted.epsilon is not None:
         epsilon = float(wanted.epsilon.value)
         # What is charged must keep to the bound, too (`stated_loss`).
-        return EpsilonBound(epsilon, delta) if rate == 1 else BeliefBound(posterior_belief(epsilon), delta)
+        return EpsilonBound(epsilon, delta) if rate == 1 else LossBound(epsilon, delta)
     if wanted.posterior_belief is not None:
         return BeliefBound(float(wanted.posterior_belief.value), delta)
     if wanted.membership_advantage is not None:

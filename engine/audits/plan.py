@@ -75,10 +75,26 @@ class PrivateSteps:
 
 
 @dataclass(frozen=True, slots=True)
+class Network:
+    """What the recipe stands for: a dense network whose last layer is a softmax, and how it is trained."""
+
+    hidden: tuple[int, ...]
+    """Units of each hidden layer."""
+    activation: str
+    """Of all hidden layers: `tanh` or `relu`."""
+    optimizer: str
+    """`sgd` or `adam`."""
+    learning_rate: Decimal
+    batch_size: int
+    """In private training only what noisy sums are divided by."""
+
+
+@dataclass(frozen=True, slots=True)
 class Train:
     """Train a model of a named recipe on a random part of the respondents; the others are held out."""
 
     recipe: str
+    network: Network
     features: tuple[Feature, ...]
     """At least one; in the order of the file."""
     label: CategoryFeature

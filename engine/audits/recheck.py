@@ -3,18 +3,26 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from smalti.engine.audits.guarantee import ModelGuarantee, describe, guarantee_of, limits
 from smalti.engine.audits.plan import Audit, FigureBound, PrivateSteps, TrainingPlan
-from smalti.engine.budget import Budget
+from smalti.engine.budget import Budget, Spent, compose
 from smalti.engine.certificate import Composition
-from smalti.engine.certified import broken, check_alone, check_made_again
+from smalti.engine.certified import (
+    broken,
+    check_alone,
+    check_charged,
+    check_made_again,
+    least_belief,
+)
 from smalti.engine.entries import TargetVersion
 from smalti.engine.releases.guarantee import Loss
 from smalti.engine.releases.recheck import ReleaseCheck
 from smalti.errors import BackendError
+from smalti.transforms.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation
 
 
@@ -43,11 +51,31 @@ def check_sentences(place: Path, stated: StatedModel) -> ReleaseCheck:
     if stated.statement != describe(promised) or stated.limits != limits(promised):
         raise broken(place, "its sentences are not those of its figures")
     attested = ["that the model was trained and audited as it is stated"]
-    if promised.loss is not None and stated.composition is not None:
-        is_whole = promised.steps is not None and promised.steps.sampling_rate == 1
-        check_alone(place, promised.loss, stated.composition, is_pure=not is_whole, is_whole=is_whole)
+    if promised.loss is not None and promised.steps is not None and stated.composition is not None:
+        _check_together(place, promised.loss, promised.steps, stated.composition)
         attested += ["what earlier releases lost"] if stated.composition.releases > 1 else []
     return ReleaseCheck(("the sentences of the certificate are those of its figures",), tuple(attested))
+
+
+def _check_together(place: Path, loss: Loss, steps: PrivateSteps, composition: Composition) -> None:
+    """That a composition contains the loss of a training as it adds up (`noise.stated_loss`)."""
+    noise, selection = PrivacyLoss.of_pure(Fraction(loss.epsilon)), Fraction(loss.delta)
+    if steps.sampling_rate == 1:
+        noise, selection = _gaussian(place, steps, loss.delta), Fraction(0)
+    account = compose(Spent(loss.epsilon, loss.delta), noise, selection)
+    own = Loss(loss.epsilon, loss.delta, account.belief, account.advantage)
+    belief = least_belief(noise, Fraction(composition.loss.delta) - selection)
+    check_alone(place, own, composition, belief)
+
+
+def _gaussian(place: Path, steps: PrivateSteps, delta: Decimal) -> PrivacyLoss:
+    """What the noise of a training without sampling loses; that needs no accountant."""
+    from smalti.engine.audits.noise import stated_loss  # noqa: PLC0415 (only for private models)
+
+    try:
+        return PrivacyLoss(mu_squared=Fraction(stated_loss(steps, delta).mu_squared))
+    except (ValueError, ArithmeticError):
+        raise broken(place, "the noise that is stated has no account") from None
 
 
 def check_recorded(
@@ -96,6 +124,8 @@ def _is_accounted(place: Path, plan: TrainingPlan) -> bool:
         return False
     if made.epsilon > stated.epsilon or made.belief > stated.belief or made.advantage > stated.advantage:
         raise broken(place, "the stated noise loses more than the stated loss")
+    noise = PrivacyLoss(Fraction(made.pure), Fraction(made.mu_squared))
+    check_charged(place, stated, noise, Fraction(made.selection_delta))
     return True
 
 

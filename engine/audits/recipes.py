@@ -1,38 +1,49 @@
-"""The named recipe of a plan, as the back end of training takes it."""
+"""The network of a plan, as the back end of training takes it."""
 
-from dataclasses import replace
+from decimal import Decimal
 
-from smalti.engine.audits.plan import TrainingPlan
+from smalti.engine.audits.plan import Network, TrainingPlan
 from smalti.errors import InternalError
-from smalti.transforms.learning.architecture import Architecture
-from smalti.transforms.learning.hyperparameters import Hyperparameters, PrivateTraining
-from smalti.transforms.learning.recipes import recipe
+from smalti.transforms.learning.architecture import Activation, Architecture
+from smalti.transforms.learning.hyperparameters import Hyperparameters, Optimizer, PrivateTraining
+from smalti.transforms.learning.recipes import Recipe
 
 
 def architecture_of(plan: TrainingPlan) -> Architecture:
     """The network of a plan.
 
     Raises:
-        PlanError: its recipe is not installed here.
         ValueError: it would have too many parameters.
     """
-    return recipe(plan.train.recipe).architecture(plan.train.width, plan.train.classes)
+    said = plan.train.network
+    return Architecture(plan.train.width, said.hidden, plan.train.classes, Activation(said.activation))
 
 
 def hyperparameters_of(plan: TrainingPlan) -> Hyperparameters:
-    """How it is trained; with the noise that the plan states.
-
-    Raises:
-        PlanError: its recipe is not installed here.
-    """
+    """How it is trained; with the noise that the plan states."""
     private = plan.train.private
     asked = None
     if private is not None:
         asked = PrivateTraining(
             float(private.noise_multiplier), float(private.clipping_norm), float(private.sampling_rate)
         )
-    found = replace(recipe(plan.train.recipe).defaults, epochs=plan.train.epochs, private=asked)
+    said = plan.train.network
+    found = Hyperparameters(
+        plan.train.epochs, said.batch_size, float(said.learning_rate), Optimizer(said.optimizer), asked
+    )
     # INVARIANT: as many steps are made as were accounted for.
     if private is not None and found.private_steps != private.steps:
         raise InternalError("a training would take other steps than it is charged for")
     return found
+
+
+def network_of(recipe: Recipe) -> Network:
+    """What a recipe stands for."""
+    said = recipe.defaults
+    return Network(
+        recipe.hidden,
+        str(recipe.activation),
+        str(said.optimizer),
+        Decimal(str(said.learning_rate)),
+        said.batch_size,
+    )

@@ -1,31 +1,41 @@
 """The run of a training, from beginning to end: compile, charge, train once, audit, record or refuse.
 
-The order is what protects. A private training is charged before anything random is drawn for it, and an
-attempt counts from before its model exists. What was trained is readable only as the one output that is
-published, and only where the duty to audit is met; whatever ends a run before that leaves no target.
+The order is what protects. A private training is charged before anything random is drawn for it, and before
+anything is found out about its data; an attempt counts from before its model exists, and is ended as soon
+as there is a verdict. What was trained is readable only as the one output that is published, and only where
+the duty to audit is met; whatever ends a run before that leaves no target. A run with a checkpoint that
+ends before its verdict, or between its verdict and its registration, leaves the model in there, for the one
+run that takes it up; a model that is refused is removed.
 """
 
+import hashlib
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
+import numpy as np
+
 from smalti.engine.audits.attempts import Attempt, AttemptState, error_of_attempt
-from smalti.engine.audits.checkpoint import Begun, Checkpoint
+from smalti.engine.audits.checkpoint import Begun, Checkpoint, LearnedFrom
 from smalti.engine.audits.compile import compile_training
 from smalti.engine.audits.examine import Examination, prepare
 from smalti.engine.audits.figures import AuditFigures, figures_from_json, figures_to_json, verdict
 from smalti.engine.audits.guarantee import guarantee_of
 from smalti.engine.audits.plan import TrainingPlan
+from smalti.engine.audits.recipes import architecture_of, hyperparameters_of
 from smalti.engine.audits.records import TrainingRecords, training_records
 from smalti.engine.audits.report import TrainingReport
 from smalti.engine.audits.training import NetworkTrainer, Parts, target
-from smalti.engine.binding import check_binding
+from smalti.engine.binding import check_binding, input_hmac
+from smalti.engine.budget import Charge
 from smalti.engine.charging import composition, denied, refusal
 from smalti.engine.commit import publish
+from smalti.engine.entries import TargetVersion
 from smalti.engine.reading import Contents, file_digest
+from smalti.engine.registry import Registry
 from smalti.engine.run_inputs import Given, bound, check_unchanged, given
 from smalti.engine.run_record import (
     Promised,
@@ -37,9 +47,11 @@ from smalti.engine.run_record import (
 )
 from smalti.engine.run_request import Outcome, refuse_options_of_rows
 from smalti.engine.serialize import plan_digest
+from smalti.errors import BackendError, DataError, UsageError
 from smalti.policy.decision import Decision, Reason
 from smalti.transforms.learning.model_files import save
-from smalti.transforms.learning.models import TrainedModel
+from smalti.transforms.learning.models import Description, TrainedModel
+from smalti.transforms.learning.randomness import Origin
 
 _JUDGED: Final = (AttemptState.MET, AttemptState.NOT_MET, AttemptState.INCONCLUSIVE)
 
@@ -51,67 +63,97 @@ class _Ready:
     plan: TrainingPlan
     known: Given
     records: TrainingRecords
+    learned_from: LearnedFrom
     report: TrainingReport
+
+    def as_of(self, at: datetime) -> "_Ready":
+        """The same for a training that was begun then: who withdrew since keeps it from being recorded."""
+        report = replace(self.report, withdrawn_at=at)
+        return replace(self, known=replace(self.known, at=at), report=report)
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """What is said of a model, and what from."""
+
+    state: AttemptState
+    """One of those that are judged."""
+    figures: AuditFigures | None = None
 
 
 def carry_out_training(under: RunUnder) -> Outcome:
     """Train and audit a model: all of it, or nothing but a charge and an attempt.
+
+    Data that is too little for the audit is an error before any training, and costs nothing, where training
+    is not private: nothing is promised of a single person there. Where it is private, that error would tell
+    for nothing whether one person more is in the data. So the training is charged and counted first, its
+    attempt is inconclusive then, and whoever asks gets the denial of a model that did not pass.
 
     Returns:
         The outcome; a denial where it does not fit into what is left of its budget, and where the duty to
         audit is not met.
 
     Raises:
+        UsageError: what was begun in the checkpoint is registered already.
         SmaltiError: as `engine.run.run`.
     """
     refuse_options_of_rows(under.request)
     ready, contents = _prepared(under)
-    kept = Checkpoint(under.request.checkpoint)
+    kept = Checkpoint(under.request.checkpoint, under.registry)
     kept.prepare()
-    found = kept.found(plan_digest(ready.plan), _hmacs(ready))
-    if found is None or not _is_known(under, ready.plan, found[0]):
-        seed = secrets.randbits(128)
-        examination = _examination(ready, seed, _next_attempt(under, ready.plan))
-        if examination is not None:
-            examination.check()
-        if (denial := _charged(under, ready.plan, contents)) is not None:
-            return Outcome(denial, None, None, None)
-        begun, model = _begun(under, ready, seed), None
-    else:
-        begun, model = found
-        earlier = _attempt_of(under, ready.plan, begun)
-        if earlier is not None and earlier.state in _JUDGED:
-            return _as_judged(under, ready, begun, model, earlier)
-    with _ended(under, ready.plan, begun) as attempt:
-        if model is None:
-            under.watch.phase("train")
-            model = target(ready.plan, ready.records, Parts.drawn(ready.plan, ready.records, begun.seed))
-            kept.keep(begun, model)
-        attempt.judge(under, ready, model)
-        if attempt.state is not AttemptState.MET:
-            return Outcome(_not_met(under), None, None, None)
-    return _registered(under, ready, begun, model, attempt.figures)
+    found = kept.found(ready.learned_from, _description(ready.plan))
+    if found is not None and _is_taken(under, ready, found[0]):
+        return _taken_up(under, ready, kept, *found)
+    is_private = ready.plan.train.private is not None
+    if is_private and (denial := _charged(under, ready.plan, contents)) is not None:
+        return Outcome(denial, None, None, None)
+    seed = secrets.randbits(128)
+    if not is_private:
+        _check(ready, seed, _next_attempt(under, ready.plan))
+    begun = Begun(under.stage.run, ready.known.at, ready.learned_from, seed)
+    return _audited(under, ready, kept, begun, _number(under, ready.plan), None)
 
 
-def _is_known(under: RunUnder, made: TrainingPlan, begun: Begun) -> bool:
-    """Whether this registry charged what is kept, and counted it as an attempt, where that is due."""
-    is_charged = made.train.private is None or any(
-        one.run == begun.run for one in under.registry.budget(under.request.target).charges
+def _is_taken(under: RunUnder, ready: _Ready, begun: Begun) -> bool:
+    """Whether the same party asks under the same rule as when it was charged and counted, as is due.
+
+    And nobody withdrew since: with such a one it could not be recorded.
+    """
+    charge = next(
+        (one for one in under.registry.budget(under.request.target).charges if one.run == begun.run), None
     )
-    return is_charged and (made.audit is None or _attempt_of(under, made, begun) is not None)
+    attempt = _attempt_of(under, ready.plan, begun)
+    is_charged = ready.plan.train.private is None or _is_for_this(under, ready.plan, charge)
+    is_counted = ready.plan.audit is None or _is_for_this(under, ready.plan, attempt)
+    (read,) = ready.known.inputs
+    withdrawn = under.registry.withdrawn(read.iri, read.version, since=begun.at)
+    return is_charged and is_counted and not withdrawn
+
+
+def _is_for_this(under: RunUnder, made: TrainingPlan, recorded: Charge | Attempt | None) -> bool:
+    if recorded is None:
+        return False
+    request = under.request
+    asked = (request.asker, request.document.policy.uid, under.granted.permission.uid, plan_digest(made))
+    return asked == (recorded.party, recorded.policy_uid, recorded.rule_uid, recorded.plan_digest)
 
 
 def _attempt_of(under: RunUnder, made: TrainingPlan, begun: Begun) -> Attempt | None:
     return next((one for one in under.registry.attempts(made.write.output) if one.run == begun.run), None)
 
 
-def _as_judged(
-    under: RunUnder, ready: _Ready, begun: Begun, model: TrainedModel, earlier: Attempt
+def _taken_up(
+    under: RunUnder, ready: _Ready, kept: Checkpoint, begun: Begun, model: TrainedModel
 ) -> Outcome:
-    """What follows from an attempt that was judged before its run died: nothing is judged twice."""
+    """What follows from a model that exists; nothing is judged twice."""
+    ready, earlier = ready.as_of(begun.at), _attempt_of(under, ready.plan, begun)
+    if earlier is None or earlier.state not in _JUDGED:
+        number = 1 if earlier is None else earlier.number
+        return _audited(under, ready, kept, begun, number, model)
     if earlier.state is not AttemptState.MET:
+        kept.forget()
         return Outcome(_not_met(under), None, None, None)
-    return _registered(under, ready, begun, model, figures_from_json(earlier.figures))
+    return _registered(under, ready, kept, begun, model, figures_from_json(earlier.figures))
 
 
 def _prepared(under: RunUnder) -> tuple[_Ready, Contents]:
@@ -134,39 +176,47 @@ def _prepared(under: RunUnder) -> tuple[_Ready, Contents]:
         withdrawn_at=known.at,
         respondents_listed=known.circumstances.withdrawn.count,
     )
-    return _Ready(made, known, records, report), contents
+    hmacs = tuple(one.hmac for one in report.inputs)
+    learned_from = LearnedFrom(plan_digest(made), hmacs, _keyed_digest(registry, records))
+    return _Ready(made, known, records, learned_from, report), contents
 
 
-def _hmacs(ready: _Ready) -> tuple[str, ...]:
-    return tuple(one.hmac for one in ready.report.inputs)
+def _keyed_digest(registry: Registry, records: TrainingRecords) -> str:
+    digest = hashlib.sha256()
+    for array in (records.features, records.labels):
+        digest.update(f"{array.dtype.str}{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return input_hmac(registry, digest.hexdigest())
+
+
+def _description(made: TrainingPlan) -> Description:
+    """Of the model that a plan makes."""
+    return Description(architecture_of(made), hyperparameters_of(made), Origin.SYSTEM)
 
 
 def _charged(under: RunUnder, made: TrainingPlan, contents: Contents) -> Decision | None:
-    if made.train.private is None:
-        return None
     under.watch.phase("charge")
     return refusal(under, made, contents)
 
 
-def _begun(under: RunUnder, ready: _Ready, seed: int) -> Begun:
-    """Write down the attempt, where an audit is due."""
-    registry, request, made = under.registry, under.request, ready.plan
-    digest, number = plan_digest(made), 1
-    if made.audit is not None:
-        attempt = Attempt(
-            run=under.stage.run,
-            target=request.target,
-            output=made.write.output,
-            policy_uid=request.document.policy.uid,
-            rule_uid=under.granted.permission.uid,
-            party=request.asker,
-            bound_by=request.submitter,
-            plan_digest=digest,
-            number=0,
-            begun_at=datetime.now(UTC),
-        )
-        number = registry.begin_attempt(attempt).number
-    return Begun(under.stage.run, number, digest, _hmacs(ready), seed)
+def _number(under: RunUnder, made: TrainingPlan) -> int:
+    """The number of the attempt, which is written down where an audit is due; otherwise 1."""
+    if made.audit is None:
+        return 1
+    request = under.request
+    attempt = Attempt(
+        run=under.stage.run,
+        target=request.target,
+        output=made.write.output,
+        policy_uid=request.document.policy.uid,
+        rule_uid=under.granted.permission.uid,
+        party=request.asker,
+        bound_by=request.submitter,
+        plan_digest=plan_digest(made),
+        number=0,
+        begun_at=datetime.now(UTC),
+    )
+    return under.registry.begin_attempt(attempt).number
 
 
 def _next_attempt(under: RunUnder, made: TrainingPlan) -> int:
@@ -183,37 +233,84 @@ def _examination(ready: _Ready, seed: int, attempt: int) -> Examination | None:
     return prepare(ready.plan, ready.records, error, NetworkTrainer(ready.plan), seed)
 
 
+def _check(ready: _Ready, seed: int, attempt: int) -> None:
+    """Raise DataError where there is too little data for the audit that is due."""
+    examination = _examination(ready, seed, attempt)
+    if examination is not None:
+        examination.check()
+
+
+def _audited(
+    under: RunUnder,
+    ready: _Ready,
+    kept: Checkpoint,
+    begun: Begun,
+    number: int,
+    model: TrainedModel | None,
+) -> Outcome:
+    """Train the model where there is none, judge it, and record or refuse it."""
+    with _ended(under, ready.plan, kept, begun) as attempt, _too_little(ready.plan, attempt):
+        if model is None:
+            model = _trained(under, ready, begun, number)
+            kept.keep(begun, model)
+        attempt.verdict = _judged(under, ready, begun, number, model)
+    if model is None or attempt.verdict is None or attempt.verdict.state is not AttemptState.MET:
+        return Outcome(_not_met(under), None, None, None)
+    return _registered(under, ready, kept, begun, model, attempt.verdict.figures)
+
+
+def _trained(under: RunUnder, ready: _Ready, begun: Begun, number: int) -> TrainedModel:
+    if ready.plan.train.private is not None:
+        _check(ready, begun.seed, number)
+    under.watch.phase("train")
+    return target(ready.plan, ready.records, Parts.drawn(ready.plan, ready.records, begun.seed))
+
+
+def _judged(under: RunUnder, ready: _Ready, begun: Begun, number: int, model: TrainedModel) -> _Verdict:
+    """Examine the model, where that is due."""
+    examination = _examination(ready, begun.seed, number)
+    if examination is None:
+        return _Verdict(AttemptState.MET)
+    figures = examination.figures(model, number, under.watch.phase)
+    return _Verdict(verdict(figures, examination.audit.bounds).state, figures)
+
+
 class _Attempt:
     """An attempt under way."""
 
-    def __init__(self, begun: Begun) -> None:
-        self._begun = begun
-        self.state = AttemptState.FAILED
-        self.figures: AuditFigures | None = None
-
-    def judge(self, under: RunUnder, ready: _Ready, model: TrainedModel) -> None:
-        """Examine the model, where that is due."""
-        examination = _examination(ready, self._begun.seed, self._begun.attempt)
-        if examination is not None:
-            self.figures = examination.figures(model, self._begun.attempt, under.watch.phase)
-            self.state = verdict(self.figures, examination.audit.bounds).state
-        else:
-            self.state = AttemptState.MET
+    def __init__(self) -> None:
+        self.verdict: _Verdict | None = None
 
 
 @contextmanager
-def _ended(under: RunUnder, made: TrainingPlan, begun: Begun) -> Iterator[_Attempt]:
-    """Write down what became of an attempt."""
-    found = _Attempt(begun)
+def _too_little(made: TrainingPlan, attempt: _Attempt) -> Iterator[None]:
+    """Of a private training, that its data is too little for its audit is told to nobody who asks."""
+    try:
+        yield
+    except DataError:
+        if made.train.private is None or made.audit is None:
+            raise
+        attempt.verdict = _Verdict(AttemptState.INCONCLUSIVE)
+
+
+@contextmanager
+def _ended(under: RunUnder, made: TrainingPlan, kept: Checkpoint, begun: Begun) -> Iterator[_Attempt]:
+    """Write down what became of an attempt, and remove a refused model; no verdict is taken back."""
+    found, ended = _Attempt(), AttemptState.FAILED
     try:
         yield found
     except (KeyboardInterrupt, SystemExit):
-        found.state = AttemptState.STOPPED
+        ended = AttemptState.STOPPED
         raise
     finally:
-        if made.audit is not None:
-            told = "" if found.figures is None else figures_to_json(found.figures)
-            under.registry.end_attempt(begun.run, found.state, told)
+        try:
+            if made.audit is not None:
+                said = found.verdict or _Verdict(ended)
+                told = "" if said.figures is None else figures_to_json(said.figures)
+                under.registry.end_attempt(begun.run, said.state, told)
+        finally:
+            if found.verdict is not None and found.verdict.state is not AttemptState.MET:
+                kept.forget()
 
 
 def _not_met(under: RunUnder) -> Decision:
@@ -232,7 +329,12 @@ def _not_met(under: RunUnder) -> Decision:
 
 
 def _registered(
-    under: RunUnder, ready: _Ready, begun: Begun, model: TrainedModel, figures: AuditFigures | None
+    under: RunUnder,
+    ready: _Ready,
+    kept: Checkpoint,
+    begun: Begun,
+    model: TrainedModel,
+    figures: AuditFigures | None,
 ) -> Outcome:
     registry, made, watch = under.registry, ready.plan, under.watch
     watch.phase("register")
@@ -244,8 +346,28 @@ def _registered(
     promised = Promised(guarantee_of(made), composition=together)
     report = replace(ready.report, timings=watch.timings, figures=figures, charged_as=begun.run)
     record = new_version(under, made, ready.known, files, promised, (), files[0].digest, report)
+    _refuse_registered(under, made, kept, begun)
     version = publish(registry, under.stage, record)
+    with suppress(BackendError):  # it is registered: nothing takes that back
+        kept.forget()
     is_owner = under.request.submitter in registry.full_owners(version.target)
     return Outcome(
         under.decision, made, version, version.report if is_owner else None, composition=together
     )
+
+
+def _refuse_registered(under: RunUnder, made: TrainingPlan, kept: Checkpoint, begun: Begun) -> None:
+    """Refuse a second release of one charge; the model that is kept is of no more use then."""
+    if any(_is_of(one, begun.run) for one in under.registry.versions(made.write.output)):
+        kept.forget()
+        raise UsageError(
+            str(made.write.output),
+            "the model that was begun in this checkpoint is registered already",
+            "one release for one training",
+            "`smalti targets` shows it; another run trains another model, and is charged for it",
+        )
+
+
+def _is_of(version: TargetVersion, run: str) -> bool:
+    report = version.report
+    return run == version.run or (isinstance(report, TrainingReport) and run == report.charged_as)

@@ -71,5 +71,8 @@ class NetworkTrainer:
 
 def target(plan: TrainingPlan, records: TrainingRecords, parts: Parts) -> TrainedModel:
     """The one model that is released, if any is; its noise comes from the operating system."""
-    features, labels = records.features[parts.trained], records.labels[parts.trained]
-    return NetworkTrainer(plan).train(features, labels, np.ones((1, len(labels)), np.bool_))[0]
+    features, labels, members = records.features, records.labels, parts.trained
+    if not len(labels):  # nobody, which shows as little as anybody
+        features, labels = np.zeros((1, plan.train.width), np.float32), np.zeros(1, np.int64)
+        members = np.zeros(1, np.bool_)
+    return NetworkTrainer(plan).train(features, labels, members[None])[0]

@@ -1,15 +1,24 @@
 """Whether the certificate of a perturbation says what its noise, its plan and the ledger say."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 from smalti.engine.budget import Budget
 from smalti.engine.certificate import Composition
-from smalti.engine.certified import broken, check_alone, check_made_again
+from smalti.engine.certified import (
+    broken,
+    check_alone,
+    check_charged,
+    check_made_again,
+    least_belief,
+)
 from smalti.engine.entries import TargetVersion
 from smalti.engine.perturbation.guarantee import LocalGuarantee, describe, guarantee_of, limits
-from smalti.engine.perturbation.plan import PerturbationPlan
+from smalti.engine.perturbation.mechanisms import loss_of
+from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedColumn
 from smalti.engine.releases.recheck import ReleaseCheck
+from smalti.transforms.privacy_loss import PrivacyLoss
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +46,9 @@ def check_sentences(place: Path, stated: StatedPerturbation) -> ReleaseCheck:
     promised = stated.guarantee
     if stated.statement != describe(promised) or stated.limits != limits(promised):
         raise broken(place, "its sentences are not those of its figures")
-    check_alone(place, promised.loss, stated.composition, is_pure=not promised.loss.delta)
+    delta = Fraction(stated.composition.loss.delta)
+    belief = least_belief(_lost_by(place, promised.perturbed), delta)
+    check_alone(place, promised.loss, stated.composition, belief)
     earlier = () if stated.composition.releases == 1 else ("what earlier releases lost",)
     return ReleaseCheck(("the sentences of the certificate are those of its figures",), earlier)
 
@@ -50,7 +61,7 @@ def check_recorded(
     plan: PerturbationPlan,
     ledger: Budget,
 ) -> ReleaseCheck:
-    """Make a certificate again: from the record, and from the charges of the ledger.
+    """Make a certificate again: from the record, the noise of the plan, and the charges of the ledger.
 
     Args:
         place: of the certificate, for messages.
@@ -63,4 +74,16 @@ def check_recorded(
     Raises:
         GuaranteeError: a field says something else than follows; it is named, and no value.
     """
-    return check_made_again(place, text, version, plan, guarantee_of(plan), stated.composition, ledger)
+    check_charged(place, plan.loss, _lost_by(place, plan.perturbed), Fraction(0))
+    seen = ReleaseCheck(("the noise of the plan loses no more than was charged for it",), ())
+    return seen + check_made_again(
+        place, text, version, plan, guarantee_of(plan), stated.composition, ledger
+    )
+
+
+def _lost_by(place: Path, perturbed: tuple[PerturbedColumn, ...]) -> PrivacyLoss:
+    """What the noise of all columns loses together."""
+    try:
+        return sum(map(loss_of, perturbed), PrivacyLoss())
+    except (ValueError, ArithmeticError):
+        raise broken(place, "the noise that is stated cannot be drawn") from None

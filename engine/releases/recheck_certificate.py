@@ -1,20 +1,31 @@
 """Whether the certificate of a release says what its noise, its plan and the ledger say."""
 
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
 from smalti.engine.budget import Budget
 from smalti.engine.certificate import Composition, describe_respondents
-from smalti.engine.certified import ROUNDING, broken, check_alone, check_made_again, check_stated
+from smalti.engine.certified import (
+    ROUNDING,
+    broken,
+    check_alone,
+    check_charged,
+    check_made_again,
+    check_stated,
+    least_belief,
+)
 from smalti.engine.entries import TargetVersion
 from smalti.engine.plan import OneRowEach, Respondent, RespondentColumn
 from smalti.engine.releases.guarantee import Loss, LossGuarantee, describe, guarantee_of, limits
 from smalti.engine.releases.losses import least_loss, lost_by
 from smalti.engine.releases.plan import Mechanism, Quantity, ReleasePlan
 from smalti.engine.releases.recheck import ReleaseCheck
-from smalti.transforms.identifiability import composed_advantage, posterior_belief
+from smalti.transforms.belief import mu_for_largest_loss
+from smalti.transforms.identifiability import composed_advantage, epsilon_for_belief, posterior_belief
+from smalti.transforms.privacy_loss import PrivacyLoss
 
 _CAUTION: Final = 1e-9
 """Relative; many times the error of what is computed with floats from a scale."""
@@ -58,7 +69,9 @@ def check_sentences(place: Path, stated: StatedRelease) -> ReleaseCheck:
     check_stated(place, promised.loss, least, selection)
     if is_pure:
         _check_pure(place, promised)
-    check_alone(place, promised.loss, stated.composition, is_pure=is_pure)
+    together = stated.composition.loss.delta
+    belief = promised.loss.belief if is_pure else belief_together(promised, least, together)
+    check_alone(place, promised.loss, stated.composition, belief)
     return ReleaseCheck(
         (
             "the sentences of the certificate are those of its figures",
@@ -81,6 +94,36 @@ def _check_pure(place: Path, promised: LossGuarantee) -> None:
         or loss.belief > posterior_belief(float(loss.epsilon)) + ROUNDING
     ):
         raise broken(place, "its epsilon, delta, belief and advantage are not those of one loss")
+
+
+def belief_together(promised: LossGuarantee, least: PrivacyLoss, delta: Decimal) -> float:
+    """The belief that a composition states at least which contains this release with Gaussian noise.
+
+    At the delta of the composition, its belief is that of the noise of known units; and that of Gaussian
+    noise alone which has the stated belief at the release's own delta.
+
+    Proof:
+        Of a pure loss p and Gaussian noise, p + l(d, mu) follows from the stated belief, with l
+        `belief.largest_loss` and d the release's own delta; p + l(D, mu) is looked for, with D >= d. In mu,
+        l(d, mu) - l(D, mu) does not fall: its derivative is h(q(d) + mu) - h(q(D) + mu), where q is the
+        quantile in l and h the hazard of the normal distribution, which grows. So the least is where mu is
+        greatest and p is 0.
+
+    Args:
+        promised: of the release.
+        least: what its noise loses at least.
+        delta: of the composition.
+    """
+    loss = promised.loss
+    selects = any(one.quantity is Quantity.RESPONDENTS for one in promised.noise)
+    selection = Fraction(loss.delta) / 2 if selects else Fraction(0)  # as `allowed.ceiling` divides it
+    chance = Fraction(delta) - selection
+    known, own = least_belief(least, chance), float(Fraction(loss.delta) - selection)
+    stated = min(loss.belief, 1.0) - ROUNDING
+    if not (0 < own < 1 and stated > 0.5):
+        return known
+    mu = mu_for_largest_loss(epsilon_for_belief(stated), own)
+    return max(known, least_belief(PrivacyLoss.of_gaussian(mu), chance))
 
 
 def check_recorded(
@@ -114,15 +157,8 @@ def _check_noise(place: Path, plan: ReleasePlan) -> None:
     said = plan.loss
     try:
         noise = lost_by(plan)
-        pure, mu_squared = Fraction(said.pure), Fraction(said.mu_squared)
     except (ValueError, ArithmeticError):
         raise broken(place, "the noise of the plan cannot be drawn") from None
-    selection = Fraction(said.selection_delta)
-    if (
-        pure < noise.loss.pure
-        or mu_squared < noise.loss.mu_squared * Fraction(1 - _CAUTION)
-        or selection < noise.selection_delta * Fraction(1 - _CAUTION)
-    ):
-        raise broken(place, "the noise of the plan loses more than the plan says")
+    check_charged(place, said, noise.loss, noise.selection_delta)
     stated = Loss(said.epsilon, said.delta, said.belief, said.advantage)
-    check_stated(place, stated, noise.loss, selection)
+    check_stated(place, stated, noise.loss, Fraction(said.selection_delta))

@@ -106,7 +106,8 @@ def study(asked: Study, phase: Callable[[str], None]) -> Studied:
     shadows = asked.shadow_models if needs_shadows else 0
     confidence = Decimal(str(asked.confidence))
     audit, error = Audit(asked.attacks, (), confidence, shadows), 1 - Fraction(confidence)
-    examination = Examination(audit, USUAL_DELTA, members, test, pool, trainer, error, generator)
+    seed = int(generator.integers(1 << 62))
+    examination = Examination(audit, USUAL_DELTA, members, test, pool, trainer, error, seed)
     return Studied(asked.model.name, digest, examination.measured(model, 1, phase))
 
 

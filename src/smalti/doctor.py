@@ -16,6 +16,20 @@ _PARTS = (
     ("extra spark", ("pyspark", "pandas")),
     ("extra privacy", ("opendp",)),
     ("extra images", ("pillow",)),
+    (
+        "extra audit",
+        (
+            "jax",
+            "dp-accounting",
+            "scikit-learn",
+            "scipy",
+            "matplotlib",
+            "jinja2",
+            "safetensors",
+            "skops",
+            "onnxruntime",
+        ),
+    ),
     ("extra signatures", ("cryptography",)),
     ("extra postgresql", ("psycopg",)),
 )

@@ -185,6 +185,17 @@ class EpsilonBound:
 
 
 @dataclass(frozen=True, slots=True)
+class LossBound:
+    """A loss that is exceeded with probability delta at most, by whatever is made from the training."""
+
+    epsilon: float
+    delta: float
+
+    def is_met_by(self, mechanism: SampledGaussian) -> bool:
+        return mechanism.largest_loss(self.delta) <= self.epsilon
+
+
+@dataclass(frozen=True, slots=True)
 class BeliefBound:
     """A posterior belief, at prior one half, that is exceeded with probability delta at most."""
 
@@ -208,7 +219,7 @@ class AdvantageBound:
         return mechanism.advantage <= self.advantage
 
 
-Bound = EpsilonBound | BeliefBound | AdvantageBound
+Bound = EpsilonBound | LossBound | BeliefBound | AdvantageBound
 
 
 def noise_multiplier_for(

@@ -18,7 +18,7 @@ from smalti.transforms.membership.confidences import Floats, checked_confidences
 from smalti.transforms.membership.data import DataSet
 from smalti.transforms.membership.models import Classifier, ModelGroup, TargetModel, Trainer
 from smalti.transforms.membership.observation import Observation, Population, ShadowAnswers
-from smalti.transforms.membership.planted_leak import least_records
+from smalti.transforms.membership.planted_leak import SHARE, least_records
 from smalti.transforms.membership.scored import Scored
 from smalti.transforms.membership.shadow_sets import check_classes, check_disjoint, disjoint_sets, halves
 from smalti.transforms.problem import Flags, Integers
@@ -208,7 +208,7 @@ class MembershipInference:
 
     def _problems_of_size(self, confidence: float, false_positive_rate: float | None) -> list[SmaltiError]:
         size = min(len(self.target.training), len(self.target.test))
-        wanted = least_records(1.0, confidence)
+        wanted = least_records(SHARE, confidence)
         expected = ""
         if size < wanted:
             expected = f"{wanted} of each for a confidence of {confidence:g}"

@@ -13,9 +13,10 @@ import pytest
 import shell
 from model_worlds import OUTPUT, OWNER, TARGET, USER, people, policy, registry
 
+from smalti.engine.audits import jobs as job_module
 from smalti.engine.audits.attempts import AttemptState
 from smalti.engine.audits.jobs import Job, Jobs, JobState
-from smalti.errors import UsageError
+from smalti.errors import BackendError, UsageError
 from smalti.vocab.terms import IRI
 
 _PATIENCE = 90.0
@@ -97,6 +98,27 @@ def test_a_killed_audit_is_taken_up_again_and_trains_nothing_twice(tmp_path: Pat
     assert states(tmp_path) == [AttemptState.MET]
     (version,) = registry(tmp_path).versions(IRI(OUTPUT))
     assert (version.path / version.files[0].name).read_bytes() == kept
+
+
+@pytest.mark.parametrize("keeps_model", [True, False])
+def test_an_audit_that_ended_with_an_error_is_taken_up_while_it_keeps_a_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keeps_model: bool
+) -> None:
+    spawned: list[Job] = []
+    monkeypatch.setattr(job_module, "_spawn", spawned.append)
+    job = jobs(tmp_path).start([])
+    job.checkpoint.mkdir(mode=0o700)
+    if keeps_model:
+        (job.checkpoint / "state.json").write_text("{}")
+    failed = BackendError("the disk", "it is full", "a disk with room")
+    with pytest.raises(BackendError), job.worked_on():
+        raise failed
+    assert (job.state, job.status.exit_code) == (JobState.ENDED, failed.exit_code)
+    if keeps_model:
+        assert jobs(tmp_path).resume(job.name) == job
+        return
+    with pytest.raises(UsageError, match="it is ended"):
+        jobs(tmp_path).resume(job.name)
 
 
 def test_a_job_that_is_none_is_refused(tmp_path: Path) -> None:

@@ -239,13 +239,14 @@ EXPLAINED = [
     "column spend: clamped to -1..2.5, and shown from 0 to 1; what is missing or no number becomes the"
     " middle",
     "column sex: predicted: one of 2 public classes",
-    "train the recipe softmax-regression, 2 epochs, on a random part of the respondents (each with"
-    " probability 1/2); the others are held out",
+    "train the recipe softmax-regression (no layer before the softmax; adam with a learning rate of 0.01"
+    " and batches of 100), 2 epochs, on a random part of the respondents (each with probability 1/2); the"
+    " others are held out",
     "audit loss, with 16 shadow models, on this model and on one that memorises",
     "audit attackAdvantage at most 0.3, at a confidence of 0.95 over all attempts",
     "promise audited: the attacks loss were tried with 16 shadow models; each found a leak that was planted"
-    " in another model, and on this one stayed within attackAdvantage 0.3, with a confidence of 0.95 over"
-    " all attempts",
+    " in another model (half of its records memorised), and on this one stayed within attackAdvantage 0.3,"
+    " with a confidence of 0.95 over all attempts",
     "write http://example.com/model, safetensors",
     "warning column note will be dropped: the policy says so",
     "warning it is trained without noise, and may give away whatever it learned",
@@ -254,6 +255,7 @@ EXPLAINED = [
     "not covered attacks on the model that were not tried, stronger ones among them",
     "not covered the average over records hides some: single records may be found more easily than most",
     "not covered whether an audit was passed depends on the data, and is outside of every epsilon",
+    "not covered scores of records that depend on one another, which the limits take for independent",
     "not covered anything by a proof: the model was trained without noise",
 ]
 

@@ -1,6 +1,11 @@
 """Whole trainings: charged, trained once, attacked and published; or nothing but charge and attempt."""
 
 import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -9,15 +14,24 @@ import jsonschema
 import pytest
 from certificates import at, changed, fields, instead, is_found, other, recorded
 from effort import is_full
-from model_worlds import OUTPUT, TARGET, people, policy, registry, run
+from model_worlds import OUTPUT, OWNER, TARGET, USER, people, policy, registry, run, untrained
+from pydantic import TypeAdapter
 
 import smalti
 from smalti.engine.audits import examine
 from smalti.engine.audits import run as running
 from smalti.engine.audits.attempts import Attempt, AttemptState
+from smalti.engine.audits.checkpoint import Begun, Checkpoint
 from smalti.engine.audits.figures import figures_from_json
 from smalti.engine.audits.plan import TrainingPlan
+from smalti.engine.audits.records import TrainingRecords, training_records
+from smalti.engine.audits.report import TrainingReport
+from smalti.engine.commit import publish
+from smalti.engine.decision_log import DecisionLog
+from smalti.engine.entries import NewVersion, TargetVersion
+from smalti.engine.registry import Registry
 from smalti.errors import DataError, InternalError, UsageError
+from smalti.policy.decision import Decision
 from smalti.transforms.learning.model_files import load
 from smalti.transforms.learning.models import TrainedModel
 from smalti.transforms.learning.randomness import Origin
@@ -161,13 +175,14 @@ def test_the_ledger_is_charged_once_with_what_the_plan_states(world: tuple[Path,
 class Trainings:
     """Stands for training, and counts."""
 
-    def __init__(self, model: TrainedModel) -> None:
+    def __init__(self, model: TrainedModel | None) -> None:
         self.model = model
+        """None: one that knows nothing, of the plan's form."""
         self.number = 0
 
-    def __call__(self, *given: Any) -> TrainedModel:
+    def __call__(self, plan: TrainingPlan, *given: Any) -> TrainedModel:
         self.number += 1
-        return self.model
+        return self.model or untrained(plan)
 
 
 @pytest.fixture
@@ -175,6 +190,14 @@ def trained(world: tuple[Path, smalti.Outcome], monkeypatch: pytest.MonkeyPatch)
     version = world[1].version
     assert version is not None
     found = Trainings(load(version.path / version.files[0].name))
+    monkeypatch.setattr(running, "target", found)
+    return found
+
+
+@pytest.fixture
+def untaught(monkeypatch: pytest.MonkeyPatch) -> Trainings:
+    """For plans of any form."""
+    found = Trainings(None)
     monkeypatch.setattr(running, "target", found)
     return found
 
@@ -226,7 +249,7 @@ def test_what_does_not_fit_the_budget_is_not_trained(tmp_path: Path, trained: Tr
 PHASES = [
     ("compile_training", 0, []),
     ("training_records", 0, []),
-    ("prepare", 0, []),
+    ("prepare", 1, [AttemptState.FAILED]),
     ("refusal", 0, []),
     ("target", 1, [AttemptState.FAILED]),
     ("verdict", 1, [AttemptState.FAILED]),
@@ -263,13 +286,36 @@ def test_ctrl_c_leaves_no_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("count", [0, 1, 13])
-def test_too_little_data_is_refused_before_anything(tmp_path: Path, trained: Trainings, count: int) -> None:
+def test_too_little_data_for_a_private_model_is_told_to_nobody(
+    tmp_path: Path, trained: Trainings, count: int
+) -> None:
+    """An error for it would tell for nothing whether one more is in the data."""
+    outcome = run(tmp_path, people(tmp_path, count), checkpoint=tmp_path / "kept")
+    assert (trained.number, charges(tmp_path), states(tmp_path)) == (0, 1, [AttemptState.INCONCLUSIVE])
+    assert (outcome.version, outcome.plan, outcome.report) == (None, None, None)
+    assert left_nothing(tmp_path)
+    (reason,) = outcome.decision.reasons
+    assert reason.text == refused_by_figures(tmp_path)
+
+
+def refused_by_figures(folder: Path) -> str:
+    """What is said to whoever asked for a model with a figure above its bound."""
+    asked = policy(folder, name="strict", bound=0.01)
+    (reason,) = run(folder, people(folder, name="more.csv"), "more", policy=asked).decision.reasons
+    assert states(folder)[-1] is AttemptState.NOT_MET
+    return reason.text
+
+
+@pytest.mark.parametrize("count", [0, 1, 13])
+def test_too_little_data_for_a_model_without_noise_is_an_error_before_anything(
+    tmp_path: Path, untaught: Trainings, count: int
+) -> None:
     with pytest.raises(DataError) as caught:
-        run(tmp_path, people(tmp_path, count))
+        run(tmp_path, people(tmp_path, count), policy=policy(tmp_path, noise=False))
     said = str(caught.value)
     assert "too little" in said
     assert not any(letter.isdigit() for letter in said), "how many there are is the owner's to know"
-    assert (trained.number, charges(tmp_path), states(tmp_path)) == (0, 0, [])
+    assert (untaught.number, states(tmp_path)) == (0, [])
     assert left_nothing(tmp_path)
 
 
@@ -340,15 +386,218 @@ def test_nothing_is_judged_twice(
     assert states(tmp_path) == [AttemptState.MET]
 
 
-def test_a_refused_model_is_not_tried_again_for_nothing(
+def test_a_refused_model_is_gone_and_another_one_is_charged(tmp_path: Path, trained: Trainings) -> None:
+    data, asked = people(tmp_path), policy(tmp_path, bound=0.01)
+    for number in (1, 2):
+        outcome = run(tmp_path, data, policy=asked, checkpoint=tmp_path / "kept")
+        assert not outcome.decision.is_permitted
+        assert not (tmp_path / "kept").exists()
+        assert (trained.number, charges(tmp_path)) == (number, number)
+        assert states(tmp_path) == [AttemptState.NOT_MET] * number
+
+
+def test_a_verdict_is_not_taken_back_by_dying_after_it(
     tmp_path: Path, trained: Trainings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data, asked = people(tmp_path), policy(tmp_path, bound=0.01)
-    for _ in range(2):
-        outcome = run(tmp_path, data, policy=asked, checkpoint=tmp_path / "kept")
-        assert not outcome.decision.is_permitted
-        monkeypatch.setattr(running, "verdict", failing)
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "forget", interrupted)  # as if killed before the model was removed
+        with pytest.raises(KeyboardInterrupt):
+            run(tmp_path, data, policy=asked, checkpoint=tmp_path / "kept")
+    assert states(tmp_path) == [AttemptState.NOT_MET]
+    monkeypatch.setattr(running, "verdict", failing)
+    assert not run(tmp_path, data, policy=asked, checkpoint=tmp_path / "kept").decision.is_permitted
     assert (trained.number, charges(tmp_path), states(tmp_path)) == (1, 1, [AttemptState.NOT_MET])
+    assert not (tmp_path / "kept").exists()
+
+
+@pytest.mark.usefixtures("trained")
+def test_ctrl_c_after_a_verdict_changes_nothing_about_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def late(*given: Any) -> Iterator[None]:
+        yield
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(running, "_too_little", late)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, people(tmp_path), policy=policy(tmp_path, bound=0.01), checkpoint=tmp_path / "kept")
+    assert states(tmp_path) == [AttemptState.NOT_MET]
+    assert not (tmp_path / "kept").exists()
+
+
+@pytest.mark.usefixtures("trained")
+def test_a_refusal_is_written_down_after_its_attempt_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[list[AttemptState]] = []
+
+    def full(log: DecisionLog, decision: Decision, seconds: float) -> None:
+        if not decision.is_permitted:
+            seen.append(states(tmp_path))
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(DecisionLog, "append", full)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, people(tmp_path), policy=policy(tmp_path, bound=0.01), checkpoint=tmp_path / "kept")
+    assert seen == [states(tmp_path)] == [[AttemptState.NOT_MET]]
+
+
+@pytest.mark.usefixtures("trained")
+def test_a_refused_model_is_gone_where_the_registry_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Registry, "end_attempt", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, people(tmp_path), policy=policy(tmp_path, bound=0.01), checkpoint=tmp_path / "kept")
+    assert not (tmp_path / "kept").exists()
+
+
+# What a checkpoint is held against
+
+
+def test_a_model_of_other_records_is_not_taken(
+    tmp_path: Path, trained: Trainings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the same files by the same plan: somebody may have withdrawn."""
+    data = people(tmp_path)
+    broken_off(tmp_path, data, "publish")
+
+    def others(*given: Any) -> TrainingRecords:
+        found = training_records(*given)
+        return TrainingRecords(found.features, 1 - found.labels)
+
+    monkeypatch.setattr(running, "training_records", others)
+    assert run(tmp_path, data, checkpoint=tmp_path / "kept").decision.is_permitted
+    assert (trained.number, charges(tmp_path)) == (2, 2)
+
+
+@pytest.mark.parametrize("who", ["p7", "p400"], ids=["of the data", "nobody of the data"])
+def test_a_model_is_not_taken_once_somebody_withdrew(tmp_path: Path, untaught: Trainings, who: str) -> None:
+    data = people(tmp_path, is_named=True)
+    asked = policy(tmp_path, respondent={"@id": f"{TARGET}/person"}, noise=False)
+    assert run(tmp_path, data, policy=asked).decision.is_permitted
+    broken_off(tmp_path, data, "publish", policy=asked, out=tmp_path / "two")
+    registry(tmp_path).withdraw(IRI(TARGET), [who], by=IRI(OWNER))
+    again = run(tmp_path, data, "two", policy=asked, checkpoint=tmp_path / "kept")
+    assert again.decision.is_permitted
+    assert untaught.number == 3
+
+
+@pytest.mark.usefixtures("trained")
+def test_who_withdraws_between_is_compared_with_the_first_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, seen = people(tmp_path), list[NewVersion]()
+    broken_off(tmp_path, data, "publish")
+    between = datetime.now(UTC)
+
+    def watched(known: Registry, stage: Any, record: NewVersion) -> TargetVersion:
+        seen.append(record)
+        return publish(known, stage, record)
+
+    monkeypatch.setattr(running, "publish", watched)
+    run(tmp_path, data, checkpoint=tmp_path / "kept")
+    (record,) = seen
+    assert isinstance(record.report, TrainingReport)
+    assert record.started_at is not None
+    assert record.started_at == record.report.withdrawn_at < between
+
+
+def tampered(folder: Path, how: str) -> None:
+    """Another checkpoint, made by somebody without the registry's secret; but for `seeded`."""
+    state, model = folder / "kept" / "state.json", folder / "kept" / "target.safetensors"
+    said = json.loads(state.read_text())
+    if how == "weights":
+        content = model.read_bytes()
+        model.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    elif how == "seeded":
+        trained, begun = load(model), checkpoint_of(said)
+        seeded = replace(trained, description=replace(trained.description, randomness=Origin.SEED))
+        Checkpoint(folder / "kept", registry(folder)).keep(begun, seeded)
+    elif how == "code":
+        state.write_text(json.dumps({**said, "code": "hmac-sha256:" + "0" * 64}))
+    else:
+        said["begun"][how] = {"seed": 1, "at": "2020-01-01T00:00:00Z"}[how]
+        state.write_text(json.dumps(said))
+
+
+def checkpoint_of(said: dict[str, Any]) -> Begun:
+    return TypeAdapter(Begun).validate_python(said["begun"])
+
+
+@pytest.mark.parametrize("how", ["weights", "seed", "at", "code", "seeded"])
+def test_a_checkpoint_that_was_tampered_with_is_not_taken(
+    tmp_path: Path, trained: Trainings, how: str
+) -> None:
+    data = people(tmp_path)
+    broken_off(tmp_path, data, "publish")
+    tampered(tmp_path, how)
+    assert run(tmp_path, data, checkpoint=tmp_path / "kept").decision.is_permitted
+    assert (trained.number, charges(tmp_path)) == (2, 2)
+
+
+def test_an_attempt_that_is_taken_up_keeps_its_number(tmp_path: Path, untaught: Trainings) -> None:
+    data, asked = people(tmp_path), policy(tmp_path, noise=False)
+    run(tmp_path, data, policy=asked)
+    broken_off(tmp_path, data, "verdict", policy=asked, out=tmp_path / "two")
+    run(tmp_path, data, "two", policy=asked, checkpoint=tmp_path / "kept")
+    figures = figures_from_json(attempts(tmp_path)[1].figures)
+    assert (untaught.number, figures.attempt, figures.error) == (2, 2, "1/120")
+
+
+@pytest.mark.usefixtures("trained")
+def test_one_charge_makes_one_version(tmp_path: Path) -> None:
+    data, kept = people(tmp_path), tmp_path / "kept"
+    broken_off(tmp_path, data, "publish")
+    shutil.copytree(kept, tmp_path / "copy")
+    assert run(tmp_path, data, checkpoint=kept).decision.is_permitted
+    assert not kept.exists()
+    with pytest.raises(UsageError, match="registered already"):
+        run(tmp_path, data, "again", checkpoint=tmp_path / "copy")
+    assert (models(tmp_path), charges(tmp_path)) == (1, 1)
+    assert not (tmp_path / "again").exists()
+    assert not (tmp_path / "copy").exists()
+
+
+@pytest.mark.usefixtures("trained")
+def test_a_run_that_died_as_it_was_registered_is_not_registered_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = people(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "forget", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run(tmp_path, data, checkpoint=tmp_path / "kept")
+    assert models(tmp_path) == 1
+    with pytest.raises(UsageError, match="registered already"):
+        run(tmp_path, data, "again", checkpoint=tmp_path / "kept")
+    assert (models(tmp_path), charges(tmp_path)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "name"),
+    [("charge", "party"), ("attempt", "party"), ("charge", "policy"), ("attempt", "rule")],
+)
+def test_what_others_began_is_not_taken(
+    tmp_path: Path, untaught: Trainings, recorded: str, name: str
+) -> None:
+    data, is_charged = people(tmp_path), recorded == "charge"
+    asked = policy(tmp_path, noise=is_charged, is_audited=not is_charged)
+    broken_off(tmp_path, data, "publish", policy=asked)
+    said = {
+        "party": USER,
+        "policy": "http://example.com/policy/model",
+        "rule": "http://example.com/policy/model/1",
+    }
+    asked.write_text(asked.read_text().replace(f'"{said[name]}"', f'"{said[name]}-2"'))
+    party = f"{USER}-2" if name == "party" else USER
+    assert run(
+        tmp_path, data, policy=asked, party=party, checkpoint=tmp_path / "kept"
+    ).decision.is_permitted
+    assert untaught.number == 2
+    assert (charges(tmp_path), len(states(tmp_path))) == ((2, 0) if is_charged else (0, 2))
 
 
 def test_a_checkpoint_that_others_can_read_is_refused(tmp_path: Path, trained: Trainings) -> None:

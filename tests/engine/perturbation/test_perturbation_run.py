@@ -8,6 +8,7 @@ import logging
 import re
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from decimal import Decimal
 from importlib.resources import files
 from pathlib import Path
@@ -16,7 +17,7 @@ from unittest.mock import patch
 
 import pyarrow.parquet as pq
 import pytest
-from certificates import at, changed, fields, instead, is_found, other
+from certificates import at, changed, fields, instead, is_found, other, recorded, undercharge
 from effort import is_full
 from jsonschema import Draft202012Validator
 from pyld import jsonld
@@ -31,6 +32,7 @@ from smalti.engine.perturbation.guarantee import describe, from_object, limits, 
 from smalti.engine.perturbation.plan import PerturbationPlan
 from smalti.engine.releases.report import ReleaseReport
 from smalti.engine.run import Outcome
+from smalti.engine.serialize import plan_from_json
 from smalti.errors import GuaranteeError, InternalError, SmaltiError
 from smalti.transforms.sensitivity import NeighboringRelation
 
@@ -335,6 +337,21 @@ def test_each_field_that_says_something_else_is_found(world: Path, known: str) -
             claim = not value if isinstance(value, bool) else other(value)[0]
             with instead(world, "out", certificate=changed(document, path, claim)):
                 assert is_found(world, "out", opened), (path, claim)
+
+
+def test_a_charge_of_less_than_the_noise_loses_is_found_also_where_plan_and_certificate_agree(
+    world: Path,
+) -> None:
+    write_policy(world, budget=100)
+    run(world, "first")
+    run(world, "out")
+    made = plan_from_json(recorded(world, "out"))
+    assert isinstance(made, PerturbationPlan)
+    undercharge(world, "out", made, VISITS)
+    assert smalti.verify(world / "out", registry=world / "registry.sqlite").version is not None
+    undercharge(world, "out", replace(made, loss=replace(made.loss, pure="1/1000")), VISITS)
+    with pytest.raises(GuaranteeError, match="the noise of the plan loses more than the plan says"):
+        smalti.verify(world / "out", registry=world / "registry.sqlite")
 
 
 def test_a_stranger_runs_again_what_an_owner_bound_and_nothing_else(world: Path) -> None:

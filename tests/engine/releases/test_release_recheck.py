@@ -1,15 +1,19 @@
 """Looking at releases again: nothing is taken on trust that follows from something else."""
 
 import json
+import math
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from certificates import at, changed, fields, instead, is_found, other, recorded
-from effort import is_full
+from effort import examples, is_full
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from release_worlds import (
     MEMBER,
     OWNER,
@@ -29,12 +33,17 @@ from release_worlds import (
 
 import smalti
 from smalti.engine.certificate import Certificate, Composition
+from smalti.engine.certified import check_alone
 from smalti.engine.recheck import Recheck
-from smalti.engine.releases.guarantee import Loss, describe, guarantee_of
+from smalti.engine.releases.guarantee import Loss, LossGuarantee, describe, guarantee_of
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.releases.recheck import stated_guarantee
+from smalti.engine.releases.recheck_certificate import belief_together
 from smalti.engine.serialize import plan_digest, plan_from_json, plan_to_json
 from smalti.errors import GuaranteeError
+from smalti.transforms.belief import belief_after
+from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.sensitivity import NeighboringRelation
 
 MEAN = {"statistic": "mean", "measure": "age", "lower": 0, "upper": 100, "unit": 1}
 PRIVATE = {
@@ -210,6 +219,9 @@ def test_data_that_joins_the_ledger_later_is_told_and_covers_no_smaller_claim(tm
         data = visits(tmp_path, ROWS[number:], f"{name}.csv")
         assert counted(tmp_path, target, given[name], data, f"{name}-out").decision.is_permitted
     assert any("composition" in one for one in composed(tmp_path, "part-out").check.recounted)
+    with instead(tmp_path, "part-out", certificate=without_others(tmp_path / "part-out")):
+        seen = composed(tmp_path, "part-out").check
+        assert not any("composition" in one for one in seen.recounted), "it leaves a charge out"
     more = f"{PREFIX}\n<{third}> a odrl:Asset ; odrl:partOf <{WHOLE}> .".encode()
     known.add_hierarchy(more, "more", smalti.IRI(OWNER))
     counted(tmp_path, WHOLE, given["whole"], tmp_path / "whole.csv", "joined")
@@ -232,6 +244,53 @@ def test_data_that_joins_the_ledger_later_is_told_and_covers_no_smaller_claim(tm
             pytest.raises(GuaranteeError, match="composition"),
         ):
             composed(tmp_path, "part-out")
+    document = json.loads((tmp_path / "joined" / "certificate.jsonld").read_text())
+    path, own = ("guarantee", "composition", "posteriorBelief"), document["guarantee"]["posteriorBelief"]
+    with (
+        instead(tmp_path, "joined", certificate=changed(document, path, own + 0.01)),
+        pytest.raises(GuaranteeError, match="not that of their charges"),
+    ):
+        composed(tmp_path, "joined")
+
+
+def without_others(place: Path) -> str:
+    """The certificate, as if its release were the only one."""
+    document = json.loads((place / "certificate.jsonld").read_text())
+    promised = document["guarantee"]
+    words = ("epsilon", "delta", "posteriorBelief", "membershipAdvantage")
+    promised["composition"] |= {word: promised[word] for word in words} | {"releases": 1}
+    return json.dumps(document)
+
+
+def test_gaussian_noise_leaves_a_belief_that_no_composition_is_below(world: Path) -> None:
+    """Also where nothing but the certificate is at hand: the other release has no delta here."""
+    document = json.loads((world / "gaussian" / "certificate.jsonld").read_text())
+    own = document["guarantee"]["posteriorBelief"]
+    path = ("guarantee", "composition", "posteriorBelief")
+    assert at(document, path) > own
+    for known in ("r.sqlite", "another.sqlite"):
+        with (
+            instead(world, "gaussian", certificate=changed(document, path, own - 1e-6)),
+            pytest.raises(GuaranteeError, match="does not contain the loss of this one"),
+        ):
+            smalti.verify(world / "gaussian", registry=world / known)
+
+
+deltas = st.floats(-60, -0.01).map(math.exp)
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(st.floats(0, 40), st.floats(0.001, 40), st.tuples(deltas, deltas).map(sorted), st.floats(0, 3))
+def test_no_composition_is_refused_for_its_belief(
+    pure: float, mu: float, within: list[float], more: float
+) -> None:
+    own, together = within
+    loss = Loss(Decimal(10**6), Decimal(own), belief_after(pure, mu, own), 1.0)
+    composition = Loss(Decimal(10**7), Decimal(together), belief_after(pure + more, mu, together), 1.0)
+    promised = LossGuarantee("", loss, NeighboringRelation.ADD_OR_REMOVE_ONE, 1, 1, ())
+    for known in (PrivacyLoss(), PrivacyLoss(Fraction(pure), Fraction(mu) ** 2)):
+        least = belief_together(promised, known, composition.delta)
+        check_alone(Path(), loss, Composition(composition, 2), least)
 
 
 def test_a_smaller_advantage_contradicts_the_belief_also_where_every_sentence_agrees(world: Path) -> None:

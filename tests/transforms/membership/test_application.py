@@ -106,9 +106,9 @@ def test_every_attack_detects_a_planted_leak_and_none_on_too_few_records(
     for name, scored in planted.run(CONFIDENCE).scored:
         assert detection(scored, CONFIDENCE).is_detected, name
     few = replace(
-        planted.target, training=draw_records("training", 15, 1), test=draw_records("test", 15, 2)
+        planted.target, training=draw_records("training", 30, 1), test=draw_records("test", 30, 2)
     )
-    small = with_planted_leak(replace(planted, target=few), MemorisingTrainer(3, share=0.3))
+    small = with_planted_leak(replace(planted, target=few), MemorisingTrainer(3, share=0.1))
     for name, scored in small.run(CONFIDENCE).scored:
         assert not detection(scored, CONFIDENCE).is_detected, name
 
@@ -253,8 +253,8 @@ def test_too_few_records_for_the_confidence_are_refused(
     made = audit(overfitted, (LossThreshold(),))
     assert "enough for a false positive rate of 0.001" in problems(made, rate=0.001)
     made.check(CONFIDENCE, 0.1)
-    tiny = replace(made, target=replace(made.target, test=made.target.test.take(np.arange(7))))
-    assert "7 members and as many others can be audited; expected 8 of each" in problems(tiny)
+    tiny = replace(made, target=replace(made.target, test=made.target.test.take(np.arange(26))))
+    assert "26 members and as many others can be audited; expected 30 of each" in problems(tiny)
     tiny.check(0.9)
 
 
