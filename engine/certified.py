@@ -228,7 +228,7 @@ def check_composition(
             composition is none of charges.
     """
     charges = ledger.charges
-    run = _charged_run(version)
+    run = charged_run(version)
     place_of_own = next((n for n, one in enumerate(charges) if one.run == run), None)
     if place_of_own is None:
         raise broken(place, "this registry has no charge for the release")
@@ -260,7 +260,7 @@ def _is_between(stated: Composition, known: Sequence[Charge], everything: Sequen
     )
 
 
-def _charged_run(version: TargetVersion) -> str:
+def charged_run(version: TargetVersion) -> str:
     """The run that was charged for a version: itself, or the one whose training it took up."""
     report = version.report
     return (report.charged_as if isinstance(report, TrainingReport) else "") or version.run

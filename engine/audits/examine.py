@@ -12,7 +12,7 @@ import numpy as np
 from smalti.engine.audits.figures import AttackResult, AuditFigures, Figure
 from smalti.engine.audits.plan import Audit, TrainingPlan
 from smalti.engine.audits.records import TrainingRecords
-from smalti.engine.audits.training import NetworkTrainer, Parts
+from smalti.engine.audits.training import Parts
 from smalti.errors import DataError, InternalError, ProblemsError
 from smalti.transforms.auditing.curves import FALSE_POSITIVE_RATES, RocCurve
 from smalti.transforms.auditing.epsilon_bounds import clopper_pearson_by_ranks
@@ -185,7 +185,7 @@ class _Undecided:
 
 
 def prepare(
-    plan: TrainingPlan, records: TrainingRecords, error: Fraction, trainer: NetworkTrainer, seed: int
+    plan: TrainingPlan, records: TrainingRecords, error: Fraction, trainer: Trainer, seed: int
 ) -> Examination:
     """Divide the records of an audit: those that are trained on, others, and a pool where one is needed.
 

@@ -28,12 +28,12 @@ from smalti.engine.audits.plan import TrainingPlan
 from smalti.engine.audits.recipes import architecture_of, hyperparameters_of
 from smalti.engine.audits.records import TrainingRecords, training_records
 from smalti.engine.audits.report import TrainingReport
-from smalti.engine.audits.training import NetworkTrainer, Parts, target
+from smalti.engine.audits.training import Parts, target, trainer_of
 from smalti.engine.binding import check_binding, input_hmac
 from smalti.engine.budget import Charge
+from smalti.engine.certified import charged_run
 from smalti.engine.charging import composition, denied, refusal
 from smalti.engine.commit import publish
-from smalti.engine.entries import TargetVersion
 from smalti.engine.reading import Contents, file_digest
 from smalti.engine.registry import Registry
 from smalti.engine.run_inputs import Given, bound, check_unchanged, given
@@ -230,7 +230,7 @@ def _examination(ready: _Ready, seed: int, attempt: int) -> Examination | None:
     if audit is None:
         return None
     error = error_of_attempt(audit.confidence, attempt)
-    return prepare(ready.plan, ready.records, error, NetworkTrainer(ready.plan), seed)
+    return prepare(ready.plan, ready.records, error, trainer_of(ready.plan), seed)
 
 
 def _check(ready: _Ready, seed: int, attempt: int) -> None:
@@ -358,7 +358,7 @@ def _registered(
 
 def _refuse_registered(under: RunUnder, made: TrainingPlan, kept: Checkpoint, begun: Begun) -> None:
     """Refuse a second release of one charge; the model that is kept is of no more use then."""
-    if any(_is_of(one, begun.run) for one in under.registry.versions(made.write.output)):
+    if any(charged_run(one) == begun.run for one in under.registry.versions(made.write.output)):
         kept.forget()
         raise UsageError(
             str(made.write.output),
@@ -366,8 +366,3 @@ def _refuse_registered(under: RunUnder, made: TrainingPlan, kept: Checkpoint, be
             "one release for one training",
             "`smalti targets` shows it; another run trains another model, and is charged for it",
         )
-
-
-def _is_of(version: TargetVersion, run: str) -> bool:
-    report = version.report
-    return run == version.run or (isinstance(report, TrainingReport) and run == report.charged_as)

@@ -9,13 +9,10 @@ import numpy as np
 from smalti.engine.audits.plan import TrainingPlan
 from smalti.engine.audits.recipes import architecture_of, hyperparameters_of
 from smalti.engine.audits.records import TrainingRecords
-from smalti.transforms.learning.models import TrainedModel, TrainedModels
-from smalti.transforms.learning.networks import Floats
-from smalti.transforms.learning.randomness import FromSystem, Randomness
-from smalti.transforms.learning.training import train
-from smalti.transforms.problem import Flags, Integers
-
-_SYSTEM = FromSystem()
+from smalti.transforms.learning.models import TrainedModel
+from smalti.transforms.learning.randomness import FromSystem
+from smalti.transforms.membership.network_trainer import NetworkTrainer
+from smalti.transforms.problem import Flags
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +26,7 @@ class Parts:
     def drawn(cls, plan: TrainingPlan, records: TrainingRecords, seed: int) -> Self:
         """Draw who is trained on: each with the plan's probability, independently of all others.
 
-        One respondent more, or another one in their place, changes nothing about all others: so what
+        One respondent more, or another one in their place, changes no chance of all others: so what
         training loses of one who takes part is all that is lost.
 
         Args:
@@ -45,28 +42,9 @@ class Parts:
         return ~self.trained
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkTrainer:
-    """Trains models as a plan says: the target's recipe, its hyper-parameters and its privacy."""
-
-    plan: TrainingPlan
-    randomness: Randomness = _SYSTEM
-
-    @property
-    def recipe(self) -> str:
-        """Names architecture and hyper-parameters; equal only where both are equal."""
-        return f"{architecture_of(self.plan)} {hyperparameters_of(self.plan)}"
-
-    def train(self, features: Floats, labels: Integers, members: Flags) -> TrainedModels:
-        """One model for each row of a membership mask; see `learning.training.train`."""
-        return train(
-            architecture_of(self.plan),
-            hyperparameters_of(self.plan),
-            features.astype(np.float32),
-            labels,
-            members,
-            self.randomness,
-        )
+def trainer_of(plan: TrainingPlan) -> NetworkTrainer:
+    """Trains models as a plan says, privately where it says so; their noise is the operating system's."""
+    return NetworkTrainer(architecture_of(plan), hyperparameters_of(plan), FromSystem())
 
 
 def target(plan: TrainingPlan, records: TrainingRecords, parts: Parts) -> TrainedModel:
@@ -75,4 +53,4 @@ def target(plan: TrainingPlan, records: TrainingRecords, parts: Parts) -> Traine
     if not len(labels):  # nobody, which shows as little as anybody
         features, labels = np.zeros((1, plan.train.width), np.float32), np.zeros(1, np.int64)
         members = np.zeros(1, np.bool_)
-    return NetworkTrainer(plan).train(features, labels, members[None])[0]
+    return trainer_of(plan).train(features, labels, members[None])[0]

@@ -11,7 +11,7 @@ from smalti.engine.audits.examine import Examination
 from smalti.engine.audits.figures import Figure
 from smalti.engine.audits.plan import Audit, FigureBound
 from smalti.engine.audits.records import TrainingRecords
-from smalti.engine.audits.training import NetworkTrainer, Parts, target
+from smalti.engine.audits.training import Parts, target, trainer_of
 from smalti.transforms.auditing.scores import Scores
 from smalti.transforms.membership.data import DataSet
 
@@ -22,7 +22,7 @@ def examination(*bounds: FigureBound) -> Examination:
     audit = Audit(("loss",), bounds, Decimal("0.95"), 16)
     records = DataSet("records", np.zeros((2, 1)), np.array([0, 1]), 2)
     plan = planned(permission(private()))
-    return Examination(audit, 1e-5, records, records, None, NetworkTrainer(plan), Fraction(1, 40), 7)
+    return Examination(audit, 1e-5, records, records, None, trainer_of(plan), Fraction(1, 40), 7)
 
 
 def lower_bound(records: int, *bounds: FigureBound, is_perfect: bool) -> Figure:
