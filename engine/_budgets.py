@@ -101,8 +101,10 @@ def check_owner(facts: Facts, target: IRI, by: IRI) -> None:
 
 
 def spent(connection: Connection, assets: Iterable[IRI]) -> Spent:
-    """What has been charged about any of these assets, each charge once."""
-    return _sum(_ledgers(connection, assets))
+    """What has been charged about any of these assets, each charge once; see `Budget.spent`."""
+    wanted = frozenset(assets)
+    ledgers = _ledgers(connection, wanted)
+    return _sum(ledgers) if len(_relations(ledgers)) < 2 else budget(connection, wanted).spent
 
 
 def budget(connection: Connection, assets: Iterable[IRI]) -> Budget:
@@ -138,9 +140,9 @@ def fits(connection: Connection, new: Charge, ceiling: Ceiling, assets: Iterable
     if connection.execute(charged).first() is not None:
         raise InternalError("a run was to be charged twice")
     ledgers = _ledgers(connection, _members(new, assets))
-    relations = {relation for row in ledgers for relation in row.neighbors.split()}
+    relations = _relations(ledgers)
     if relations - {new.neighbors}:
-        raise other_relation(new.target)
+        raise other_relation(new.target, relations)
     return ceiling.admits(_sum(ledgers) + new.spent)
 
 
@@ -156,8 +158,7 @@ def add(connection: Connection, new: Charge, assets: Iterable[IRI]) -> None:
     insert_all(connection, insert(db.charge_members), ({"charge": key, "member": one} for one in members))
     row = connection.execute(select(db.ledgers).where(db.ledgers.c.id == ledger)).one()
     sums = _sum([row]) + new.spent
-    relations = {*row.neighbors.split(), str(new.neighbors)}
-    _set(connection, ledger, sums, relations)
+    _set(connection, ledger, sums, _relations([row]) | {new.neighbors})
 
 
 def note_read(connection: Connection, assets: Iterable[IRI], inputs: Iterable[str]) -> None:
@@ -214,8 +215,7 @@ def _join(connection: Connection, members: list[str]) -> int:
     if others:
         moved = update(db.ledger_members).where(db.ledger_members.c.ledger.in_(others))
         connection.execute(moved.values(ledger=kept))
-        relations = {relation for row in ledgers for relation in row.neighbors.split()}
-        _set(connection, kept, _sum(ledgers), relations)
+        _set(connection, kept, _sum(ledgers), _relations(ledgers))
         connection.execute(delete(db.ledgers).where(db.ledgers.c.id.in_(others)))
     known: set[str] = set()
     for start in range(0, len(members), _AT_ONCE):
@@ -226,13 +226,20 @@ def _join(connection: Connection, members: list[str]) -> int:
     return int(kept)
 
 
-def _set(connection: Connection, ledger: int, sums: Spent, relations: set[str]) -> None:
+def _set(
+    connection: Connection, ledger: int, sums: Spent, relations: frozenset[NeighboringRelation]
+) -> None:
     values = {
         "epsilon": str(sums.epsilon),
         "delta": str(sums.delta),
         "neighbors": " ".join(sorted(relations)),
     }
     connection.execute(update(db.ledgers).where(db.ledgers.c.id == ledger).values(values))
+
+
+def _relations(ledgers: Iterable[Row[tuple[Any, ...]]]) -> frozenset[NeighboringRelation]:
+    """What the charges of ledgers are about."""
+    return frozenset(NeighboringRelation(one) for row in ledgers for one in row.neighbors.split())
 
 
 def _sum(ledgers: Iterable[Row[tuple[Any, ...]]]) -> Spent:

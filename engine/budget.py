@@ -10,13 +10,14 @@ one registry.
 
 import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import (
     MAX_EMAX,
     MAX_PREC,
     MIN_EMIN,
+    ROUND_CEILING,
     Context,
     Decimal,
     DivisionByZero,
@@ -36,8 +37,10 @@ from smalti.vocab.terms import IRI
 _EXACT: Final = Context(
     prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact, InvalidOperation, DivisionByZero]
 )
+_UP: Final = Context(prec=20, rounding=ROUND_CEILING)
 _MOST_PLACES: Final = 1100
 """Before and behind the point; policies write fewer, and so do binary fractions of 64 bits."""
+_LARGEST_EXPONENT: Final = Decimal(4 * _MOST_PLACES)
 _GREATEST_FLOAT: Final = Fraction(sys.float_info.max)
 _CAUTION: Final = 1e-9
 """Many times the relative error of `identifiability`."""
@@ -149,21 +152,49 @@ class Account:
     delta: Decimal
     """The sum of the deltas."""
     belief: float
-    """The posterior belief at prior one half, exceeded with a probability of delta at most."""
+    """The posterior belief at prior one half, exceeded with a probability of delta at most by whoever sees
+    what was released; `compose` says what holds for what is made from it."""
     advantage: float
     """The membership advantage, from the noise that was used."""
 
 
 @dataclass(frozen=True, slots=True)
+class _Lost:
+    """What a release adds to the sums about one neighbouring relation."""
+
+    spent: Spent
+    loss: PrivacyLoss
+    selection_delta: Fraction
+
+
+@dataclass(frozen=True, slots=True)
 class Budget:
-    """All that has been charged about the respondents of a target. Figures for its owners alone."""
+    """All that has been charged about the respondents of a target. Figures for its owners alone.
+
+    Releases for different neighbouring relations are never admitted together, but a run that is not charged
+    may join their ledgers later. Then all figures are about changing one respondent, and count what was
+    released for adding or removing one as `_changing_one` says.
+    """
 
     charges: tuple[Charge, ...] = ()
     """In the order in which they were admitted; those of other targets with the same respondents, too."""
 
     @property
+    def relations(self) -> tuple[NeighboringRelation, ...]:
+        """What the charges are about; where it is more than one relation, nothing more is ever admitted."""
+        charged = {charge.neighbors for charge in self.charges}
+        return tuple(one for one in NeighboringRelation if one in charged)
+
+    @property
+    def _lost(self) -> tuple[_Lost, ...]:
+        if len(self.relations) > 1:
+            return tuple(map(_changing_one, self.charges))
+        return tuple(map(_as_charged, self.charges))
+
+    @property
     def spent(self) -> Spent:
-        return total(charge.spent for charge in self.charges)
+        """The sums of epsilons and deltas."""
+        return total(one.spent for one in self._lost)
 
     @property
     def epsilon(self) -> Decimal:
@@ -178,12 +209,12 @@ class Budget:
     @property
     def loss(self) -> PrivacyLoss:
         """Of all releases, from the noise that they used."""
-        return sum((charge.loss for charge in self.charges), PrivacyLoss())
+        return sum((one.loss for one in self._lost), PrivacyLoss())
 
     @property
     def selection_delta(self) -> Fraction:
         """The part of delta that private selections took, at most."""
-        return sum(map(_selection_delta, self.charges), Fraction(0))
+        return sum((one.selection_delta for one in self._lost), Fraction(0))
 
     @property
     def account(self) -> Account:
@@ -191,14 +222,22 @@ class Budget:
         return compose(self.spent, self.loss, self.selection_delta)
 
 
-def other_relation(target: IRI) -> PlanError:
-    """That releases are about different neighbouring relations."""
+def other_relation(target: IRI, charged: Collection[NeighboringRelation]) -> PlanError:
+    """That releases are about different neighbouring relations.
+
+    Args:
+        target: of the new release.
+        charged: what earlier ones are about.
+    """
     return PlanError(
         str(target),
         "earlier releases about these respondents were made for another neighbouring relation, and what"
         " is promised for different ones does not add up",
         "one `smalti:neighbors` for all releases about the same respondents",
-        "state the one that the earlier releases had",
+        "state the one that the earlier releases had"
+        if len(charged) == 1
+        else "there is none: they were made for both, before it was known that they are about the same"
+        " respondents",
     )
 
 
@@ -209,10 +248,32 @@ def compose(spent: Spent, loss: PrivacyLoss, selection_delta: Fraction) -> Accou
     `privacy_loss`). Private selections take their part of delta: with that probability they reveal a
     respondent, whatever noise the rest has.
 
+    Proof (of the belief):
+        The loss of all that was released is the sum of the losses of its parts, each given what came
+        before. Draw on the neighbour what has no Gaussian noise as on the true data: the losses of the
+        Gaussian parts stay what they are, and are now those of a whole that is mu-GDP. So their sum exceeds
+        `belief.largest_loss` with at most the part of delta that is left for it. What may reveal exceeds
+        its pure loss with at most its own part of delta, whatever came before. Pure losses are never
+        exceeded. The probabilities add up to delta at most, and the odds, at prior one half, are the
+        exponential of the loss.
+
+    Not promised:
+        Where something may reveal, that belief for what is made from it: outcomes that are put together
+        have the loss of their whole (without, see `belief.largest_loss`). Say that all is revealed with
+        probability s, and otherwise a coin is told, with a loss of epsilon. Who hears of what was revealed
+        as of the likelier side of the coin believes that side a little more than epsilon allows, and hears
+        of it most of the time. But as all of it remains (epsilon, delta)-private, a loss of epsilon + x is
+        exceeded with probability delta / (1 - e^-x) at most: P(S) <= e^epsilon Q(S) + delta, and Q(S) <
+        e^-(epsilon + x) P(S).
+        Nor an account of Gaussian noise or of a delta where results of earlier releases decided how much
+        later ones may lose (Rogers et al. 2016 on odometers). What is admitted keeps to its ceiling then,
+        too, and so does the sum of pure losses.
+
     Args:
         spent: the sums of epsilons and deltas.
         loss: of all of them together.
-        selection_delta: the part of delta that private selections take, at most.
+        selection_delta: the part of delta that private selections take, at most; likewise the ends of the
+            noise of training.
     """
     gaussian = _float_below(Fraction(spent.delta) - selection_delta)
     basic = _float_above(Fraction(spent.epsilon))
@@ -247,6 +308,45 @@ def _check(name: str, value: Decimal) -> None:
     places = value.as_tuple().exponent
     if value.adjusted() > _MOST_PLACES or (isinstance(places, int) and places < -_MOST_PLACES):
         raise ValueError(f"{name} has too many digits")
+
+
+def _as_charged(charge: Charge) -> _Lost:
+    return _Lost(charge.spent, charge.loss, _selection_delta(charge))
+
+
+def _changing_one(charge: Charge) -> _Lost:
+    """What a release loses at most about changing one respondent.
+
+    Of one that was made for adding or removing one: twice its pure loss and twice its mu. Where selection
+    reveals with probability s, so it does with delta + s e^epsilon. It is (2 epsilon, delta + delta
+    e^epsilon)-private.
+
+    Proof:
+        To change one is to remove one and to add one. Let P, R and Q be what is released with the one, with
+        neither and with the other. For a set S of outcomes, P(S) <= e^epsilon R(S) + delta and R(S) <=
+        e^epsilon Q(S) + delta, so P(S) <= e^(2 epsilon) Q(S) + (1 + e^epsilon) delta (Dwork and Roth 2014,
+        Theorem 2.2, for a delta of 0). Pure losses add up, and mu-GDP is 2 mu-GDP (Dong, Roth, Su 2022,
+        Theorem 2.14). Selection tells P from R by some A with P(A) <= s, and R from Q by some B with R(B)
+        <= s. Outside of A, P and R are (epsilon, delta - s)-close, so P(A or B) <= s + e^epsilon s + delta
+        - s.
+    """
+    lost = _as_charged(charge)
+    if charge.neighbors is NeighboringRelation.CHANGE_ONE:
+        return lost
+    loss = PrivacyLoss(2 * lost.loss.pure, 4 * lost.loss.mu_squared)
+    if not charge.delta:
+        return _Lost(charge.spent.times(2), loss, Fraction(0))
+    delta, factor = Fraction(charge.delta), _exponential(charge.epsilon)
+    revealed = factor * lost.selection_delta + delta if lost.selection_delta else Fraction(0)
+    most = min((1 + factor) * delta, Fraction(1))
+    together = _UP.divide(Decimal(most.numerator), Decimal(most.denominator))
+    spent = Spent(charge.spent.times(2).epsilon, together)
+    return _Lost(spent, loss, min(revealed, Fraction(together)))
+
+
+def _exponential(value: Decimal) -> Fraction:
+    """Not below the exponential of a number, or so large that times any delta it is above 1."""
+    return Fraction(_UP.next_plus(_UP.exp(min(value, _LARGEST_EXPONENT))))
 
 
 def _selection_delta(charge: Charge) -> Fraction:

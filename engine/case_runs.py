@@ -97,7 +97,7 @@ def _run(
     documents: list[tuple[ParsedDocument, bytes]],
     backend: Backend,
 ) -> CaseResult:
-    asked = case.request if case.query is None else _with_query(case.request, case.query, policies)
+    asked = case.request if case.query is None else _with_query(case.request, case.query)
     decision = authorize(asked, policies, hierarchies, owners=case.owners)
     failures = list(_decision_failures(case, decision))
     if case.expectation.plan is not None and not failures:
@@ -105,17 +105,15 @@ def _run(
     return CaseResult(case.name, tuple(failures), decision)
 
 
-def _with_query(request: Request, query: "Query", policies: tuple[Policy, ...]) -> Request:
+def _with_query(request: Request, query: "Query") -> Request:
     """The request, with what a query asks for, as a run puts it together; nothing has been released yet."""
     from smalti.engine.releases.query import facts  # noqa: PLC0415 (only for releases)
-    from smalti.engine.releases.terms import words_offered  # noqa: PLC0415 (only for releases)
 
-    words = words_offered(policies, request.target, request.rule)
     stated = {fact.operand for fact in request.facts}
     unspent = tuple(Fact(one, (Number(Decimal(0)),)) for one in sorted(BUDGETS - stated))
     return replace(
         request,
-        parameters=(*request.parameters, *facts(query, request.target, words)),
+        parameters=(*request.parameters, *facts(query, request.target)),
         facts=(*request.facts, *unspent),
     )
 

@@ -41,7 +41,8 @@ class Losing:
     """From the noise that will be used."""
     neighbors: NeighboringRelation
     selection_delta: Decimal = Decimal(0)
-    """The part of delta that the private selection of groups takes."""
+    """The part of delta with which all is revealed: by the private selection of groups, by the ends of the
+    noise of training, or by a loss above epsilon of training in batches."""
 
 
 def losing(made: LosingPlan) -> Losing:
@@ -153,8 +154,8 @@ def composition_with(registry: Registry, target: IRI, made: LosingPlan) -> Compo
         PlanError: what was charged so far is about another neighbouring relation.
     """
     budget, lost = registry.budget(target), losing(made)
-    if any(one.neighbors is not lost.neighbors for one in budget.charges):
-        raise other_relation(target)
+    if set(budget.relations) - {lost.neighbors}:
+        raise other_relation(target, budget.relations)
     spent = budget.spent + Spent(lost.epsilon, lost.delta)
     selection = budget.selection_delta + Fraction(lost.selection_delta)
     account = compose(spent, budget.loss + lost.loss, selection)

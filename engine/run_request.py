@@ -76,7 +76,7 @@ class RunRequest:
             return self.asks
         from smalti.engine.releases.query import facts  # noqa: PLC0415 (only for releases)
 
-        return (*self.asks, *facts(self.query, self.target, self._words_of_loss))
+        return (*self.asks, *facts(self.query, self.target))
 
     @property
     def stands_for(self) -> tuple[str, ...]:
@@ -84,15 +84,9 @@ class RunRequest:
         if self.query is None:
             return ()
         from smalti.engine.releases.query import stands_for  # noqa: PLC0415 (only for releases)
-
-        return stands_for(self.query, self._words_of_loss)
-
-    @property
-    def _words_of_loss(self) -> frozenset[IRI]:
-        """The words in which the permissions that may be meant bound what a release loses."""
         from smalti.engine.releases.terms import words_offered  # noqa: PLC0415 (only for releases)
 
-        return words_offered((self.document.policy,), self.target, self.rule)
+        return stands_for(self.query, words_offered(self.document.policy, self.target, self.rule))
 
     @property
     def submitter(self) -> IRI:

@@ -7,14 +7,22 @@ from typing import Final
 
 from smalti.engine.budget import Ceiling
 from smalti.engine.ceilings import ceiling_of
+from smalti.engine.perturbation.guarantee import NEIGHBORS as LOCAL_NEIGHBORS
 from smalti.engine.registry import Registry
 from smalti.engine.snapshot import Snapshot
 from smalti.errors import SmaltiError
 from smalti.policy.comparing import UNSATISFIED
 from smalti.policy.decision import Request
 from smalti.policy.matching import PreparedPolicy, in_force
-from smalti.policy.model import Permission, Policy
-from smalti.vocab.terms import ANONYMIZE, DIFFERENTIAL_PRIVACY, IRI, LOCAL_DIFFERENTIAL_PRIVACY
+from smalti.policy.model import Comparison, Permission, Policy, Text
+from smalti.transforms.sensitivity import NeighboringRelation
+from smalti.vocab.terms import (
+    ANONYMIZE,
+    DIFFERENTIAL_PRIVACY,
+    IRI,
+    LOCAL_DIFFERENTIAL_PRIVACY,
+    NEIGHBORS,
+)
 
 _CHARGED: Final = frozenset({DIFFERENTIAL_PRIVACY, LOCAL_DIFFERENTIAL_PRIVACY})
 """Methods whose releases lose something that is charged."""
@@ -22,7 +30,7 @@ _CHARGED: Final = frozenset({DIFFERENTIAL_PRIVACY, LOCAL_DIFFERENTIAL_PRIVACY})
 
 @dataclass(frozen=True, slots=True)
 class StatedCeiling:
-    """A ceiling of a rule in force that lets somebody make releases with noise."""
+    """A ceiling of a rule in force that lets somebody make releases with noise, or train with it."""
 
     policy: IRI
     rule: IRI
@@ -30,8 +38,10 @@ class StatedCeiling:
     """Whom it lets; empty: anybody."""
     ceiling: Ceiling | None
     """None: it permits no release."""
+    neighbors: NeighboringRelation
+    """What its releases are about."""
     problem: str = ""
-    """Why it permits none."""
+    """Why it permits none, or none any more."""
 
 
 def stated_ceilings(
@@ -69,12 +79,11 @@ def _policies(registry: Registry, snapshot: Snapshot, target: IRI) -> list[Polic
 
 
 def _releases(prepared: PreparedPolicy, target: IRI) -> Iterator[Permission]:
-    """The permissions to make releases of a target, or of a part of it or a whole with it."""
+    """The permissions to do what is charged with a target, with a part of it or a whole with it."""
     for rule in prepared.rules:
         for one in (rule, *rule.remedies):
             for form in one.forms(ANONYMIZE):
-                how = form.permission.anonymization
-                if how is None or how.method not in _CHARGED:
+                if not _is_charged(form.permission):
                     continue
                 assets = prepared.hierarchies.assets
                 related = (assets.relation(target, asset.iri) for asset in form.permission.targets)
@@ -82,11 +91,27 @@ def _releases(prepared: PreparedPolicy, target: IRI) -> Iterator[Permission]:
                     yield form.permission
 
 
+def _is_charged(permission: Permission) -> bool:
+    how, training = permission.anonymization, permission.training
+    return (how is not None and how.method in _CHARGED) or (training is not None and training.is_private)
+
+
+def _neighbors(permission: Permission) -> NeighboringRelation:
+    how, training = permission.anonymization, permission.training
+    if how is not None and how.method == LOCAL_DIFFERENTIAL_PRIVACY:
+        return LOCAL_NEIGHBORS
+    said = None if training is None else training.neighbors
+    for one in () if how is None else how.parameters:
+        if isinstance(one, Comparison) and one.operand == NEIGHBORS:
+            said = next((value.text for value in one.values if isinstance(value, Text)), said)
+    return NeighboringRelation(said or NeighboringRelation.ADD_OR_REMOVE_ONE)
+
+
 def _stated(policy: Policy, permission: Permission) -> StatedCeiling:
-    parties = tuple(party.iri for party in permission.assignees)
+    parties, relation = tuple(party.iri for party in permission.assignees), _neighbors(permission)
     try:
         ceiling = ceiling_of(permission)
     except SmaltiError as error:
-        return StatedCeiling(policy.uid, permission.uid, parties, None, error.problem)
+        return StatedCeiling(policy.uid, permission.uid, parties, None, relation, error.problem)
     problem = "" if ceiling else "it states no `smalti:budgetEpsilon`"
-    return StatedCeiling(policy.uid, permission.uid, parties, ceiling, problem)
+    return StatedCeiling(policy.uid, permission.uid, parties, ceiling, relation, problem)

@@ -296,8 +296,10 @@ class _Tally:
 
     def _parameters(self, candidate: _Candidate | None) -> Parameters:
         """Of what a permission would lead to."""
-        asked = self.situation.known.parameters
-        return asked if candidate is None else requested(candidate.form.transformation, asked)
+        known = self.situation.known
+        if candidate is None or (allowed := candidate.form.transformation) is None:
+            return known.parameters
+        return requested(allowed, known.parameters_in(allowed.operands))
 
     def parameters(self, prepared: PreparedRule) -> Parameters:
         """What the refinements of a rule are judged by; of several transformations, by one that it hits."""

@@ -18,7 +18,7 @@ since facts have none.
 A condition on rows cannot be decided here: it stays, as a `Residual`, with the rest simplified away.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
@@ -77,18 +77,23 @@ Outcome: TypeAlias = Finding | Residual
 class Known:
     """What a request says and what is known of the world, by left operand."""
 
-    __slots__ = ("_facts", "_parameters", "_request", "hierarchies")
+    __slots__ = ("_facts", "_has_same", "_parameters", "_request", "hierarchies")
 
     def __init__(self, request: Request, hierarchies: Hierarchies) -> None:
         self._request = request
         self.hierarchies = hierarchies
         self._facts = _by_operand(request.facts)
         self._parameters = _by_operand(request.parameters)
+        self._has_same = any(fact.same for fact in request.parameters)
 
     @property
     def parameters(self) -> Mapping[IRI, tuple[Value, ...]]:
         """Of the requested action, by operand."""
         return self._parameters
+
+    def parameters_in(self, operands: Collection[IRI]) -> Mapping[IRI, tuple[Value, ...]]:
+        """The same, in the words of a permission (`in_words`)."""
+        return in_words(self._request.parameters, operands) if self._has_same else self._parameters
 
     def values(self, operand: IRI) -> tuple[Value, ...] | None:
         """What is known under an operand of a constraint; None: nothing."""
@@ -111,6 +116,23 @@ def _by_operand(facts: Sequence[Fact]) -> dict[IRI, tuple[Value, ...]]:
     for fact in facts:
         found[fact.operand] = (*found.get(fact.operand, ()), *fact.values)
     return found
+
+
+def in_words(asked: Sequence[Fact], operands: Collection[IRI]) -> dict[IRI, tuple[Value, ...]]:
+    """What is asked of an action, each fact by its operand, or else by one under which it is the same.
+
+    Args:
+        asked: facts of a request.
+        operands: that a permission speaks of.
+    """
+    return _by_operand(
+        [
+            fact
+            if fact.operand in operands
+            else next((one for one in fact.same if one.operand in operands), fact)
+            for fact in asked
+        ]
+    )
 
 
 def evaluate(condition: Condition, known: Known) -> Outcome:

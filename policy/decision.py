@@ -15,6 +15,9 @@ class Fact:
     operand: IRI
     values: tuple[Value, ...]
     """At least one; several mean that each of them is true."""
+    same: "tuple[Fact, ...]" = ()
+    """What is asked of an action, under other operands: a permission that speaks of one of these, and not
+    of `operand`, is held against it. No prohibition is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

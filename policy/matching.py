@@ -262,7 +262,8 @@ def judged_as_grant(prepared: PreparedRule, form: Form, situation: Situation) ->
         found = evaluate_refinement(condition, situation.known.parameters)
         yield Part.REFINEMENT, found, condition
     if form.transformation is not None:
-        for subject, asked in asked_of(form.transformation, situation.known.parameters):
+        parameters = situation.known.parameters_in(form.transformation.operands)
+        for subject, asked in asked_of(form.transformation, parameters):
             yield Part.REFINEMENT, asked, subject
     duties = rule.duties if isinstance(rule, Permission) else ()
     for duty in duties if prepared.of is None else _beside(prepared.of.rule):

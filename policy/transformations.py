@@ -168,10 +168,8 @@ def asked_of(allowed: Transformation, asked: Parameters) -> list[tuple[Condition
     return found
 
 
-def requested(allowed: Transformation | None, asked: Parameters) -> Parameters:
+def requested(allowed: Transformation, asked: Parameters) -> Parameters:
     """The parameters of what a request would do under a permission."""
-    if allowed is None:
-        return asked
     if not asked:
         return allowed.witness
     found = {**allowed.witness, **asked}

@@ -14,11 +14,14 @@ sys.path.insert(0, str(Path(__file__).parent / "engine"))
 from budget_world import charge, hmac
 
 from smalti import budgeting
+from smalti.engine import _budgets
 from smalti.engine.budget import Ceiling
 from smalti.engine.registry import Registry
 from smalti.errors import ProblemsError, UsageError
 from smalti.transforms.identifiability import gaussian_advantage, mu_for_epsilon, posterior_belief
 from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.sensitivity import NeighboringRelation
+from smalti.vocab.terms import IRI
 
 WIDE = Ceiling(Decimal(100), Decimal("0.5"))
 ELSEWHERE = "http://example.com/Elsewhere"
@@ -157,6 +160,40 @@ def test_an_owner_is_told_of_other_peoples_releases_only_how_much(folder: Path) 
     for out in (shown.out, told.out):
         assert "secretive" not in out
         assert ELSEWHERE not in out
+
+
+def test_two_neighbouring_relations_are_not_added_up(folder: Path) -> None:
+    spend(folder, "0.2")
+    spend(folder, "0.3", ELSEWHERE, neighbors=NeighboringRelation.CHANGE_ONE)
+    assert "neighbours" not in show(folder).out
+    assert show(folder, "--format", "json").json["neighbors"] == ["add-or-remove-one"]
+    with Registry.open(folder / "smalti.sqlite")._database.writing() as connection:
+        _budgets.note_read(connection, (IRI(CUSTOMER), IRI(ELSEWHERE)), ())  # as a run that is not charged
+    shown = show(folder)
+    assert "charged    epsilon 0.7, delta 0 in 2 releases" in shown.out
+    assert "neighbours releases were made for both neighbouring relations" in shown.out
+    assert "belief     at most 0.6682" in shown.out, "of 0.7, rounded up"
+    assert shown.out.count("left: epsilon 0, delta 0\n") == 2
+    told = show(folder, "--format", "json").json
+    assert told["neighbors"] == ["add-or-remove-one", "change-one"]
+    assert [one.get("neighbors") for one in told["charges"]] == ["add-or-remove-one", None]
+    foreseen = forecast(folder, "--epsilon", "0.1", "--format", "json").json
+    assert foreseen["neighbors"] == told["neighbors"]
+    assert {one["releases"] for one in foreseen["fits"]} == {0}
+    assert "there are releases for `change-one`" in foreseen["fits"][0]["problem"]
+    assert "both neighbouring relations" in forecast(folder, "--epsilon", "0.1").out
+
+
+def test_nothing_fits_under_a_rule_for_another_neighbouring_relation(folder: Path) -> None:
+    spend(folder, "0.3", neighbors=NeighboringRelation.CHANGE_ONE)
+    shown = show(folder).out
+    assert shown.count("left: epsilon 0, delta 0\n") == 2
+    closed = "there are releases for `change-one`, and it is about `add-or-remove-one`"
+    assert shown.count(f"nothing more fits: {closed}") == 2
+    told = forecast(folder, "--epsilon", "0.1", "--format", "json").json
+    assert [one["releases"] for one in told["fits"]] == [0, 0, 0]
+    assert [one["neighbors"] for one in told["fits"]] == ["add-or-remove-one"] * 3
+    assert f"no more release under {RULE} (for user): {closed}" in forecast(folder, "--epsilon", "0.1").out
 
 
 def test_a_forecast_says_how_many_fit_and_what_could_be_found_out(folder: Path) -> None:

@@ -42,6 +42,7 @@ from smalti.engine.releases.query import (
 from smalti.engine.releases.terms import ReleaseTerms, read_terms, words_of_loss
 from smalti.engine.rows import RowBinder
 from smalti.errors import InternalError, PlanError, SmaltiError, raise_all
+from smalti.policy.conditions import in_words
 from smalti.policy.decision import Finding
 from smalti.policy.iris import normalised_column
 from smalti.policy.model import (
@@ -165,9 +166,8 @@ def _unfit(query: Query) -> Iterator[SmaltiError]:
 
 def _outside(wanted: Anonymization, query: Query, target: IRI) -> Iterator[SmaltiError]:
     """What of a query no refinement permits, as the decision finds it."""
-    words = words_of_loss(wanted)
-    asked = {fact.operand: fact.values for fact in facts(query, target, words)}
-    found = asked_of(transformation(wanted), asked)
+    words, allowed = words_of_loss(wanted), transformation(wanted)
+    found = asked_of(allowed, in_words(facts(query, target), allowed.operands))
     outside = {what for what, finding in found if finding is not Finding.SATISFIED}
     for operand in sorted({one.operand if isinstance(one, Comparison) else str(one) for one in outside}):
         meant = stands_for(query, words) if operand in words else ()

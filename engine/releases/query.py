@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final
 from urllib.parse import unquote
@@ -100,21 +100,22 @@ def asked_loss(query: Query) -> dict[IRI, Decimal]:
     return {word: number for word, number in zip(LOSSES, numbers, strict=True) if number is not None}
 
 
-def facts(query: Query, target: IRI, words: Collection[IRI] = ()) -> tuple[Fact, ...]:
+def facts(query: Query, target: IRI) -> tuple[Fact, ...]:
     """What a query asks for, by the operands of refinements: what the decision is made on.
 
-    What a query leaves to the policy is not asked for. A count needs no measure. A loss that is asked for
-    in another word than the policy's is told in the policy's (`told_as`), which the plan keeps, too.
+    What a query leaves to the policy is not asked for. A count needs no measure. A loss is the same in each
+    of its words (`told_as`): a permission is held against it in its own, which the plan keeps, too.
 
     Args:
         query: as it was read.
         target: that it is about; bare names stand for its columns, as in policies.
-        words: in which the permissions that may grant it bound the loss.
     """
-    numbers = _in_words(asked_loss(query), words)
-    numbers |= {} if query.delta is None else {terms.DELTA: query.delta}
     kinds = sorted({str(one.kind) for one in query.statistics})
-    found = [Fact(operand, (Number(number),)) for operand, number in numbers.items()]
+    found = [
+        replace(_number(word, value), same=tuple(_number(*one) for one in _in_others(word, value).items()))
+        for word, value in asked_loss(query).items()
+    ]
+    found += [] if query.delta is None else [_number(terms.DELTA, query.delta)]
     found += [Fact(terms.STATISTIC, tuple(map(Text, kinds)))] if kinds else []
     columns = {
         terms.MEASURE: [key for one in query.statistics for key in one.measures],
@@ -127,20 +128,23 @@ def facts(query: Query, target: IRI, words: Collection[IRI] = ()) -> tuple[Fact,
     return tuple(found)
 
 
+def _number(operand: IRI, value: Decimal) -> Fact:
+    return Fact(operand, (Number(value),))
+
+
 def stands_for(query: Query, words: Collection[IRI]) -> tuple[str, ...]:
     """That a loss is held against the policy in another word than it is asked for in, one sentence each.
 
     Args:
         query: as for `facts`.
-        words: likewise.
+        words: in which the permissions that may grant it bound the loss.
     """
-    asked = asked_loss(query)
     return tuple(
         f"the query asks for {_worded(word, value)}, which stands for {_worded(other, there)} here; ask for"
         " a smaller one, or for none and get what the policy allows"
-        for word, value in asked.items()
-        for other, there in _in_words(asked, words).items()
-        if other != word
+        for word, value in asked_loss(query).items()
+        for other, there in _in_others(word, value).items()
+        if other in words
     )
 
 
@@ -148,13 +152,11 @@ def _worded(word: IRI, value: Decimal) -> str:
     return f"`{word.removeprefix(terms.SMALTI)}` {format(value, 'f')}"
 
 
-def _in_words(asked: dict[IRI, Decimal], words: Collection[IRI]) -> dict[IRI, Decimal]:
-    """A loss in all of these words, where it is asked for in none of them."""
-    if not words or asked.keys() & set(words):
-        return asked
-    if not all(is_in_range(word, value) for word, value in asked.items()):
-        return asked
-    return {other: told_as(other, word, value) for word, value in asked.items() for other in sorted(words)}
+def _in_others(asked: IRI, value: Decimal) -> dict[IRI, Decimal]:
+    """A loss in the other words; in none where it is out of range."""
+    if not is_in_range(asked, value):
+        return {}
+    return {word: told_as(word, asked, value) for word in LOSSES if word != asked}
 
 
 def asked_column(word: str, target: IRI) -> IRI:

@@ -73,17 +73,16 @@ def read_terms(wanted: Anonymization, query: Query) -> ReleaseTerms:
     )
 
 
-def words_offered(policies: Iterable[Policy], target: IRI, rule: IRI | None) -> frozenset[IRI]:
+def words_offered(policy: Policy, target: IRI, rule: IRI | None) -> frozenset[IRI]:
     """The words in which permissions bound what a release about a target may lose.
 
     Args:
-        policies: that may permit it.
+        policy: that may permit it.
         target: that it is about.
         rule: that is relied on; None: any.
     """
     found = [
         offer.permission.anonymization
-        for policy in policies
         for offer in offers(policy, target)
         if rule is None or rule in offer.names
     ]

@@ -1,6 +1,6 @@
 """What has been released about a target's respondents, and how much more may be: for its owners."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -15,6 +15,7 @@ from smalti.policy.model import Number
 from smalti.policy.names import iri
 from smalti.transforms.identifiability import mu_for_epsilon
 from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import IRI
 
 _MOST_EPSILON = 10**9
@@ -28,7 +29,7 @@ class CeilingLeft:
 
     stated: StatedCeiling
     left: Spent | None
-    """None: the rule permits no release."""
+    """None: the rule permits no release. Nothing where charges are about another relation than its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,9 @@ class BudgetReport:
     """What has been charged about a target's respondents; for its owners alone."""
 
     target: IRI
+    relations: tuple[NeighboringRelation, ...]
+    """What the charges are about. Where they are about both, what follows is about changing one respondent,
+    an upper bound (`engine.budget.Budget`), and nothing more is ever admitted."""
     spent: Spent
     account: Account
     """The composition of all releases."""
@@ -67,6 +71,8 @@ class Forecast:
     """What more releases of one kind would come to; for the target's owners alone."""
 
     target: IRI
+    relations: tuple[NeighboringRelation, ...]
+    """What the charges so far are about; see `BudgetReport`."""
     each: Spent
     """What each of them would be charged."""
     releases: int
@@ -77,6 +83,7 @@ class Forecast:
     """After them; where they have a delta, that of the worse one of Gaussian noise, and of Laplace noise
     with a private selection that takes all of delta."""
     fits: tuple[Fit, ...]
+    """None fit under a rule that is about another neighbouring relation than some charge."""
 
 
 def budget(target: str, *, party: str, registry: Registry | AnyPath = DEFAULT_REGISTRY) -> BudgetReport:
@@ -99,9 +106,10 @@ def budget(target: str, *, party: str, registry: Registry | AnyPath = DEFAULT_RE
         owned = {one for one in owned if owner in known.owners(one)}
         return BudgetReport(
             about,
+            found.relations,
             spent,
             found.account,
-            tuple(_left(one, spent) for one in stated_ceilings(known, about)),
+            tuple(_left(_with_charges(one, found), spent) for one in stated_ceilings(known, about)),
             tuple(
                 ToldCharge(one.time, one.spent, one if one.target in owned else None)
                 for one in found.charges
@@ -137,15 +145,30 @@ def forecast(
         found = known.owners_budget(about, by=owner)
         stated = stated_ceilings(known, about)
     more = each.times(releases)
-    fits = tuple(
-        Fit(one, 0 if one.ceiling is None else one.ceiling.fitting(found.spent, each) or 0)
-        for one in stated
-    )
-    return Forecast(about, each, releases, found.spent + more, _after(found, each, releases), fits)
+    fits = tuple(_fit(_with_charges(one, found), found.spent, each) for one in stated)
+    account = _after(found, each, releases)
+    return Forecast(about, found.relations, each, releases, found.spent + more, account, fits)
+
+
+def _with_charges(stated: StatedCeiling, known: Budget) -> StatedCeiling:
+    """A ceiling, with what lets nothing more be admitted under it, however much is left."""
+    others = [one for one in known.relations if one is not stated.neighbors]
+    if stated.ceiling is None or not others:
+        return stated
+    problem = f"there are releases for `{others[0]}`, and it is about `{stated.neighbors}`"
+    return replace(stated, problem=problem)
 
 
 def _left(stated: StatedCeiling, spent: Spent) -> CeilingLeft:
-    return CeilingLeft(stated, None if stated.ceiling is None else stated.ceiling.left(spent))
+    if stated.ceiling is None:
+        return CeilingLeft(stated, None)
+    return CeilingLeft(stated, Spent() if stated.problem else stated.ceiling.left(spent))
+
+
+def _fit(stated: StatedCeiling, spent: Spent, each: Spent) -> Fit:
+    if stated.ceiling is None or stated.problem:
+        return Fit(stated, 0)
+    return Fit(stated, stated.ceiling.fitting(spent, each) or 0)
 
 
 def _asked(epsilon: str, delta: str, releases: int) -> Spent:

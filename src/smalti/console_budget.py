@@ -14,9 +14,15 @@ from smalti.engine.budget import Account, Ceiling, Spent
 if TYPE_CHECKING:
     from smalti.budgeting import BudgetReport, CeilingLeft, Forecast, ToldCharge
     from smalti.engine.stated_ceilings import StatedCeiling
+    from smalti.transforms.sensitivity import NeighboringRelation
 
 _CELLS = 30
 """Of a bar."""
+_BOTH = (
+    "releases were made for both neighbouring relations, before it was known that they are about the same"
+    " respondents. All figures are about changing one respondent; those for adding or removing one count"
+    " with twice their epsilon. Nothing more fits"
+)
 _SCOPE = "counted: all releases that this registry recorded about the same respondents; no other registry"
 
 
@@ -25,6 +31,7 @@ def show_budget(out: Console, report: "BudgetReport") -> None:
     number = len(report.charges)
     out.print(Text(report.target, style=LABEL))
     _line(out, "charged", f"{_amounts(report.spent)} in {_releases(number)}")
+    _show_relations(out, report.relations)
     _show_account(out, report.account, report.spent)
     for one in report.ceilings:
         _show_ceiling(out, one, report.spent)
@@ -46,6 +53,7 @@ def show_forecast(out: Console, found: "Forecast") -> None:
     if not found.fits:
         _line(out, "fits", "no rule in force permits releases of it")
     _line(out, "then", f"after {_releases(found.releases, 'more ')}: {_amounts(found.spent)} charged")
+    _show_relations(out, found.relations)
     _show_account(out, found.account, found.spent)
     out.print(Text(_SCOPE, style="dim"))
 
@@ -54,6 +62,7 @@ def budget_json(report: "BudgetReport") -> Json:
     """The same for programs; the keys are stable, and what is exact is a text."""
     return {
         "target": report.target,
+        "neighbors": list(report.relations),
         "charged": _spent_json(report.spent),
         "releases": len(report.charges),
         "composition": _account_json(report.account),
@@ -66,12 +75,18 @@ def forecast_json(found: "Forecast") -> Json:
     """The same for programs; the keys are stable, and what is exact is a text."""
     return {
         "target": found.target,
+        "neighbors": list(found.relations),
         "each": _spent_json(found.each),
         "releases": found.releases,
         "charged": _spent_json(found.spent),
         "composition": _account_json(found.account),
         "fits": [_stated_json(fit.stated) | {"releases": fit.number} for fit in found.fits],
     }
+
+
+def _show_relations(out: Console, relations: "tuple[NeighboringRelation, ...]") -> None:
+    if len(relations) > 1:
+        _line(out, "neighbours", _BOTH)
 
 
 def _show_account(out: Console, account: Account, spent: Spent) -> None:
@@ -93,7 +108,9 @@ def _show_ceiling(out: Console, one: "CeilingLeft", spent: Spent) -> None:
     out.print(
         Text("             ").append_text(_bar(ceiling, spent)).append(f" left: {_amounts(one.left)}")
     )
-    if spent.delta and not ceiling.delta:
+    if one.stated.problem:
+        _line(out, "", f"nothing more fits: {one.stated.problem}")
+    elif spent.delta and not ceiling.delta:
         _line(out, "", "nothing more fits: a delta was charged, and this rule states no ceiling of delta")
 
 
@@ -171,6 +188,7 @@ def _stated_json(stated: "StatedCeiling") -> Json:
         "policy": stated.policy,
         "rule": stated.rule,
         "parties": list(stated.parties),
+        "neighbors": stated.neighbors,
         "ceiling": None if ceiling is None else _spent_json(Spent(ceiling.epsilon, ceiling.delta)),
         "problem": stated.problem or None,
     }
@@ -191,5 +209,6 @@ def _charge_json(one: "ToldCharge") -> Json:
         "purpose": known.purpose,
         "policy": known.policy_uid,
         "rule": known.rule_uid,
+        "neighbors": known.neighbors,
         "run": known.run,
     }

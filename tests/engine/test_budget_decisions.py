@@ -215,6 +215,57 @@ def test_the_ceilings_in_force_are_those_of_owners_rules(registry: Registry, tmp
     assert stated_ceilings(registry, IRI("http://example.com/Elsewhere")) == ()
 
 
+@pytest.mark.parametrize(
+    ("method", "more", "relation"),
+    [
+        ("differential-privacy", [], "add-or-remove-one"),
+        ("differential-privacy", [("neighbors", "eq", "change-one")], "change-one"),
+        ("local-differential-privacy", [], "change-one"),
+    ],
+)
+def test_a_ceiling_is_about_the_relation_of_its_releases(
+    registry: Registry, method: str, more: list[tuple[str, str, str]], relation: str
+) -> None:
+    rule = releasing("one", at_most(3))
+    (action,) = rule["action"]
+    action["refinement"][0]["rightOperand"] = method
+    if method != "differential-privacy":
+        action["refinement"].pop()
+        more = [("measure", "isAnyOf", "age"), ("mechanism", "eq", "randomized-response")]
+    action["refinement"] += [
+        {"leftOperand": SMALTI + name, "operator": operator, "rightOperand": value}
+        for name, operator, value in more
+    ]
+    registry.add_policy(world.document("one", rule), "one", OWNER)
+    (found,) = stated_ceilings(registry, SOURCE)
+    assert found.neighbors == relation
+
+
+@pytest.mark.parametrize("noise", [True, False])
+def test_private_training_is_under_a_ceiling_too(registry: Registry, noise: bool) -> None:
+    private = [
+        ("noiseMultiplier", 2),
+        ("epochs", 1),
+        ("clippingNorm", 1),
+        ("samplingRate", 1),
+        ("delta", 1e-5),
+    ]
+    said = [("recipe", "softmax"), ("labelColumn", {"@id": f"{SOURCE}/label"}), ("neighbors", "change-one")]
+    rule = world.read_rule("train") | {
+        "output": OUTPUT,
+        "constraint": [at_most(3), at_most(1e-4, "budgetDelta")],
+    }
+    refinements = [
+        {"leftOperand": SMALTI + name, "operator": "eq", "rightOperand": value}
+        for name, value in (*said, *private)
+        if noise or name in {"recipe", "labelColumn"}
+    ]
+    rule["action"] = [{"rdf:value": {"@id": f"{SMALTI}train"}, "refinement": refinements}]
+    registry.add_policy(world.document("train", rule), "train", OWNER)
+    found = [(one.ceiling, one.neighbors) for one in stated_ceilings(registry, SOURCE)]
+    assert found == ([(Ceiling(Decimal(3), Decimal("1e-4")), "change-one")] if noise else [])
+
+
 def test_the_ceilings_about_an_output_are_those_about_its_versions(
     registry: Registry, tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@ import sys
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import pytest
@@ -32,6 +33,7 @@ from smalti.transforms.identifiability import (
     posterior_belief,
 )
 from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import IRI, SMALTI
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -299,3 +301,143 @@ def test_an_account_holds_and_is_no_worse_than_the_sums(parts: list[tuple[float,
     alone = [Budget((one,)).account for one in charges]
     assert account.advantage >= max(one.advantage for one in alone) - 1e-12
     assert account.advantage <= sum(one.advantage for one in alone) + 1e-12
+
+
+# --- Beliefs beside what reveals all
+
+Outcomes = list[tuple[float, float]]
+"""The probability of each outcome on the data, and on a neighbour."""
+
+
+def coin(epsilon: float) -> Outcomes:
+    """An answer with a pure loss."""
+    likely = posterior_belief(epsilon)
+    return [(likely, 1 - likely), (1 - likely, likely)]
+
+
+def revealing(chance: float, epsilon: float) -> Outcomes:
+    """All is told with a probability, and otherwise a coin."""
+    return [(chance, 0.0), (0.0, chance), *((p * (1 - chance), q * (1 - chance)) for p, q in coin(epsilon))]
+
+
+def halves(mu: float, chance: float) -> Outcomes:
+    """Whether Gaussian noise was beyond a place that it passes with a probability: made from a release."""
+    normal = NormalDist()
+    other = normal.cdf(normal.inv_cdf(chance) - mu)
+    return [(chance, other), (1 - chance, 1 - other)]
+
+
+def together(*several: Outcomes) -> Outcomes:
+    found = [(1.0, 1.0)]
+    for one in several:
+        found = [(p * q, other * more) for p, other in found for q, more in one]
+    return found
+
+
+def chance_of_more(outcomes: Outcomes, loss: float) -> float:
+    """The probability, on the data, of a greater loss."""
+    return sum(p for p, q in outcomes if p > math.exp(loss) * q * (1 + 1e-12))
+
+
+def revealing_charge(chance: Decimal, epsilon: str) -> Any:
+    return charge(epsilon, delta=chance, selection_delta=chance)
+
+
+@pytest.mark.parametrize("reveals", ["1e-6", "1e-3", "0.05"])
+@pytest.mark.parametrize("mu", [0.5, 1.5])
+def test_a_composed_belief_is_exceeded_with_delta_at_most_and_nearly_so_often(
+    mu: float, reveals: str
+) -> None:
+    rest = Decimal("0.01")
+    epsilon = str(Decimal(gaussian_epsilon(float(rest), mu)) * Decimal("1.001"))
+    releases = (charge("0.7"), revealing_charge(Decimal(reveals), "0.4"), gaussian(epsilon, str(rest), mu))
+    budget = Budget(releases)
+    loss = math.log(budget.account.belief / (1 - budget.account.belief))
+    # One that is made from the Gaussian release, with the greatest loss that it has so often.
+    worst = together(coin(0.7), revealing(float(reveals), 0.4), halves(mu, float(rest) * 0.9999))
+    assert chance_of_more(worst, loss) <= float(budget.delta)
+    assert chance_of_more(worst, loss) >= float(reveals), "what reveals does so"
+    all_but_coins = together(revealing(float(reveals), 0.0), halves(mu, float(rest) * 0.9999))
+    assert chance_of_more(all_but_coins, loss - 1.1) >= 0.98 * float(budget.delta), "delta is used up"
+
+
+@given(st.floats(0.05, 3), st.floats(1e-6, 0.05), st.floats(0.01, 2))
+def test_what_is_made_from_what_reveals_may_be_believed_more_often(
+    epsilon: float, chance: float, more: float
+) -> None:
+    """The counterexample of `compose`, and the bound that remains."""
+    account = Budget((revealing_charge(Decimal(chance), str(Decimal(epsilon))),)).account
+    loss = math.log(account.belief / (1 - account.belief))
+    told, _, likely, unlikely = revealing(chance, epsilon)
+    assert chance_of_more([told, likely, unlikely], loss) <= float(account.delta)
+    made = [(told[0] + likely[0], told[1] + likely[1]), unlikely]
+    assert chance_of_more(made, loss) > 0.5 > float(account.delta)
+    assert chance_of_more(made, loss + more) <= float(account.delta) / -math.expm1(-more)
+    # As much of the likelier side as there may be at that loss: then the bound is reached.
+    part = told[0] / (math.expm1(more) * likely[0])
+    if part < 1:
+        parts = [(told[0] + part * likely[0] * 0.999, part * likely[1] * 0.999)]
+        assert chance_of_more(parts, loss + more) >= 0.99 * (1 - 1e-6) * chance / -math.expm1(-more)
+
+
+# --- Charges about both neighbouring relations
+
+CHANGE_ONE = NeighboringRelation.CHANGE_ONE
+NONE = Fraction(0)
+
+
+def test_what_adding_one_loses_counts_twice_beside_what_changing_one_loses() -> None:
+    adding, changing = charge("0.5"), charge("0.4", neighbors=CHANGE_ONE)
+    for alone in (adding, changing):
+        assert Budget((alone,)).spent == alone.spent
+        assert Budget((alone,)).relations == (alone.neighbors,)
+    both = Budget((adding, changing))
+    assert both.relations == tuple(NeighboringRelation)
+    assert both.spent == Spent(Decimal("1.4"))
+    assert both.account.epsilon == pytest.approx(1.4)
+    assert both.account.belief == pytest.approx(posterior_belief(1.4))
+    assert both.account == Budget((changing, adding)).account
+
+
+@given(st.floats(0.01, 8), st.sampled_from([1e-9, 1e-5, 0.01, 0.2]))
+def test_gaussian_noise_for_adding_one_has_twice_the_mu_for_changing_one(
+    epsilon: float, delta: float
+) -> None:
+    mu = mu_for_epsilon(epsilon, delta)
+    adding = gaussian(str(Decimal(epsilon) * Decimal("1.001")), str(delta), mu)
+    other = charge("0.1", neighbors=CHANGE_ONE)
+    both = Budget((adding, other))
+    assert both.loss == PrivacyLoss(Fraction("0.1"), 4 * adding.loss.mu_squared)
+    assert Fraction(both.epsilon) == 2 * Fraction(adding.epsilon) + Fraction(other.epsilon)
+    # N(0, 1) and N(2 mu, 1) are as far apart as is claimed of them, at most.
+    if both.delta < 1:
+        assert gaussian_delta(2 * epsilon, 2 * mu) <= both.delta
+        account = both.account
+        assert gaussian_delta(account.epsilon - 0.1, 2 * mu) <= float(both.delta) * (1 + 1e-6)
+    assert both.delta <= min(1, (1 + math.exp(1.002 * epsilon)) * delta) * (1 + 1e-9)
+
+
+@given(st.floats(0.01, 3), st.floats(1e-6, 0.02), st.sampled_from([NONE, Fraction(1, 4)]))
+def test_what_reveals_in_either_step_is_counted(
+    epsilon: float, chance: float, mu_squared: Fraction
+) -> None:
+    """Distributions that get as far apart as two neighbours of one may: the bound is reached."""
+    loss = PrivacyLoss(NONE, mu_squared) if mu_squared else PrivacyLoss.of_pure(epsilon)
+    # Noise reaches (epsilon, rest) only where its delta at epsilon is that.
+    rest = loss.delta(epsilon) if mu_squared else 0.0
+    delta, selection = Decimal(chance + rest * 1.000001), Decimal(chance)
+    bounds = {"delta": delta, "selection_delta": selection, "loss": loss}
+    exact = charge(str(Decimal(epsilon) * Decimal("1.000001")), **bounds)
+    both = Budget((exact, charge("0.1", neighbors=CHANGE_ONE)))
+    # With the one, P(A) = chance, and of B, which only R has, e^epsilon times more, and the rest.
+    revealed = chance + math.exp(epsilon) * chance + rest
+    assert revealed <= both.selection_delta <= revealed * (1 + 1e-5) + 1e-12
+    assert both.selection_delta <= both.delta <= 1
+
+
+def test_a_loss_without_end_may_reveal_all_for_certain() -> None:
+    """Images lose thousands as a whole."""
+    image = charge("6000", delta=Decimal("1e-9"))
+    both = Budget((image, charge("0.1", neighbors=CHANGE_ONE)))
+    assert (both.epsilon, both.delta, both.selection_delta) == (Decimal("12000.1"), 1, 1)
+    assert both.account.advantage == 1

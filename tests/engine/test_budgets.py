@@ -107,6 +107,25 @@ def test_relations_of_neighbours_are_not_mixed(registry: Registry) -> None:
         registry.charge(charge("0.1", inputs=(hmac("a"),)), ONE)
 
 
+def test_ledgers_of_both_relations_that_a_run_joins_are_closed(registry: Registry, tmp_path: Path) -> None:
+    """A run that is not charged tells that data sets are about the same people, and is not refused."""
+    (read,) = world.report().inputs
+    changing = {"neighbors": NeighboringRelation.CHANGE_ONE}
+    assert registry.charge(charge("0.4", ELSEWHERE, inputs=(read.hmac,), **changing), WIDE)
+    assert registry.charge(charge("0.3", SOURCE), WIDE)
+    assert registry.spent([SOURCE, ELSEWHERE]).epsilon == 1, "asked for jointly they do not add up, either"
+    world.run(registry, tmp_path / "out")  # reads these bytes under the source's IRI
+    for target in (SOURCE, ELSEWHERE, OUTPUT):
+        found = registry.budget(IRI(target))
+        assert found.relations == tuple(NeighboringRelation)
+        assert found.spent == registry.spent([IRI(target)]) == Spent(Decimal(1))
+        before = world.everything(registry)
+        for changes in ({}, changing):
+            with pytest.raises(PlanError, match="There is none: they were made for both"):
+                registry.charge(charge("0.01", target, **changes), WIDE)
+        assert world.everything(registry) == before
+
+
 def test_a_charge_is_kept_as_it_was(registry: Registry) -> None:
     full = charge(
         "0.7",

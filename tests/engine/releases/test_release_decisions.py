@@ -1,5 +1,6 @@
 """A query is held against a permission by the one decision that every request meets."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,7 @@ from release_policies import AGE, SEX, TARGET, policy_text, query
 from smalti.engine.authority import decide
 from smalti.engine.registry import Registry
 from smalti.engine.releases.query import facts
-from smalti.engine.releases.terms import words_of_loss
 from smalti.policy.decision import Decision, Effect, Finding, Part, Request
-from smalti.policy.parse import parse
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI, SMALTI
 
@@ -28,9 +27,7 @@ def decided(folder: Path, changes: Any, *statistics: dict[str, Any], **loss: Any
     registry = Registry.open(folder / "r.sqlite", log_decisions=False)
     text = policy_text({**NARROW, **changes}, assignee=USER)
     registry.add_policy(text, "policy.jsonld", OWNER)
-    (permission,) = parse(text, "policy.jsonld").policies[0].permissions
-    assert permission.anonymization is not None
-    asked = facts(query(*statistics, **loss), TARGET, words_of_loss(permission.anonymization))
+    asked = facts(query(*statistics, **loss), TARGET)
     request = Request(party=USER, action=terms.ANONYMIZE, targets=(TARGET,), parameters=asked)
     return decide(registry, request, explain=True)
 
@@ -69,6 +66,40 @@ def test_a_query_within_the_permission_is_permitted(
 ) -> None:
     decision = decided(tmp_path, changes, *statistics, **loss)
     assert decision.is_permitted, [reason.text for reason in decision.reasons]
+
+
+WORDS = {"epsilon": 1, "posteriorBelief": 0.73, "membershipAdvantage": 0.46}
+"""A bound in each word; about the same."""
+
+
+@pytest.mark.parametrize(
+    ("loss", "granting"),
+    [
+        ({"epsilon": 0.9}, ["epsilon", "posteriorBelief", "membershipAdvantage"]),
+        ({"posteriorBelief": 0.7}, ["epsilon", "posteriorBelief", "membershipAdvantage"]),
+        ({"epsilon": 0.999}, ["epsilon"]),
+        ({"posteriorBelief": 0.7299}, ["epsilon", "posteriorBelief", "membershipAdvantage"]),
+        ({"membershipAdvantage": 0.462}, ["epsilon"]),
+        ({"epsilon": 1.1}, []),
+        ({"membershipAdvantage": 0.47}, []),
+    ],
+)
+def test_each_permission_is_held_against_the_loss_in_its_own_word(
+    tmp_path: Path, loss: dict[str, float], granting: list[str]
+) -> None:
+    registry = Registry.open(tmp_path / "r.sqlite", log_decisions=False)
+    base = "http://example.com/policy/statistics/"
+    for word, most in WORDS.items():
+        changes = {**NARROW, "epsilon": None, word: ("lteq", most)}
+        text = policy_text(changes, assignee=USER, uid=base + word, output=f"http://example.com/{word}")
+        text = text.replace(b'policy/statistics"', f'policy/statistics/of/{word}"'.encode())
+        registry.add_policy(text, word, OWNER)
+    asked = facts(query(COUNT, **loss), TARGET)
+    request = Request(party=USER, action=terms.ANONYMIZE, targets=(TARGET,), parameters=asked)
+    decision = decide(registry, request)
+    assert [one.uid.removeprefix(base) for one in decision.permissions] == granting
+    for word in granting:
+        assert decide(registry, replace(request, rule=IRI(base + word))).is_permitted
 
 
 @pytest.mark.parametrize(
