@@ -381,9 +381,98 @@ class ResponseRow(Row):
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingRow(Row):
+    """An epoch of private training, beside smalti's own without privacy."""
+
+    kind: ClassVar[str] = "training"
+    title: ClassVar[str] = "An epoch of private training on 600-128-100"
+    key: ClassVar[tuple[str, ...]] = ("records", "tool")
+
+    records: int
+    tool: str
+    epoch: float
+    """CPU seconds, as are all but the peaks; of later epochs, and the others of the same process."""
+    first: float
+    """Of the first epoch, which compiles."""
+    cpu: float
+    """Of the whole process."""
+    peak: float
+    plain_epoch: float
+    """Of smalti without privacy, as the following ones."""
+    plain_first: float
+    plain_cpu: float
+    plain_peak: float
+
+    def cells(self) -> dict[str, str]:
+        return {
+            "records": f"{self.records:,}",
+            "tool": self.tool,
+            "epoch, CPU s": f"{self.epoch:.3f}",
+            "plain epoch, CPU s": f"{self.plain_epoch:.3f}",
+            "times the plain": _times(ratio(self.epoch, self.plain_epoch)),
+            "first epoch, CPU s": _seconds(self.first),
+            "plain first epoch, CPU s": _seconds(self.plain_first),
+            "process, CPU s": _seconds(self.cpu),
+            "plain process, CPU s": _seconds(self.plain_cpu),
+            "peak MiB": f"{self.peak:,.0f}",
+            "plain peak MiB": f"{self.plain_peak:,.0f}",
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRow(Row):
+    """An audit of a model by shadow models, beside the training of the same models alone."""
+
+    kind: ClassVar[str] = "audit"
+    title: ClassVar[str] = "An audit with 16 shadow models of 10 epochs on 600-128-100"
+    key: ClassVar[tuple[str, ...]] = ("records",)
+
+    records: int
+    """That the target is trained on; as many others are audited, too."""
+    wall: float
+    """Of the later run with the least CPU; all figures are of the same one."""
+    cpu: float
+    peak: float
+    models_wall: float
+    """Of the same models without an attack, as the following ones."""
+    models_cpu: float
+    models_peak: float
+    phases: dict[str, float]
+    """CPU seconds."""
+    found: dict[str, float]
+    """By attack: the true positive rate at a false positive rate of 0.1 %."""
+
+    def cells(self) -> dict[str, str]:
+        return {
+            "records": f"{self.records:,}",
+            "s": _seconds(self.wall),
+            "CPU s": _seconds(self.cpu),
+            "peak MiB": f"{self.peak:,.0f}",
+            "models s": _seconds(self.models_wall),
+            "models CPU s": _seconds(self.models_cpu),
+            "models peak MiB": f"{self.models_peak:,.0f}",
+            "times the models": _times(ratio(self.wall, self.models_wall)),
+            "in CPU": _times(ratio(self.cpu, self.models_cpu)),
+            "phases, CPU s": ", ".join(f"{name} {spent:.1f}" for name, spent in self.phases.items()),
+            "TPR at FPR 0.1 %": ", ".join(f"{name} {rate:.4f}" for name, rate in self.found.items()),
+        }
+
+
 KINDS: dict[str, type[Row]] = {
     row.kind: row
-    for row in (RunRow, KernelRow, LossRow, PeerRow, DecisionRow, RegistryRow, ReleaseRow, ResponseRow)
+    for row in (
+        RunRow,
+        KernelRow,
+        LossRow,
+        PeerRow,
+        DecisionRow,
+        RegistryRow,
+        ReleaseRow,
+        ResponseRow,
+        TrainingRow,
+        AuditRow,
+    )
 }
 
 

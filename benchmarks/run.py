@@ -1,9 +1,10 @@
-"""Measures smalti from outside: time, CPU and memory of whole runs, of the kernel, of decisions; and loss.
+"""Measures smalti from outside: time, CPU and memory of runs, the kernel, decisions, audits; and loss.
 
     python benchmarks/run.py
     python benchmarks/run.py --adult adult.csv --rows 10000000 --engine local spark --suites runs --results
     python benchmarks/run.py --adult adult.csv --suites loss peers --rows 100000 1000000
     python benchmarks/run.py --suites releases --data redrawn --rows 10000000 --engine local spark
+    python benchmarks/run.py --suites training audits --training-peers --results
 
 The first line is what `make bench` runs. A line is printed as soon as something is measured; with
 --results it is also kept in `results.json`, and shown in `RESULTS.md`. Linux only.
@@ -20,16 +21,18 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import audits
 import generated
 import perturbed
 import releases
 import suites
+import trainings
 from measuring import CommandError
 from peers import PEERS
 from results import KEPT, SHOWN, Measured, NothingToGeneraliseError, Row, Setting, keep, to_json
 
-SUITES = ("runs", "kernel", "loss", "decisions", "peers", "releases", "responses")
-DEFAULT_SUITES = ("runs", "kernel", "decisions")
+SUITES = ("runs", "kernel", "loss", "decisions", "peers", "releases", "responses", "training", "audits")
+DEFAULT_SUITES = ("runs", "kernel", "decisions", "training", "audits")
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -47,6 +50,9 @@ def arguments() -> argparse.ArgumentParser:
     add("--runs", type=int, default=2, help="how often each thing is run, at least 2")
     add("--kernel-rows", type=_positive, nargs="+", default=[1_000_000], help="sizes, of the kernel alone")
     add("--rules", type=_positive, nargs="+", default=[10_000, 100_000], help="sizes, of decisions")
+    add("--records", type=_positive, nargs="+", default=[10_000], help="sizes, of training and audits")
+    add("--training-peers", nargs="*", choices=[peer.name for peer in trainings.PEERS], metavar="PEER",
+        help="other libraries to train with, all if none is named")  # fmt: skip
     add("--peers", nargs="*", choices=[peer.name for peer in PEERS], metavar="PEER",
         help="other tools to run on the same files, all if none is named; adds that suite")  # fmt: skip
     add("--peer-limit", type=float, default=300.0, metavar="SECONDS", help="CPU that a peer may take")
@@ -82,12 +88,27 @@ def rows(given: argparse.Namespace, bench: suites.Bench) -> Iterator[Row]:
     if "releases" in wanted:
         yield from _release_rows(given, bench)
     if "responses" in wanted:
-        for size in given.rows:
-            yield from perturbed.response_rows(bench, size, given.engine)
+        yield from _response_rows(given, bench)
+    yield from _learning_rows(given, bench, wanted)
     if "peers" in wanted:
         chosen = [peer for peer in PEERS if not given.peers or peer.name in given.peers]
         for columns in given.columns:
             yield from suites.peer_rows(bench, chosen, given.rows, columns, given.peer_limit)
+
+
+def _response_rows(given: argparse.Namespace, bench: suites.Bench) -> Iterator[Row]:
+    for size in given.rows:
+        yield from perturbed.response_rows(bench, size, given.engine)
+
+
+def _learning_rows(given: argparse.Namespace, bench: suites.Bench, wanted: set[str]) -> Iterator[Row]:
+    named = given.training_peers
+    peers = [] if named is None else [one for one in trainings.PEERS if not named or one.name in named]
+    for size in given.records:
+        if "training" in wanted:
+            yield from trainings.training_rows(bench, size, peers)
+        if "audits" in wanted:
+            yield from audits.audit_rows(bench, size)
 
 
 def _release_rows(given: argparse.Namespace, bench: suites.Bench) -> Iterator[Row]:
@@ -116,7 +137,7 @@ def setting(base: generated.Base) -> Setting:
         software=", ".join(
             [
                 f"Python {platform.python_version()}",
-                *map(_version, ("smalti", "duckdb", "pyarrow", "pyspark")),
+                *map(_version, ("smalti", "duckdb", "pyarrow", "pyspark", "jax")),
             ]
         ),
         base=base.name,

@@ -386,6 +386,6 @@ def test_a_command_that_fails_says_so(tmp_path: Path) -> None:
 
 def test_what_is_measured_by_default_takes_no_data_set_and_no_other_tool() -> None:
     given = command_line.arguments().parse_args([])
-    assert given.suites == ["runs", "kernel", "decisions"]
+    assert given.suites == ["runs", "kernel", "decisions", "training", "audits"]
     assert given.rows == [100_000, 1_000_000]
     assert (given.adult, given.peers, given.results) == (None, None, False)

@@ -17,8 +17,9 @@ os.environ.setdefault("XLA_FLAGS", _ONE_THREAD)
 try:
     import jax
     import jax.numpy as jnp
+    from jax.extend.random import define_prng_impl
     from jax.flatten_util import ravel_pytree
 except ImportError:
     raise not_installed("training", "the library that trains networks", "jax", "audit") from None
 
-__all__ = ["jax", "jnp", "ravel_pytree"]
+__all__ = ["define_prng_impl", "jax", "jnp", "ravel_pytree"]

@@ -34,14 +34,16 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from smalti.transforms.learning._jax import jax, jnp, ravel_pytree
+from smalti.transforms.learning._jax import jax, jnp
 from smalti.transforms.learning.architecture import Architecture
 from smalti.transforms.learning.gradients import clipped_gradient_sum
 from smalti.transforms.learning.hyperparameters import PrivateTraining
 from smalti.transforms.learning.networks import Parameters
+from smalti.transforms.learning.normal_noise import standard_normal
 
-_DEVIATIONS: Final = 4.0
-"""Batches above their expectation by more take a second part."""
+_DEVIATIONS: Final = 2.0
+"""Batches above their expectation by more take a second part: one in fifty, which costs less than to fill
+up all others."""
 _LARGEST_PART: Final = 1024
 
 
@@ -132,9 +134,11 @@ def _clipped_sum_of(
 
 
 def _with_noise(total: Parameters, deviation: float, key: jax.Array) -> Parameters:
-    if jax.dtypes.canonicalize_dtype(jnp.float64) != jnp.float64:
-        raise ValueError("noise is drawn in 64 bits: trace and call this within `jax.enable_x64(True)`")
-    numbers, as_before = ravel_pytree(total)
-    noise = jax.random.normal(key, numbers.shape, jnp.float64)
-    noisy: Parameters = as_before((numbers.astype(jnp.float64) + deviation * noise).astype(numbers.dtype))
-    return noisy
+    """The sum with noise, drawn for each array by itself: so it is added where it is made."""
+    arrays, form = jax.tree.flatten(total)
+    noisy = [
+        (deviation * standard_normal(own, array.shape) + array.astype(jnp.float64)).astype(array.dtype)
+        for array, own in zip(arrays, jax.random.split(key, len(arrays)), strict=True)
+    ]
+    summed: Parameters = jax.tree.unflatten(form, noisy)
+    return summed

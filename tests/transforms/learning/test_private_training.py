@@ -28,8 +28,8 @@ SMALL = Architecture(3, (2,), 2)
 RECORDS = 40
 NO_NOISE = 1e-30
 WIDE = Architecture(2000, (), 20)
-FAR_KEY = 3294
-"""Found by search among 4,000 keys: its noise on the wide network is 5.6 standard deviations somewhere."""
+FAR_KEY = 549
+"""Found by search from 0 on: its noise on the wide network is 5.6 standard deviations somewhere."""
 
 
 @pytest.fixture(autouse=True)
@@ -102,9 +102,11 @@ def test_batches_of_any_size_are_worked_off_whole(
 
 
 def test_nobody_gives_noise_alone() -> None:
+    """And no array has the noise of another one, or parts of it."""
     nobody = pool(members=np.zeros(RECORDS, bool))
-    found = step(SMALL, ALL_SAMPLED, start(), nobody, jax.random.key(0))
-    assert np.abs(flat(found)).max() < 1e-20
+    found = flat(step(SMALL, ALL_SAMPLED, start(), nobody, jax.random.key(0)))
+    assert np.abs(found).max() < 1e-20
+    assert len(np.unique(found)) == len(found) == 14
 
 
 @settings(max_examples=examples(10))
@@ -143,7 +145,7 @@ def test_noise_is_normal_with_multiplier_times_norm(multiplier: float, clipping_
 def test_noise_has_more_than_the_digits_of_32_bits() -> None:
     """Of one key: nothing is left to chance. Noise made from 23 bits repeats itself and ends before 5.5."""
     noise, other = (noise_of(2.0, 0.5, key) for key in (FAR_KEY, 5))
-    assert 5.61 < np.abs(noise).max() < 5.62
+    assert 5.60 < np.abs(noise).max() < 5.61
     # Made from 2^23 numbers, about 95 of 40,020 draws would be repeated.
     assert len(noise) - len(np.unique(noise)) < 40
     assert not np.isclose(noise, other, rtol=1e-9, atol=0).any()
@@ -194,7 +196,7 @@ def test_sampling_and_noise_differ_between_keys() -> None:
 
 
 def test_parts_hold_usual_batches() -> None:
-    assert part_size(10_000, 0.01) == 141
+    assert part_size(10_000, 0.01) == 121
     assert part_size(50, 1.0) == 50
     assert part_size(10**6, 0.5) == 1024
     assert part_size(1, 2.0**-32) == 1

@@ -1,0 +1,59 @@
+"""The suite of audits: 16 shadow models and three attacks, beside the training of the same models alone."""
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from measuring import Usage, measure
+from results import AuditRow
+from suites import Bench
+from trainings import data_file
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A process of `audit_job.py`, and what it printed."""
+
+    usage: Usage
+    phases: dict[str, float]
+    """CPU seconds."""
+    found: dict[str, float]
+    """By attack: the true positive rate."""
+
+
+def audit_rows(bench: Bench, records: int) -> Iterator[AuditRow]:
+    """Audit and train in turns, and keep the later ones with the least CPU."""
+    data = data_file(bench, 2 * records)
+    models, audits = [], []
+    for _ in range(bench.runs):
+        models.append(_job(bench, "models", data))
+        audits.append(_job(bench, "audit", data))
+    floor, made = _cheapest(models), _cheapest(audits)
+    yield AuditRow(
+        records=records,
+        wall=made.usage.wall,
+        cpu=made.usage.cpu,
+        peak=made.usage.peak,
+        models_wall=floor.usage.wall,
+        models_cpu=floor.usage.cpu,
+        models_peak=floor.usage.peak,
+        phases=made.phases,
+        found=made.found,
+    )
+
+
+def _cheapest(made: list[Made]) -> Made:
+    """Of the later ones: the first pays for cold files."""
+    return min(made[1:], key=lambda one: one.usage.cpu)
+
+
+def _job(bench: Bench, what: str, data: Path) -> Made:
+    output = bench.folder / "audit.json"
+    usage = measure([sys.executable, "-P", str(HERE / "audit_job.py"), what, str(data)], output=output)
+    printed = json.loads(output.read_text(encoding="utf-8"))
+    found = {name: one["true positives"] for name, one in printed["figures"].items()}
+    return Made(usage, printed["phases"], found)
