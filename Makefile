@@ -4,6 +4,11 @@
 
 PYTHON ?= python3
 VENV ?= .venv
+PYTHON311 ?= python3.11
+TF_VENV ?= .venv-tf
+CROSS_VENV ?= .venv-cross
+# Where pip finds PyTorch without CUDA, a page or a folder, if it is told of none: PyTorch's own server has such a page.
+TORCH_LINKS ?=
 PYTEST_ARGS ?=
 JOBS ?= 2
 BENCH_ARGS ?=
@@ -16,17 +21,24 @@ SHELL := bash
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
-UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 \
+TF_PIP := $(TF_VENV)/bin/python -m pip --quiet --disable-pip-version-check --no-input
+CROSS_PIP := $(CROSS_VENV)/bin/python -m pip --quiet --disable-pip-version-check --no-input
+TORCH := $(if $(TORCH_LINKS),--find-links $(TORCH_LINKS))
+UV := $(BIN)/uv pip compile --quiet --generate-hashes --python-version 3.11 \
 	--no-emit-index-url --no-header $(LOCK_ARGS)
+UV_COMPILE := $(UV) --universal
+UV_COMPILE_LINUX := $(UV) --python-platform x86_64-manylinux_2_28
 PYTEST := $(BIN)/python -m pytest --numprocesses $(JOBS)
 
 # Stamps stand in the environment, so that they vanish with it and a warm call installs nothing.
 CORE := $(VENV)/.smalti-core
 DEV := $(VENV)/.smalti-dev
 FUZZ := $(VENV)/.smalti-fuzz
+TF := $(TF_VENV)/.smalti-tf
+CROSS := $(CROSS_VENV)/.smalti-cross
 INSTALLED := $(VENV)/.smalti-installed
 
-.PHONY: help demo test test-full fuzz lint lock generate bench clean
+.PHONY: help demo test test-full test-tf test-cross fuzz lint lock generate bench clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -41,6 +53,12 @@ test: $(INSTALLED) $(DEV) ## set everything up and run the tests (Spark tests ne
 test-full: $(INSTALLED) $(DEV) ## the tests with the slow ones: soaks, large data, many more random tables
 	@$(BIN)/python .ci/jre.py
 	$(PYTEST) -m "" --hypothesis-profile full $(PYTEST_ARGS)
+
+test-tf: $(TF) ## compare training with tensorflow-privacy (Python 3.11, an environment of 2.5 GB)
+	$(TF_VENV)/bin/python -m pytest tests/audit_tf $(PYTEST_ARGS)
+
+test-cross: $(CROSS) ## compare with Opacus, jax-privacy, scikit-learn and ART (Python 3.11, an environment of 2 GB)
+	$(CROSS_VENV)/bin/python -m pytest -c tests/cross/pytest.ini tests/cross $(PYTEST_ARGS)
 
 fuzz: $(INSTALLED) $(FUZZ) ## look for documents that break the parser, guided by coverage (FUZZ_SECONDS=60)
 	$(BIN)/python tests/fuzz/fuzz_parse.py -max_total_time=$(FUZZ_SECONDS)
@@ -61,6 +79,9 @@ lock: $(DEV) ## compile the locks anew (LOCK_ARGS=--upgrade takes newer versions
 		--extra spark --extra postgresql --extra signatures --extra privacy --extra images --extra audit \
 		requirements/build.in requirements/dev.in -o requirements/dev.txt
 	$(UV_COMPILE) requirements/fuzz.in -o requirements/fuzz.txt
+	$(UV_COMPILE_LINUX) pyproject.toml --extra audit-tf requirements/audit-tf.in -o requirements/audit-tf.txt
+	$(UV_COMPILE_LINUX) --no-emit-find-links $(TORCH) --constraint requirements/core.txt pyproject.toml \
+		--extra audit requirements/build.in requirements/cross.in -o requirements/cross.txt
 
 generate: $(INSTALLED) $(DEV) ## write what is made from tables of the code: reference pages, JSON Schema, SHACL shapes
 	$(BIN)/python docs/generate.py
@@ -86,6 +107,31 @@ $(DEV): requirements/dev.txt $(CORE)
 # Wheels only: building the fuzzer takes clang, and nothing but `make fuzz` needs it.
 $(FUZZ): requirements/fuzz.txt $(CORE)
 	@$(PIP) install --require-hashes --only-binary :all: --requirement $<
+	@touch $@
+
+define make_venv311
+@"$(PYTHON311)" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { echo >&2 \
+	"smalti: \`$(PYTHON311)\` is no Python 3.11; name one: make PYTHON311=/path/to/python3.11 ..."; exit 1; }
+@bash .ci/venv "$(PYTHON311)"
+endef
+
+# tensorflow-privacy keeps `packaging` too old for setuptools, so the core's environment builds for this one.
+$(TF): requirements/audit-tf.txt pyproject.toml $(CORE)
+	$(make_venv311) "$(TF_VENV)"
+	@echo "installing TensorFlow and tensorflow-privacy (2.5 GB)"
+	@$(TF_PIP) install --require-hashes --only-binary :all: --requirement $<
+	@rm -rf build/editable && mkdir -p build/editable
+	@$(BIN)/python -c 'from setuptools import build_meta; build_meta.build_editable("build/editable")' \
+		&>build/editable.log || { cat build/editable.log; exit 1; }
+	@$(TF_PIP) install --no-deps --no-index --force-reinstall build/editable/*.whl
+	@touch $@
+
+# The libraries of others would narrow the versions of ours (mpmath, attrs).
+$(CROSS): requirements/cross.txt pyproject.toml
+	$(make_venv311) "$(CROSS_VENV)"
+	@echo "installing what the comparisons need (2 GB)"
+	@$(CROSS_PIP) install --require-hashes --only-binary :all: $(TORCH) --requirement $<
+	@$(CROSS_PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(INSTALLED): pyproject.toml $(CORE)

@@ -1,13 +1,20 @@
-"""Attempts at models, inside a transaction."""
+"""Attempts at models, inside a transaction.
+
+Attempts are counted by data, and not by names: all at models of one target, and of every other target whose
+files had the same bytes, or that is of the same respondents by what a registered run read (the members of
+one ledger, `_budgets`). Data that was written anew under another IRI, in another order say, is not seen to
+be the same.
+"""
 
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, Row, func, insert, select, update
 
+from smalti.engine import _budgets
 from smalti.engine import _database as db
 from smalti.engine._assets import now_text, to_text, to_time
-from smalti.engine.audits.attempts import Attempt, AttemptState
+from smalti.engine.audits.attempts import Attempt, AttemptState, from_record
 from smalti.errors import InternalError
 from smalti.vocab.terms import IRI
 
@@ -17,8 +24,8 @@ _OPEN: Final = tuple(one.value for one in (AttemptState.BEGUN, AttemptState.STOP
 
 def begin(connection: Connection, attempt: Attempt) -> Attempt:
     """Write down that a model is about to be trained; its number is the next one."""
-    same = (db.audits.c.target == attempt.target) & (db.audits.c.output == attempt.output)
-    number = connection.execute(select(func.count()).select_from(db.audits).where(same)).scalar_one() + 1
+    _budgets.note_read(connection, [attempt.target], attempt.inputs)
+    number = 1 + _begun(connection, attempt.target)
     connection.execute(
         insert(db.audits).values(
             run=attempt.run,
@@ -38,6 +45,15 @@ def begin(connection: Connection, attempt: Attempt) -> Attempt:
     return replace(attempt, number=number)
 
 
+def _begun(connection: Connection, target: IRI) -> int:
+    """How many attempts there were at models of the same data."""
+    members = db.ledger_members
+    ledger = select(members.c.ledger).where(members.c.member == target)
+    same_data = select(members.c.member).where(members.c.ledger.in_(ledger))
+    same = (db.audits.c.target == target) | db.audits.c.target.in_(same_data)
+    return connection.execute(select(func.count()).select_from(db.audits).where(same)).scalar_one()
+
+
 def end(connection: Connection, run: str, state: AttemptState, figures: str) -> None:
     """Write down what became of an attempt, once."""
     done = connection.execute(
@@ -54,21 +70,24 @@ def attempts(connection: Connection, target: IRI | None) -> tuple[Attempt, ...]:
     query = select(db.audits).order_by(db.audits.c.id)
     if target is not None:
         query = query.where((db.audits.c.target == target) | (db.audits.c.output == target))
-    return tuple(
-        Attempt(
-            run=row.run,
-            target=IRI(row.target),
-            output=IRI(row.output),
-            policy_uid=IRI(row.policy_uid),
-            rule_uid=IRI(row.rule_uid),
-            party=IRI(row.party),
-            bound_by=IRI(row.bound_by),
-            plan_digest=row.plan_digest,
-            number=row.number,
-            begun_at=to_time(row.begun_at),
-            state=AttemptState(row.state),
-            ended_at=None if row.ended_at is None else to_time(row.ended_at),
-            figures=row.figures,
-        )
-        for row in connection.execute(query).all()
+    return tuple(map(_to_attempt, connection.execute(query).all()))
+
+
+def _to_attempt(row: Row[tuple[Any, ...]]) -> Attempt:
+    figures, reason = from_record(row.figures)
+    return Attempt(
+        run=row.run,
+        target=IRI(row.target),
+        output=IRI(row.output),
+        policy_uid=IRI(row.policy_uid),
+        rule_uid=IRI(row.rule_uid),
+        party=IRI(row.party),
+        bound_by=IRI(row.bound_by),
+        plan_digest=row.plan_digest,
+        number=row.number,
+        begun_at=to_time(row.begun_at),
+        state=AttemptState(row.state),
+        ended_at=None if row.ended_at is None else to_time(row.ended_at),
+        figures=figures,
+        reason=reason,
     )

@@ -172,6 +172,7 @@ ATTACKS: Final = (
     "lira-online",
     "lira-offline",
     "rmia",
+    "single-membership",
     "set-membership",
     "differential-identifiability",
     "model-inversion",

@@ -1,8 +1,9 @@
 """Attempts at a model: each counts, whatever became of it.
 
 Whoever may train and audit again and again gets a model through in the end, by chance alone. So the
-attempts at one output share one probability of error: attempt number i is judged at the error
-1 / (i (i + 1)) times the whole one. These shares add up to 1 over all attempts to come (a telescoping sum).
+attempts at models of the same data share one probability of error, whatever the models are called: attempt
+number i is judged at the error 1 / (i (i + 1)) times the whole one. These shares add up to 1 over all
+attempts to come (a telescoping sum).
 A model with a figure above its bound passes only where the limit of that very figure is on the wrong side,
 however many other limits there are (an intersection-union test; Berger, "Multiparameter Hypothesis Testing
 and Acceptance Sampling", Technometrics 24 (1982)). So by the union bound over attempts, the probability
@@ -15,6 +16,7 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
+from typing import Final
 
 from smalti.vocab.terms import IRI
 
@@ -28,11 +30,38 @@ class AttemptState(StrEnum):
     """All bounds hold, the planted leaks were found, and the model was registered or is about to be."""
     NOT_MET = "not met"
     INCONCLUSIVE = "inconclusive"
-    """A planted leak was not found, or there was too little data: nothing follows from low figures."""
+    """A planted leak was not found, there was too little data, or the training diverged: nothing follows
+    from low figures."""
     FAILED = "failed"
     """It ended with an error, before there was a verdict."""
     STOPPED = "stopped"
     """By Ctrl-C or a signal, before there was a verdict."""
+
+
+class AttemptReason(StrEnum):
+    """Why an attempt came to no figures; for the owners, as `state` is."""
+
+    TOO_LITTLE = "too little data"
+    DIVERGED = "diverged"
+    SHADOWS_DIVERGED = "shadows diverged"
+
+    @property
+    def sentence(self) -> str:
+        """For people, without a full stop."""
+        return _SENTENCES[self]
+
+
+_SENTENCES: Final = {
+    AttemptReason.TOO_LITTLE: (
+        "The data was too little for the audit, or the audited records lacked a class"
+    ),
+    AttemptReason.DIVERGED: (
+        "The training diverged: the weights of the model are no finite numbers, or give no confidences"
+    ),
+    AttemptReason.SHADOWS_DIVERGED: (
+        "The training of a shadow model diverged: its weights are no finite numbers, or give no confidences"
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +82,33 @@ class Attempt:
     """Who bound the target to data, and so owns what nobody is known to own."""
     plan_digest: str
     number: int
-    """From 1, over all attempts to make this output from this target."""
+    """From 1, over all attempts at models of the same data (`_audits.begin`)."""
     begun_at: datetime
+    inputs: tuple[str, ...] = ()
+    """The keyed digests of the files that were read, by which the data is known under any IRI; only where
+    an attempt begins."""
     state: AttemptState = AttemptState.BEGUN
     ended_at: datetime | None = None
     figures: str = ""
-    """What was measured, as JSON (`figures.figures_to_json`); empty until it ended."""
+    """What was measured, as JSON (`figures.figures_to_json`); empty until it ended, or if nothing was."""
+    reason: AttemptReason | None = None
+    """Why nothing was measured, where it is known."""
+
+
+_REASON: Final = "reason: "
+"""Before a reason, where figures would stand in a record: no JSON begins so."""
+
+
+def to_record(figures: str, reason: AttemptReason | None) -> str:
+    """What is kept of the end of an attempt: its figures, or why there are none."""
+    return figures if reason is None else f"{_REASON}{reason}"
+
+
+def from_record(kept: str) -> tuple[str, AttemptReason | None]:
+    """The inverse of `to_record`."""
+    if not kept.startswith(_REASON):
+        return kept, None
+    return "", AttemptReason(kept.removeprefix(_REASON))
 
 
 def error_of_attempt(confidence: Decimal, number: int) -> Fraction:

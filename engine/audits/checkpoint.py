@@ -3,7 +3,7 @@
 A checkpoint holds a model that nobody may have yet, and how to draw again who it was trained on. Its folder
 is private; what it holds is removed once the model is refused or registered (`run`), and stays where a run
 ends before that. A model is trained once for one charge: what is here is used again, and what is not here
-is charged anew.
+is charged anew. One run at a time works with a folder: it holds a lock in there.
 
 Only what this registry's secret vouches for is taken (HMAC, RFC 2104), and only for the same plan and the
 same records: whoever may write to the folder can make a training be charged anew, and nothing else.
@@ -12,7 +12,8 @@ same records: whoever may write to the folder can make a training be charged ane
 import hashlib
 import hmac
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import TypeAdapter
 
+from smalti.engine import locks
 from smalti.engine.reading import file_digest
 from smalti.engine.registry import Registry
 from smalti.engine.secret import hmac_digest, load_secret
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 _MODEL: Final = "target.safetensors"
 _STATE: Final = "state.json"
 _DRAFT: Final = "state.json.draft"
+_LOCK: Final = "lock"
 _PRIVATE: Final = 0o700
 _OTHERS: Final = 0o077
 """Bits of a mode that let others in."""
@@ -103,26 +106,51 @@ class Checkpoint:
         except OSError as error:
             raise _unwritable(self.folder, error) from None
 
-    def prepare(self) -> None:
-        """Make the folder, or see that nobody else can read it; before anything is charged.
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Be the one run that works with the folder, until the end of the block.
+
+        It begins before anything is charged. The folder is made where there is none.
 
         Raises:
-            UsageError: others may read it.
+            UsageError: others may read it, or another run works with it.
             BackendError: the disk.
         """
         if self.folder is None:
+            yield
             return
+        self._prepare(self.folder)
         try:
-            self.folder.mkdir(mode=_PRIVATE, exist_ok=True)
-            mode = self.folder.stat().st_mode
+            lock = locks.taken(self.folder / _LOCK)
+        except FileNotFoundError:
+            lock = None  # another run has just removed the folder, with what was in it
         except OSError as error:
             raise _unwritable(self.folder, error) from None
-        if mode & _OTHERS:
+        if lock is None:
             raise UsageError(
                 str(self.folder),
+                "another run is working with this checkpoint",
+                "one run at a time: what is in there is one training, with one charge",
+                "wait until that run has ended, or name another folder",
+            )
+        try:
+            yield
+        finally:
+            os.close(lock)
+
+    def _prepare(self, folder: Path) -> None:
+        """Make the folder, or see that nobody else can read it."""
+        try:
+            folder.mkdir(mode=_PRIVATE, exist_ok=True)
+            mode = folder.stat().st_mode
+        except OSError as error:
+            raise _unwritable(folder, error) from None
+        if mode & _OTHERS:
+            raise UsageError(
+                str(folder),
                 "others may read it, and a checkpoint holds a model that nobody may have yet",
                 "a folder of yours alone",
-                f"`chmod 700 {self.folder}`, or name one that does not exist",
+                f"`chmod 700 {folder}`, or name one that does not exist",
             )
 
     def found(
@@ -167,6 +195,7 @@ class Checkpoint:
             return
         try:
             _remove(self.folder)
+            (self.folder / _LOCK).unlink(missing_ok=True)
         except OSError as error:
             raise _unwritable(self.folder, error) from None
         with suppress(OSError):  # it is gone, or not empty

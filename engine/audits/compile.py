@@ -4,12 +4,11 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Final
 
+from smalti.engine.audits.duties import audit_of, check_work, needs_pool, problems_of
 from smalti.engine.audits.noise import private_steps
 from smalti.engine.audits.plan import (
-    Audit,
     CategoryFeature,
     Feature,
-    FigureBound,
     NumberFeature,
     Train,
     TrainingPlan,
@@ -23,9 +22,8 @@ from smalti.engine.description import ColumnDescription, Source
 from smalti.engine.one_row_columns import OneRowColumns
 from smalti.engine.plan import RespondentColumn, Select
 from smalti.engine.releases.plan import ReadRows
-from smalti.errors import InternalError, PlanError, SmaltiError, raise_all
+from smalti.errors import InternalError, PlanError, raise_all
 from smalti.policy.anonymization import unimplemented_limits
-from smalti.policy.model import Audit as AuditDuty
 from smalti.policy.model import Permission, Training
 from smalti.policy.unimplemented import unimplemented_refinements
 from smalti.transforms.base import Datatype
@@ -37,11 +35,6 @@ _TRAINED_PART: Final = Fraction(1, 2)
 _TRAINED_PART_BESIDE_POOL: Final = Fraction(1, 5)
 """Where shadow models need a pool of their own: each has a set of the target's size there, and as many
 records again that it was not trained on (D5.1, section 3.2), with room for chance."""
-_SHADOWS: Final = 16
-IMPLEMENTED: Final = frozenset({"shokri", "loss", "lira-online", "lira-offline", "rmia"})
-"""The attacks that an audit of a duty can try: those that score single records."""
-WITH_POOL: Final = frozenset({"shokri"})
-"""Those whose shadow models need records that the target was not trained on."""
 _LARGEST_WIDTH: Final = 1 << 16
 
 
@@ -74,8 +67,8 @@ def compile_training(
     label = compiler.label()
     features = compiler.features()
     found = compiler.recipe()
-    audit = _audit(permission)
-    compiler.problems += _unknown_attacks(permission)
+    audit = audit_of(permission)
+    compiler.problems += problems_of(permission, features)
     if audit is None and not wanted.is_private:
         compiler.problem(
             str(permission.where),
@@ -89,6 +82,7 @@ def compile_training(
     epochs = found.defaults.epochs if wanted.epochs is None else wanted.epochs.value
     coordinates = found.architecture(sum(one.size for one in features), label.size).size
     private, loss = private_steps(wanted, epochs, coordinates)
+    check_work(str(wanted.where), audit, private, coordinates)
     kept = {label.column, *(one.column for one in features)}
     looked_at = {*kept, *((respondent.column,) if isinstance(respondent, RespondentColumn) else ())}
     header = table.contents.header
@@ -108,7 +102,7 @@ def compile_training(
             features,
             label,
             epochs,
-            str(_TRAINED_PART_BESIDE_POOL if _needs_pool(audit) else _TRAINED_PART),
+            str(_TRAINED_PART_BESIDE_POOL if needs_pool(audit) else _TRAINED_PART),
             private,
             loss,
         ),
@@ -126,52 +120,6 @@ def _refuse_unimplemented(permission: Permission) -> None:
         PlanError(str(where), f"{what} is not implemented yet", "words that this version can run")
         for what, where in words
     ])  # fmt: skip
-
-
-def _audit(permission: Permission) -> Audit | None:
-    """What the duties to audit of a permission come to: all attacks, the lowest of each bound."""
-    duties = [one.audit for one in permission.duties if one.audit is not None]
-    if not duties:
-        return None
-    least: dict[tuple[str, Decimal | None], Decimal] = {}
-    for duty in duties:
-        for bound in _bounds(duty):
-            key = bound.figure, bound.false_positive_rate
-            least[key] = min(bound.most, least.get(key, bound.most))
-    return Audit(
-        tuple(sorted({name for duty in duties for name in duty.attacks})),
-        tuple(FigureBound(figure, most, rate) for (figure, rate), most in sorted(least.items(), key=str)),
-        max(duty.confidence for duty in duties),
-        _SHADOWS,
-    )
-
-
-def _unknown_attacks(permission: Permission) -> list[SmaltiError]:
-    return [
-        PlanError(
-            str(duty.where),
-            f"the attack `{name}` is not implemented yet as a part of an audit",
-            ", ".join(sorted(IMPLEMENTED)),
-            "ask for others",
-        )
-        for duty in permission.duties
-        if duty.audit is not None
-        for name in sorted(set(duty.audit.attacks) - IMPLEMENTED)
-    ]
-
-
-def _needs_pool(audit: Audit | None) -> bool:
-    return audit is not None and not WITH_POOL.isdisjoint(audit.attacks)
-
-
-def _bounds(duty: AuditDuty) -> list[FigureBound]:
-    found = [
-        ("attackAdvantage", duty.attack_advantage, None),
-        ("attackPrecision", duty.attack_precision, None),
-        ("truePositiveRate", duty.true_positive_rate, duty.false_positive_rate),
-        ("epsilonLowerBound", duty.epsilon_lower_bound, None),
-    ]
-    return [FigureBound(name, most, rate) for name, most, rate in found if most is not None]
 
 
 class _Compiler(OneRowColumns[Training]):

@@ -3,35 +3,33 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from fractions import Fraction
 from typing import Final
 
 import numpy as np
 
-from smalti.engine.audits.figures import AttackResult, AuditFigures, Figure
+from smalti.engine.audits.attacks import SET_SIZE, Family, of_family
+from smalti.engine.audits.canaries import FAIR, Canaries
+from smalti.engine.audits.figures import AttackResult, AuditFigures
+from smalti.engine.audits.identifiability import Identifiability
+from smalti.engine.audits.inversion import Inversion
+from smalti.engine.audits.judge import Judge
 from smalti.engine.audits.plan import Audit, TrainingPlan
 from smalti.engine.audits.records import TrainingRecords
 from smalti.engine.audits.training import Parts
 from smalti.errors import DataError, InternalError, ProblemsError
-from smalti.transforms.auditing.curves import FALSE_POSITIVE_RATES, RocCurve
-from smalti.transforms.auditing.epsilon_bounds import clopper_pearson_by_ranks
-from smalti.transforms.auditing.limits import Figure as Limits
-from smalti.transforms.auditing.limits import Outcomes, advantage, true_positive_rate
-from smalti.transforms.auditing.scores import Scores
 from smalti.transforms.learning.networks import Floats
 from smalti.transforms.membership.application import MembershipInference, with_planted_leak
-from smalti.transforms.membership.attack import Attack, Needs
+from smalti.transforms.membership.attack import Needs
 from smalti.transforms.membership.data import DataSet
 from smalti.transforms.membership.models import Classifier, TargetModel, Trainer
-from smalti.transforms.membership.planted_leak import MemorisingTrainer, detection
-from smalti.transforms.membership.registry import named
+from smalti.transforms.membership.planted_leak import MemorisingTrainer
+from smalti.transforms.membership.registry import NamedAttack, named
 from smalti.transforms.membership.scored import Scored
+from smalti.transforms.membership.set_membership import least_records
 
 USUAL_DELTA: Final = 1e-5
 """Of a lower bound on epsilon, where training states none."""
-_POINTS: Final = 200
-"""Of a curve that is kept."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +50,12 @@ class Examination:
     """The probability that a limit is on the wrong side."""
     seed: int
     """Draws who is audited and who is in which shadow set, for the check and for what is checked alike."""
+    canaries: Canaries | None = None
+    """All respondents, where each was trained on by a fair coin of their own."""
+    inversion: Inversion | None = None
+    """Where attributes are guessed."""
+    identifiability: Identifiability | None = None
+    """Where the training is repeated."""
 
     @property
     def confidence(self) -> float:
@@ -65,10 +69,15 @@ class Examination:
             DataError: too little data for the confidence, classes that are missing, and the like; without
                 a number of records.
         """
-        rates = {one.false_positive_rate for one in self.audit.bounds} - {None}
-        lowest = min((float(rate) for rate in rates if rate is not None), default=None)
         with _without_numbers():
-            self._inference(_Undecided(self.training.classes)).check(self.confidence, lowest)
+            if self._named:
+                rates = [one.false_positive_rate for one in self.audit.bounds]
+                lowest = min((float(rate) for rate in rates if rate is not None), default=None)
+                self._inference(_Undecided(self.training.classes)).check(self.confidence, lowest)
+            self._check_size()
+            for part in (self.inversion, self.identifiability):
+                if part is not None:
+                    part.check()
 
     def figures(self, target: Classifier, attempt: int, phase: Callable[[str], None]) -> AuditFigures:
         """Attack the model and the one that memorises.
@@ -88,6 +97,37 @@ class Examination:
             DataError, UsageError, ProblemsError: what cannot be audited, with numbers of records; before
                 any shadow model is trained.
         """
+        results = self._by_scores(target, phase) if self._named else {}
+        if self.inversion is not None:
+            phase("guess attributes")
+            memoriser = MemorisingTrainer(self.training.classes)
+            leak = TargetModel.trained(memoriser, self.training, self.test).classifier
+            found = self.inversion.result(target, leak, self.confidence)
+            results[found.attack] = found
+        if self.identifiability is not None:
+            phase("repeat the training")
+            found = self.identifiability.result(self._judge)
+            results[found.attack] = found
+        return AuditFigures(
+            attempt=attempt,
+            error=str(self.error),
+            shadows=self.audit.shadows,
+            test_accuracy=_accuracy(target, self.test),
+            train_accuracy=_accuracy(target, self.training),
+            results=tuple(results[name] for name in self.audit.attacks),
+        )
+
+    @property
+    def _named(self) -> tuple[NamedAttack, ...]:
+        """The attacks that score records, in the order of their names."""
+        wanted = of_family(self.audit.attacks, Family.RECORDS, Family.REPEATED)
+        return tuple(named(name) for name in wanted)
+
+    @property
+    def _judge(self) -> Judge:
+        return Judge(self.audit, self.delta, self.confidence, self.seed)
+
+    def _by_scores(self, target: Classifier, phase: Callable[[str], None]) -> dict[str, AttackResult]:
         phase("train shadow models")
         inference = self._inference(target)
         found = inference.run(self.confidence)
@@ -95,83 +135,44 @@ class Examination:
         planted = with_planted_leak(inference, MemorisingTrainer(self.training.classes))
         leaks = planted.run(self.confidence)
         phase("judge")
-        return AuditFigures(
-            attempt=attempt,
-            error=str(self.error),
-            shadows=self.audit.shadows,
-            test_accuracy=_accuracy(target, self.test),
-            train_accuracy=_accuracy(target, self.training),
-            results=tuple(
-                self._result(name, scored, leak)
-                for (name, scored), (_, leak) in zip(found.scored, leaks.scored, strict=True)
-            ),
-        )
+        return {
+            entry.name: self._judged(target, entry, scored, leak)
+            for entry, (_, scored), (_, leak) in zip(self._named, found.scored, leaks.scored, strict=True)
+        }
+
+    def _judged(self, target: Classifier, entry: NamedAttack, scored: Scored, leak: Scored) -> AttackResult:
+        judge = self._judge
+        if entry.judged_as is not None:
+            return judge.repeatedly(entry.name, entry.judged_as, scored, leak)
+        canaries = None
+        if self.canaries is not None and self.canaries.suit(entry.attack):
+            canaries = self.canaries.bound(entry.attack, target, self.delta, judge.confidence_of_each)
+        return judge.by_record(entry.name, scored, leak, canaries)
+
+    def _check_size(self) -> None:
+        """Refuse too few records for attacks on many at once, which could not find the planted leak."""
+        size = min(len(self.training), len(self.test))
+        for entry in self._named:
+            wanted = (
+                0 if entry.judged_as is None else least_records(entry.judged_as, self.confidence, SET_SIZE)
+            )
+            if size < wanted:
+                raise DataError(
+                    entry.name,
+                    f"{size} members and as many others can be audited",
+                    f"{wanted} of each for a confidence of {self.confidence:g}",
+                    "keep more records for the test, or ask for a lower confidence",
+                )
 
     def _inference(self, target: Classifier) -> MembershipInference:
-        attacks: tuple[Attack, ...] = tuple(named(name).attack for name in self.audit.attacks)
         return MembershipInference(
             TargetModel(target, self.trainer.recipe, self.training, self.test),
             self.trainer,
-            attacks,
+            tuple(entry.attack for entry in self._named),
             pool=self.pool,
             shadow_models=self.audit.shadows,
             seed=self.seed,
         )
-
-    def _result(self, name: str, scored: Scored, leak: Scored) -> AttackResult:
-        scores = scored.split()
-        curve = RocCurve.of(scores)
-        found = detection(leak, self.confidence)
-        return AttackResult(
-            attack=name,
-            members=curve.members,
-            non_members=curve.non_members,
-            area=curve.area,
-            curve=_thinned(curve),
-            figures=self._measured(scores),
-            finds_leak=found.is_detected,
-            leak_advantage=found.advantage.lower,
-        )
-
-    def _measured(self, scores: Scores) -> tuple[Figure, ...]:
-        """Every figure that may be bounded, and true positive rates at the usual rates."""
-        bound = clopper_pearson_by_ranks(scores, self.delta, self.confidence).epsilon
-        asked = {
-            one.false_positive_rate for one in self.audit.bounds if one.false_positive_rate is not None
-        }
-        usual = dict.fromkeys(map(str, FALSE_POSITIVE_RATES))
-        rates = sorted({*asked, *map(Decimal, usual)}, reverse=True)
-        return (
-            _upper("attackAdvantage", advantage(scores, self.confidence)),
-            _upper("attackPrecision", self._precision(scores)),
-            *(
-                replace(
-                    _upper("truePositiveRate", true_positive_rate(scores, float(rate), self.confidence)),
-                    false_positive_rate=rate,
-                )
-                for rate in rates
-            ),
-            Figure(figure="epsilonLowerBound", value=bound, limit=self._telling(bound, scores)),
-        )
-
-    def _telling(self, bound: float, scores: Scores) -> float | None:
-        """A lower bound on epsilon, where so many records can show one that a duty excludes.
-
-        It is no upper limit: the fewer records, the lower it is. So a low one tells something only if the
-        records are enough for a perfect attack to exceed the duty's bound.
-        """
-        perfect = Scores(np.full_like(scores.members, 1.0), np.full_like(scores.non_members, 0.0))
-        reach = clopper_pearson_by_ranks(perfect, self.delta, self.confidence).epsilon
-        bounds = [float(one.most) for one in self.audit.bounds if one.figure == "epsilonLowerBound"]
-        return None if bounds and reach <= max(bounds) else bound
-
-    def _precision(self, scores: Scores) -> Limits:
-        """At the threshold that is best on one half, judged on the other one."""
-        first, rest = scores.halves(np.random.default_rng((self.seed, 3)))
-        curve = RocCurve.of(first)
-        best = int(np.argmax(curve.true_positive_rates - curve.false_positive_rates))
-        threshold = curve.thresholds[max(best, 1)]
-        return Outcomes.at(rest, float(threshold)).precision(self.confidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +210,20 @@ def prepare(
     stated = plan.train.loss
     delta = float(stated.delta) if stated is not None and stated.delta else USUAL_DELTA
     drawn = int(generator.integers(1 << 62))
-    return Examination(audit, delta, training, test, pool, trainer, error, drawn)
+    tried = {family for family in Family if of_family(audit.attacks, family)}
+    return Examination(
+        audit,
+        delta,
+        training,
+        test,
+        pool,
+        trainer,
+        error,
+        drawn,
+        Canaries(everybody, parts.trained) if Fraction(plan.train.part) == FAIR else None,
+        Inversion.of(plan, training, test) if Family.INVERSION in tried else None,
+        Identifiability.of(plan, training, test, drawn) if Family.IDENTIFIABILITY in tried else None,
+    )
 
 
 def divided(training: DataSet, others: DataSet, attacks: tuple[str, ...]) -> tuple[DataSet, DataSet | None]:
@@ -220,7 +234,8 @@ def divided(training: DataSet, others: DataSet, attacks: tuple[str, ...]) -> tup
         others: records that it was not trained on, in random order.
         attacks: names of those that are tried.
     """
-    needs_pool = any(Needs.SHADOW_POOL in named(name).attack.needs for name in attacks)
+    scoring = of_family(attacks, Family.RECORDS, Family.REPEATED)
+    needs_pool = any(Needs.SHADOW_POOL in named(name).attack.needs for name in scoring)
     size = min(len(training), len(others)) if needs_pool else len(others)
     test = replace(others.take(np.arange(size)), name="the held-out data")
     if not needs_pool:
@@ -245,17 +260,3 @@ def _without_numbers() -> Iterator[None]:
 def _accuracy(target: Classifier, records: DataSet) -> float:
     predicted = target.confidences(records.features).argmax(axis=1)
     return float((predicted == records.labels).mean())
-
-
-def _upper(figure: str, found: Limits) -> Figure:
-    return Figure(figure=figure, value=found.value, limit=found.upper)
-
-
-def _thinned(curve: RocCurve) -> tuple[tuple[float, float], ...]:
-    """Some points of a curve, more of them at low rates, and both ends."""
-    wrong, found = curve.false_positive_rates, curve.true_positive_rates
-    if len(wrong) > _POINTS:
-        marks = np.geomspace(1 / len(wrong), 1, _POINTS)
-        kept = np.unique(np.r_[0, np.searchsorted(wrong, marks, side="right") - 1, len(wrong) - 1])
-        wrong, found = wrong[kept], found[kept]
-    return tuple(zip(wrong.tolist(), found.tolist(), strict=True))

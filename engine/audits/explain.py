@@ -1,13 +1,20 @@
 """A plan of a training in words, and as JSON: what is learned, what it loses, and how it is audited."""
 
 import json
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 
+from smalti.engine.audits.attacks import MOST_RECORDS, SET_SIZE, TRAININGS, Family, of_family
+from smalti.engine.audits.attainable import told_of
+from smalti.engine.audits.attempts import error_of_attempt
+from smalti.engine.audits.duties import guessable
 from smalti.engine.audits.guarantee import describe, guarantee_of, limits
-from smalti.engine.audits.plan import CategoryFeature, Feature, PrivateSteps, TrainingPlan
+from smalti.engine.audits.plan import Audit, CategoryFeature, Feature, PrivateSteps, TrainingPlan
 from smalti.engine.plan import RespondentColumn
 from smalti.engine.releases.guarantee import up
 from smalti.engine.serialize import plan_digest, plan_to_json
+from smalti.transforms.membership.set_membership import AttackType, least_records
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +116,43 @@ def _audit(plan: TrainingPlan) -> tuple[str, ...]:
         for one in audit.bounds
     ]
     return (
-        f"{', '.join(audit.attacks)}, with {audit.shadows} shadow models, on this model and on one that"
-        " memorises",
+        *_tried(plan, audit),
+        *told_of(audit, Fraction(plan.train.part)),
         *(f"{bound}, at a confidence of {audit.confidence} over all attempts" for bound in bounds),
     )
+
+
+def _tried(plan: TrainingPlan, audit: Audit) -> list[str]:
+    """What is attacked by which attacks, how often, and the leak that each of them must find."""
+    private = plan.train.private
+    trainings = of_family(audit.attacks, Family.IDENTIFIABILITY)
+    on_model = [name for name in audit.attacks if name not in trainings]
+    tried = []
+    if on_model:
+        tried.append(
+            f"{', '.join(on_model)}, with {audit.shadows} shadow models, on this model and on one that"
+            " memorises"
+        )
+    tried += [
+        f"{name}: by attacks on {SET_SIZE} members and {SET_SIZE} others each, from about"
+        f" {_respondents_for(name, plan, audit)} respondents on"
+        for name in of_family(audit.attacks, Family.REPEATED)
+    ]
+    if of_family(audit.attacks, Family.INVERSION):
+        hidden = ", ".join(one.column for one in guessable(plan.train.features))
+        tried.append(f"model-inversion: each of {hidden}, guessed from the rest of a record and its class")
+    if trainings and private is not None:
+        tried.append(
+            f"differential-identifiability: {TRAININGS} trainings of {private.steps} steps on up to"
+            f" {MOST_RECORDS} records, with and without one more, and as many with hardly any noise"
+        )
+    return tried
+
+
+def _respondents_for(attack: str, plan: TrainingPlan, audit: Audit) -> int:
+    """From how many on the leak can be found at the first attempt, half of whom are members, on average."""
+    confidence = float(1 - error_of_attempt(audit.confidence, 1))
+    return math.ceil(least_records(AttackType(attack), confidence, SET_SIZE) / Fraction(plan.train.part))
 
 
 def _warnings(plan: TrainingPlan) -> tuple[str, ...]:

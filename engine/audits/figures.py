@@ -5,6 +5,7 @@ from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING
 
+from smalti.engine.audits.attacks import has_figure
 from smalti.engine.audits.attempts import AttemptState
 from smalti.engine.audits.plan import FigureBound
 from smalti.errors import InternalError, RegistryError
@@ -26,24 +27,42 @@ class Figure:
     limit: float | None
     """What is compared with a bound: the upper confidence limit; of `epsilonLowerBound` the lower one,
     which is the figure itself. None where there is too little data for any."""
+    method: str | None = None
+    """Of a lower bound on epsilon: where it comes from, so what it assumes (`epsilon_bounds.Method`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detail:
+    """What is shown beside the figures, and compared with nothing."""
+
+    name: str
+    """In words."""
+    value: float | None
+    lower: float | None = None
+    """Its limits, at the confidence of the figures; None where it has none."""
+    upper: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackResult:
-    """What one attack achieved on the model, and on the one that memorises."""
+    """What one attack achieved on the model, and on a leak that was planted."""
 
     attack: str
     members: int
+    """Records that the model was trained on; trainings with the record, where these are repeated."""
     non_members: int
-    area: float
-    """Under the curve of true over false positive rates."""
+    """Records that it was not trained on; trainings without that record, or with another in its place."""
+    area: float | None
+    """Under the curve of true over false positive rates; None where the attack has no score of records."""
     curve: tuple[tuple[float, float], ...]
-    """Points of that curve (false positive rate, true positive rate), thinned out."""
+    """Points of that curve (false positive rate, true positive rate), thinned out; none where there is no
+    area."""
     figures: tuple[Figure, ...]
     finds_leak: bool
     """Whether it found the leak that was planted: the lower limit of its advantage there is above 0."""
     leak_advantage: float
-    """That lower limit."""
+    """That lower limit; of `model-inversion` the least of all attributes."""
+    details: tuple[Detail, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +102,8 @@ def verdict(figures: AuditFigures, bounds: tuple[FigureBound, ...]) -> Verdict:
         if not result.finds_leak:
             unknown.append(f"{result.attack} did not find the leak that was planted")
         for bound in bounds:
+            if not has_figure(result.attack, bound.figure):
+                continue
             found = _figure(result, bound)
             if found.limit is None:
                 unknown.append(f"{result.attack}: too little data for {_named(bound)}")

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from smalti.engine.audits.attacks import Family, of_family
 from smalti.engine.audits.plan import Audit, FigureBound, PrivateSteps, TrainingPlan
 from smalti.engine.releases.guarantee import Loss, describe_loss
 from smalti.transforms.sensitivity import NeighboringRelation
@@ -62,12 +63,16 @@ def describe(guarantee: ModelGuarantee) -> str:
 
 def _audit(examined: Audit) -> str:
     attacks = ", ".join(examined.attacks)
+    noise = (
+        "; for differential-identifiability, trainings with hardly any noise"
+        if of_family(examined.attacks, Family.IDENTIFIABILITY)
+        else ""
+    )
     bounds = ", ".join(_bound(one) for one in examined.bounds)
     return (
         f"the attacks {attacks} were tried with {examined.shadows} shadow models; each found a leak that"
-        f" was planted in another model (half of its records memorised), and on this one stayed within"
-        f" {bounds}, with a confidence of"
-        f" {examined.confidence} over all attempts"
+        f" was planted in another model (half of its records memorised{noise}), and on this one stayed"
+        f" within {bounds}, with a confidence of {examined.confidence} over all attempts"
     )
 
 
@@ -82,6 +87,21 @@ def _bound(bound: FigureBound) -> str:
     return f"{bound.figure} {bound.most}{rate}"
 
 
+def _limits_of(attacks: tuple[str, ...]) -> list[str]:
+    """What single attacks leave out."""
+    found = []
+    if of_family(attacks, Family.REPEATED):
+        found.append("sets of other sizes: the more records an attack is about, the more it finds")
+    if of_family(attacks, Family.INVERSION):
+        found.append(
+            "what the model tells about an attribute of anybody, by what goes together; bounded is only"
+            " what it tells more about those whom it was trained on"
+        )
+    if of_family(attacks, Family.IDENTIFIABILITY):
+        found.append("other neighbouring data sets: the training was repeated on one pair, of few records")
+    return found
+
+
 def limits(guarantee: ModelGuarantee) -> tuple[str, ...]:
     """What it does not protect against, as sentences for people."""
     found = [
@@ -94,6 +114,7 @@ def limits(guarantee: ModelGuarantee) -> tuple[str, ...]:
         )
         found.append("whether an audit was passed depends on the data, and is outside of every epsilon")
         found.append("scores of records that depend on one another, which the limits take for independent")
+        found += _limits_of(guarantee.examined.attacks)
     if guarantee.loss is None:
         found.append("anything by a proof: the model was trained without noise")
     else:

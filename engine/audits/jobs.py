@@ -22,6 +22,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, Self
 
+from smalti.engine import locks
 from smalti.engine.audits.checkpoint import holds_model
 from smalti.engine.run_request import Watch
 from smalti.errors import BackendError, SmaltiError, UsageError
@@ -133,12 +134,9 @@ class Job:
         Raises:
             UsageError: another process is.
         """
-        lock = os.open(self.folder / "lock", os.O_CREAT | os.O_RDWR, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(lock)
-            raise UsageError(f"audit {self.name}", "it is running already", "one that is not") from None
+        lock = locks.taken(self.folder / "lock")
+        if lock is None:
+            raise UsageError(f"audit {self.name}", "it is running already", "one that is not")
         (self.folder / "pid").write_text(str(os.getpid()), encoding="utf-8")
         # A shell starts what it puts into the background with this signal ignored, and so are its children.
         signal.signal(signal.SIGINT, signal.default_int_handler)

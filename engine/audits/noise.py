@@ -25,7 +25,7 @@ from smalti.transforms.learning.hyperparameters import Hyperparameters, PrivateT
 from smalti.transforms.learning.reach import REACH, added_by_ends, spread
 from smalti.transforms.sensitivity import NeighboringRelation
 
-_ENDS: Final = 0.01
+_ENDS: Final = Decimal("0.01")
 """The part of delta that is kept for the ends of the noise."""
 _SPREAD: Final = 1e-6
 """By which share probabilities may be larger because of them."""
@@ -72,24 +72,29 @@ def stated_loss(private: PrivateSteps, delta: Decimal) -> StatedLoss:
     with probability delta, and has a pure loss of epsilon otherwise: losses of releases are sums, and the
     sum exceeds that of the epsilons only where one of them is exceeded.
 
-    A hundredth of delta is for the ends of the noise (`learning.reach`).
+    A hundredth of delta is for the ends of the noise (`learning.reach`): beyond them it reveals all.
 
     Args:
         private: the steps.
         delta: at which epsilon is stated.
     """
     mechanism, chance = mechanism_of(private), _accounted(delta)
-    ends = float(delta) - chance
+    ends = _UP.multiply(delta, _ENDS)
     largest = mechanism.largest_loss(chance)
-    advantage = min((1 + _SPREAD) * mechanism.advantage + ends, 1.0)
-    belief = posterior_belief(largest)
+    advantage = _not_below(min((1 + _SPREAD) * mechanism.advantage + float(ends), 1.0))
+    belief = _not_below(posterior_belief(largest))
     if private.sampling_rate == 1:
         epsilon = _UP.create_decimal_from_float(mechanism.epsilon(chance))
         distance = 2 if private.neighbors is NeighboringRelation.CHANGE_ONE else 1
         mu_squared = private.steps * Fraction(distance) ** 2 / Fraction(private.noise_multiplier) ** 2
-        return StatedLoss(epsilon, delta, belief, advantage, "0", str(mu_squared))
+        return StatedLoss(epsilon, delta, belief, advantage, "0", str(mu_squared), ends)
     epsilon = _UP.create_decimal_from_float(largest)
     return StatedLoss(epsilon, delta, belief, advantage, str(Fraction(epsilon)), "0", delta)
+
+
+def _not_below(figure: float) -> float:
+    """Of nine digits, so that a plan does not depend on the last ones of the accountant's arithmetic."""
+    return float(_UP.create_decimal_from_float(figure))
 
 
 def mechanism_of(private: PrivateSteps) -> SampledGaussian:
@@ -101,7 +106,7 @@ def mechanism_of(private: PrivateSteps) -> SampledGaussian:
 
 def _accounted(delta: Decimal) -> float:
     """The part of delta that the accountant has."""
-    return float(delta) * (1 - _ENDS)
+    return float(delta) * float(1 - _ENDS)
 
 
 def _check_reach(wanted: Training, made: PrivateSteps, delta: Decimal, coordinates: int) -> None:

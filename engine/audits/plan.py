@@ -133,9 +133,11 @@ class Audit:
     """Attack the model before anybody else may have it, and attack a model that memorises likewise."""
 
     attacks: tuple[str, ...]
-    """Names of `smalti.vocab.words.ATTACKS`, sorted; at least one."""
+    """Names of `smalti.vocab.words.ATTACKS`, sorted; at least one. What each repeats, and how often, is a
+    part of its meaning (`attacks`)."""
     bounds: tuple[FigureBound, ...]
-    """At least one; each holds for each attack that has the figure."""
+    """At least one; each holds for each attack that has the figure (`attacks.FIGURES`), and each attack has
+    one of them."""
     confidence: Decimal
     """With which no attempt at all lets a model pass that exceeds a bound."""
     shadows: int

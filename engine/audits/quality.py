@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from smalti.engine.audits.attempts import Attempt
-from smalti.engine.audits.figures import AttackResult, AuditFigures, Figure
+from smalti.engine.audits.figures import AttackResult, AuditFigures, Detail, Figure
 from smalti.vocab import terms
 
 _CONTEXT: Final[Mapping[str, Any]] = {
@@ -38,6 +38,11 @@ _CONTEXT: Final[Mapping[str, Any]] = {
     "falsePositiveRate": {"@id": "s:falsePositiveRate", "@type": "xsd:decimal"},
     "value": "dqv:value",
     "limit": "s:confidenceLimit",
+    "method": "s:boundMethod",
+    "details": {"@id": "s:attackDetail", "@container": "@set"},
+    "name": "s:detailName",
+    "lowerLimit": "s:lowerConfidenceLimit",
+    "upperLimit": "s:upperConfidenceLimit",
 }
 
 
@@ -98,10 +103,20 @@ def _result(result: AttackResult) -> dict[str, Any]:
         "attack": result.attack,
         "members": result.members,
         "nonMembers": result.non_members,
-        "areaUnderCurve": result.area,
+        **({} if result.area is None else {"areaUnderCurve": result.area}),
         "plantedLeakFound": result.finds_leak,
         "plantedLeakAdvantage": result.leak_advantage,
         "measurements": [_measurement(one) for one in result.figures],
+        **({"details": [_detail(one) for one in result.details]} if result.details else {}),
+    }
+
+
+def _detail(detail: Detail) -> dict[str, Any]:
+    limits = {"lowerLimit": detail.lower, "upperLimit": detail.upper}
+    return {
+        "name": detail.name,
+        "value": detail.value,
+        **{name: limit for name, limit in limits.items() if limit is not None},
     }
 
 
@@ -112,4 +127,5 @@ def _measurement(figure: Figure) -> dict[str, Any]:
         **({} if rate is None else {"falsePositiveRate": format(rate, "f")}),
         "value": figure.value,
         "limit": figure.limit,
+        **({} if figure.method is None else {"method": figure.method}),
     }

@@ -18,9 +18,11 @@ from typing import Final
 
 import numpy as np
 
-from smalti.engine.audits.attempts import Attempt, AttemptState, error_of_attempt
+from smalti.engine.audits.attainable import check_attainable
+from smalti.engine.audits.attempts import Attempt, AttemptReason, AttemptState, error_of_attempt, to_record
 from smalti.engine.audits.checkpoint import Begun, Checkpoint, LearnedFrom
 from smalti.engine.audits.compile import compile_training
+from smalti.engine.audits.divergence import ConvergingTrainer, DivergedError, has_diverged
 from smalti.engine.audits.examine import Examination, prepare
 from smalti.engine.audits.figures import AuditFigures, figures_from_json, figures_to_json, verdict
 from smalti.engine.audits.guarantee import guarantee_of
@@ -79,6 +81,8 @@ class _Verdict:
     state: AttemptState
     """One of those that are judged."""
     figures: AuditFigures | None = None
+    reason: AttemptReason | None = None
+    """Why there are none."""
 
 
 def carry_out_training(under: RunUnder) -> Outcome:
@@ -87,20 +91,29 @@ def carry_out_training(under: RunUnder) -> Outcome:
     Data that is too little for the audit is an error before any training, and costs nothing, where training
     is not private: nothing is promised of a single person there. Where it is private, that error would tell
     for nothing whether one person more is in the data. So the training is charged and counted first, its
-    attempt is inconclusive then, and whoever asks gets the denial of a model that did not pass.
+    attempt is inconclusive then, and whoever asks gets the denial of a model that did not pass. So it is
+    where a shadow model diverges, which no charge covers.
+
+    A training that diverges is an error, too, where it is not private. Where it is, it was charged, and
+    that it diverged follows from its weights alone: whoever asks is told in a denial.
 
     Returns:
         The outcome; a denial where it does not fit into what is left of its budget, and where the duty to
         audit is not met.
 
     Raises:
-        UsageError: what was begun in the checkpoint is registered already.
+        UsageError: what was begun in the checkpoint is registered already, or another run works with it.
+        DivergedError: a training without noise diverged.
         SmaltiError: as `engine.run.run`.
     """
     refuse_options_of_rows(under.request)
     ready, contents = _prepared(under)
     kept = Checkpoint(under.request.checkpoint, under.registry)
-    kept.prepare()
+    with kept.held():
+        return _carried_out(under, ready, contents, kept)
+
+
+def _carried_out(under: RunUnder, ready: _Ready, contents: Contents, kept: Checkpoint) -> Outcome:
     found = kept.found(ready.learned_from, _description(ready.plan))
     if found is not None and _is_taken(under, ready, found[0]):
         return _taken_up(under, ready, kept, *found)
@@ -111,7 +124,7 @@ def carry_out_training(under: RunUnder) -> Outcome:
     if not is_private:
         _check(ready, seed, _next_attempt(under, ready.plan))
     begun = Begun(under.stage.run, ready.known.at, ready.learned_from, seed)
-    return _audited(under, ready, kept, begun, _number(under, ready.plan), None)
+    return _audited(under, ready, kept, begun, _number(under, ready.plan, contents), None)
 
 
 def _is_taken(under: RunUnder, ready: _Ready, begun: Begun) -> bool:
@@ -199,7 +212,7 @@ def _charged(under: RunUnder, made: TrainingPlan, contents: Contents) -> Decisio
     return refusal(under, made, contents)
 
 
-def _number(under: RunUnder, made: TrainingPlan) -> int:
+def _number(under: RunUnder, made: TrainingPlan, contents: Contents) -> int:
     """The number of the attempt, which is written down where an audit is due; otherwise 1."""
     if made.audit is None:
         return 1
@@ -214,14 +227,18 @@ def _number(under: RunUnder, made: TrainingPlan) -> int:
         bound_by=request.submitter,
         plan_digest=plan_digest(made),
         number=0,
+        inputs=tuple(input_hmac(under.registry, digest) for digest in contents.telling_digests),
         begun_at=datetime.now(UTC),
     )
     return under.registry.begin_attempt(attempt).number
 
 
 def _next_attempt(under: RunUnder, made: TrainingPlan) -> int:
-    """The number that an attempt would have now."""
-    known = under.registry.attempts(made.write.output)
+    """The number that an attempt would have now, by the target's name; or a lower one.
+
+    Attempts under other names of the same data are counted when the attempt begins.
+    """
+    known = under.registry.attempts(made.read.target)
     return 1 + sum(one.target == made.read.target for one in known)
 
 
@@ -230,14 +247,23 @@ def _examination(ready: _Ready, seed: int, attempt: int) -> Examination | None:
     if audit is None:
         return None
     error = error_of_attempt(audit.confidence, attempt)
-    return prepare(ready.plan, ready.records, error, trainer_of(ready.plan), seed)
+    trainer = ConvergingTrainer.like(trainer_of(ready.plan))
+    return prepare(ready.plan, ready.records, error, trainer, seed)
 
 
 def _check(ready: _Ready, seed: int, attempt: int) -> None:
-    """Raise DataError where there is too little data for the audit that is due."""
+    """Raise DataError where there is too little data for the audit that is due.
+
+    Where training is not private, also where no audit of so few records could meet its bounds. A private
+    training goes on there, as with more records: whether a bound can be met is told from the plan alone.
+    """
     examination = _examination(ready, seed, attempt)
-    if examination is not None:
-        examination.check()
+    if examination is None:
+        return
+    examination.check()
+    if ready.plan.train.private is None:
+        records = min(len(examination.training), len(examination.test))
+        check_attainable(examination.audit, records, examination.error)
 
 
 def _audited(
@@ -249,21 +275,27 @@ def _audited(
     model: TrainedModel | None,
 ) -> Outcome:
     """Train the model where there is none, judge it, and record or refuse it."""
-    with _ended(under, ready.plan, kept, begun) as attempt, _too_little(ready.plan, attempt):
+    with (
+        _ended(under, ready.plan, kept, begun) as attempt,
+        _too_little(ready.plan, attempt),
+        _diverged(ready.plan, attempt),
+    ):
         if model is None:
             model = _trained(under, ready, begun, number)
             kept.keep(begun, model)
         attempt.verdict = _judged(under, ready, begun, number, model)
     if model is None or attempt.verdict is None or attempt.verdict.state is not AttemptState.MET:
-        return Outcome(_not_met(under), None, None, None)
+        return Outcome(_not_met(under, attempt.reason), None, None, None)
     return _registered(under, ready, kept, begun, model, attempt.verdict.figures)
 
 
 def _trained(under: RunUnder, ready: _Ready, begun: Begun, number: int) -> TrainedModel:
-    if ready.plan.train.private is not None:
-        _check(ready, begun.seed, number)
+    _check(ready, begun.seed, number)
     under.watch.phase("train")
-    return target(ready.plan, ready.records, Parts.drawn(ready.plan, ready.records, begun.seed))
+    model = target(ready.plan, ready.records, Parts.drawn(ready.plan, ready.records, begun.seed))
+    if has_diverged(model):
+        raise DivergedError(AttemptReason.DIVERGED)
+    return model
 
 
 def _judged(under: RunUnder, ready: _Ready, begun: Begun, number: int, model: TrainedModel) -> _Verdict:
@@ -280,6 +312,8 @@ class _Attempt:
 
     def __init__(self) -> None:
         self.verdict: _Verdict | None = None
+        self.reason: AttemptReason | None = None
+        """Why it came to no figures."""
 
 
 @contextmanager
@@ -288,9 +322,22 @@ def _too_little(made: TrainingPlan, attempt: _Attempt) -> Iterator[None]:
     try:
         yield
     except DataError:
+        attempt.reason = AttemptReason.TOO_LITTLE
         if made.train.private is None or made.audit is None:
             raise
-        attempt.verdict = _Verdict(AttemptState.INCONCLUSIVE)
+        attempt.verdict = _Verdict(AttemptState.INCONCLUSIVE, reason=attempt.reason)
+
+
+@contextmanager
+def _diverged(made: TrainingPlan, attempt: _Attempt) -> Iterator[None]:
+    """A private training that diverged has been charged: it ends as one that did not pass."""
+    try:
+        yield
+    except DivergedError as error:
+        attempt.reason = error.reason
+        if made.train.private is None:
+            raise
+        attempt.verdict = _Verdict(AttemptState.INCONCLUSIVE, reason=error.reason)
 
 
 @contextmanager
@@ -305,24 +352,34 @@ def _ended(under: RunUnder, made: TrainingPlan, kept: Checkpoint, begun: Begun) 
     finally:
         try:
             if made.audit is not None:
-                said = found.verdict or _Verdict(ended)
+                said = found.verdict or _Verdict(ended, reason=found.reason)
                 told = "" if said.figures is None else figures_to_json(said.figures)
-                under.registry.end_attempt(begun.run, said.state, told)
+                under.registry.end_attempt(begun.run, said.state, to_record(told, said.reason))
         finally:
             if found.verdict is not None and found.verdict.state is not AttemptState.MET:
                 kept.forget()
 
 
-def _not_met(under: RunUnder) -> Decision:
-    """That the duty was not met; not by how much, nor by which figure, which is the owner's to know."""
-    permission = under.granted.permission
-    reason = Reason(
-        "the model was trained and attacked, and did not pass the audit that the permission obliges to; its"
-        " owner can see the figures (`smalti audit report`)",
-        under.request.document.policy.uid,
-        permission.uid,
-    )
-    decision = denied(under.decision, reason)
+_NOT_MET: Final = (
+    "the model was trained and attacked, and did not pass the audit that the permission obliges to; its"
+    " owner can see the figures (`smalti audit report`)"
+)
+_DIVERGED: Final = (
+    "the training diverged: the weights are no finite numbers, or give no confidences, and nothing was"
+    " registered; it was charged as any other. A recipe with a smaller learning rate, a smaller clipping"
+    " norm or less noise may help"
+)
+
+
+def _not_met(under: RunUnder, reason: AttemptReason | None = None) -> Decision:
+    """That there is no model; not by how much a duty was missed, nor by which figure.
+
+    That is the owner's to know, and so is what was found out about the data. That the released model itself
+    diverged is not: it follows from the weights, which were charged.
+    """
+    text = _DIVERGED if reason is AttemptReason.DIVERGED else _NOT_MET
+    said = Reason(text, under.request.document.policy.uid, under.granted.permission.uid)
+    decision = denied(under.decision, said)
     if under.registry.decision_log is not None:
         under.registry.decision_log.append(decision, 0.0)
     return decision

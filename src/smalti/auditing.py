@@ -1,6 +1,6 @@
 """What audits showed, for the owners of the data that models learned from."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,13 +57,18 @@ def audits(target: str, *, party: str, registry: Registry) -> tuple[Audited, ...
 
 def to_json(found: tuple[Audited, ...]) -> dict[str, Any]:
     """The quality certificates, as JSON-LD."""
-    return {"audits": [quality_certificate(one.attempt, one.figures) for one in found]}
+    return {"audits": [_certificate(one) for one in found]}
+
+
+def _certificate(found: Audited) -> dict[str, Any]:
+    made, reason = quality_certificate(found.attempt, found.figures), found.attempt.reason
+    return made if reason is None else {**made, "dct:description": f"{reason.sentence}."}
 
 
 def show(found: tuple[Audited, ...], out: "Console") -> None:
     """The same for people, on a terminal."""
     for one in found:
-        terminal.show(page(one.attempt, one.figures, with_drawings=False), out)
+        terminal.show(_page(one, with_drawings=False), out)
 
 
 def write_page(found: tuple[Audited, ...], path: str) -> None:
@@ -74,7 +79,13 @@ def write_page(found: tuple[Audited, ...], path: str) -> None:
         BackendError: the extra `audit` is not installed.
     """
     shown = next((one for one in reversed(found) if one.figures is not None), found[-1])
-    write_html(page(shown.attempt, shown.figures, with_drawings=True), path)
+    write_html(_page(shown, with_drawings=True), path)
+
+
+def _page(found: Audited, *, with_drawings: bool) -> Page:
+    """The report; where nothing was measured it begins with the reason, if there is one."""
+    made, reason = page(found.attempt, found.figures, with_drawings=with_drawings), found.attempt.reason
+    return made if reason is None else replace(made, lead=f"{reason.sentence}: nothing was released.")
 
 
 def write_html(shown: Page, path: str) -> None:

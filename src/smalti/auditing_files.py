@@ -28,7 +28,7 @@ from smalti.transforms.membership.data import DataSet
 from smalti.transforms.membership.model_files import ModelForm, load_classifier
 from smalti.transforms.membership.models import Classifier, Trainer
 from smalti.transforms.membership.planted_leak import MemorisingTrainer
-from smalti.transforms.membership.registry import ATTACKS, named
+from smalti.transforms.membership.registry import named
 
 if TYPE_CHECKING:
     from smalti.transforms.learning.hyperparameters import Hyperparameters
@@ -117,11 +117,6 @@ def _check(asked: Study) -> bool:
         expected = f"a number above 0, at most {_HIGHEST_CONFIDENCE}"
         raise UsageError("--confidence", "no limit can be computed for it", expected)
     attacks = [named(name) for name in asked.attacks]
-    if any(one.judged_as is not None for one in attacks):
-        known = (one.name for one in ATTACKS.values() if one.judged_as is None)
-        raise UsageError(
-            "--attack", "single and set membership are not judged by record", ", ".join(sorted(known))
-        )
     return any(one.attack.needs is not Needs.NOTHING for one in attacks)
 
 

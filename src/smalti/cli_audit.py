@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from smalti.cli_compare import compare
 from smalti.options import FINDINGS, format_option, party_option, registry_option
 
 if TYPE_CHECKING:
@@ -20,15 +21,20 @@ def audit() -> None:
     """Train and audit models in processes of their own, and read what audits showed."""
 
 
+audit.add_command(compare)
+
+
 @audit.command(context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="POLICY [RUN OPTIONS]")
 @format_option("human", "json")
 def start(arguments: tuple[str, ...], shown_as: str) -> int:
     """Start `smalti run` with these arguments in a process of its own, which goes on when this one ends."""
-    from smalti.cli_runs import run
+    said = _said_to_run(arguments)
+    from smalti import api
 
-    registry = run.make_context("smalti run", list(arguments)).params["registry"]
-    return _show([_jobs(registry).start(arguments)], shown_as)
+    # What is wrong with the policy is told here, and not in the log of a process of its own.
+    api.load_policy(said["policy"], registry=said["registry"], issuer=said["owner"] or said["party"])
+    return _show([_jobs(said["registry"]).start(arguments)], shown_as)
 
 
 @audit.command("list")
@@ -109,7 +115,8 @@ def report(target: str, party: str, html: str | None, registry: str, shown_as: s
 @click.option("--label", required=True, metavar="COLUMN", help="The column of the classes.")
 @click.option(
     "--attack", "attacks", required=True, multiple=True, metavar="NAME",
-    help="loss, shokri, lira-online, lira-offline or rmia; several times for several.",
+    help="loss, shokri, lira-online, lira-offline, rmia, single-membership or set-membership; several times"
+    " for several.",
 )  # fmt: skip
 @click.option(
     "--recipe", metavar="NAME",
@@ -147,6 +154,21 @@ def model_file(html: str | None, shown_as: str, **options: Any) -> int:
     else:
         terminal.show(found.page(with_drawings=False), console.console())
     return 0
+
+
+def _said_to_run(arguments: tuple[str, ...]) -> dict[str, Any]:
+    """What `smalti run` would be told; what is wrong about it is told as a mistake of this command."""
+    from smalti.cli_runs import run
+
+    here = click.get_current_context()
+    try:
+        said = run.make_context("smalti run", list(arguments)).params
+    except click.UsageError as error:
+        told = f"{error.format_message()} (the arguments are those of `smalti run`)"
+        raise click.UsageError(told, here) from None
+    if said["dry_run"] or said["job"] is not None:
+        raise click.UsageError("`--dry-run` and `--job` start no audit; `smalti plan` shows one.", here)
+    return said
 
 
 def _jobs(registry: str) -> "Jobs":

@@ -14,7 +14,7 @@ from smalti.transforms.problem import Integers
 
 FALSE_POSITIVE_RATES: Final = (0.1, 0.01, 0.001, 0.0001)
 """At which true positive rates are usually stated: Carlini et al., "Membership Inference Attacks From First
-Principles", IEEE S&P 2022, section 3."""
+Principles", IEEE S&P 2022, section III.B (which asks for low rates, 0.001 and 0.00001 among them)."""
 _ROUNDING: Final = 2.0**-40
 """So that 1,000 non-members are enough for a rate of 0.001, which is no double."""
 

@@ -146,6 +146,18 @@ class SampledGaussian:
             a (1 - e^(e - epsilon)) <= delta(e), and with epsilon = e - ln(1 - delta(e) / delta) this is
             a <= delta. Both directions have the same delta(e), which processing does not raise.
 
+        Beside other releases, all of them processed in any way, the loss exceeds the sum of the epsilons
+        with at most the sum of the deltas, where the noise is exactly Gaussian. Let training i have e_i,
+        delta_i and r_i = delta_i(e_i) / delta_i, so that its epsilon is e_i - ln(1 - r_i); let a Gaussian
+        release have the epsilon ln(delta_0 / f(delta_0)) of `belief.largest_loss`, and let pure losses be
+        among the e_i, with r_i = 0. All but the Gaussian release is, given that, (sum e_i, d)-private with
+        d = sum r_i delta_i. Let S be the outcomes with a greater loss, and suppose that a = P(S) is above
+        D = delta_0 + sum delta_i. The part of the probability of S that is above d, given the Gaussian
+        outcome, is a test with power a - d at least. So Q(S) is at least e^(-sum e_i) f(a - d), and the
+        loss of S at most sum e_i + ln(a / (a - d)) + ln((a - d) / f(a - d)). The last term is at most that
+        of delta_0, as p / f(p) falls and a - d >= delta_0; and a / (a - d) is at most D / (D - d) <= 1 /
+        (1 - max r_i), which is within the product of all 1 / (1 - r_i). So the loss of S is not greater.
+
         It is more than the quantile of the loss of P and Q themselves, which processing may exceed
         (`belief`); for a Gaussian mechanism it is `belief.largest_loss`.
 

@@ -34,6 +34,8 @@ class Attacked:
     """int[records]: the true classes of the audited records."""
     scored: tuple[tuple[str, Scored], ...]
     """By the names of the attacks, in their order; all about the same audited records."""
+    on_control: tuple[tuple[str, Scored], ...] = ()
+    """The same, of the control; none where there is none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +58,9 @@ class MembershipInference:
     shadow_models: int = SHADOW_MODELS
     """Of each design; an even number where audited records are in halves of the shadow training sets."""
     seed: int = 0
+    control: Classifier | None = None
+    """A model that was trained on the target's training set and is known to give much away (`overfitted`).
+    It is attacked with the target's shadow models, and decides nothing."""
 
     @property
     def needs(self) -> Needs:
@@ -97,8 +102,23 @@ class MembershipInference:
         audited = members.joined("the audited records", others)
         is_member = np.arange(len(audited)) < len(members)
         seen = self._observed(audited, rest)
-        scored = tuple((attack.name, Scored(attack.scores(seen), is_member)) for attack in self.attacks)
-        return Attacked(audited.labels, scored)
+        scored = self._scored(seen, is_member)
+        if self.control is None:
+            return Attacked(audited.labels, scored)
+        control = self._asked_instead(seen, "the control", self.control, audited)
+        return Attacked(audited.labels, scored, self._scored(control, is_member))
+
+    def _scored(self, seen: Observation, is_member: Flags) -> tuple[tuple[str, Scored], ...]:
+        return tuple((attack.name, Scored(attack.scores(seen), is_member)) for attack in self.attacks)
+
+    def _asked_instead(
+        self, seen: Observation, name: str, classifier: Classifier, audited: DataSet
+    ) -> Observation:
+        """What is observed where another model stands in the place of the target."""
+        population = seen.population
+        if population is not None and self.population is not None:
+            population = replace(population, target=_answers(name, classifier, self.population))
+        return replace(seen, target=_answers(name, classifier, audited), population=population)
 
     @property
     def _is_disjoint(self) -> bool:
@@ -127,6 +147,9 @@ class MembershipInference:
     def _observed(self, audited: DataSet, rest: DataSet) -> Observation:
         shadows = population = pool = None
         group: ModelGroup | None = None
+        # Before any shadow model is trained: what it gives may not be confidences.
+        answers = _answers("the target", self.target.classifier, audited)
+        of_population = self._asked_about_population()
         members = np.zeros((self.shadow_models, len(audited)), np.bool_)
         if self._is_disjoint and self.pool is not None:
             group, pool = self._disjoint_group(self.pool)
@@ -136,8 +159,7 @@ class MembershipInference:
             members = sets[:, : len(audited)]
         if group is not None and Needs.SHADOWS_OUT in self.needs:
             shadows = _shadow_answers(group, audited, members)
-            population = self._observed_population(group)
-        answers = _answers("the target", self.target.classifier, audited)
+            population = self._observed_population(group, of_population)
         return Observation(audited.labels, answers, shadows, population, pool)
 
     def _disjoint_group(self, pool: DataSet) -> tuple[ModelGroup, ShadowAnswers]:
@@ -154,11 +176,15 @@ class MembershipInference:
         known = np.ones((len(members), len(rest)), np.bool_)
         return audited.joined("the shadow training data", rest), np.hstack([members, known])
 
-    def _observed_population(self, group: ModelGroup) -> Population | None:
+    def _asked_about_population(self) -> Floats | None:
         if self.population is None:
             return None
+        return _answers("the target", self.target.classifier, self.population)
+
+    def _observed_population(self, group: ModelGroup, answers: Floats | None) -> Population | None:
+        if self.population is None or answers is None:
+            return None
         none = np.zeros((self.shadow_models, len(self.population)), np.bool_)
-        answers = _answers("the target", self.target.classifier, self.population)
         return Population(answers, _shadow_answers(group, self.population, none))
 
     def _problems_of_use(self) -> list[SmaltiError]:
@@ -251,4 +277,4 @@ def with_planted_leak(audit: MembershipInference, trainer: Trainer) -> Membershi
         trainer: of models that memorise: `MemorisingTrainer`, or any recipe that is known to overfit.
     """
     target = TargetModel.trained(trainer, audit.target.training, audit.target.test)
-    return replace(audit, target=target, trainer=trainer)
+    return replace(audit, target=target, trainer=trainer, control=None)

@@ -2,7 +2,7 @@
 
 Carlini, Chien, Nasr, Song, Terzis, Tramèr, "Membership Inference Attacks From First Principles", IEEE S&P
 2022, Algorithm 1 (arXiv 2112.03570). Logit-scaled confidences of shadow models are taken for normal, for
-each record apart.
+each record apart. Each record is asked about once: the paper's queries of augmented records are not here.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class OnlineLikelihoodRatio:
     name: ClassVar[str] = "lira-online"
     needs: ClassVar[Needs] = Needs.SHADOWS_IN | Needs.SHADOWS_OUT
     own_variance_from: int = OWN_VARIANCE_FROM
-    """Section VI.C: with few models one global variance of each kind does better."""
+    """Section VI.B: with few models one global variance of each kind does better."""
 
     def scores(self, seen: Observation) -> Doubles:
         shadows = shadows_of(self.name, seen)
@@ -49,7 +49,7 @@ class OfflineLikelihoodRatio:
     """How far the confidence lies above that of models which were not trained on the record.
 
     In standard deviations of these models. It rises strictly with the paper's one-sided test, the normal
-    probability of a lower confidence (section VI.B, equation 4), which itself is one from 9 deviations on.
+    probability of a lower confidence (section IV.C, equation 4), which itself is one from 9 deviations on.
     """
 
     name: ClassVar[str] = "lira-offline"

@@ -18,6 +18,9 @@ from smalti.transforms.problem import Flags, Integers
 
 _BATCH: Final = 4096
 """Records that a model is asked about at once."""
+_TORCH: Final = "the PyTorch module"
+_SINGLE: Final = 4
+"""Bytes of a number in single precision."""
 
 
 class Classifier(Protocol):
@@ -138,6 +141,8 @@ class Tensor(Protocol):
     def new_tensor(self, values: Floats) -> "Tensor": ...
     def detach(self) -> "Tensor": ...
     def cpu(self) -> "Tensor": ...
+    def element_size(self) -> int: ...
+    def float(self) -> "Tensor": ...
     def numpy(self) -> NDArray[np.floating]: ...
 
 
@@ -147,30 +152,54 @@ class TorchModule(Protocol):
     training: bool
 
     def parameters(self) -> Iterable[Tensor]: ...
+    def modules(self) -> Iterable["TorchModule"]: ...
     def train(self, mode: bool) -> object: ...
     def __call__(self, features: Tensor) -> Tensor: ...
 
 
 @dataclass(frozen=True, slots=True)
 class FromTorch:
-    """A PyTorch module; it is asked in evaluation mode, on the device and in the type of its parameters."""
+    """A PyTorch module that gives one tensor.
+
+    It is asked in evaluation mode, on the device and in the type of its first parameter; afterwards each
+    part of it is in the mode that it was in. Half-precision answers are turned into confidences in 32 bits.
+    """
 
     module: TorchModule
     classes: int
     gives_logits: bool = True
 
     def confidences(self, features: Floats) -> Floats:
-        first = next(iter(self.module.parameters()))
+        first = next(iter(self.module.parameters()), None)
+        if first is None:
+            raise _no_tensors("it has no parameters, so that its device and its type are not known")
 
         def predict(batch: Floats) -> object:
-            return self.module(first.new_tensor(batch)).detach().cpu().numpy()
+            # PyTorch takes no array that runs backwards, and none of another byte order.
+            laid_out = np.ascontiguousarray(batch, batch.dtype.newbyteorder("="))
+            return _numbers(self.module(first.new_tensor(laid_out)))
 
-        was_training = self.module.training
+        modes = [(part, part.training) for part in self.module.modules()]
         self.module.train(False)
         try:
-            return _asked("the PyTorch module", predict, features, self.classes, self.gives_logits)
+            return _asked(_TORCH, predict, features, self.classes, self.gives_logits)
         finally:
-            self.module.train(was_training)
+            for part, was_training in modes:
+                part.training = was_training
+
+
+def _numbers(given: Tensor) -> NDArray[np.floating]:
+    if not hasattr(given, "detach"):
+        raise _no_tensors("it gives something else than one tensor")
+    found = given.detach().cpu()
+    # NumPy has no bfloat16, and a softmax in 16 bits would not sum to one.
+    return (found.float() if found.element_size() < _SINGLE else found).numpy()
+
+
+def _no_tensors(problem: str) -> DataError:
+    return DataError(
+        _TORCH, problem, "a module with parameters that gives one tensor", "wrap it, or use `FromCallable`"
+    )
 
 
 class Estimator(Protocol):

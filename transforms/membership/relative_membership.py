@@ -23,7 +23,7 @@ OFFLINE_FACTOR: Final = 0.3
 class RelativeMembership:
     """The share of population records z with (Pr(x|target) / Pr(x)) / (Pr(z|target) / Pr(z)) >= gamma.
 
-    Equations 2 and 3. Pr is the mean of models that were trained with a record and of models that were
+    Section 3. Pr is the mean of models that were trained with a record and of models that were
     not, both weighing one half. Many records may have equal scores: there are only as many steps as
     population records. A population that is not given is the audited records themselves.
     """

@@ -4,6 +4,7 @@ D5.2, section 4.2, attack types 1 and 2; the protocol of repetitions is that of 
 from any attack. Equal scores are ordered by chance, from the caller's generator.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,6 +13,7 @@ from typing import Final, assert_never
 import numpy as np
 
 from smalti.errors import DataError
+from smalti.transforms.auditing.limits import Figure, checked, share
 from smalti.transforms.membership.confidences import Doubles
 from smalti.transforms.membership.scored import Scored
 
@@ -49,6 +51,54 @@ class RepeatedAttacks:
         It describes how results vary, and is not a confidence limit.
         """
         return float(self.accuracies.std(ddof=1)) if len(self.accuracies) > 1 else float("nan")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DisjointAttacks:
+    """Accuracies of one attack type on disjoint records of one target model, with limits that hold.
+
+    The true accuracy is that expected of an attack on M further members and M further others, drawn as
+    these were. No limit says anything about another M: sets are told apart the better, the larger they are.
+    """
+
+    kind: AttackType
+    size: int
+    """M."""
+    accuracies: Doubles
+    """float[attacks]; of sets each is 0 or 1."""
+
+    def accuracy(self, confidence: float) -> Figure:
+        """The mean accuracy, with limits.
+
+        Proof:
+            Of sets: no record is in two attacks, so attacks are independent, each right with the same
+            probability, and Clopper and Pearson's limits hold. Of single records: a record is its score and
+            the number that orders it among equal ones. Changing one record exchanges at most one of the M
+            highest, and so changes the mean of A attacks by 1 / (A M) at most. The 2 A M records are
+            independent, so by McDiarmid ("On the Method of Bounded Differences", 1989, Lemma 1.2) the mean
+            is above what is expected by t with probability exp(-t^2 A M) at most, and below by as much
+            likewise: t = sqrt(ln(1 / (1 - confidence)) / (A M)).
+
+        Args:
+            confidence: of each limit alone, in (0, 1).
+        """
+        attacks, value = self.accuracies.size, float(self.accuracies.mean())
+        match self.kind:
+            case AttackType.SET:
+                return share(int(self.accuracies.sum()), attacks, confidence)
+            case AttackType.SINGLE:
+                width = _width(attacks * self.size, confidence)
+                return Figure(value, max(0.0, value - width), min(1.0, value + width), confidence)
+        assert_never(self.kind)
+
+    def advantage(self, confidence: float) -> Figure:
+        """Twice the accuracy minus one: 0 is a guess. It has the limits of the accuracy.
+
+        Of single records it is the true minus the false positive rate, as M of 2 M are called members.
+        """
+        found = self.accuracy(confidence)
+        value = 2 * float(self.accuracies.mean()) - 1
+        return Figure(value, 2 * found.lower - 1, 2 * found.upper - 1, confidence)
 
 
 def single_accuracy(members: Doubles, others: Doubles, draw: np.random.Generator) -> float:
@@ -112,6 +162,59 @@ def repeated(
     return RepeatedAttacks(np.asarray(means))
 
 
+def disjoint(
+    kind: AttackType, scored: Scored, draw: np.random.Generator, size: int = SIZE
+) -> DisjointAttacks:
+    """As many attacks on one target model as there are records for; no record is in two of them.
+
+    It is the protocol of `repeated` where this takes each record once, as with 10 times 10 times M records.
+
+    Args:
+        kind: attack type 1 or 2.
+        scored: scores of audited records.
+        draw: orders the records and equal scores, and is the coin.
+        size: M, at least 1.
+
+    Raises:
+        DataError: there are fewer than M training or test records.
+    """
+    members, others = (
+        draw.permutation(scored.scores[found]) for found in (scored.is_member, ~scored.is_member)
+    )
+    attacks = min(len(members), len(others)) // size
+    if not attacks:
+        raise DataError(
+            kind, "too few training or test records", f"{size} of each at least", "audit more records"
+        )
+    first, second = (group[: attacks * size].reshape(attacks, size) for group in (members, others))
+    found = [_judged(kind, one, other, draw) for one, other in zip(first, second, strict=True)]
+    return DisjointAttacks(kind, size, np.asarray(found, np.float64))
+
+
+def least_records(kind: AttackType, confidence: float, size: int = SIZE) -> int:
+    """How many members, and as many others, it takes to find that half of the members are memorised.
+
+    Of sets: the lower limit of A right attacks of A is above one half from A > log2(1 / (1 - confidence))
+    on. Of single records: memorised ones stand above all others, which are alike, so the expected accuracy
+    is 1/2 + 1/2 1/3; and that is above one half by more than the width of the limit.
+
+    Args:
+        kind: attack type 1 or 2.
+        confidence: of each limit alone, in (0, 1).
+        size: M.
+
+    >>> least_records(AttackType.SET, 0.95), least_records(AttackType.SINGLE, 0.95)
+    (500, 200)
+    """
+    error = 1 - checked(confidence)
+    match kind:
+        case AttackType.SET:
+            return size * (math.floor(-math.log2(error)) + 1)
+        case AttackType.SINGLE:
+            return size * (math.floor(-36 * math.log(error) / size) + 1)
+    assert_never(kind)
+
+
 def divided(scored: Scored, draw: np.random.Generator, subsets: int = SUBSETS) -> tuple[Scored, ...]:
     """Disjoint random subsets of the audited records of one target model, alike in size and membership."""
     parts: list[list[int]] = [[] for _ in range(subsets)]
@@ -125,12 +228,22 @@ def divided(scored: Scored, draw: np.random.Generator, subsets: int = SUBSETS) -
 def _attacked(kind: AttackType, part: Scored, size: int, draw: np.random.Generator) -> float:
     members = draw.choice(part.scores[part.is_member], size, replace=False)
     others = draw.choice(part.scores[~part.is_member], size, replace=False)
+    return _judged(kind, members, others, draw)
+
+
+def _judged(kind: AttackType, members: Doubles, others: Doubles, draw: np.random.Generator) -> float:
+    """The accuracy of one attack."""
     match kind:
         case AttackType.SINGLE:
             return single_accuracy(members, others, draw)
         case AttackType.SET:
             return float(set_success(members, others, draw))
     assert_never(kind)
+
+
+def _width(records: int, confidence: float) -> float:
+    """See `DisjointAttacks.accuracy`."""
+    return math.sqrt(-math.log(1 - checked(confidence)) / records)
 
 
 def _members_on_top(members: Doubles, others: Doubles, draw: np.random.Generator) -> int:

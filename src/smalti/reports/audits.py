@@ -2,8 +2,9 @@
 
 from typing import Final
 
+from smalti.engine.audits.attacks import FAMILIES, Family, of_family
 from smalti.engine.audits.attempts import Attempt, AttemptState
-from smalti.engine.audits.figures import AttackResult, AuditFigures, Figure
+from smalti.engine.audits.figures import AttackResult, AuditFigures, Detail, Figure
 from smalti.reports.page import Page, Paragraph, Part, Section, Table
 from smalti.reports.plots import Line, rates
 
@@ -38,9 +39,14 @@ _STUDY_LIMITS: Final = (
     " the best one has no such limit. The figures are about people, and are covered by no epsilon."
 )
 _NAMES: Final = {
-    "attackAdvantage": "advantage (greatest true minus false positive rate)",
-    "attackPrecision": "precision at its best threshold",
+    "attackPrecision": "precision of its best decision",
     "epsilonLowerBound": "epsilon is at least",
+}
+_ADVANTAGES: Final = {
+    Family.RECORDS: "advantage (greatest true minus false positive rate)",
+    Family.REPEATED: "advantage (twice the accuracy, minus one)",
+    Family.IDENTIFIABILITY: "advantage (twice the share of right guesses, minus one)",
+    Family.INVERSION: "advantage (right about members minus about others), at the greatest",
 }
 
 
@@ -108,34 +114,57 @@ def _achieved(figures: AuditFigures, with_drawings: bool) -> tuple[Part, ...]:
         f" as it was: {figures.shadows}. Each limit is wrong with a probability of at most {figures.error}."
     )
     tables = tuple(_table(one) for one in figures.results)
-    return (accuracy, *tables, *([_curves(figures)] if with_drawings else []))
+    return (accuracy, *tables, *([_curves(figures)] if with_drawings and _has_curves(figures) else []))
 
 
 def _table(result: AttackResult) -> Table:
-    rows = tuple((_name(one), _shown(one.value), _shown(one.limit)) for one in result.figures)
-    caption = (
-        f"{result.attack}: {result.members} members and {result.non_members} others; area under the curve"
-        f" {result.area:.3f} (a guess: 0.5)"
+    rows = tuple(
+        (_name(result.attack, one), _shown(one.value), _shown(one.limit)) for one in result.figures
     )
-    return Table(caption, ("figure", "measured", "limit"), rows)
+    details = tuple((one.name, _shown(one.value), _interval(one)) for one in result.details)
+    trainings = of_family((result.attack,), Family.IDENTIFIABILITY)
+    told = "{} trainings with the record and {} without it" if trainings else "{} members and {} others"
+    caption = f"{result.attack}: {told.format(result.members, result.non_members)}"
+    if result.area is not None:
+        caption += f"; area under the curve {result.area:.3f} (a guess: 0.5)"
+    return Table(caption, ("figure", "measured", "limit"), rows + details)
 
 
-def _name(figure: Figure) -> str:
+def _interval(detail: Detail) -> str:
+    """Both limits; nothing where there is none, as of what is no estimate."""
+    if detail.lower is None and detail.upper is None:
+        return ""
+    return f"{_end(detail.lower)} to {_end(detail.upper)}"
+
+
+def _end(limit: float | None) -> str:
+    return "any" if limit is None else f"{limit:.4g}"
+
+
+def _name(attack: str, figure: Figure) -> str:
+    if figure.figure == "attackAdvantage":
+        return _ADVANTAGES[FAMILIES.get(attack, Family.RECORDS)]
     if figure.false_positive_rate is not None:
         return f"true positive rate at a false positive rate of {figure.false_positive_rate}"
-    return _NAMES[figure.figure]
+    method = "" if figure.method is None else f" ({figure.method})"
+    return f"{_NAMES[figure.figure]}{method}"
 
 
 def _shown(number: float | None) -> str:
     return "too little data" if number is None else f"{number:.4g}"
 
 
+def _has_curves(figures: AuditFigures) -> bool:
+    return any(one.area is not None for one in figures.results)
+
+
 def _curves(figures: AuditFigures) -> Part:
-    said = "; ".join(f"{one.attack}: area {one.area:.3f}" for one in figures.results)
+    drawn = [one for one in figures.results if one.area is not None]
+    said = "; ".join(f"{one.attack}: area {one.area:.3f}" for one in drawn)
     return rates(
         "True over false positive rates of each attack, on logarithmic axes",
         f"Curves of true over false positive rates. {said}. A guess would have 0.5.",
-        [Line(one.attack, one.curve) for one in figures.results],
+        [Line(one.attack, one.curve) for one in drawn],
     )
 
 
@@ -145,7 +174,8 @@ def _leaks(figures: AuditFigures) -> tuple[Part, ...]:
         for one in figures.results
     )
     told = (
-        "The same attacks were run on a model that is known to memorise, with the same records. An attack"
-        " that does not find this leak says nothing by finding none elsewhere."
+        "The same attacks were run on a model that is known to memorise, with the same records; trainings"
+        " that were repeated, with hardly any noise. An attack that does not find this leak says nothing by"
+        " finding none elsewhere."
     )
     return Paragraph(told), Table("The planted leak", ("attack", "advantage is at least", "leak"), rows)

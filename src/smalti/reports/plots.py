@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import TYPE_CHECKING, Any, Final
 
 from smalti.errors import not_installed
@@ -21,6 +22,9 @@ _LEAST_RATE: Final = 1e-4
 """Where logarithmic axes begin: lower rates are drawn there."""
 _COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 """Okabe and Ito's, which people with colour vision deficiencies can tell apart."""
+_MARKS: Final = "osD^vP*X"
+_MARKED: Final = tuple(digit * 10.0**power for power in range(-4, 5) for digit in (1, 2, 5))
+"""On a logarithmic axis of ratios, which may have no power of ten."""
 _STYLE: Final[Any] = {
     "svg.hashsalt": "smalti",
     "svg.fonttype": "none",
@@ -41,6 +45,43 @@ class Line:
     """By x."""
 
 
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Where a figure lies, with the ends of a bar."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """One named line of a drawing by names instead of numbers."""
+
+    name: str
+    points: tuple[Range | None, ...]
+    """One for each name on the horizontal axis; None where there is none to be drawn."""
+    is_dashed: bool = False
+    colour: int = 0
+    """Lines of one number have one colour."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingAxes:
+    """The axes of a drawing over settings that stand side by side, whatever their numbers."""
+
+    settings: tuple[str, ...]
+    """Their names, from left to right."""
+    x: str
+    """What the horizontal axis shows."""
+    y: str
+    """What the vertical one shows."""
+    guess: float | None = None
+    """Where a dotted line is drawn, if anywhere."""
+    is_logarithmic: bool = False
+    """Whether the vertical axis is; otherwise it goes from 0 to 1."""
+
+
 def rates(caption: str, description: str, lines: Sequence[Line]) -> Drawing:
     """True over false positive rates on logarithmic axes, beside the diagonal of a guess.
 
@@ -57,6 +98,7 @@ def rates(caption: str, description: str, lines: Sequence[Line]) -> Drawing:
         axes.plot([_LEAST_RATE, 1], [_LEAST_RATE, 1], color="#999999", linestyle=":", label="a guess")
         axes.set(xscale="log", yscale="log", xlim=(_LEAST_RATE, 1), ylim=(_LEAST_RATE, 1))
         axes.set(xlabel="false positive rate", ylabel="true positive rate")
+        _plain_numbers(axes.xaxis, axes.yaxis)
         axes.legend(frameon=False, loc="lower right")
         return Drawing(caption, description, _svg(figure))
 
@@ -86,7 +128,76 @@ def curves(
             across, up = _columns(line)
             axes.plot(across, up, marker="o", label=line.name, color=colour)
         axes.set(xlabel=x, ylabel=y, **({"xscale": "log"} if is_logarithmic else {}))
-        axes.legend(frameon=False)
+        if is_logarithmic:
+            _plain_numbers(axes.xaxis)
+        _legend(figure)
+        return Drawing(caption, description, _svg(figure))
+
+
+def by_setting(caption: str, description: str, lines: Sequence[Ranges], given: SettingAxes) -> Drawing:
+    """Lines with bars over settings.
+
+    Args:
+        caption: below it.
+        description: in words.
+        lines: as many points in each as there are settings.
+        given: the axes.
+    """
+    with _style():
+        figure, axes = _figure()
+        for line in lines:
+            _draw_ranges(axes, line)
+        if given.guess is not None:
+            axes.axhline(given.guess, color="#999999", linestyle=":")
+        axes.set_xticks(range(len(given.settings)), given.settings)
+        axes.set(xlabel=given.x, ylabel=given.y, xlim=(-0.3, len(given.settings) - 0.7))
+        axes.set(**({"yscale": "log"} if given.is_logarithmic else {"ylim": (0, 1.03)}))
+        if given.is_logarithmic:
+            _plain_numbers(axes.yaxis)
+            axes.yaxis.set_major_locator(_fixed(_MARKED))
+        _legend(figure)
+        return Drawing(caption, description, _svg(figure))
+
+
+def _draw_ranges(axes: Any, line: Ranges) -> None:
+    drawn = [(place, point) for place, point in enumerate(line.points) if point is not None]
+    if not drawn:
+        return
+    bars = (
+        [point.value - point.low for _, point in drawn],
+        [point.high - point.value for _, point in drawn],
+    )
+    axes.errorbar(
+        [place for place, _ in drawn],
+        [point.value for _, point in drawn],
+        yerr=bars,
+        label=line.name,
+        color=_COLOURS[line.colour % len(_COLOURS)],
+        linestyle="--" if line.is_dashed else "-",
+        marker="o",
+        markersize=4,
+        capsize=3,
+    )
+
+
+def scatter(caption: str, description: str, groups: Sequence[Line], *, x: str, y: str) -> Drawing:
+    """Marks by two figures from 0 to 1; each group has a form and a colour of its own.
+
+    Args:
+        caption: below it.
+        description: in words.
+        groups: points (x, y).
+        x: what the horizontal axis shows.
+        y: what the vertical one shows.
+    """
+    with _style():
+        figure, axes = _figure()
+        for group, colour, mark in zip(groups, _cycled(len(groups)), cycle(_MARKS), strict=False):
+            across, up = _columns(group)
+            axes.plot(across, up, marker=mark, linestyle="none", label=group.name, color=colour)
+        axes.axhline(0.5, color="#999999", linestyle=":")
+        axes.set(xlabel=x, ylabel=y, xlim=(0, 1.03), ylim=(0, 1.03))
+        _legend(figure)
         return Drawing(caption, description, _svg(figure))
 
 
@@ -96,6 +207,25 @@ def _columns(line: Line) -> tuple[list[float], list[float]]:
 
 def _cycled(count: int) -> list[str]:
     return [_COLOURS[i % len(_COLOURS)] for i in range(count)]
+
+
+def _legend(figure: "Figure") -> None:
+    """Below the axes: Matplotlib's search for a free place inside them warns where it takes long."""
+    if any(axes.get_legend_handles_labels()[0] for axes in figure.axes):
+        figure.legend(frameon=False, loc="outside lower center", ncols=2, fontsize="small")
+
+
+def _plain_numbers(*axes: Any) -> None:
+    """Numbers of logarithmic axes as they are: powers would be mathematical text, which is off."""
+    for axis in axes:
+        axis.set_major_formatter("{x:g}")
+        axis.set_minor_formatter("")
+
+
+def _fixed(places: Sequence[float]) -> Any:
+    from matplotlib.ticker import FixedLocator  # noqa: PLC0415 (an extra)
+
+    return FixedLocator(places)
 
 
 def _style() -> Any:

@@ -3,6 +3,7 @@
 import itertools
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -10,7 +11,13 @@ from pathlib import Path
 import pytest
 from audit_samples import TARGET, attempt
 
-from smalti.engine.audits.attempts import AttemptState, error_of_attempt
+from smalti.engine.audits.attempts import (
+    Attempt,
+    AttemptReason,
+    AttemptState,
+    error_of_attempt,
+    to_record,
+)
 from smalti.engine.registry import Registry
 from smalti.errors import InternalError
 from smalti.vocab.terms import IRI
@@ -37,16 +44,52 @@ def test_there_is_no_attempt_before_the_first(confidence: str, number: int) -> N
         error_of_attempt(Decimal(confidence), number)
 
 
-def test_attempts_at_one_output_are_counted_together(registry: Registry) -> None:
+def test_attempts_at_models_of_one_target_are_counted_together(registry: Registry) -> None:
     numbers = [registry.begin_attempt(attempt(f"run-{i}")).number for i in range(3)]
     assert numbers == [1, 2, 3], "one that never ended counts, too"
     assert registry.begin_attempt(attempt("run-4", target=OTHER)).number == 1
-    assert registry.begin_attempt(attempt("run-5", output=OTHER)).number == 1
+    assert registry.begin_attempt(attempt("run-5", output=OTHER)).number == 4, "under another name, too"
     registry.end_attempt("run-1", AttemptState.STOPPED)
-    assert registry.begin_attempt(attempt("run-6")).number == 4
+    assert registry.begin_attempt(attempt("run-6")).number == 5
     assert [one.run for one in registry.attempts(TARGET)] == ["run-0", "run-1", "run-2", "run-5", "run-6"]
     assert [one.run for one in registry.attempts(OTHER)] == ["run-4", "run-5"]
     assert len(registry.attempts()) == 6
+
+
+def read(run: str, target: str, *digests: str) -> Attempt:
+    """An attempt that reads files with these digests."""
+    made = attempt(run, target=IRI(f"http://example.com/{target}"), output=IRI(f"http://example.com/{run}"))
+    return replace(made, inputs=digests)
+
+
+def test_the_same_bytes_under_another_name_are_counted_together(registry: Registry) -> None:
+    assert registry.begin_attempt(read("run-1", "a", "hmac-1")).number == 1
+    assert registry.begin_attempt(read("run-2", "b", "hmac-2")).number == 1
+    assert registry.begin_attempt(read("run-3", "c", "hmac-1")).number == 2
+    assert registry.begin_attempt(read("run-4", "d", "hmac-3", "hmac-1")).number == 3, "one file is enough"
+    assert registry.begin_attempt(read("run-5", "a", "hmac-4")).number == 4, "files that changed, as well"
+    assert registry.begin_attempt(read("run-6", "e", "hmac-4")).number == 5
+    assert registry.begin_attempt(read("run-7", "b", "hmac-2")).number == 2
+
+
+def test_data_that_turns_out_to_be_the_same_is_counted_together_from_then_on(registry: Registry) -> None:
+    for number, target in enumerate(("a", "a", "b")):
+        registry.begin_attempt(read(f"run-{number}", target, f"hmac-{target}"))
+    assert registry.begin_attempt(read("run-4", "c", "hmac-a", "hmac-b")).number == 4
+    assert registry.begin_attempt(read("run-5", "b", "hmac-b")).number == 5
+
+
+def test_counting_attempts_charges_nothing(registry: Registry) -> None:
+    registry.begin_attempt(read("run-1", "a", "hmac-1"))
+    assert registry.budget(IRI("http://example.com/a")).charges == ()
+
+
+def test_why_there_are_no_figures_is_kept(registry: Registry) -> None:
+    registry.begin_attempt(attempt("run"))
+    kept = to_record("", AttemptReason.TOO_LITTLE)
+    registry.end_attempt("run", AttemptState.INCONCLUSIVE, kept)
+    (ended,) = registry.attempts()
+    assert (ended.figures, ended.reason) == ("", AttemptReason.TOO_LITTLE)
 
 
 def test_what_became_of_an_attempt_is_kept(registry: Registry) -> None:

@@ -14,7 +14,7 @@ from model_worlds import OUTPUT, OWNER, TARGET, USER, people, policy, registry, 
 
 from smalti import auditing
 from smalti.engine.audits.attempts import AttemptState
-from smalti.engine.audits.figures import figures_to_json
+from smalti.engine.audits.figures import Detail, Figure, figures_to_json
 from smalti.engine.audits.quality import quality_certificate
 from smalti.errors import UsageError
 from smalti.reports.audits import page
@@ -59,13 +59,55 @@ def test_a_page_says_what_it_does_not_show() -> None:
     assert "not found" in str(found)
 
 
+TRAINED = replace(
+    result("differential-identifiability"),
+    figures=(
+        Figure(figure="attackAdvantage", value=0.1, limit=0.2),
+        Figure(figure="epsilonLowerBound", value=0.5, limit=0.5, method="gaussian"),
+    ),
+    details=(
+        Detail(name="largest belief", value=0.9),
+        Detail(name="share of beliefs", value=0.25, lower=0.125, upper=0.5),
+        Detail(name="quantile", value=None, lower=0.75, upper=None),
+    ),
+)
+SETS = replace(result("set-membership"), area=None, curve=(), figures=result().figures[:1])
+
+
+def test_every_kind_of_attack_is_shown_with_its_details() -> None:
+    shown = page(ENDED, figures(TRAINED, SETS), with_drawings=True)
+    (trained, sets) = [part for part in shown.sections[1].parts if isinstance(part, Table)]
+    assert trained.caption.startswith(
+        "differential-identifiability: 100 trainings with the record and 100 without it; area"
+    )
+    assert trained.rows == (
+        ("advantage (twice the share of right guesses, minus one)", "0.1", "0.2"),
+        ("epsilon is at least (gaussian)", "0.5", "0.5"),
+        ("largest belief", "0.9", ""),
+        ("share of beliefs", "0.25", "0.125 to 0.5"),
+        ("quantile", "too little data", "0.75 to any"),
+    )
+    assert sets.caption == "set-membership: 100 members and 100 others"
+    assert "area 0.550" in to_html(shown)
+    alone = page(ENDED, figures(SETS), with_drawings=True)
+    assert "<svg" not in to_html(alone), "there is no score of records to draw"
+    told = quality_certificate(ENDED, figures(TRAINED, SETS))
+    of_training, of_sets = told["results"]
+    assert of_training["measurements"][1]["method"] == "gaussian"
+    assert of_training["details"][1:] == [
+        {"name": "share of beliefs", "value": 0.25, "lowerLimit": 0.125, "upperLimit": 0.5},
+        {"name": "quantile", "value": None, "lowerLimit": 0.75},
+    ]
+    assert not {"details", "areaUnderCurve"} & set(of_sets)
+
+
 def test_rows_are_as_long_as_the_header() -> None:
     with pytest.raises(ValueError, match="as many cells"):
         Table("caption", ("one", "two"), (("1",),))
 
 
 def test_a_quality_certificate_is_json_ld_without_anything_to_fetch() -> None:
-    told = quality_certificate(ENDED, figures(result(), result("rmia", advantage=None)))
+    told = quality_certificate(ENDED, figures(result(), TRAINED))
     (found,) = pyld.jsonld.expand(json.loads(json.dumps(told)), {"documentLoader": no_document})
     assert found["@id"] == "urn:uuid:run#audit"
     assert found["http://www.w3.org/ns/dqv#computedOn"] == [{"@id": ENDED.output}]
@@ -73,6 +115,7 @@ def test_a_quality_certificate_is_json_ld_without_anything_to_fetch() -> None:
     assert len(results) == 2
     measured = results[0]["http://www.w3.org/ns/dqv#hasQualityMeasurement"]
     assert len(measured) == 3
+    assert len(results[1]["https://w3id.org/smalti#attackDetail"]) == 3
     assert not [word for word in _words(found) if ":" not in word and not word.startswith("@")]
 
 

@@ -1,5 +1,6 @@
 """What follows from figures: met only where every leak was found and every limit keeps to its bound."""
 
+import json
 from dataclasses import replace
 from decimal import Decimal
 
@@ -53,6 +54,24 @@ def test_the_reason_names_attack_figure_and_bound() -> None:
 def test_a_bound_without_its_figure_is_a_fault() -> None:
     with pytest.raises(InternalError, match="lacks a figure"):
         verdict(figures(result()), (replace(RATE, false_positive_rate=Decimal("0.001")),))
+
+
+def test_a_bound_holds_for_the_attacks_that_have_its_figure() -> None:
+    sets = replace(result("set-membership"), figures=result().figures[:1])
+    assert verdict(figures(sets, result()), BOUNDS).state is AttemptState.MET
+    assert verdict(figures(sets, result(rate=0.06)), BOUNDS).state is AttemptState.NOT_MET
+    above = replace(sets, figures=result(advantage=0.31).figures[:1])
+    assert verdict(figures(above, result()), BOUNDS).state is AttemptState.NOT_MET
+    with pytest.raises(InternalError, match="lacks a figure"):
+        verdict(figures(replace(sets, figures=())), (ADVANTAGE,))
+
+
+def test_figures_of_earlier_versions_are_read() -> None:
+    told = json.loads(figures_to_json(figures(result())))
+    del told["results"][0]["details"]
+    for one in told["results"][0]["figures"]:
+        del one["method"]
+    assert figures_from_json(json.dumps(told)) == figures(result())
 
 
 def test_figures_are_read_back_as_they_were() -> None:

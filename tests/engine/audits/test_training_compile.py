@@ -10,6 +10,7 @@ from model_worlds import AUDIT, MODEL, most, permission, planned, private, recor
 from perturbed_worlds import CITIES, DESCRIPTION, HERE, ONE_ROW_EACH, column, described, row
 from tables import TARGET
 
+from smalti.engine.audits.attacks import FAMILIES
 from smalti.engine.audits.explain import to_lines
 from smalti.engine.audits.plan import CategoryFeature, FigureBound, NumberFeature, TrainingPlan
 from smalti.engine.backends.local import LocalBackend
@@ -21,6 +22,7 @@ from smalti.engine.serialize import plan_digest, plan_from_json, plan_to_json
 from smalti.errors import ProblemsError, SmaltiError
 from smalti.policy.model import Audit, Bound, ColumnComparison, Number, Operator, Permission
 from smalti.transforms.base import Datatype
+from smalti.vocab.words import ATTACKS
 
 CANARY = "wombat-918273645"
 ROWS = [row(who="1", sex=CANARY, city=CANARY, age=CANARY, spend=CANARY, note=CANARY)]
@@ -139,9 +141,78 @@ def test_without_noise_and_audit_nothing_would_be_promised() -> None:
     assert any("nothing is promised" in one for one in problems(permission(training())))
 
 
-def test_an_attack_that_is_not_made_yet_is_refused_by_name() -> None:
-    asked = permission(training(), replace(AUDIT, attacks=("loss", "model-inversion")))
-    assert any("`model-inversion` is not implemented yet" in one for one in problems(asked))
+def test_every_attack_of_the_vocabulary_can_be_tried() -> None:
+    assert set(FAMILIES) == set(ATTACKS)
+    plan = planned(permission(private(), replace(AUDIT, attacks=tuple(ATTACKS))))
+    assert plan.audit is not None
+    assert set(plan.audit.attacks) == set(ATTACKS)
+    assert plan.train.part == "1/5"
+
+
+@pytest.mark.parametrize(
+    ("attacks", "bounds", "said"),
+    [
+        (
+            ("loss", "model-inversion"),
+            {"attack_precision": Decimal("0.6")},
+            "the attack `model-inversion` has none of the figures that the duty bounds",
+        ),
+        (
+            ("set-membership",),
+            {"epsilon_lower_bound": Decimal(2)},
+            "the attack `set-membership` has none of the figures that the duty bounds",
+        ),
+        (
+            ("set-membership", "single-membership"),
+            {"attack_advantage": Decimal("0.5"), "epsilon_lower_bound": Decimal(2)},
+            "no attack of the duty has the figure `smalti:epsilonLowerBound`",
+        ),
+    ],
+)
+def test_a_duty_that_decides_nothing_by_an_attack_is_refused(
+    attacks: tuple[str, ...], bounds: dict[str, Decimal], said: str
+) -> None:
+    duty = Audit(attacks=attacks, **bounds, where=HERE)
+    assert any(said in one for one in problems(permission(private(), duty)))
+
+
+def test_the_noise_of_training_is_examined_only_where_there_is_some() -> None:
+    duty = replace(AUDIT, attacks=("differential-identifiability",))
+    assert any("is about the noise of training" in one for one in problems(permission(training(), duty)))
+    assert planned(permission(private(), duty)).audit is not None
+
+
+@pytest.mark.parametrize("rate", ["0.005", pytest.param("0.0005", marks=pytest.mark.slow)])
+def test_trainings_that_take_too_long_are_not_repeated(rate: str) -> None:
+    wanted = private(sampling_rate=most(rate), recipe="mlp-256-256" if rate == "0.005" else "mlp-128")
+    duty = replace(AUDIT, attacks=("differential-identifiability", "loss"))
+    assert any("it takes too many steps for that" in one for one in problems(permission(wanted, duty)))
+    assert planned(permission(wanted, AUDIT)).audit is not None
+
+
+def test_guessing_categories_takes_some() -> None:
+    duty = replace(AUDIT, attacks=("model-inversion",))
+    wanted = training(identifiers=(column("note"), column("city")))
+    assert any("the model learns from none" in one for one in problems(permission(wanted, duty)))
+
+
+def test_a_plan_says_what_is_repeated() -> None:
+    told = " ".join(
+        text
+        for label, text in to_lines(planned(permission(private(), replace(AUDIT, attacks=tuple(ATTACKS)))))
+        if label in ("audit", "promise", "not covered")
+    )
+    for text in (
+        "set-membership: by attacks on 100 members and 100 others each, from about 3000 respondents on",
+        "single-membership: by attacks on 100 members and 100 others each, from about 1000 respondents on",
+        "model-inversion: each of city, guessed from the rest of a record and its class",
+        "400 trainings of 4 steps on up to 100 records, with and without one more",
+        "for differential-identifiability, trainings with hardly any noise",
+        "sets of other sizes",
+        "other neighbouring data sets",
+        "what the model tells about an attribute of anybody",
+    ):
+        assert text in told, text
 
 
 @pytest.mark.parametrize(
@@ -243,6 +314,7 @@ EXPLAINED = [
     " and batches of 100), 2 epochs, on a random part of the respondents (each with probability 1/2); the"
     " others are held out",
     "audit loss, with 16 shadow models, on this model and on one that memorises",
+    "audit attackAdvantage at most 0.3 can be met from about 196 respondents on, at the first attempt",
     "audit attackAdvantage at most 0.3, at a confidence of 0.95 over all attempts",
     "promise audited: the attacks loss were tried with 16 shadow models; each found a leak that was planted"
     " in another model (half of its records memorised), and on this one stayed within attackAdvantage 0.3,"

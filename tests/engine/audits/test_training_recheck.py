@@ -12,7 +12,9 @@ from certificates import changed, instead, recorded, undercharge
 from model_worlds import TARGET, people, policy, registry, run
 
 import smalti
-from smalti.engine.audits.plan import TrainingPlan
+from smalti.engine.audits import noise
+from smalti.engine.audits.plan import PrivateSteps, TrainingPlan
+from smalti.engine.releases.plan import StatedLoss
 from smalti.engine.serialize import plan_from_json
 from smalti.errors import GuaranteeError
 
@@ -64,3 +66,27 @@ def test_a_charge_of_less_than_the_noise_loses_is_found(world: Path) -> None:
     undercharge(world, "out", made, TARGET)
     assert recorded(world, "out") == before
     assert smalti.verify(world / "out", registry=registry(world)).version is not None
+
+
+@pytest.mark.parametrize(("share", "is_the_same"), [("1.00000001", True), ("1.00001", False)])
+def test_an_accountant_of_another_version_may_differ_in_its_last_digits(
+    world: Path, monkeypatch: pytest.MonkeyPatch, share: str, is_the_same: bool
+) -> None:
+    of_this_version = noise.stated_loss
+
+    def of_another_version(private: PrivateSteps, delta: Decimal) -> StatedLoss:
+        made, more = of_this_version(private, delta), Decimal(share)
+        return replace(
+            made,
+            epsilon=made.epsilon * more,
+            belief=made.belief * float(more),
+            advantage=made.advantage * float(more),
+            pure=str(Fraction(made.pure) * Fraction(more)),
+        )
+
+    monkeypatch.setattr(noise, "stated_loss", of_another_version)
+    if is_the_same:
+        assert smalti.verify(world / "out", registry=registry(world)).version is not None
+    else:
+        with pytest.raises(GuaranteeError, match="the stated noise loses more than the stated loss"):
+            smalti.verify(world / "out", registry=registry(world))

@@ -92,6 +92,12 @@ class TensorStandIn:
     def cpu(self) -> "TensorStandIn":
         return TensorStandIn(self.values, "cpu", self.has_gradient)
 
+    def element_size(self) -> int:
+        return self.values.itemsize
+
+    def float(self) -> "TensorStandIn":
+        return TensorStandIn(self.values.astype(np.float32), self.device, self.has_gradient)
+
     def numpy(self) -> np.ndarray:
         assert self.device == "cpu"
         assert not self.has_gradient
@@ -101,12 +107,17 @@ class TensorStandIn:
 @dataclass
 class ModuleStandIn:
     training: bool = True
+    part: "ModuleStandIn | None" = None
 
     def parameters(self) -> Any:
         return iter([TensorStandIn(np.zeros(1, np.float32), "cuda", has_gradient=True)])
 
+    def modules(self) -> Any:
+        return iter([self, *([self.part] if self.part else [])])
+
     def train(self, mode: bool = True) -> "ModuleStandIn":
-        self.training = mode
+        for module in self.modules():
+            module.training = mode
         return self
 
     def __call__(self, features: TensorStandIn) -> TensorStandIn:
@@ -118,9 +129,11 @@ class ModuleStandIn:
 
 @pytest.mark.parametrize("was_training", [True, False])
 def test_torch_modules_are_asked_in_evaluation_mode_on_their_device(was_training: bool) -> None:
-    module = ModuleStandIn(was_training)
+    frozen = ModuleStandIn(training=False)
+    module = ModuleStandIn(was_training, frozen)
     assert FromTorch(module, 3).confidences(FEATURES) == pytest.approx(softmax(LOGITS), abs=1e-6)
     assert module.training == was_training
+    assert not frozen.training
 
 
 def test_estimators_have_their_columns_put_in_order() -> None:

@@ -1,6 +1,6 @@
 """The shadow-model attack: its balanced sets, and which attack model decides about a record."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
@@ -20,6 +20,7 @@ from smalti.transforms.membership.shadow_attack import (
     Attacker,
     AttackModel,
     ShadowModelAttack,
+    boosted_trees,
     judged_by_class,
     logistic_regression,
     neural_network,
@@ -82,11 +83,44 @@ class Constant:
         return np.tile(both, (len(features), 1))
 
 
-def test_the_attack_model_of_the_predicted_class_decides() -> None:
-    """Whatever the true class is; and the column of members is found by its name."""
-    models = [AttackModel(Constant(0.2, np.array([0, 1]))), AttackModel(Constant(0.7, np.array([1, 0])))]
+def test_one_attack_model_decides_about_each_record() -> None:
+    """And the column of members is found by its name."""
+    makes = Constant(0.2, np.array([0, 1])), Constant(0.7, np.array([1, 0]))
+    models = [AttackModel(made, label) for label, made in enumerate(makes)]
     target = np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]])
-    assert Attacker(tuple(models)).membership(target) == pytest.approx([0.2, 0.7, 0.2])
+    found = Attacker(tuple(models)).membership(target, np.array([0, 1, 1]))
+    assert found == pytest.approx([0.2, 0.7, 0.7])
+
+
+@dataclass
+class ByClass:
+    """An attack model that says which class it was trained for, as a probability.
+
+    Each class has records that share their first confidence, in `NAMED_POOL`.
+    """
+
+    classes_: np.ndarray = field(default_factory=lambda: np.array([0, 1]))
+    own: float = 0.0
+
+    def fit(self, features: np.ndarray, labels: np.ndarray) -> "ByClass":
+        self.own = float(np.exp(features[0, 0]))
+        return self
+
+    def predict_proba(self, features: np.ndarray) -> np.ndarray:
+        return np.tile([1 - self.own, self.own], (len(features), 1))
+
+
+def test_the_true_class_decides_or_the_predicted_one_if_asked_for() -> None:
+    """The records are of classes 0, 1 and 0; the target takes the first and the last for class 1."""
+    labels = np.array([0, 0, 1, 1])
+    answers = np.array([[[0.25, 0.75], [0.25, 0.75], [0.5, 0.5], [0.5, 0.5]]])
+    pool = ShadowAnswers(labels, answers, np.array([[True, False, True, False]]))
+    target = np.array([[0.1, 0.9], [0.2, 0.8], [0.4, 0.6]])
+    seen = Observation(np.array([0, 1, 0]), target, shadow_pool=pool)
+    by_true = ShadowModelAttack(make=lambda _: ByClass())
+    assert by_true.scores(seen) == pytest.approx([0.25, 0.5, 0.25])
+    by_predicted = ShadowModelAttack(make=lambda _: ByClass(), by_predicted_class=True)
+    assert by_predicted.scores(seen) == pytest.approx([0.5, 0.5, 0.5])
 
 
 def shadow_pool(draw: np.random.Generator, leak: float, records: int = 300) -> ShadowAnswers:
@@ -101,7 +135,7 @@ def answered(draw: np.random.Generator, labels: np.ndarray, members: np.ndarray,
     return np.where(labels[:, None] == np.arange(2), high[..., None], 1 - high[..., None])
 
 
-@pytest.mark.parametrize("make", [logistic_regression, neural_network])
+@pytest.mark.parametrize("make", [boosted_trees, logistic_regression, neural_network])
 def test_members_that_leak_are_found_and_others_are_not(make: object) -> None:
     for leak, low, high in ((3.0, 0.85, 1.0), (0.0, 0.4, 0.6)):
         draw = np.random.default_rng(5)

@@ -1,0 +1,91 @@
+"""The command that compares central with local differential privacy, by what an attack still achieves."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from smalti.options import format_option
+
+_FOLDER: click.Path = click.Path(path_type=Path, file_okay=False)
+
+
+@click.command()
+@click.option(
+    "--out",
+    required=True,
+    metavar="DIR",
+    type=_FOLDER,
+    help="Where the page and the numbers go; it must hold none yet.",
+)
+@click.option(
+    "--paper-size",
+    is_flag=True,
+    help="The sizes of D5.2 instead of reduced ones: more than a day of CPU instead of a minute.",
+)
+@click.option("--seed", type=int, metavar="N", help="Of the data and of all noise; by default 0.")
+@click.option("--repetitions", type=int, metavar="N", help="With new records and models each.")
+@click.option("--classes", type=int, multiple=True, metavar="N", help="Several times for several.")
+@click.option("--records", type=int, metavar="N", help="Of each training set.")
+@click.option("--epochs", type=int, metavar="N", help="Of each training.")
+@click.option("--shadow-models", type=int, metavar="N", help="Of each attacked model.")
+@click.option(
+    "--noise-multiplier",
+    "noise_multipliers",
+    type=float,
+    multiple=True,
+    metavar="Z",
+    help="Of central differential privacy; several times for several.",
+)
+@click.option(
+    "--local-epsilon",
+    "local_epsilons",
+    type=float,
+    multiple=True,
+    metavar="E",
+    help="Of each bit, of local differential privacy; several times for several.",
+)
+@click.option(
+    "--noise-in-training",
+    "noises",
+    type=float,
+    multiple=True,
+    metavar="P",
+    help="Of the skew of the data, from 0 to 0.5; several times for several.",
+)
+@format_option("human", "json")
+def compare(out: Path, paper_size: bool, shown_as: str, **changes: Any) -> int:
+    """Compare central and local differential privacy on generated data, as MOSAICrOWN D5.2 does.
+
+    A study: the noise comes from a seed, and nothing is released or registered.
+    """  # fmt: skip
+    from dataclasses import replace
+
+    from smalti import comparing, console
+    from smalti.reports import terminal
+
+    asked = {name: value for name, value in changes.items() if value not in {None, ()}}
+    comparison = replace(comparing.PAPER if paper_size else comparing.REDUCED, **asked)
+    folder = comparing.prepared(out)
+    with _showing(comparison.models) as trained:
+        found = comparing.study(comparison, trained)
+    found.write(folder)
+    if shown_as == "json":
+        click.echo(console.as_json(found.to_json()), nl=False)
+    else:
+        terminal.show(found.page(with_drawings=False), console.console())
+    return 0
+
+
+@contextmanager
+def _showing(models: int) -> Iterator[Callable[[], None]]:
+    """How many models are trained, where standard error is a terminal."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    out = Console(stderr=True)
+    with Progress(console=out, transient=True, disable=not out.is_terminal) as bar:
+        task = bar.add_task("train models", total=models)
+        yield lambda: bar.advance(task)

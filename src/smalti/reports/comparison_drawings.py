@@ -1,0 +1,184 @@
+"""Drawings of a comparison of central and local differential privacy, after D5.2, figures 4.4 to 4.7."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias, TypeVar
+
+from smalti.reports.page import Drawing
+from smalti.reports.plots import Line, Range, Ranges, SettingAxes, by_setting, scatter
+from smalti.transforms.auditing.mitigation import GUESS
+from smalti.transforms.membership.comparison import Central, Comparison, Local, Original, Setting
+from smalti.transforms.membership.comparison_models import Others
+from smalti.transforms.membership.comparison_results import (
+    Attacked,
+    Compared,
+    Efficiency,
+    Row,
+    Skew,
+    Spread,
+)
+
+_DEVIATIONS: Final = "bars are standard deviations over repetitions"
+_ENDS: Final = (
+    "bars join the lowest and the highest repetition; what is infinite, 0 or undefined is left out"
+)
+_Kind: TypeAlias = type[Central] | type[Local]
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True, slots=True)
+class _Figure:
+    """A few figures of each setting that are drawn together: full lines, then dashed ones."""
+
+    what: str
+    series: tuple[tuple[str, Callable[[Row], Range | None]], ...]
+    """What is said of a line after the number of classes, and its points."""
+    guess: float | None = None
+    is_logarithmic: bool = False
+    has_original: bool = True
+
+
+def accuracies(compared: Compared) -> tuple[Drawing, ...]:
+    """The accuracies of targets over epsilon (figures 4.5 and 4.6, c)."""
+    return tuple(_over_epsilon(compared, kind, _ACCURACY, "") for kind in _kinds(compared))
+
+
+def attacks(compared: Compared, others: Others) -> tuple[Drawing, ...]:
+    """What the attack achieved, over epsilon and over accuracy (figures 4.5 to 4.7).
+
+    Args:
+        compared: what was found.
+        others: what members are held against.
+    """
+    where = f"members against {others}, "
+    return (
+        *(
+            _over_epsilon(compared, kind, figure, where)
+            for kind in _kinds(compared)
+            for figure in _attacks(others)
+        ),
+        *(
+            _over_accuracy(compared, classes, others, which)
+            for classes in compared.comparison.classes
+            for which in ("precision", "recall")
+        ),
+    )
+
+
+def _kinds(compared: Compared) -> list[_Kind]:
+    """Those of which there are settings."""
+    kinds: tuple[_Kind, ...] = (Central, Local)
+    return [kind for kind in kinds if any(isinstance(one, kind) for one in compared.comparison.settings)]
+
+
+def skew(compared: Compared) -> Drawing:
+    """The precision without privacy over the skew of the data (figure 4.4)."""
+    series: tuple[tuple[str, Callable[[Skew], Range | None]], ...] = (
+        (", test", lambda one: _range(one.precision)),
+        (", unseen", lambda one: _range(one.precision_of_unseen)),
+    )
+    said = (
+        "precision of the attack without privacy over the entropy difference between test and training"
+        " data, with test and with unseen training records for others; bars are standard deviations"
+    )
+    differences = sorted({one.entropy_difference for one in compared.skews}, reverse=True)
+    labels = tuple(f"{one:.2f}" for one in differences)
+    axes = SettingAxes(labels, "entropy difference in bits", "precision of the attack", GUESS)
+    items = [
+        (classes, [one for one in compared.skews if one.classes == classes])
+        for classes in compared.comparison.classes
+    ]
+    return by_setting(f"{said}; after figure 4.4", f"{said}.", [*_lines(items, series)], axes)
+
+
+def _attacks(others: Others) -> tuple[_Figure, ...]:
+    def attacked(row: Row) -> Attacked:
+        return row.attacked(others)
+
+    efficiencies = (
+        (", precision", lambda row: _range_of_efficiency(attacked(row).efficiency_of_precision)),
+        (", recall", lambda row: _range_of_efficiency(attacked(row).efficiency_of_recall)),
+    )
+    return (
+        _Figure("precision of the attack", (("", lambda row: _range(attacked(row).precision)),), GUESS),
+        _Figure("recall of the attack", (("", lambda row: _range(attacked(row).recall)),), GUESS),
+        _Figure("mitigation efficiency phi", efficiencies, 1.0, is_logarithmic=True, has_original=False),
+    )
+
+
+_ACCURACY = _Figure(
+    "accuracy of the target",
+    (
+        (", training", lambda row: _range(row.train_accuracy)),
+        (", test", lambda row: _range(row.test_accuracy)),
+    ),
+)
+
+
+def _over_epsilon(compared: Compared, kind: _Kind, figure: _Figure, where: str) -> Drawing:
+    comparison, kinds = compared.comparison, (Original, kind) if figure.has_original else (kind,)
+    chosen = [one for one in comparison.settings if isinstance(one, kinds)]
+    labels = tuple(_place(comparison, one) for one in chosen)
+    x = "epsilon of a record" if kind is Central else "epsilon of each bit"
+    bars = _DEVIATIONS if figure.has_original else _ENDS
+    word, number = ("central", "4.5") if kind is Central else ("local", "4.6")
+    said = f"{figure.what} over {x}, {word} differential privacy; {bars}"
+    items = [
+        (classes, [row for row in compared.rows if row.classes == classes and row.setting in chosen])
+        for classes in comparison.classes
+    ]
+    axes = SettingAxes(labels, x, figure.what, figure.guess, figure.is_logarithmic)
+    caption = f"{said}; {where}after figure {number}"
+    return by_setting(caption, f"{said}.", [*_lines(items, figure.series)], axes)
+
+
+def _lines(
+    items: Sequence[tuple[int, Sequence[_Item]]],
+    series: Sequence[tuple[str, Callable[[_Item], Range | None]]],
+) -> Iterator[Ranges]:
+    """A line for each number of classes and each of a few figures."""
+    for colour, (classes, several) in enumerate(items):
+        for place, (which, of) in enumerate(series):
+            points = tuple(of(one) for one in several)
+            yield Ranges(f"{classes} classes{which}", points, is_dashed=place > 0, colour=colour)
+
+
+def _over_accuracy(compared: Compared, classes: int, others: Others, which: str) -> Drawing:
+    rows = [row for row in compared.rows if row.classes == classes]
+    groups = [
+        Line(word, tuple(_point(row, others, which) for row in rows if isinstance(row.setting, kind)))
+        for word, kind in (("original", Original), ("central", Central), ("local", Local))
+    ]
+    said = f"{which} of the attack over test accuracy with {classes} classes, a mark for each setting"
+    caption = f"{said}; members against {others}, after figure 4.7"
+    return scatter(caption, f"{said}.", groups, x="test accuracy", y=f"{which} of the attack")
+
+
+def _point(row: Row, others: Others, which: str) -> tuple[float, float]:
+    attacked = row.attacked(others)
+    found = attacked.precision if which == "precision" else attacked.recall
+    return row.test_accuracy.mean, found.mean
+
+
+def _place(comparison: Comparison, setting: Setting) -> str:
+    match setting:
+        case Original():
+            return "original"
+        case Central():
+            return f"{comparison.epsilon_by_renyi(setting):.2g}"
+        case Local(epsilon=epsilon):
+            return f"{epsilon:g}"
+
+
+def _range(found: Spread) -> Range:
+    wide = found.standard_deviation or 0.0
+    return Range(found.mean, found.mean - wide, found.mean + wide)
+
+
+def _range_of_efficiency(found: Efficiency | None) -> Range | None:
+    """None for what a logarithmic axis does not have."""
+    if found is None or found.of_means is None or not 0 < found.of_means < math.inf:
+        return None
+    ends = [end for end in (found.lowest, found.highest) if end is not None and 0 < end < math.inf]
+    return Range(found.of_means, min([*ends, found.of_means]), max([*ends, found.of_means]))

@@ -1,0 +1,84 @@
+"""Attacks on many records, on attributes and on the noise of training, through whole runs.
+
+The run that is not slow takes about 2 s of CPU.
+"""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from model_worlds import OUTPUT, people, policy, registry, run
+
+import smalti
+from smalti.engine.audits.attempts import AttemptState
+from smalti.engine.audits.figures import AuditFigures, figures_from_json
+from smalti.vocab.terms import IRI
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+SURVEY = "http://example.com/survey/contraceptive"
+OWNER, USER = "http://example.com/party/owner", "http://example.com/party/researcher"
+ON_MODEL = ("model-inversion", "set-membership", "single-membership")
+
+
+def measured(folder: Path, output: str) -> tuple[AttemptState, AuditFigures]:
+    (attempt,) = registry(folder).attempts(IRI(output))
+    return attempt.state, figures_from_json(attempt.figures)
+
+
+def test_a_run_is_judged_by_attacks_on_many_records_and_on_attributes(tmp_path: Path) -> None:
+    asked = policy(tmp_path, attacks=["model-inversion", "single-membership"], bound=0.95)
+    outcome = run(tmp_path, people(tmp_path, 1300), policy=asked)
+    assert outcome.version is not None, outcome.decision.reasons
+    state, found = measured(tmp_path, OUTPUT)
+    assert state is AttemptState.MET
+    assert [one.attack for one in found.results] == ["model-inversion", "single-membership"]
+    assert all(one.finds_leak for one in found.results)
+    seen = smalti.verify(tmp_path / "out", registry=registry(tmp_path))
+    assert "the sentences of the certificate are those of its figures" in seen.check.recounted
+    told = json.loads(outcome.version.certificate)["guarantee"]["statement"]
+    assert "the attacks model-inversion, single-membership were tried" in told
+    assert "trainings with hardly any noise" not in told
+
+
+def contraceptive(folder: Path, policy_name: str, attacks: tuple[str, ...], bound: float) -> smalti.Outcome:
+    document = json.loads((EXAMPLES / "policies" / policy_name).read_text("utf-8"))
+    attack, advantage = document["permission"][0]["duty"][0]["action"][0]["refinement"]
+    attack["rightOperand"], advantage["rightOperand"] = list(attacks), bound
+    asked = folder / "policy.jsonld"
+    asked.write_text(json.dumps(document), encoding="utf-8")
+    for name in ("contraceptive.csv", "contraceptive.csv-metadata.json"):
+        shutil.copy(EXAMPLES / "data" / name, folder)
+    return smalti.run(
+        asked, data={SURVEY: folder / "contraceptive.csv"}, party=USER, owner=OWNER, purpose="statistical",
+        out=folder / "out", registry=folder / "r.sqlite",
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_training_with_noise_passes_all_of_them(tmp_path: Path) -> None:
+    """The bound refuses nothing: the limit of seven attacks on sets may be 1, by chance alone."""
+    attacks = ("differential-identifiability", "loss", *ON_MODEL)
+    outcome = contraceptive(tmp_path, "contraceptive-model.jsonld", attacks, 1)
+    assert outcome.version is not None, outcome.decision.reasons
+    state, found = measured(tmp_path, f"{SURVEY}-model")
+    assert state is AttemptState.MET
+    assert tuple(one.attack for one in found.results) == attacks
+    assert all(one.finds_leak for one in found.results)
+    noise = found.results[0].figures[0]
+    assert outcome.plan is not None
+    stated = outcome.plan.train.loss.advantage
+    assert noise.value < stated + 0.2
+
+
+@pytest.mark.slow
+def test_a_training_without_noise_that_memorises_is_found_by_each(tmp_path: Path) -> None:
+    name = "contraceptive-model-without-noise.jsonld"
+    outcome = contraceptive(tmp_path, name, ON_MODEL, 0.05)
+    assert outcome.version is None
+    state, found = measured(tmp_path, f"{SURVEY}-model-without-noise")
+    assert state is AttemptState.NOT_MET
+    inversion, sets, single = (one.figures[0] for one in found.results)
+    assert sets.value > 0.7
+    assert single.value > 0.2
+    assert inversion.value > 0

@@ -1,0 +1,127 @@
+"""`smalti audit compare`, with networks that learn nothing in the place of trained ones; about 4 s of CPU.
+
+The how-to about it trains real ones.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from shell import Ran, smalti
+
+from smalti import comparing
+from smalti.transforms.membership import comparison_models
+
+SMALL = (
+    "--classes", "10", "--records", "200", "--epochs", "1", "--shadow-models", "1", "--repetitions", "2",
+    "--noise-multiplier", "4", "--local-epsilon", "1", "--noise-in-training", "0.2",
+)  # fmt: skip
+
+
+class Ignorant:
+    def confidences(self, features: np.ndarray) -> np.ndarray:
+        return np.full((len(features), 10), 0.1, np.float32)
+
+
+@pytest.fixture(autouse=True)
+def trainings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The seeds of what was trained."""
+    seeds: list[int] = []
+
+    def train(*arguments):
+        seeds.append(arguments[-1].seed)
+        return [Ignorant()]
+
+    monkeypatch.setattr(comparison_models, "train", train)
+    return seeds
+
+
+def compared(folder: Path, *more: str, out: str = "study") -> Ran:
+    return smalti("audit", "compare", "--out", out, *SMALL, *more, cwd=folder)
+
+
+def test_a_page_numbers_and_a_summary(tmp_path: Path, trainings: list[int]) -> None:
+    ran = compared(tmp_path, "--seed", "7")
+    assert ran.code == 0, ran.err
+    assert len(trainings) == 3 * 2 * 2, "three settings, twice, a target and a shadow model each"
+    assert {path.name for path in (tmp_path / "study").iterdir()} == {"comparison.html", "comparison.json"}
+    page = (tmp_path / "study" / "comparison.html").read_text(encoding="utf-8")
+    assert "<svg" in page
+    assert "central, z 4" in page
+    told = " ".join(ran.out.split())
+    assert "Central and local differential privacy, compared by membership inference" in told
+    assert "local, epsilon 1 per bit" in told
+    assert "7, of the data and of all noise: test only" in told
+
+
+def test_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Drawings take most of the time.
+    monkeypatch.setattr("smalti.reports.comparison.attacks", lambda *_: ())
+    ran = compared(tmp_path, "--format", "json")
+    assert ran.code == 0, ran.err
+    told = ran.json
+    assert told == json.loads((tmp_path / "study" / "comparison.json").read_text(encoding="utf-8"))
+    assert (told["randomness"], told["seed"], told["records"]) == ("seed, test only", 0, 200)
+    original, central, local = told["results"]
+    assert original["againstUnseen"]["efficiencyOfPrecision"] is None
+    assert original["againstUnseen"]["precision"]["standardDeviation"] >= 0
+    assert central["noiseMultiplier"] == 4
+    assert 0 < central["epsilon"] < central["epsilonByRenyi"]
+    assert (local["epsilonOfBit"], local["epsilon"]) == (1, pytest.approx(600))
+    # Models that say nothing are no better than a guess, so there is nothing to mitigate.
+    assert local["againstTest"]["efficiencyOfPrecision"]["ofMeans"] is None
+    assert [one["noiseInTraining"] for one in told["skews"]] == [0.2]
+
+
+def test_infinity_has_a_name() -> None:
+    assert comparing._number(float("inf")) == "INF"
+    assert comparing._number(None) is None
+    assert comparing._number(1.5) == 1.5
+
+
+def test_a_study_is_never_written_over(tmp_path: Path, trainings: list[int]) -> None:
+    for name in ("comparison.html", "comparison.json"):
+        folder = tmp_path / name.replace(".", "-")
+        folder.mkdir()
+        (folder / name).write_text("kept")
+        ran = compared(tmp_path, out=folder.name)
+        assert (ran.code, ran.message.split(";")[0]) == (2, f"{folder.name}/{name}: it exists already")
+        assert (folder / name).read_text() == "kept"
+    assert not trainings, "nothing is trained for a folder that cannot be written to"
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path, trainings: list[int]) -> None:
+    (tmp_path / "file").write_text("")
+    ran = compared(tmp_path, out="file/study")
+    assert (ran.code, "cannot be written" in ran.message) == (2, True), ran.err
+    assert not trainings
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--classes", "7"), "divisors of 600"),
+        (("--repetitions", "0"), "one of each at least"),
+        (("--seed", "-1"), "a seed from 0"),
+        (("--noise-multiplier", "nan"), "has no account"),
+        (("--local-epsilon", "1"), "named twice"),
+        (("--records", "9"), "200 records at least"),
+    ],
+)
+def test_what_is_asked_for_wrongly(
+    tmp_path: Path, trainings: list[int], arguments: tuple[str, ...], message: str
+) -> None:
+    ran = compared(tmp_path, *arguments)
+    assert (ran.code, message in ran.message) == (2, True), ran.err
+    assert not trainings
+    assert not (tmp_path / "study").exists()
+
+
+def test_the_papers_size_is_the_documents() -> None:
+    paper, reduced = comparing.PAPER, comparing.REDUCED
+    assert (paper.classes, paper.epochs, paper.records) == ((10, 20, 50, 100), 200, 10_000)
+    assert paper.noise_multipliers == (2, 4, 6, 8, 16)
+    assert sorted(paper.local_epsilons) == [0.1, 1, 3, 5, 8]
+    assert sorted(paper.noises) == [0.1, 0.2, 0.3, 0.4, 0.5]
+    assert reduced.models * 100 < paper.models * 20 * 10, "in models, epochs and records"

@@ -1,0 +1,57 @@
+"""The one door to TensorFlow and tensorflow-privacy, and the message where they are not or do not fit.
+
+They fit one another on Python 3.11 only: tensorflow-privacy 0.9.0 (February 2024, the last one) refuses
+Python 3.12, and needs what TensorFlow 2.16 took away; it declares TensorFlow 2 without an upper limit.
+"""
+
+import sys
+from typing import Any, Final, NamedTuple
+
+from smalti.errors import BackendError, not_installed
+
+_WHERE: Final = "training with tensorflow-privacy"
+_EXTRA: Final = "audit-tf"
+_FIRST_THAT_DOES_NOT_FIT: Final = (2, 16)
+
+
+class Libraries(NamedTuple):
+    """Both modules; neither has types."""
+
+    tensorflow: Any
+    privacy: Any
+
+
+def libraries() -> Libraries:
+    """Import both, which takes some 10 seconds once.
+
+    Raises:
+        BackendError: this Python, or the TensorFlow that is installed, is too new; or a library is missing.
+    """
+    if sys.version_info >= (3, 12):
+        raise BackendError(
+            _WHERE,
+            "it does not run on this version of Python",
+            "Python 3.11",
+            f"make an environment of it: python3.11 -m venv, and there pip install 'smalti[{_EXTRA}]'",
+        )
+    try:
+        import tensorflow  # noqa: PLC0415 (an extra, and many seconds)
+    except ImportError:
+        raise _missing("TensorFlow", "tensorflow") from None
+    major, minor = tensorflow.__version__.split(".")[:2]
+    if (int(major), int(minor)) >= _FIRST_THAT_DOES_NOT_FIT:
+        raise BackendError(
+            _WHERE,
+            f"TensorFlow {major}.{minor} is installed, in which tensorflow-privacy does not run",
+            "TensorFlow 2.15",
+            f"install it in an environment of its own: pip install 'smalti[{_EXTRA}]'",
+        )
+    try:
+        import tensorflow_privacy  # noqa: PLC0415
+    except ImportError:
+        raise _missing("the library of private optimizers", "tensorflow-privacy") from None
+    return Libraries(tensorflow, tensorflow_privacy)
+
+
+def _missing(what: str, package: str) -> BackendError:
+    return not_installed(_WHERE, what, package, _EXTRA)

@@ -1,0 +1,207 @@
+"""What a comparison of central and local differential privacy comes to, over its repetitions."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Self, TypeAlias
+
+from smalti.transforms.auditing.mitigation import GUESS, Standing, mitigation_efficiency
+from smalti.transforms.learning.skewed_purchases import SkewedPurchases
+from smalti.transforms.membership.comparison import (
+    NOISE_IN_TRAINING,
+    Comparison,
+    Original,
+    Setting,
+)
+from smalti.transforms.membership.comparison_models import Measured, Others, measured
+
+_Figure: TypeAlias = Callable[[Measured, Others], float]
+_ANY: Final = 0.95
+"""A confidence, of limits that are not used here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A figure over repetitions."""
+
+    mean: float
+    standard_deviation: float | None
+    """Of single repetitions, with one degree of freedom less than repetitions; None for a single one. It
+    describes how results vary, and is no confidence limit."""
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Self:
+        mean = math.fsum(values) / len(values)
+        if len(values) < 2:
+            return cls(mean, None)
+        squares = math.fsum((value - mean) ** 2 for value in values)
+        return cls(mean, math.sqrt(squares / (len(values) - 1)))
+
+
+@dataclass(frozen=True, slots=True)
+class Efficiency:
+    """The mitigation efficiency phi of a setting (`auditing.mitigation`); None where it has none."""
+
+    of_means: float | None
+    """Of the mean accuracy, and the attack's mean precision or recall."""
+    lowest: float | None
+    """Of single repetitions, each against the original of the same repetition."""
+    highest: float | None
+    """Of single repetitions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attacked:
+    """What the attack achieved on one setting with one kind of others, over repetitions."""
+
+    precision: Spread
+    """The share of members among those that are called so, where members are half of all records. A
+    repetition in which nobody is called a member counts as a guess, 0.5."""
+    recall: Spread
+    """The share of members that are called so."""
+    efficiency_of_precision: Efficiency | None
+    """None for the original, which mitigates nothing."""
+    efficiency_of_recall: Efficiency | None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One setting with one number of classes, over repetitions."""
+
+    classes: int
+    setting: Setting
+    test_accuracy: Spread
+    train_accuracy: Spread
+    against_test: Attacked
+    against_unseen: Attacked
+
+    def attacked(self, others: Others) -> Attacked:
+        """The attack, with one kind of others."""
+        return self.against_test if others is Others.TEST else self.against_unseen
+
+
+@dataclass(frozen=True, slots=True)
+class Skew:
+    """The attack without privacy, by how much training data differ from test data (figure 4.4)."""
+
+    classes: int
+    noise_in_training: float
+    entropy_difference: float
+    """In bits, of a noise bit: of test data less that of training data."""
+    precision: Spread
+    """With test records for others."""
+    precision_of_unseen: Spread
+    """With unseen training records for others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """All that was found."""
+
+    comparison: Comparison
+    rows: tuple[Row, ...]
+    """By classes, then in the order of `Comparison.settings`."""
+    skews: tuple[Skew, ...]
+    """By classes, then by entropy difference, falling."""
+
+
+def compare(comparison: Comparison, trained: Callable[[], None] = lambda: None) -> Compared:
+    """Train and attack all models.
+
+    Args:
+        comparison: what is compared, and how large.
+        trained: called after each model, of which there are `comparison.models`.
+
+    Raises:
+        BackendError: the extra `audit` is not installed.
+    """
+    return summary(comparison, [measured(comparison, case, trained) for case in comparison.cases])
+
+
+def summary(comparison: Comparison, found: Sequence[Measured]) -> Compared:
+    """What single targets come to.
+
+    Args:
+        comparison: what was compared.
+        found: one for each of `comparison.cases`, in any order.
+    """
+    rows, skews = [], []
+    for classes in comparison.classes:
+        own = [one for one in found if one.case.classes == classes]
+        unskewed = [one for one in own if one.case.noise_in_training == NOISE_IN_TRAINING]
+        original = [one for one in unskewed if one.case.setting == Original()]
+        for setting in comparison.settings:
+            rows.append(_row(original, [one for one in unskewed if one.case.setting == setting]))
+        plain = [one for one in own if one.case.setting == Original()]
+        for noise in sorted({NOISE_IN_TRAINING, *comparison.noises}):
+            skews.append(_skew([one for one in plain if one.case.noise_in_training == noise]))
+    return Compared(comparison, tuple(rows), tuple(skews))
+
+
+def precision_of(one: Measured, others: Others) -> float:
+    """The plain precision; 0.5 where nobody was called a member."""
+    found = one.outcomes(others).precision(_ANY).value
+    return GUESS if found is None else found
+
+
+def recall_of(one: Measured, others: Others) -> float:
+    """The plain recall."""
+    found = one.outcomes(others).recall(_ANY).value
+    assert found is not None  # noqa: S101 (there are members)
+    return found
+
+
+def _row(original: Sequence[Measured], own: Sequence[Measured]) -> Row:
+    case = own[0].case
+    return Row(
+        case.classes,
+        case.setting,
+        Spread.of([one.test_accuracy for one in own]),
+        Spread.of([one.train_accuracy for one in own]),
+        _attacked(original, own, Others.TEST),
+        _attacked(original, own, Others.UNSEEN),
+    )
+
+
+def _attacked(original: Sequence[Measured], own: Sequence[Measured], others: Others) -> Attacked:
+    def efficiency(figure: _Figure) -> Efficiency | None:
+        is_original = own[0].case.setting == Original()
+        return None if is_original else _efficiency(original, own, lambda one: figure(one, others))
+
+    return Attacked(
+        Spread.of([precision_of(one, others) for one in own]),
+        Spread.of([recall_of(one, others) for one in own]),
+        efficiency(precision_of),
+        efficiency(recall_of),
+    )
+
+
+def _efficiency(
+    original: Sequence[Measured], own: Sequence[Measured], figure: Callable[[Measured], float]
+) -> Efficiency:
+    def of_some(before: Sequence[Measured], after: Sequence[Measured]) -> float | None:
+        old, new = (
+            Standing(
+                Spread.of([one.test_accuracy for one in some]).mean,
+                Spread.of([figure(one) for one in some]).mean,
+            )
+            for some in (before, after)
+        )
+        return mitigation_efficiency(old, new, own[0].case.classes)
+
+    pairs = zip(
+        *(sorted(some, key=lambda one: one.case.repetition) for some in (original, own)), strict=True
+    )
+    single = [found for one, other in pairs if (found := of_some([one], [other])) is not None]
+    return Efficiency(of_some(original, own), min(single, default=None), max(single, default=None))
+
+
+def _skew(own: Sequence[Measured]) -> Skew:
+    case = own[0].case
+    return Skew(
+        case.classes,
+        case.noise_in_training,
+        SkewedPurchases(case.classes, noise_in_training=case.noise_in_training).entropy_difference,
+        Spread.of([precision_of(one, Others.TEST) for one in own]),
+        Spread.of([precision_of(one, Others.UNSEEN) for one in own]),
+    )
