@@ -76,6 +76,7 @@ def test_an_audit_is_started_listed_and_followed_to_its_end(tmp_path: Path) -> N
             refuse(job.name)
 
 
+@pytest.mark.slow
 def test_a_killed_audit_is_taken_up_again_and_trains_nothing_twice(tmp_path: Path) -> None:
     job = started(tmp_path, attacks=["lira-online", "loss"])
     wait("the model was kept", (job.checkpoint / "state.json").exists)
