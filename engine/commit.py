@@ -8,7 +8,6 @@ INVARIANT: no target is registered without its whole output, and after `recover`
 without being registered.
 """
 
-import fcntl
 import os
 import re
 import shutil
@@ -21,6 +20,7 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import Final
 
+from smalti.engine import locks
 from smalti.engine._database import sync_folder
 from smalti.engine.entries import Intent, NewVersion, TargetVersion, new_run, version_iri
 from smalti.engine.parts import CERTIFICATE_NAME
@@ -257,18 +257,9 @@ def _make_stage(place: Path) -> tuple[Stage, int]:
 def _lock(stage: Path, *, wait: bool) -> int | None:
     """Hold the lock of a stage; None if somebody else does, or if the stage is gone."""
     try:
-        descriptor = os.open(stage / _LOCK, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
+        return locks.taken(stage / _LOCK, wait=wait)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        # The file may have been removed, and made again, between its opening and its locking.
-        if os.path.samestat(os.fstat(descriptor), os.stat(stage / _LOCK)):
-            return descriptor
-    except (BlockingIOError, FileNotFoundError):
-        pass
-    os.close(descriptor)
-    return None
 
 
 @contextmanager

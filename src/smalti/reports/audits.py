@@ -25,8 +25,8 @@ _LIMITS: Final = (
     "These attacks were tried, and no others: a stronger one may achieve more, and one that fails shows"
     " only its own failure. Figures are averages over records; single records may be found more easily than"
     " most. Each limit holds with the stated probability over the draw of who was trained on, and all"
-    " attempts at this model share one probability of error. The figures are about people: they are for the"
-    " owners of the data, and are covered by no epsilon."
+    " attempts at models of this data share one probability of error. The figures are about people: they"
+    " are for the owners of the data, and are covered by no epsilon."
 )
 _STUDY: Final = (
     "A study: nothing was registered, no attempt was counted, and no duty of a policy is met by it."

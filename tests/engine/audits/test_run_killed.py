@@ -27,6 +27,11 @@ ENDED = list(POINTS).index("end")
 PUBLISHED = list(POINTS).index("publish")
 POINTS_OF_DEATH = [f"{name}:{when}" for name in POINTS for when in ("before", "after")]
 
+DEATHS = [(point, True) for point in POINTS_OF_DEATH] + [
+    (point, False) for point in POINTS_OF_DEATH if not point.startswith("charge")
+]
+"""Where a training dies, and whether it is private; nothing is charged without noise."""
+
 
 def child(folder: Path, call: str) -> subprocess.Popen[str]:
     """A process of its own that works in a folder, and calls a function of `killed_training`."""
@@ -66,13 +71,10 @@ def is_past(point: str, step: int) -> bool:
     return place > step or (place == step and when == "after")
 
 
-@pytest.mark.parametrize("is_private", [True, False], ids=["private", "plain"])
-@pytest.mark.parametrize("point", POINTS_OF_DEATH)
+@pytest.mark.parametrize(("point", "is_private"), DEATHS)
 def test_a_killed_training_leaves_no_target_and_is_taken_up(
     tmp_path: Path, point: str, is_private: bool
 ) -> None:
-    if point.startswith("charge") and not is_private:
-        pytest.skip("nothing is charged without noise")
     people(tmp_path)
     killed(tmp_path, f"train({point!r}, {is_private})")
     is_done = is_past(point, PUBLISHED)
