@@ -10,6 +10,7 @@ import numpy as np
 
 from smalti.engine.audits.attacks import SET_SIZE, Family, of_family
 from smalti.engine.audits.canaries import FAIR, Canaries
+from smalti.engine.audits.divergence import has_diverged
 from smalti.engine.audits.figures import AttackResult, AuditFigures
 from smalti.engine.audits.identifiability import Identifiability
 from smalti.engine.audits.inversion import Inversion
@@ -23,6 +24,8 @@ from smalti.transforms.membership.application import MembershipInference, with_p
 from smalti.transforms.membership.attack import Needs
 from smalti.transforms.membership.data import DataSet
 from smalti.transforms.membership.models import Classifier, TargetModel, Trainer
+from smalti.transforms.membership.network_trainer import NetworkTrainer
+from smalti.transforms.membership.overfitted import overfitted
 from smalti.transforms.membership.planted_leak import MemorisingTrainer
 from smalti.transforms.membership.registry import NamedAttack, named
 from smalti.transforms.membership.scored import Scored
@@ -129,25 +132,41 @@ class Examination:
 
     def _by_scores(self, target: Classifier, phase: Callable[[str], None]) -> dict[str, AttackResult]:
         phase("train shadow models")
-        inference = self._inference(target)
+        inference = replace(self._inference(target), control=self._overfitted())
         found = inference.run(self.confidence)
+        on_control = dict(found.on_control)
         phase("plant a leak")
         planted = with_planted_leak(inference, MemorisingTrainer(self.training.classes))
         leaks = planted.run(self.confidence)
         phase("judge")
         return {
-            entry.name: self._judged(target, entry, scored, leak)
+            entry.name: self._judged(target, entry, scored, leak, on_control.get(entry.name))
             for entry, (_, scored), (_, leak) in zip(self._named, found.scored, leaks.scored, strict=True)
         }
 
-    def _judged(self, target: Classifier, entry: NamedAttack, scored: Scored, leak: Scored) -> AttackResult:
+    def _overfitted(self) -> Classifier | None:
+        """A second control, where an attack on records reads the model alone; one that diverged is none."""
+        if not isinstance(self.trainer, NetworkTrainer) or not any(map(_reads_alone, self._named)):
+            return None
+        control = overfitted(self.trainer, self.training)
+        return None if has_diverged(control) else control
+
+    def _judged(
+        self,
+        target: Classifier,
+        entry: NamedAttack,
+        scored: Scored,
+        leak: Scored,
+        on_control: Scored | None,
+    ) -> AttackResult:
         judge = self._judge
         if entry.judged_as is not None:
             return judge.repeatedly(entry.name, entry.judged_as, scored, leak)
         canaries = None
         if self.canaries is not None and self.canaries.suit(entry.attack):
             canaries = self.canaries.bound(entry.attack, target, self.delta, judge.confidence_of_each)
-        return judge.by_record(entry.name, scored, leak, canaries)
+        shown = on_control if _reads_alone(entry) else None
+        return judge.by_record(entry.name, scored, leak, canaries, shown)
 
     def _check_size(self) -> None:
         """Refuse too few records for attacks on many at once, which could not find the planted leak."""
@@ -255,6 +274,11 @@ def _without_numbers() -> Iterator[None]:
             "enough respondents for the confidence and the false positive rates of the duty, of each class",
             "ask for a lower confidence, a higher false positive rate or other attacks, or add data",
         ) from None
+
+
+def _reads_alone(entry: NamedAttack) -> bool:
+    """Whether an attack on single records asks nobody but the model."""
+    return entry.judged_as is None and not entry.attack.needs
 
 
 def _accuracy(target: Classifier, records: DataSet) -> float:

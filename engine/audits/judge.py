@@ -50,7 +50,12 @@ class Judge:
     """Draws halves, disjoint sets and coins."""
 
     def by_record(
-        self, attack: str, scored: Scored, leak: Scored, canaries: Reached | None
+        self,
+        attack: str,
+        scored: Scored,
+        leak: Scored,
+        canaries: Reached | None,
+        control: Scored | None = None,
     ) -> AttackResult:
         """Every figure of an attack on single records.
 
@@ -59,6 +64,8 @@ class Judge:
             scored: of the model.
             leak: of the planted leak, by the same attack on the same records.
             canaries: what one-run auditing shows at `confidence_of_each`; None where it is not valid.
+            control: of a network that was overfitted on purpose, which decides nothing; None where there is
+                none.
         """
         scores = scored.split()
         curve = RocCurve.of(scores)
@@ -73,7 +80,10 @@ class Judge:
             figures=(*self._rates(scores), self.lower_bound(bounds)),
             finds_leak=found.is_detected,
             leak_advantage=found.advantage.lower,
-            details=tuple(_detail_of(one) for one in bounds) if canaries is not None else (),
+            details=(
+                *(() if control is None else (self._on_control(control),)),
+                *(() if canaries is None else map(_detail_of, bounds)),
+            ),
         )
 
     def repeatedly(self, attack: str, kind: AttackType, scored: Scored, leak: Scored) -> AttackResult:
@@ -173,6 +183,12 @@ class Judge:
                 for rate in rates
             ),
         )
+
+    def _on_control(self, control: Scored) -> Detail:
+        """How well the attack reads a network, which tells more of its power than a planted leak."""
+        found = advantage(control.split(), self.confidence)
+        name = "advantage on a network of this form that is overfitted on purpose"
+        return Detail(name=name, value=found.value, lower=found.lower, upper=found.upper)
 
     def _precision(self, scores: Scores) -> Limits:
         """At the threshold that is best on one half, judged on the other one."""

@@ -13,6 +13,7 @@ neighbours, is for studies of attacks and has no account: nothing here takes a s
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -34,6 +35,7 @@ LARGEST_STEPS: Final = 1_000_000
 _POINTS: Final = 256
 _PRECISION: Final = 1e-3
 """Relative, of a noise multiplier that is sought."""
+_TINY: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,55 +187,67 @@ class SampledGaussian:
         return posterior_belief(self.largest_loss(delta))
 
 
+class _Limit(ABC):
+    """What training may lose at most."""
+
+    __slots__ = ()
+
+    def is_met_by(self, mechanism: SampledGaussian) -> bool:
+        return self.share(mechanism) <= 1
+
+    @abstractmethod
+    def share(self, mechanism: SampledGaussian) -> float:
+        """The loss of a mechanism, as a multiple of the limit; falls with its noise. It can be infinite."""
+
+
 @dataclass(frozen=True, slots=True)
-class EpsilonBound:
+class EpsilonBound(_Limit):
     """(epsilon, delta)-privacy."""
 
     epsilon: float
     delta: float
 
-    def is_met_by(self, mechanism: SampledGaussian) -> bool:
-        return mechanism.epsilon(self.delta) <= self.epsilon
+    def share(self, mechanism: SampledGaussian) -> float:
+        return mechanism.epsilon(self.delta) / self.epsilon
 
 
 @dataclass(frozen=True, slots=True)
-class LossBound:
+class LossBound(_Limit):
     """A loss that is exceeded with probability delta at most, by whatever is made from the training."""
 
     epsilon: float
     delta: float
 
-    def is_met_by(self, mechanism: SampledGaussian) -> bool:
-        return mechanism.largest_loss(self.delta) <= self.epsilon
+    def share(self, mechanism: SampledGaussian) -> float:
+        return mechanism.largest_loss(self.delta) / self.epsilon
 
 
 @dataclass(frozen=True, slots=True)
-class BeliefBound:
+class BeliefBound(_Limit):
     """A posterior belief, at prior one half, that is exceeded with probability delta at most."""
 
     belief: float
     delta: float
 
-    def is_met_by(self, mechanism: SampledGaussian) -> bool:
-        # The largest loss is not below epsilon, which takes less time.
-        if posterior_belief(mechanism.epsilon(self.delta)) > self.belief:
-            return False
-        return mechanism.belief(self.delta) <= self.belief
+    def share(self, mechanism: SampledGaussian) -> float:
+        """Of the loss that gives the belief, which grows with it."""
+        return mechanism.largest_loss(self.delta) / math.log(self.belief / (1 - self.belief))
 
 
 @dataclass(frozen=True, slots=True)
-class AdvantageBound:
+class AdvantageBound(_Limit):
     """A membership advantage."""
 
     advantage: float
 
-    def is_met_by(self, mechanism: SampledGaussian) -> bool:
-        return mechanism.advantage <= self.advantage
+    def share(self, mechanism: SampledGaussian) -> float:
+        return mechanism.advantage / self.advantage
 
 
 Bound = EpsilonBound | LossBound | BeliefBound | AdvantageBound
 
 
+@lru_cache(maxsize=64)  # a decision, a plan and a run ask for the same, and each account takes a while
 def noise_multiplier_for(
     bound: Bound,
     sampling_rate: float,
@@ -251,26 +265,49 @@ def noise_multiplier_for(
     Raises:
         ValueError: no noise that has an account meets the bound.
     """
+    shares: dict[float, float] = {}
 
-    def is_met(noise_multiplier: float) -> bool:
-        return bound.is_met_by(SampledGaussian(noise_multiplier, sampling_rate, steps, neighbors))
+    def share(noise_multiplier: float) -> float:
+        if noise_multiplier not in shares:
+            mechanism = SampledGaussian(noise_multiplier, sampling_rate, steps, neighbors)
+            shares[noise_multiplier] = bound.share(mechanism)
+        return shares[noise_multiplier]
 
     high = 2.0
-    while not is_met(high):
+    while share(high) > 1:
         high *= 2
         if high > LARGEST_NOISE:
             raise ValueError("no noise multiplier that has an account meets this bound")
     low = high
-    while low > LEAST_NOISE and is_met(low):
+    while low > LEAST_NOISE and share(low) <= 1:
         low, high = max(low / 2, LEAST_NOISE), low
-    return low if is_met(low) else _bisected(is_met, low, high)
+    if share(low) <= 1:
+        return low
+    _interpolate(share, low, high)
+    return _bisected(
+        share,
+        max(tried for tried in shares if shares[tried] > 1),
+        min(tried for tried in shares if shares[tried] <= 1),
+    )
 
 
-def _bisected(is_met: Callable[[float], bool], low: float, high: float) -> float:
+def _interpolate(share: Callable[[float], float], low: float, high: float) -> None:
+    """Try noise multipliers near the least that meets a bound; between both ends, it is nearly a power."""
+    from scipy.optimize import brentq  # noqa: PLC0415 (half a second)
+
+    def height(exponent: float) -> float:
+        # Of few digits: what is found must not depend on the last ones of the accountant's arithmetic.
+        tried = min(max(2.0 ** round(exponent, 5), low), high)
+        return math.log(min(max(share(tried), _TINY), 1 / _TINY))
+
+    brentq(height, math.log2(low), math.log2(high), xtol=math.log2(1 + _PRECISION) / 2, maxiter=50)
+
+
+def _bisected(share: Callable[[float], float], low: float, high: float) -> float:
     """The upper end of a short interval in which a bound begins to be met."""
     while high > low * (1 + _PRECISION):
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if is_met(middle) else (middle, high)
+        low, high = (low, middle) if share(middle) <= 1 else (middle, high)
     return high
 
 

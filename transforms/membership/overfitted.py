@@ -17,12 +17,17 @@ from typing import Final
 
 import numpy as np
 
+from smalti.transforms.learning.hyperparameters import Optimizer
 from smalti.transforms.learning.models import TrainedModel
 from smalti.transforms.membership.data import DataSet
 from smalti.transforms.membership.network_trainer import NetworkTrainer
 
-STEPS: Final = 2000
-"""Steps of its training, at least: 1 s of CPU for batches of 100 on 600-128-100."""
+STEPS: Final = 5000
+"""Steps of its training, at least: 5 s of CPU for 600-128-100."""
+BATCH: Final = 200
+LEARNING_RATE: Final = 0.02
+"""Both at least, and with Adam: at D5.2's 0.001 and 100, a network of 128 units memorises little in this
+time (an advantage of 0.09 instead of 0.30, on a survey with 700 members)."""
 
 
 def overfitted(trainer: NetworkTrainer, training: DataSet) -> TrainedModel:
@@ -35,8 +40,15 @@ def overfitted(trainer: NetworkTrainer, training: DataSet) -> TrainedModel:
         training: the target's training set; at least one record.
     """
     wanted = trainer.hyperparameters
-    epochs = math.ceil(STEPS * wanted.batch_size / len(training))
-    longer = replace(wanted, private=None, epochs=max(wanted.epochs, min(epochs, STEPS)))
+    size = max(wanted.batch_size, BATCH)
+    longer = replace(
+        wanted,
+        epochs=max(wanted.epochs, min(math.ceil(STEPS * size / len(training)), STEPS)),
+        batch_size=size,
+        learning_rate=max(wanted.learning_rate, LEARNING_RATE),
+        optimizer=Optimizer.ADAM,
+        private=None,
+    )
     everybody = np.ones((1, len(training)), np.bool_)
     made = NetworkTrainer(trainer.architecture, longer, trainer.randomness)
     return made.train(training.features, training.labels, everybody)[0]

@@ -14,6 +14,7 @@ import pytest
 from model_worlds import AUDIT, most, permission, planned, private, training, untrained
 from scipy import stats
 
+from smalti.engine.audits import examine
 from smalti.engine.audits.attempts import AttemptState
 from smalti.engine.audits.canaries import Canaries
 from smalti.engine.audits.examine import Examination, prepare
@@ -216,6 +217,26 @@ def test_the_attribute_that_is_told_most_of_counts_and_each_must_find_its_leak()
 
 
 # --- One-run auditing
+
+
+def test_the_power_of_an_attack_is_shown_on_a_network_that_is_overfitted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also where nothing is found on the model, and decides nothing; where an attack reads only that."""
+    plan, examined = prepared(["lira-online", "loss"], 400, error=Fraction(1, 40))
+    monkeypatch.setattr(examine, "overfitted", lambda trainer, training: memorising(examined, 1.0))
+    monkeypatch.setattr(examine, "has_diverged", lambda model: False)
+    state, (compared, loss) = judged(examined, untrained(plan))
+    control = detail(loss, "advantage on a network of this form")
+    assert state is AttemptState.MET
+    assert control.value == 1.0, "which recalls all"
+    assert control.lower is not None
+    assert control.upper is not None
+    assert 0.7 < control.lower < control.upper == 1.0
+    assert not [one for one in compared.details if "overfitted" in one.name]
+    monkeypatch.setattr(examine, "has_diverged", lambda model: True)
+    _, (_, loss) = judged(examined, untrained(plan))
+    assert not [one for one in loss.details if "overfitted" in one.name]
 
 
 def test_coins_give_the_bound_only_where_all_are_fair_and_all_are_asked() -> None:

@@ -100,17 +100,18 @@ def test_the_control_is_attacked_with_the_shadow_models_of_the_target(
 
 
 @pytest.mark.parametrize(
-    ("records", "hyperparameters", "epochs"),
+    ("records", "hyperparameters", "longer"),
     [
-        (10, Hyperparameters(1, 50, 0.01), STEPS),
-        (1000, Hyperparameters(1, 1, 0.01), 2),
-        (1000, Hyperparameters(7, 1, 0.01), 7),
-        (150, PRIVATE, 667),
+        (10, Hyperparameters(1, 50, 0.01), Hyperparameters(STEPS, 200, 0.02)),
+        (1000, Hyperparameters(1, 1, 0.01, Optimizer.SGD), Hyperparameters(1000, 200, 0.02)),
+        (1000, Hyperparameters(1007, 1, 0.01), Hyperparameters(1007, 200, 0.02)),
+        (100_000, Hyperparameters(1, 1000, 0.5), Hyperparameters(50, 1000, 0.5)),
+        (3000, PRIVATE, Hyperparameters(334, 200, 0.02)),
     ],
 )
 def test_the_control_is_trained_for_so_many_steps(
     draw_records: Draw, monkeypatch: pytest.MonkeyPatch, records: int, hyperparameters: Hyperparameters,
-    epochs: int,
+    longer: Hyperparameters,
 ) -> None:  # fmt: skip
     asked: list[Hyperparameters] = []
 
@@ -120,7 +121,7 @@ def test_the_control_is_trained_for_so_many_steps(
 
     monkeypatch.setattr(NetworkTrainer, "train", trained)
     overfitted(network(hyperparameters=hyperparameters), draw_records("some", records, 1))
-    assert asked == [replace(hyperparameters, epochs=epochs, private=None)]
+    assert asked == [longer]
 
 
 def test_a_planted_leak_has_no_control(audit: Callable[..., MembershipInference]) -> None:
