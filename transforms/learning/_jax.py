@@ -21,5 +21,7 @@ try:
     from jax.flatten_util import ravel_pytree
 except ImportError:
     raise not_installed("training", "the library that trains networks", "jax", "audit") from None
+if not hasattr(jax, "enable_x64"):
+    raise not_installed("training", "a JAX that is new enough", "jax, version 0.8 or newer", "audit")
 
 __all__ = ["define_prng_impl", "jax", "jnp", "ravel_pytree"]

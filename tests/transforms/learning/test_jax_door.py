@@ -58,6 +58,22 @@ def test_a_missing_library_is_named_with_its_extra(library: str, use: str) -> No
     assert "pip install 'smalti[audit]'" in said
 
 
+@pytest.mark.slow
+def test_a_jax_that_is_too_old_is_told() -> None:
+    script = """
+import jax
+from smalti.errors import BackendError
+del jax.enable_x64
+try:
+    import smalti.transforms.learning.training
+except BackendError as error:
+    print(error)
+"""
+    said = output(script)
+    assert "version 0.8 or newer" in said
+    assert "pip install 'smalti[audit]'" in said
+
+
 def test_what_a_plan_needs_brings_no_heavy_library() -> None:
     script = """
 import sys
