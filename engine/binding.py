@@ -4,6 +4,7 @@ Who binds data decides what its columns are called and who its respondents are, 
 right (semantics of authority). Parties are asserted by the caller and trusted, here as everywhere.
 """
 
+from smalti.engine.audits.plan import Feature, TrainingPlan
 from smalti.engine.description import Description, Source
 from smalti.engine.entries import TargetVersion
 from smalti.engine.perturbation.plan import PerturbationPlan
@@ -124,8 +125,15 @@ def _is_read_alike(known: AnyPlan, made: AnyPlan) -> bool:
         case ReleasePlan() | PerturbationPlan(), ReleasePlan() | PerturbationPlan():
             # A release looks at some columns only; of the others nothing is known.
             return set(made.read.columns) <= set(known.read.columns)
+        case TrainingPlan(), TrainingPlan():
+            # What is public of a column is the owner's word, too.
+            return set(made.read.columns) <= set(known.read.columns) and _learned(made) <= _learned(known)
         case _:
             return False
+
+
+def _learned(plan: TrainingPlan) -> set[Feature]:
+    return {*plan.train.features, plan.train.label}
 
 
 def _reading(plan: Plan) -> list[tuple[object, ...]]:
