@@ -102,7 +102,7 @@ def _figures(found, leaks):
     """What is told of each attack. A leak that is not found ends the benchmark: it would judge nothing."""
     from smalti.transforms.auditing.curves import RocCurve
     from smalti.transforms.auditing.epsilon_bounds import clopper_pearson_by_ranks
-    from smalti.transforms.auditing.limits import advantage, true_positive_rate
+    from smalti.transforms.auditing.limits import advantage
     from smalti.transforms.membership.planted_leak import detection
 
     figures = {}
@@ -113,7 +113,7 @@ def _figures(found, leaks):
         figures[name] = {
             "area": RocCurve.of(scores).area,
             "advantage": advantage(scores, CONFIDENCE).value,
-            "true positives": true_positive_rate(scores, RATE, CONFIDENCE).value,
+            "true positives": RocCurve.of(scores).true_positive_rate_at(RATE),
             "epsilon": clopper_pearson_by_ranks(scores, DELTA, CONFIDENCE).epsilon,
         }
     return figures

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from smalti.engine.audits.attempts import HIGHEST_CONFIDENCE
 from smalti.policy import codes
 from smalti.policy.editor_schema import editor_schema
 from smalti.policy.expressible import EXPRESSIBLE
@@ -18,6 +19,7 @@ from smalti.policy.properties import Place
 from smalti.policy.property_meanings import MEANINGS
 from smalti.policy.render import render_human
 from smalti.policy.shapes import shapes
+from smalti.transforms.learning.recipes import GROUP, built_in
 from smalti.vocab import aliases, contexts, words
 from smalti.vocab.odrl import ACTION_PARENTS, LEFT_OPERAND_KINDS, OPERATORS_OF, OPERATORS_OF_PERIODS
 from smalti.vocab.purposes import BROADER, EXACT_MATCHES
@@ -126,15 +128,24 @@ The recipe says which model: it is a name that the engine looks up, and never a 
 `smalti:clippingNorm`, a `smalti:samplingRate` and a `smalti:delta` above 0; with a noise multiplier it
 needs `smalti:epochs`, too. With a bound the noise follows from the bound. With both, the noise multiplier
 has the operator `eq`, and must meet the bound. Where neither is given, no noise is added, the model may
-keep what it learns, and words of privacy beside it are an error. The model learns from every column but
-the label, the respondent's, and those that are `mosaicrown:identifier`.
+keep what it learns, and words of privacy beside it, the sampling rate among them, are an error. The model
+learns from every column but the label, the respondent's, and those that are `mosaicrown:identifier`.
 
 A duty to `smalti:audit` says which attacks a model must withstand, and what they may show at most. It
 stands in a permission to train, and is about the model then, or in a permission to use or read a model.
 Anywhere else it is refused. Each named attack is tried. The audit is passed when the upper limit of each
-figure of each attack, at `smalti:confidence` ({default} when absent), is within its bound. An audit that
-is passed says that these attacks failed, and nothing of others. That an audit was done before counts for
-a model that exists; whoever trains owes the audit of the new model, whatever a request claims."""
+figure of each attack, at `smalti:confidence` ({default} when absent), is within its bound. A figure that
+may be 1 would not be bounded, and no model keeps one at 0, or a precision at one half: such bounds are
+errors. A bound that a guess exceeds with any number of records, and a confidence above {highest}, are
+refused by `smalti plan`. An audit that is passed says that these attacks failed, and nothing of others.
+That an audit was done before counts for a model that exists; whoever trains owes the audit of the new
+model, whatever a request claims."""
+
+_RECIPES = """\
+These recipes are built in. `smalti:epochs` of a policy takes the place of the epochs below; private
+training draws its batches by the sampling rate. An installed package adds a recipe by an [entry
+point](how-to/audit-a-model.md#recipes) of the group `{group}`. `smalti check` does not look a recipe up,
+for another machine may have it: `smalti plan` and `smalti run` do."""
 
 _CONDITIONS = """\
 A constraint limits a rule; a refinement limits an action, or the members of a collection of assets or
@@ -205,8 +216,13 @@ def policy_language() -> str:
         _table(("method", "needs"), _needs()),
         _table(("word", "operators", "value", "meaning", ""), map(_operand, _refining(ANONYMIZE))),
         "## Training and audits",
-        _TRAINING.format(default=CONFIDENCE),
+        _TRAINING.format(default=CONFIDENCE, highest=HIGHEST_CONFIDENCE),
         _table(("action", "needs"), _action_needs()),
+        _RECIPES.format(group=GROUP),
+        _table(
+            ("recipe", "units before the softmax", "optimizer", "learning rate", "batch", "epochs"),
+            _recipes(),
+        ),
         _table(
             ("word", "action", "operators", "value", "meaning", ""),
             (
@@ -237,6 +253,14 @@ def policy_language() -> str:
         _OTHER_SPELLINGS,
         _table(("written", "means"), _spellings()),
     )
+
+
+def _recipes() -> Iterable[tuple[str, ...]]:
+    for made in built_in():
+        trained = made.defaults
+        units = " and ".join(f"{count} {made.activation}" for count in made.hidden) or "none"
+        rest = (str(trained.learning_rate), str(trained.batch_size), str(trained.epochs))
+        yield f"`{made.name}`", units, str(trained.optimizer), *rest
 
 
 def diagnostics() -> str:

@@ -1,11 +1,12 @@
 """Attempts at models, inside a transaction.
 
 Attempts are counted by data, and not by names: all at models of one target, and of every other target whose
-files had the same bytes, or that is of the same respondents by what a registered run read (the members of
-one ledger, `_budgets`). Data that was written anew under another IRI, in another order say, is not seen to
-be the same.
+files had the same bytes, or that is of the same respondents as far as the registry knows: by what was read,
+by what it was made from, and by the collections that it belongs to (the members of one ledger, `_budgets`).
+Data that was written anew under another IRI, in another order say, is not seen to be the same.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Final
 
@@ -22,9 +23,15 @@ _OPEN: Final = tuple(one.value for one in (AttemptState.BEGUN, AttemptState.STOP
 """States that another one may follow: a run that was stopped or failed can be taken up again."""
 
 
-def begin(connection: Connection, attempt: Attempt) -> Attempt:
-    """Write down that a model is about to be trained; its number is the next one."""
-    _budgets.note_read(connection, [attempt.target], attempt.inputs)
+def begin(connection: Connection, attempt: Attempt, assets: Iterable[IRI]) -> Attempt:
+    """Write down that a model is about to be trained; its number is the next one.
+
+    Args:
+        connection: of the transaction.
+        attempt: its number is not looked at.
+        assets: its target, and all whose respondents that may have.
+    """
+    _budgets.note_read(connection, assets, attempt.inputs)
     number = 1 + _begun(connection, attempt.target)
     connection.execute(
         insert(db.audits).values(

@@ -2,9 +2,10 @@
 
 A ledger is about one set of respondents. Its members are assets, and the bytes of files by their keyed
 digests; whatever is charged about one of them is charged in it. A release joins the ledgers of its target,
-of everything that the target was made from or consists of, and of the bytes that were read: so the ledgers
-are the transitive closure over assets and digests. Data that a registered run read under an IRI are
-members beside that IRI. Ledgers are only ever joined, never parted, and charges are only ever added.
+of everything that the target was made from or consists of, and of the bytes that were read, and so does a
+training that is to be audited: so the ledgers are the transitive closure over assets and digests. Data that
+a registered run read under an IRI are members beside that IRI. Ledgers are only ever joined, never parted,
+and charges are only ever added.
 """
 
 import json
@@ -13,7 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Row, delete, insert, select, update
+from sqlalchemy import Connection, Row, delete, insert, select, union, update
 
 from smalti.engine import _database as db
 from smalti.engine._assets import Facts, insert_all, to_text, to_time
@@ -40,7 +41,7 @@ def assets_of(facts: Facts, target: IRI) -> frozenset[IRI]:
 
     Returns:
         The target (of a version its output), what it was made from or consists of, and so on; and the
-        collections of any of these about which something was released.
+        collections of any of these about which something was released, or a model was to be audited.
     """
     start = _unversioned(facts.connection, target)
     waiting, found = [start], {start}
@@ -49,13 +50,13 @@ def assets_of(facts: Facts, target: IRI) -> frozenset[IRI]:
         new = (facts.inputs(current) | facts.members(current)) - found
         found |= new
         waiting += new
-    return frozenset(found | _charged_wholes(facts, found))
+    return frozenset(found | _counted_wholes(facts, found))
 
 
-def _charged_wholes(facts: Facts, found: set[IRI]) -> set[IRI]:
-    """The collections that consist of any of these, and were charged themselves before these were known.
+def _counted_wholes(facts: Facts, found: set[IRI]) -> set[IRI]:
+    """The collections that consist of any of these, and were charged or learned from before that was known.
 
-    A collection that nothing was released about is not counted: its members may be different people's.
+    Another collection is not counted: its members may be different people's.
     """
     wholes: set[IRI] = set()
     waiting = list(found)
@@ -64,16 +65,12 @@ def _charged_wholes(facts: Facts, found: set[IRI]) -> set[IRI]:
         new = {whole for member, whole in facts.memberships if member == current} - wholes - found
         wholes |= new
         waiting += new
-    charged: set[IRI] = set()
+    counted: set[IRI] = set()
     for start in range(0, len(wholes), _AT_ONCE):
-        some = db.charges.c.target.in_(sorted(wholes)[start : start + _AT_ONCE])
-        charged.update(map(IRI, _targets(facts.connection, some)))
-    return charged
-
-
-def _targets(connection: Connection, condition: ColumnElement[bool]) -> Iterable[str]:
-    """The targets of charges."""
-    return connection.execute(select(db.charges.c.target).where(condition)).scalars()
+        some = sorted(wholes)[start : start + _AT_ONCE]
+        targets = (select(one.c.target).where(one.c.target.in_(some)) for one in (db.charges, db.audits))
+        counted.update(map(IRI, facts.connection.execute(union(*targets)).scalars()))
+    return counted
 
 
 def _unversioned(connection: Connection, iri: IRI) -> IRI:
@@ -162,11 +159,11 @@ def add(connection: Connection, new: Charge, assets: Iterable[IRI]) -> None:
 
 
 def note_read(connection: Connection, assets: Iterable[IRI], inputs: Iterable[str]) -> None:
-    """Note that a registered run read these bytes under these IRIs: their respondents are the same ones.
+    """Note that a run read these bytes under these IRIs: their respondents are the same ones.
 
     Args:
         connection: of the transaction.
-        assets: the inputs of the run.
+        assets: the inputs of the run, or all whose respondents those may have.
         inputs: keyed digests of their files.
     """
     members = _as_members(assets, inputs)

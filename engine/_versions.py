@@ -1,6 +1,7 @@
 """Versions of outputs, and runs about to publish, inside a transaction."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
@@ -79,6 +80,14 @@ def versions(connection: Connection, query: Select[tuple[Any, ...]]) -> tuple[Ta
     """The versions that a query on their table selects, sorted by output and number."""
     ordered = query.order_by(db.versions.c.target, db.versions.c.number)
     return tuple(to_version(connection, row) for row in connection.execute(ordered).all())
+
+
+def was_read(connection: Connection, source: IRI, inputs: Iterable[str]) -> bool:
+    """Whether a version was made from a source whose files had all of these keyed digests."""
+    made = db.versions.c.id == db.lineage.c.version
+    query = select(db.versions.c.report).join(db.lineage, made).where(db.lineage.c.input == source)
+    reports = connection.execute(query).scalars()
+    return any(set(inputs) <= {one["hmac"] for one in json.loads(report)["inputs"]} for report in reports)
 
 
 def begin(connection: Connection, intent: Intent) -> None:

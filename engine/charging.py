@@ -76,6 +76,9 @@ def refusal(under: RunUnder, made: LosingPlan, contents: Contents) -> Decision |
 
     Returns:
         None where it was charged, which nothing takes back. Otherwise a denial: it does not fit.
+
+    Raises:
+        UsageError: as `Registry.charge`.
     """
     request, registry, lost = under.request, under.registry, losing(made)
     charge = Charge(
@@ -94,16 +97,20 @@ def refusal(under: RunUnder, made: LosingPlan, contents: Contents) -> Decision |
         plan_digest=plan_digest(made),
         time=datetime.now(UTC),
     )
-    said = request.document.policy.memberships
-    memberships = [(one.member, one.collection) for one in said if not one.of_parties]
     ceiling = declared_ceiling(under.granted.permission)
-    if registry.charge(charge, ceiling, memberships):
+    if registry.charge(charge, ceiling, memberships_said(request), bound_by=request.submitter):
         return None
     spent = registry.budget(request.target).spent
     decision = denied(under.decision, _no_room(request, under.granted.permission, ceiling, spent))
     if registry.decision_log is not None:
         registry.decision_log.append(decision, 0.0)
     return decision
+
+
+def memberships_said(request: RunRequest) -> tuple[tuple[IRI, IRI], ...]:
+    """What the policy of a run says of assets and the collections that they belong to."""
+    said = request.document.policy.memberships
+    return tuple((one.member, one.collection) for one in said if not one.of_parties)
 
 
 def foreseen_reason(

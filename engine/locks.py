@@ -2,7 +2,13 @@
 
 import fcntl
 import os
+import time
 from pathlib import Path
+from typing import Final
+
+_LOOKING_SECONDS: Final = 1.0
+"""For which a lock is tried again that somebody may only be looking at."""
+_PAUSE_SECONDS: Final = 0.005
 
 
 def taken(path: Path, *, wait: bool = False) -> int | None:
@@ -28,3 +34,30 @@ def taken(path: Path, *, wait: bool = False) -> int | None:
         pass
     os.close(lock)
     return None
+
+
+def taken_from_lookers(path: Path) -> int | None:
+    """As `taken`, of a lock that others look at by `is_held`, which must not keep it from anybody."""
+    until = time.monotonic() + _LOOKING_SECONDS
+    while (lock := taken(path)) is None and time.monotonic() < until:
+        time.sleep(_PAUSE_SECONDS)
+    return lock
+
+
+def is_held(path: Path) -> bool:
+    """Whether some process holds the lock of a file; False where there is no such file.
+
+    Looking shares the lock for an instant: nobody who looks sees another one who does, and whoever takes
+    it meanwhile tries again (`taken_from_lookers`).
+    """
+    try:
+        lock = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False

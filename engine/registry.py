@@ -179,6 +179,25 @@ class Registry:
         with self._database.writing() as connection:
             _assets.remove_owner(connection, iri, party, by)
 
+    def _claim(self, connection: Connection, source: IRI, inputs: Iterable[str], by: IRI) -> None:
+        """Make whoever bound a source to data its owner, where it has none; the first one stays it.
+
+        Raises:
+            UsageError: somebody else owns it, and it was never read with these digests.
+        """
+        facts = self._facts(connection)
+        _check_binds(facts, source, by)
+        is_owner = by in facts.full_owners_or(source, by)
+        # Others may run an owner's policy on what an owner bound (`binding`).
+        if not is_owner and not _versions.was_read(connection, source, inputs):
+            raise UsageError(
+                str(source),
+                f"{by} does not own it, and may not say what data it is",
+                "the data that an owner bound to it before",
+                "let an owner bind it (--owner), or run it on what an owner ran it on",
+            )
+        _assets.claim_sources(connection, [source], by)
+
     def _facts(self, connection: Connection) -> _assets.Facts:
         """About assets, with the memberships that count now."""
         stored = _hierarchies.in_force(connection)
@@ -519,7 +538,14 @@ class Registry:
 
     # --- Budgets of releases
 
-    def charge(self, charge: Charge, ceiling: Ceiling, memberships: Iterable[tuple[IRI, IRI]] = ()) -> bool:
+    def charge(
+        self,
+        charge: Charge,
+        ceiling: Ceiling,
+        memberships: Iterable[tuple[IRI, IRI]] = (),
+        *,
+        bound_by: IRI | None = None,
+    ) -> bool:
         """Charge a release, if it fits: before anything random is drawn for it, and once for each draw.
 
         All releases about the same respondents add up, whoever made them and under whatever rule: those on
@@ -533,6 +559,7 @@ class Registry:
             ceiling: of the permission that it relies on (`ceilings.declared_ceiling`); bounds the sum of
                 all charges, also of those under other permissions.
             memberships: what the policy says of assets and the collections that they belong to.
+            bound_by: who bound the target to data; owns it from now on where nobody did. None: nobody has.
 
         Returns:
             Whether it was charged; durable when this returns. False: it does not fit, and never will;
@@ -541,6 +568,7 @@ class Registry:
         Raises:
             InternalError: the run was charged before.
             PlanError: earlier releases were made for another neighbouring relation; nothing was changed.
+            UsageError: somebody else owns the target by now; nothing was changed.
             RegistryError: the registry cannot be written; it may have been charged, and nothing may be
                 drawn.
         """
@@ -553,6 +581,8 @@ class Registry:
             assets = self._same_respondents(connection, (charge.target,), memberships)
             if not _budgets.fits(connection, charge, ceiling, assets):
                 return False
+            if bound_by is not None:
+                self._claim(connection, charge.target, charge.inputs, bound_by)
             _budgets.add(connection, charge, assets)
         return True
 
@@ -600,17 +630,26 @@ class Registry:
 
     # --- Audits
 
-    def begin_attempt(self, attempt: Attempt) -> Attempt:
+    def begin_attempt(self, attempt: Attempt, memberships: Iterable[tuple[IRI, IRI]] = ()) -> Attempt:
         """Write down that a model is about to be trained under an audit duty; nothing takes it back.
 
+        Who bound its target to data owns that from now on, where nobody did.
+
+        Args:
+            attempt: its number is not looked at.
+            memberships: what the policy says of assets and the collections that they belong to.
+
         Returns:
-            The attempt, with its number among all at the same output from the same target.
+            The attempt, with its number among all at models of the same data (see `charge`).
 
         Raises:
+            UsageError: somebody else owns the target by now; nothing may be trained.
             RegistryError: the registry cannot be written; nothing may be trained.
         """
         with self._database.writing() as connection:
-            return _audits.begin(connection, attempt)
+            self._claim(connection, attempt.target, attempt.inputs, attempt.bound_by)
+            assets = self._same_respondents(connection, (attempt.target,), memberships)
+            return _audits.begin(connection, attempt, assets)
 
     def end_attempt(self, run: str, state: AttemptState, figures: str = "") -> None:
         """Write down what became of an attempt.

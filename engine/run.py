@@ -207,6 +207,7 @@ def _made(
 ) -> AnyPlan:
     """The plan of whatever a permission allows."""
     if granted.permission.training is not None:
+        _check_installed()
         from smalti.engine.audits.compile import compile_training  # noqa: PLC0415 (only for training)
 
         _refuse_query(request)
@@ -298,9 +299,12 @@ def _published(under: RunUnder) -> Outcome:
 
 def _decide(request: RunRequest, registry: Registry) -> Decision:
     _check_target(request)
+    action = _action(request)
+    if action == TRAIN:
+        _check_installed()  # before a decision says that it may be done
     asked = Request(
         party=request.asker,
-        action=_action(request),
+        action=action,
         targets=(request.target,),
         purpose=request.purpose,
         rule=request.rule,
@@ -312,6 +316,12 @@ def _decide(request: RunRequest, registry: Registry) -> Decision:
     if decision.is_permitted:
         return decision
     return replace(decision, reasons=(*decision.reasons, *map(Reason, request.stands_for)))
+
+
+def _check_installed() -> None:
+    from smalti.transforms.learning.installed import check_installed  # noqa: PLC0415 (only for training)
+
+    check_installed()
 
 
 def _action(request: RunRequest) -> IRI:

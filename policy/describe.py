@@ -109,8 +109,13 @@ def not_checked(policy: Policy, with_dataset: bool) -> tuple[str, ...]:
         with_dataset: whether a description of the data was held against it.
     """
     data = "the data" if with_dataset else "the data and its description"
+    recipes = any(one.training is not None for one in policy.permissions)
     words = _list(_unimplemented(policy), "and")
-    return (data, f"what `run` refuses until it is implemented: {words}") if words else (data,)
+    return (
+        data,
+        *(["whether there is such a recipe, which `plan` looks up"] if recipes else []),
+        *([f"what `run` refuses until it is implemented: {words}"] if words else []),
+    )
 
 
 def summary(policy: Policy, with_dataset: bool = False) -> str:

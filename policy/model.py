@@ -248,8 +248,8 @@ class Training:
     clipping_norm: DecimalBound | None = None
     """Largest L2 norm of a record's gradient. Present exactly where training is private."""
     sampling_rate: DecimalBound | None = None
-    """Share of the records in a batch: each record's chance to be in it. Present where training is private;
-    else None leaves it to the recipe."""
+    """Share of the records in a batch: each record's chance to be in it. Present exactly where training is
+    private; the batches of other training are the recipe's."""
     epochs: Bound | None = None
     """Passes over the records. Present with `noise_multiplier`; else None leaves it to the recipe."""
     epsilon: DecimalBound | None = None

@@ -38,8 +38,8 @@ from smalti.vocab.terms import (
     TRAIN,
 )
 
-_OF_PRIVACY: Final = (CLIPPING_NORM, DELTA, NEIGHBORS, ROWS_PER_RESPONDENT)
-"""What promises nothing where no noise is added."""
+_OF_PRIVACY: Final = (CLIPPING_NORM, DELTA, NEIGHBORS, ROWS_PER_RESPONDENT, SAMPLING_RATE)
+"""What promises nothing, and is heeded by nobody, where no noise is added."""
 _OF_ANY_NOISE: Final = (CLIPPING_NORM, SAMPLING_RATE, DELTA)
 """What private training needs; where the noise is given, its loss depends on the epochs, too."""
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from perturbed_worlds import DESCRIPTION, HEADER, HERE, Row, column
 from tables import TARGET as PEOPLE
 from tables import write_csv
@@ -40,6 +41,7 @@ from smalti.transforms.learning import models
 from smalti.transforms.learning.models import TrainedModel
 from smalti.transforms.learning.networks import Layer
 from smalti.transforms.learning.randomness import Origin
+from smalti.transforms.membership import overfitted
 from smalti.vocab.terms import IRI, SMALTI
 
 # --- Permissions and plans, of the people of perturbed worlds
@@ -221,18 +223,24 @@ def people(folder: Path, count: int = 400, name: str = "people.csv", *, is_named
 
 
 def run(folder: Path, data: Path, name: str = "out", **more: Any) -> smalti.Outcome:
+    """A whole run, but for the overfitted control, which decides nothing and takes most of the time.
+
+    It is trained for a hundredth of its steps. `test_control` and the documentation train it for all.
+    """
     given = more.pop("policy", None) or policy(folder)
-    return smalti.run(
-        given,
-        **{
-            "data": {TARGET: data},
-            "party": USER,
-            "owner": OWNER,
-            "out": folder / name,
-            "registry": folder / "r.sqlite",
-            **more,
-        },
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(overfitted, "STEPS", overfitted.STEPS // 100)
+        return smalti.run(
+            given,
+            **{
+                "data": {TARGET: data},
+                "party": USER,
+                "owner": OWNER,
+                "out": folder / name,
+                "registry": folder / "r.sqlite",
+                **more,
+            },
+        )
 
 
 def registry(folder: Path) -> smalti.Registry:

@@ -232,6 +232,7 @@ def trainings(draw: st.DrawFn, target: IRI) -> Training:
         neighbors = st.sampled_from((None, "add-or-remove-one", "change-one"))
         given |= {
             "clipping_norm": draw(shares),
+            "sampling_rate": draw(shares),
             "delta": DecimalBound(draw(most), Decimal("1e-6")),
             "neighbors": draw(neighbors),
             "rows_per_respondent": draw(st.none() | counts),
@@ -245,7 +246,6 @@ def trainings(draw: st.DrawFn, target: IRI) -> Training:
         identifiers=draw(st.sampled_from(((), (person,), (person, name)))),
         respondent=respondent,
         one_row_each=respondent is None and draw(st.booleans()),
-        sampling_rate=draw(shares if given else st.none() | shares),
         epochs=draw(counts if has_noise else st.none() | counts),
         parameters=draw(st.sampled_from(((), (count,)))),
         **given,  # type: ignore[arg-type]
@@ -258,7 +258,7 @@ _LOSSES = ("epsilon", "posterior_belief", "membership_advantage")
 @st.composite
 def audits(draw: st.DrawFn) -> Audit:
     """Refinements to audit: some attacks, and at least one bound."""
-    shares = st.sampled_from((Decimal("0.1"), Decimal("0.25"), Decimal(1)))
+    shares = st.sampled_from((Decimal("0.6"), Decimal("0.75"), Decimal("0.9")))
     bounds = ("attack_advantage", "attack_precision", "epsilon_lower_bound", "true_positive_rate")
     given = {name: draw(shares) for name in draw(unique(st.sampled_from(bounds), 1, 4))}
     if "true_positive_rate" in given:

@@ -5,7 +5,7 @@ import csv
 import hashlib
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +16,11 @@ from shell import Ran, smalti
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.preprocessing import FunctionTransformer
 
+from smalti import auditing_files
+from smalti.auditing_files import Study
 from smalti.transforms.learning.architecture import Architecture
 from smalti.transforms.learning.hyperparameters import Hyperparameters
-from smalti.transforms.learning.model_files import save
+from smalti.transforms.learning.model_files import load, save
 from smalti.transforms.learning.models import Description, TrainedModel
 from smalti.transforms.learning.networks import Layer
 from smalti.transforms.learning.randomness import Origin
@@ -110,6 +112,18 @@ def test_a_page_with_drawings_is_never_written_over(folder: Path) -> None:
     assert "no duty of a policy" in text
     again = audited(folder, *arguments)
     assert (again.code, again.message.split(";")[0]) == (2, "page.html: it exists already")
+
+
+def test_a_network_from_a_seed_is_test_only(folder: Path) -> None:
+    own = load(folder / "own.safetensors")
+    seeded = replace(own, description=replace(own.description, randomness=Origin.SEED))
+    save(seeded, folder / "seeded.safetensors")
+    for name, said in (("own", None), ("seeded", "seed, test only")):
+        study = Study(model=folder / f"{name}.safetensors", members=folder / "members.csv",
+                      others=folder / "others.csv", label="class", attacks=("loss",))  # fmt: skip
+        found = auditing_files.study(study, lambda _: None)
+        assert found.to_json().get("randomness") == said
+        assert ("Test only" in found.page(with_drawings=False).lead) is (said is not None)
 
 
 @pytest.mark.slow
@@ -218,7 +232,8 @@ def small(tmp_path: Path) -> Small:
     [
         (
             "Identity",
-            "are not probabilities; expected numbers from 0 to 1; say so if the model gives logits",
+            "are not probabilities; expected numbers from 0 to 1; say so if the model gives logits"
+            " (`gives_logits`; of an ONNX file --logits)",
         ),
         ("Sigmoid", "do not sum to one; expected a sum of one for each record, within 0.001"),
         ("Sqrt", "are not finite; expected numbers from 0 to 1"),
@@ -243,6 +258,7 @@ def test_a_class_that_a_shadow_set_lacks(small: Small, attack: str) -> None:
     assert ran.code == 1
     told = "1 classes have too few records" if attack == "shokri" else "1 classes have no record inside"
     assert told in ran.message, ran.err
+    assert "`--others`" in ran.message, "where a larger pool comes from"
     assert "pool" in ran.message, "the way out"
 
 
@@ -329,6 +345,7 @@ def test_data_that_is_no_table_of_numbers(folder: Path) -> None:
 def test_labels_that_are_missing_or_other(folder: Path) -> None:
     loss = ("overfitted.skops", "--attack", "loss")
     assert "there is no column `target`" in audited(folder, *loss, label="target").message
+    assert "Did you mean `class`?" in audited(folder, *loss, label="clas").message
     missing = changed(folder, "bad.csv", "\nno,", "\n,")
     assert "1 records have no label" in audited(folder, *loss, members=missing).message
     other = changed(folder, "bad.csv", "\nno,", f"\n{CANARY},")

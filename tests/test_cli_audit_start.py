@@ -6,6 +6,7 @@ import pytest
 from model_worlds import OWNER, TARGET, USER, people, policy
 from shell import smalti
 
+from smalti.cli_audit import _without_secrets
 from smalti.engine.audits import jobs
 
 REST = ("--data", f"{TARGET}=people.csv", "--as", USER, "--owner", OWNER, "--out", "out")
@@ -63,3 +64,36 @@ def test_what_can_be_started_is(tmp_path: Path, started: list[jobs.Job]) -> None
     assert smalti("audit", "start", "policy.jsonld", *REST, cwd=tmp_path).code == 0
     (job,) = started
     assert job.arguments == ("policy.jsonld", *REST)
+
+
+def test_arguments_are_shown_without_secrets(tmp_path: Path) -> None:
+    secret = "HUNTER2"
+    given = (
+        "policy.jsonld", "--data", f"{TARGET}=s3://bucket/x.csv?access_key=AK&secret_key={secret}",
+        f"--data=http://example.com/b=abfs://c:{secret}@host/b",
+        "--conf", f"spark.hadoop.fs.s3a.secret.key={secret}", f"--conf=spark.key={secret}=",
+        "--as", USER, "--out", "out",
+    )  # fmt: skip
+    people(tmp_path)
+    policy(tmp_path)
+    started = smalti("audit", "start", *given, "--format", "json", cwd=tmp_path)
+    assert started.code == 0, started.err
+    listed = smalti("audit", "list", "--format", "json", cwd=tmp_path)
+    for ran in (started, listed):
+        assert secret not in ran.out + ran.err
+        assert ran.json["audits"][0]["arguments"] == [
+            "policy.jsonld", "--data", f"{TARGET}=s3://***", "--data=http://example.com/b=abfs://***",
+            "--conf", "spark.hadoop.fs.s3a.secret.key=***", "--conf=spark.key=***",
+            "--as", USER, "--out", "out",
+        ]  # fmt: skip
+    (job,) = jobs.Jobs.beside(tmp_path / "smalti.sqlite").all()
+    assert job.arguments == given, "as `resume` needs them"
+
+
+def test_a_server_is_shown_without_its_address() -> None:
+    shown = _without_secrets(("p.jsonld", "--registry", "postgresql://u:HUNTER2@h/db?password=HUNTER2"))
+    assert shown == ["p.jsonld", "--registry", "postgresql://***"]
+    assert _without_secrets(("--registry=sqlite:///r", "https://example.com/as?x")) == [
+        "--registry=sqlite://***",
+        "https://example.com/as?x",
+    ]

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from wording import CLAIMS
 
 from smalti.cli import main
 
@@ -31,7 +32,6 @@ BLOCK = re.compile(r"^```(?P<info>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | r
 TITLE = re.compile(r'title="(?P<file>[\w.-]+)"')
 SHOWN = re.compile(r"^ *print\(.*\)  # (?P<text>.*)$", re.MULTILINE)
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<to>[^)\s]+)\)")
-CLAIMS = re.compile(r"\b(?:anonymous|safe|compliant|certified private)\b", re.IGNORECASE)
 
 
 def name(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""The profile in Turtle, written from the table of words: `python -m smalti.vocab.profile`.
+"""The profile in Turtle, written from the tables of words: `python -m smalti.vocab.profile`.
 
 A test fails when `profile.ttl` is not what this module writes.
 """
@@ -8,6 +8,7 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Final
 
+from smalti.vocab.certificate_terms import CERTIFICATE_CLASSES, CERTIFICATE_TERMS
 from smalti.vocab.odrl import ACTION_PARENTS
 from smalti.vocab.purposes import EXACT_MATCHES
 from smalti.vocab.terms import ANONYMIZE, DPV, IDSC, IRI, MARKETING, MOSAICROWN, ODRL, SMALTI
@@ -24,11 +25,12 @@ _HEAD: Final = """\
 @prefix idsc: <https://w3id.org/idsa/code/> .
 @prefix dct: <http://purl.org/dc/terms/> .
 @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 @prefix skos: <http://www.w3.org/2004/02/skos/core#> .
 @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
 
-# The profile of ODRL 2.2 that smalti understands. Written by vocab/profile.py from vocab/words.py: do not edit.
+# The profile of ODRL 2.2 that smalti understands. Written by vocab/profile.py from tables: do not edit.
 
 <https://w3id.org/smalti#> a owl:Ontology, skos:ConceptScheme ;
     dct:title "smalti: an ODRL profile for sanitization"@en ;
@@ -59,6 +61,8 @@ odrl:andSequence skos:scopeNote "In this profile: the same as odrl:and; a decisi
 odrl:purpose skos:scopeNote "In this profile: the purpose that a request states. A request that states none satisfies no limit on the purpose, whatever the operator, and escapes no prohibition. A narrower purpose satisfies a limit to a broader one."@en .
 """  # noqa: E501 (Turtle)
 
+_CERTIFICATES: Final = "# What certificates and reports of audits say.\n"
+
 _CLASSES: Final[Mapping[Kind, str]] = MappingProxyType({
     Kind.ACTION: "odrl:Action",
     Kind.REFINEMENT: "odrl:LeftOperand",
@@ -85,7 +89,14 @@ _LINKS: Final[Mapping[IRI, tuple[tuple[str, IRI], ...]]] = MappingProxyType({
 
 def profile() -> str:
     """The whole profile as Turtle."""
-    return "\n".join([_HEAD, *map(_word, WORDS)])
+    return "\n".join([_HEAD, *map(_word, WORDS), _CERTIFICATES, *_certificate_terms(), ""])
+
+
+def _certificate_terms() -> Iterator[str]:
+    for kind, terms in (("rdfs:Class", CERTIFICATE_CLASSES), ("rdf:Property", CERTIFICATE_TERMS)):
+        for name, meaning in terms.items():
+            said = f'rdfs:label "{name}" ; rdfs:comment "{meaning[0].upper()}{meaning[1:]}."@en'
+            yield f"s:{name} a {kind} ; {said} ; rdfs:isDefinedBy {_SCHEME} ."
 
 
 def _word(word: Word) -> str:

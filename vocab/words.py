@@ -201,6 +201,8 @@ _AUDIT_ONLY = frozenset({IRI(SMALTI + "audit")})
 _POSITIVE = Limits(Decimal(0), excludes_minimum=True)
 _SHARE = Limits(Decimal(0), Decimal(1))
 _INNER_SHARE = Limits(Decimal(0), Decimal(1), excludes_minimum=True, excludes_maximum=True)
+_ABOVE_A_GUESS = Limits(Decimal("0.5"), Decimal(1), excludes_minimum=True, excludes_maximum=True)
+"""Of what a guess reaches one half of, and a perfect attack 1."""
 _SHARE_BELOW_ONE = Limits(Decimal(0), Decimal(1), excludes_maximum=True)
 _SHARE_ABOVE_ZERO = Limits(Decimal(0), Decimal(1), excludes_minimum=True)
 _TWO_OR_MORE = Limits(Decimal(2))
@@ -345,8 +347,7 @@ _PRIVACY_LOSS = (
        limits=_SHARE_BELOW_ONE, actions=_ANONYMIZE_ONLY | _TRAIN, methods=_ANY_DP, implemented=True),
     _s("posteriorBelief", "the largest belief in a person's presence after a release, one half before it",
        _ONLY_AT_MOST, Range.DECIMAL, actions=_ANONYMIZE_ONLY | _TRAIN, methods=_ANY_DP,
-       limits=Limits(Decimal("0.5"), Decimal(1), excludes_minimum=True, excludes_maximum=True),
-       implemented=True),
+       limits=_ABOVE_A_GUESS, implemented=True),
     _s("membershipAdvantage", "the largest advantage of guessing a person's presence", _ONLY_AT_MOST,
        Range.DECIMAL, limits=_INNER_SHARE, actions=_ANONYMIZE_ONLY | _TRAIN, methods=_ANY_DP,
        implemented=True),
@@ -391,11 +392,11 @@ _AUDIT = (
     _s("epochs", "the number of passes over the training data", _AT_MOST, Range.INTEGER,
        limits=_ONE_OR_MORE, actions=_TRAIN, implemented=True),
     _s("attackAdvantage", "the largest advantage that an audited attack may show", _ONLY_AT_MOST,
-       Range.DECIMAL, limits=_SHARE, actions=_AUDIT_ONLY, implemented=True),
+       Range.DECIMAL, limits=_INNER_SHARE, actions=_AUDIT_ONLY, implemented=True),
     _s("attackPrecision", "the largest precision that an audited attack may show", _ONLY_AT_MOST,
-       Range.DECIMAL, limits=_SHARE, actions=_AUDIT_ONLY, implemented=True),
+       Range.DECIMAL, limits=_ABOVE_A_GUESS, actions=_AUDIT_ONLY, implemented=True),
     _s("truePositiveRate", "the largest true positive rate that an audited attack may show", _ONLY_AT_MOST,
-       Range.DECIMAL, limits=_SHARE, actions=_AUDIT_ONLY, implemented=True,
+       Range.DECIMAL, limits=_INNER_SHARE, actions=_AUDIT_ONLY, implemented=True,
        needs=_smalti("falsePositiveRate")),
     _s("epsilonLowerBound", "the largest lower bound of epsilon that an audit may find", _ONLY_AT_MOST,
        Range.DECIMAL, limits=_NOT_NEGATIVE, actions=_AUDIT_ONLY, implemented=True),

@@ -30,6 +30,8 @@ FAMILIES: Final[Mapping[str, Family]] = MappingProxyType({
 })  # fmt: skip
 """Every attack that an audit of a duty can try."""
 
+WITH_SHADOWS: Final = frozenset({"shokri", "lira-online", "lira-offline", "rmia"})
+"""Those that compare with shadow models."""
 WITH_POOL: Final = frozenset({"shokri"})
 """Those whose shadow models need records that the target was not trained on."""
 

@@ -18,7 +18,13 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Final
 
+from smalti.errors import PlanError
 from smalti.vocab.terms import IRI
+
+HIGHEST_CONFIDENCE: Final = Decimal("0.999999")
+"""Of a duty. Limits are computed with floats, which near 1 have 16 digits; attempts share what is left."""
+_LEAST_ERROR: Final = Fraction(1, 10**12)
+"""Of an attempt. A lower bound on epsilon divides it among some hundred limits: each keeps a few digits."""
 
 
 class AttemptState(StrEnum):
@@ -124,3 +130,22 @@ def error_of_attempt(confidence: Decimal, number: int) -> Fraction:
     if not 0 < confidence < 1 or number < 1:
         raise ValueError("a confidence in (0, 1), and attempts from 1")
     return (1 - Fraction(confidence)) / (number * (number + 1))
+
+
+def check_computable(confidence: Decimal, number: int) -> None:
+    """Refuse an attempt whose error is too small to compute limits with.
+
+    Args:
+        confidence: of all attempts together, in (0, 1).
+        number: of the attempt, from 1.
+
+    Raises:
+        PlanError: so many attempts came before. It holds no number of them.
+    """
+    if error_of_attempt(confidence, number) < _LEAST_ERROR:
+        raise PlanError(
+            "the audit",
+            "so many attempts were made at models of this data that another one has no limits to compute",
+            "a share of the error that limits can be computed with",
+            "ask for a lower confidence in the duty (`smalti:confidence`)",
+        )

@@ -1,10 +1,10 @@
 """From a permission to train to a plan: features, classes, noise, and what the model is audited for."""
 
-from decimal import Decimal
 from fractions import Fraction
 from typing import Final
 
-from smalti.engine.audits.duties import audit_of, check_work, needs_pool, problems_of
+from smalti.engine.audits.attainable import delta_of
+from smalti.engine.audits.duties import audit_of, check_trainings, check_work, needs_pool, problems_of
 from smalti.engine.audits.noise import private_steps
 from smalti.engine.audits.plan import (
     CategoryFeature,
@@ -22,6 +22,7 @@ from smalti.engine.description import ColumnDescription, Source
 from smalti.engine.one_row_columns import OneRowColumns
 from smalti.engine.plan import RespondentColumn, Select
 from smalti.engine.releases.plan import ReadRows
+from smalti.engine.releases.public_domains import default_unit
 from smalti.errors import InternalError, PlanError, raise_all
 from smalti.policy.anonymization import unimplemented_limits
 from smalti.policy.model import Permission, Training
@@ -62,6 +63,7 @@ def compile_training(
     if wanted is None or permission.output is None:
         raise InternalError("a permission without a training reached its compiler")
     _refuse_unimplemented(permission)
+    _refuse_output(source, circumstances)
     compiler = _Compiler(wanted, source, table, circumstances)
     respondent = compiler.respondents(circumstances, "a model learns one row of each")
     label = compiler.label()
@@ -83,6 +85,7 @@ def compile_training(
     coordinates = found.architecture(sum(one.size for one in features), label.size).size
     private, loss = private_steps(wanted, epochs, coordinates)
     check_work(str(wanted.where), audit, private, coordinates)
+    check_trainings(str(permission.where), audit, private, delta_of(loss))
     kept = {label.column, *(one.column for one in features)}
     looked_at = {*kept, *((respondent.column,) if isinstance(respondent, RespondentColumn) else ())}
     header = table.contents.header
@@ -122,6 +125,24 @@ def _refuse_unimplemented(permission: Permission) -> None:
     ])  # fmt: skip
 
 
+def _refuse_output(source: Source, circumstances: Circumstances) -> None:
+    """Refuse an output as what is learned from, whatever else is wrong.
+
+    One respondent more can change many of its rows, and noise that covers one row covers nothing of that.
+    Of an output of local-differential-privacy that does not hold; but nothing here says yet of a model that
+    it follows from reports that are private already.
+    """
+    if circumstances.inherited is not None:
+        raise PlanError(
+            str(source.target),
+            "it is itself an output, and this version trains on original data only, also where each row of"
+            " the output is one person's noisy report",
+            "the original data, in which a row is about one person",
+            "ask its owner for a policy about what it was made from; whoever may use the published file can"
+            " learn from it without smalti",
+        )
+
+
 class _Compiler(OneRowColumns[Training]):
     """Binds columns to features, and gathers what stands against it."""
 
@@ -132,13 +153,6 @@ class _Compiler(OneRowColumns[Training]):
         super().__init__(wanted, source, table, circumstances.inherited, named)
         self._circumstances = circumstances
         self.check_names()
-        if circumstances.inherited is not None:
-            self.problem(
-                str(source.target),
-                "it is itself an output, in which one person can change what is said of many",
-                "the original data, in which a row is about one person",
-                "ask its owner for a policy about what it was made from",
-            )
         if circumstances.rows:
             self.problem(
                 str(wanted.where),
@@ -208,8 +222,7 @@ class _Compiler(OneRowColumns[Training]):
             self.problem(
                 self.source.description.source or self.source.path.name,
                 f"nothing public says which values the column `{name}` may have",
-                "public values (`csvw-eo:keyValues`), or public bounds (`minimum`, `maximum`) and"
-                " `smalti:unit`",
+                "public values (`csvw-eo:keyValues`), or public bounds of numbers (`minimum`, `maximum`)",
                 "state them in the data's description, or drop the column (`mosaicrown:identifier`)",
             )
         return found if len(self.problems) == before else None
@@ -230,11 +243,11 @@ class _Compiler(OneRowColumns[Training]):
 
     def _number(self, said: ColumnDescription) -> NumberFeature | None:
         datatype = self.facts_of(said.name).datatype
-        unit = said.unit or (Decimal(1) if datatype is Datatype.INTEGER else None)
-        if said.lower is None or said.upper is None or unit is None:
+        if said.lower is None or said.upper is None:
             return None
         if datatype is not None and datatype not in _NUMBERS:
             return None
+        unit = default_unit(datatype, said.lower, said.upper) if said.unit is None else said.unit
         made = NumberFeature(said.name, said.lower, said.upper, unit)
         try:
             grid_of(made)

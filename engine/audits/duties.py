@@ -7,14 +7,18 @@ from smalti.engine.audits.attacks import (
     FIGURES,
     MOST_STEPS,
     MOST_WORK,
+    TRAININGS,
     WITH_POOL,
+    WITH_SHADOWS,
     Family,
     family_of,
     has_figure,
     of_family,
 )
+from smalti.engine.audits.attainable import never_met, undecided_by_trainings
+from smalti.engine.audits.attempts import HIGHEST_CONFIDENCE
 from smalti.engine.audits.plan import Audit, CategoryFeature, Feature, FigureBound, PrivateSteps
-from smalti.errors import PlanError, SmaltiError
+from smalti.errors import PlanError, SmaltiError, raise_all
 from smalti.policy.model import Audit as AuditDuty
 from smalti.policy.model import Permission
 
@@ -31,16 +35,17 @@ def audit_of(permission: Permission) -> Audit | None:
         for bound in _bounds(duty):
             key = bound.figure, bound.false_positive_rate
             least[key] = min(bound.most, least.get(key, bound.most))
+    attacks = tuple(sorted({name for duty in duties for name in duty.attacks}))
     return Audit(
-        tuple(sorted({name for duty in duties for name in duty.attacks})),
+        attacks,
         tuple(FigureBound(figure, most, rate) for (figure, rate), most in sorted(least.items(), key=str)),
         max(duty.confidence for duty in duties),
-        _SHADOWS,
+        0 if WITH_SHADOWS.isdisjoint(attacks) else _SHADOWS,
     )
 
 
 def problems_of(permission: Permission, features: tuple[Feature, ...]) -> list[SmaltiError]:
-    """Why a duty could not be decided: attacks without a bound, or that do not suit the training.
+    """Why a duty could not be decided: bounds and attacks that do not suit each other or the training.
 
     Args:
         permission: to train.
@@ -48,9 +53,12 @@ def problems_of(permission: Permission, features: tuple[Feature, ...]) -> list[S
     """
     duties = [one.audit for one in permission.duties if one.audit is not None]
     idle = [problem for duty in duties for problem in _without_bounds(duty, str(duty.where))]
+    idle += [problem for duty in duties for problem in _without_limits(duty, str(duty.where))]
     wanted, audit = permission.training, audit_of(permission)
     if wanted is None or audit is None:
         return idle
+    if audit.confidence <= HIGHEST_CONFIDENCE:
+        idle += [_never_met(bound, duties) for bound in never_met(audit)]
     families = {family_of(name) for name in audit.attacks}
     where = str(wanted.where)
     if Family.IDENTIFIABILITY in families and not wanted.is_private:
@@ -106,6 +114,31 @@ def _without_bounds(duty: AuditDuty, where: str) -> list[SmaltiError]:
     ]
 
 
+def _without_limits(duty: AuditDuty, where: str) -> list[SmaltiError]:
+    """A confidence that floats are too coarse for."""
+    if duty.confidence <= HIGHEST_CONFIDENCE:
+        return []
+    return [
+        PlanError(
+            where,
+            "no limit can be computed for the confidence of the duty",
+            f"`smalti:confidence` of at most {HIGHEST_CONFIDENCE}",
+            "ask for a lower confidence",
+        )
+    ]
+
+
+def _never_met(bound: FigureBound, duties: list[AuditDuty]) -> SmaltiError:
+    rate = bound.false_positive_rate
+    at = "" if rate is None else f" at a false positive rate of {rate}"
+    return PlanError(
+        next(str(duty.where) for duty in duties if bound in _bounds(duty)),
+        f"a guess exceeds `smalti:{bound.figure}` at most {bound.most}{at}, with any number of records",
+        "a bound that a model which gives nothing away can meet",
+        "raise the bound" if rate is None else "change the bound or its rate",
+    )
+
+
 def check_work(where: str, audit: Audit | None, private: PrivateSteps | None, coordinates: int) -> None:
     """Refuse trainings that would be repeated for too long.
 
@@ -127,6 +160,37 @@ def check_work(where: str, audit: Audit | None, private: PrivateSteps | None, co
             f"at most {MOST_STEPS:,} steps, and {MOST_WORK:,} steps times parameters",
             "fewer epochs, a higher sampling rate or a smaller network, or leave the attack out",
         )
+
+
+def check_trainings(where: str, audit: Audit | None, private: PrivateSteps | None, delta: float) -> None:
+    """Refuse bounds that so few repeated trainings cannot decide.
+
+    Args:
+        where: it was asked for.
+        audit: that is due.
+        private: the noise of the training.
+        delta: of lower bounds on epsilon.
+
+    Raises:
+        PlanError: a perfect attack would not exceed a bound, or a guess does; all of them at once
+            (`ProblemsError`).
+    """
+    if audit is None or private is None:
+        return
+    found = undecided_by_trainings(audit, delta, is_gaussian=private.sampling_rate == 1)
+    raise_all([_undecided(bound, where) for bound in found])
+
+
+def _undecided(bound: FigureBound, where: str) -> SmaltiError:
+    is_lower = bound.figure == "epsilonLowerBound"
+    return PlanError(
+        where,
+        f"the {TRAININGS} trainings of `differential-identifiability` are too few to decide"
+        f" `smalti:{bound.figure}` at most {bound.most}:"
+        f" {'no attack could exceed it' if is_lower else 'even a guess exceeds it'}",
+        "a bound that they can decide",
+        f"{'lower' if is_lower else 'raise'} it, ask for a lower confidence, or leave the attack out",
+    )
 
 
 def needs_pool(audit: Audit | None) -> bool:

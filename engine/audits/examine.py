@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Final
 
 import numpy as np
 
 from smalti.engine.audits.attacks import SET_SIZE, Family, of_family
+from smalti.engine.audits.attainable import Size, delta_of
 from smalti.engine.audits.canaries import FAIR, Canaries
 from smalti.engine.audits.divergence import has_diverged
 from smalti.engine.audits.figures import AttackResult, AuditFigures
@@ -30,9 +30,6 @@ from smalti.transforms.membership.planted_leak import MemorisingTrainer
 from smalti.transforms.membership.registry import NamedAttack, named
 from smalti.transforms.membership.scored import Scored
 from smalti.transforms.membership.set_membership import least_records
-
-USUAL_DELTA: Final = 1e-5
-"""Of a lower bound on epsilon, where training states none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +61,12 @@ class Examination:
     def confidence(self) -> float:
         """Of each limit alone."""
         return float(1 - self.error)
+
+    @property
+    def size(self) -> Size:
+        """What limits depend on before there is a model."""
+        included = None if self.canaries is None else self.canaries.included
+        return Size(len(self.training), len(self.test), self.delta, included)
 
     def check(self) -> None:
         """Refuse what cannot be audited, before any model is trained.
@@ -226,13 +229,11 @@ def prepare(
     training = replace(everybody.take(np.flatnonzero(parts.trained)), name="the training data")
     others = everybody.take(generator.permutation(np.flatnonzero(parts.held_out))).without(training)
     test, pool = divided(training, others, audit.attacks)
-    stated = plan.train.loss
-    delta = float(stated.delta) if stated is not None and stated.delta else USUAL_DELTA
     drawn = int(generator.integers(1 << 62))
     tried = {family for family in Family if of_family(audit.attacks, family)}
     return Examination(
         audit,
-        delta,
+        delta_of(plan.train.loss),
         training,
         test,
         pool,

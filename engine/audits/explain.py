@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from smalti.engine.audits.attacks import MOST_RECORDS, SET_SIZE, TRAININGS, Family, of_family
-from smalti.engine.audits.attainable import told_of
+from smalti.engine.audits.attainable import delta_of, told_of
 from smalti.engine.audits.attempts import error_of_attempt
 from smalti.engine.audits.duties import guessable
 from smalti.engine.audits.guarantee import describe, guarantee_of, limits
@@ -56,8 +56,10 @@ def explain_training(plan: TrainingPlan) -> TrainingExplanation:
 
 def _seen(feature: Feature) -> str:
     if isinstance(feature, CategoryFeature):
-        other = "a category of its own" if feature.has_missing else f"`{feature.values[0]}`"
-        return f"one of {feature.size} public categories; what is missing or none of them becomes {other}"
+        values = f"one of {len(feature.values)} public values"
+        if feature.has_missing:
+            return f"{values}, or missing; what is none of them counts as missing"
+        return f"{values}; what is missing or none of them becomes `{feature.values[0]}`"
     return (
         f"clamped to {feature.lower}..{feature.upper}, and shown from 0 to 1; what is missing or no number"
         " becomes the middle"
@@ -117,7 +119,7 @@ def _audit(plan: TrainingPlan) -> tuple[str, ...]:
     ]
     return (
         *_tried(plan, audit),
-        *told_of(audit, Fraction(plan.train.part)),
+        *told_of(audit, Fraction(plan.train.part), delta_of(plan.train.loss)),
         *(f"{bound}, at a confidence of {audit.confidence} over all attempts" for bound in bounds),
     )
 
@@ -129,10 +131,8 @@ def _tried(plan: TrainingPlan, audit: Audit) -> list[str]:
     on_model = [name for name in audit.attacks if name not in trainings]
     tried = []
     if on_model:
-        tried.append(
-            f"{', '.join(on_model)}, with {audit.shadows} shadow models, on this model and on one that"
-            " memorises"
-        )
+        shadows = f", with {audit.shadows} shadow models," if audit.shadows else ""
+        tried.append(f"{', '.join(on_model)}{shadows} on this model and on one that memorises")
     tried += [
         f"{name}: by attacks on {SET_SIZE} members and {SET_SIZE} others each, from about"
         f" {_respondents_for(name, plan, audit)} respondents on"

@@ -78,6 +78,8 @@ class AuditFigures:
     train_accuracy: float
     """The same, of those that it was trained on."""
     results: tuple[AttackResult, ...]
+    reasons: tuple[str, ...] = ()
+    """Why a duty was not met by them (`Verdict.reasons`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,9 @@ def describe(guarantee: ModelGuarantee) -> str:
 
 def _audit(examined: Audit) -> str:
     attacks = ", ".join(examined.attacks)
+    alone = len(examined.attacks) == 1
+    tried = f"the attack {attacks} was" if alone else f"the attacks {attacks} were"
+    shadows = f" with {examined.shadows} shadow models" if examined.shadows else ""
     noise = (
         "; for differential-identifiability, trainings with hardly any noise"
         if of_family(examined.attacks, Family.IDENTIFIABILITY)
@@ -70,9 +73,9 @@ def _audit(examined: Audit) -> str:
     )
     bounds = ", ".join(_bound(one) for one in examined.bounds)
     return (
-        f"the attacks {attacks} were tried with {examined.shadows} shadow models; each found a leak that"
-        f" was planted in another model (half of its records memorised{noise}), and on this one stayed"
-        f" within {bounds}, with a confidence of {examined.confidence} over all attempts"
+        f"{tried} tried{shadows}; {'it' if alone else 'each'} found a leak that was planted in another"
+        f" model (half of its records memorised{noise}), and on this one stayed within {bounds}, with a"
+        f" confidence of {examined.confidence} over all attempts"
     )
 
 
@@ -87,8 +90,8 @@ def _bound(bound: FigureBound) -> str:
     return f"{bound.figure} {bound.most}{rate}"
 
 
-def _limits_of(attacks: tuple[str, ...]) -> list[str]:
-    """What single attacks leave out."""
+def limits_of(attacks: tuple[str, ...]) -> list[str]:
+    """What single attacks leave out, as sentences for people."""
     found = []
     if of_family(attacks, Family.REPEATED):
         found.append("sets of other sizes: the more records an attack is about, the more it finds")
@@ -114,7 +117,7 @@ def limits(guarantee: ModelGuarantee) -> tuple[str, ...]:
         )
         found.append("whether an audit was passed depends on the data, and is outside of every epsilon")
         found.append("scores of records that depend on one another, which the limits take for independent")
-        found += _limits_of(guarantee.examined.attacks)
+        found += limits_of(guarantee.examined.attacks)
     if guarantee.loss is None:
         found.append("anything by a proof: the model was trained without noise")
     else:

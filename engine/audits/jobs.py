@@ -6,7 +6,6 @@ refused or registered (`checkpoint`). A process is alive exactly as long as it h
 so one that was killed is seen to be dead.
 """
 
-import fcntl
 import json
 import os
 import signal
@@ -98,7 +97,7 @@ class Job:
 
     @property
     def state(self) -> JobState:
-        if self._is_locked():
+        if locks.is_held(self.folder / "lock"):
             return JobState.RUNNING
         status = self.status
         if status.was_stopped:
@@ -114,19 +113,6 @@ class Job:
             return ""
         return "\n".join(lines[-_LINES:])
 
-    def _is_locked(self) -> bool:
-        try:
-            lock = os.open(self.folder / "lock", os.O_RDWR)
-        except OSError:
-            return False
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(lock)
-        return False
-
     @contextmanager
     def worked_on(self) -> Iterator["Worker"]:
         """Be the process of this job, until the end of the block.
@@ -134,7 +120,7 @@ class Job:
         Raises:
             UsageError: another process is.
         """
-        lock = locks.taken(self.folder / "lock")
+        lock = locks.taken_from_lookers(self.folder / "lock")
         if lock is None:
             raise UsageError(f"audit {self.name}", "it is running already", "one that is not")
         (self.folder / "pid").write_text(str(os.getpid()), encoding="utf-8")
@@ -218,9 +204,11 @@ class Jobs:
         if len(found) != 1:
             raise UsageError(
                 f"audit {name}",
-                "there are several whose names begin so" if found else "there is none of this name",
-                "the name of an audit",
-                "`smalti audit list` shows them",
+                f"there are several whose names begin so, in {self.folder.name}"
+                if found
+                else f"there is none of this name in {self.folder.name}, beside the registry",
+                "the name of an audit that was started with this registry",
+                "`smalti audit list` shows them; name another registry with --registry",
             )
         return found[0]
 
@@ -243,7 +231,7 @@ class Jobs:
                 "workplace": job.workplace,
                 "started_at": job.started_at.isoformat(),
             }
-            (job.folder / "job.json").write_text(json.dumps(said), encoding="utf-8")
+            _write_privately(job.folder / "job.json", json.dumps(said))
         except OSError as error:
             raise BackendError(
                 str(self.folder), f"the disk failed ({error.strerror})", "a folder that you may write to"
@@ -284,6 +272,13 @@ class Jobs:
         with suppress(ProcessLookupError):  # it came to its end just now
             os.kill(int((job.folder / "pid").read_text(encoding="utf-8")), signal.SIGINT)
         return job
+
+
+def _write_privately(path: Path, text: str) -> None:
+    """Write a new file for its owner alone: an address among a run's arguments can hold a secret."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with open(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 def _spawn(job: Job) -> None:

@@ -11,7 +11,12 @@ from smalti.engine.audits.attacks import SET_SIZE
 from smalti.engine.audits.figures import AttackResult, Detail, Figure
 from smalti.engine.audits.plan import Audit
 from smalti.transforms.auditing.curves import FALSE_POSITIVE_RATES, RocCurve
-from smalti.transforms.auditing.epsilon_bounds import EpsilonBound, Method, clopper_pearson_by_ranks
+from smalti.transforms.auditing.epsilon_bounds import (
+    EpsilonBound,
+    Method,
+    clopper_pearson_by_ranks,
+    reach_by_ranks,
+)
 from smalti.transforms.auditing.limits import Figure as Limits
 from smalti.transforms.auditing.limits import Outcomes, advantage, of_two, true_positive_rate
 from smalti.transforms.auditing.scores import Scores
@@ -161,9 +166,10 @@ class Judge:
         return self._by_ranks(scores, self.confidence_of_each), canaries
 
     def _by_ranks(self, scores: Scores, confidence: float) -> Reached:
-        perfect = Scores(np.full_like(scores.members, 1.0), np.full_like(scores.non_members, 0.0))
-        shown, most = (clopper_pearson_by_ranks(one, self.delta, confidence) for one in (scores, perfect))
-        return Reached(shown, most.epsilon)
+        """Coins order equal scores: ranks alone see little of many that a model is sure of."""
+        shown = clopper_pearson_by_ranks(scores.untied(self._draw(8)), self.delta, confidence)
+        most = reach_by_ranks(scores.members.size, scores.non_members.size, self.delta, confidence)
+        return Reached(shown, most)
 
     def _rates(self, scores: Scores) -> tuple[Figure, ...]:
         """Advantage, precision, and true positive rates at what is asked for and at the usual rates."""
@@ -177,12 +183,16 @@ class Judge:
             upper("attackPrecision", self._precision(scores)),
             *(
                 replace(
-                    upper("truePositiveRate", true_positive_rate(scores, float(rate), self.confidence)),
+                    upper("truePositiveRate", self._true_positive_rate(scores, float(rate))),
                     false_positive_rate=rate,
                 )
                 for rate in rates
             ),
         )
+
+    def _true_positive_rate(self, scores: Scores, rate: float) -> Limits:
+        """The same coins order equal scores at all rates."""
+        return true_positive_rate(scores, rate, self.confidence, self._draw(8))
 
     def _on_control(self, control: Scored) -> Detail:
         """How well the attack reads a network, which tells more of its power than a planted leak."""

@@ -1,6 +1,7 @@
 """How much noise a private training gets, and what it loses then."""
 
-from decimal import ROUND_CEILING, Context, Decimal
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Final
@@ -11,6 +12,7 @@ from smalti.errors import InternalError, PlanError
 from smalti.policy.model import Training
 from smalti.transforms.identifiability import posterior_belief
 from smalti.transforms.learning.accounting import (
+    LARGEST_STEPS,
     LEAST_DELTA,
     LEAST_NOISE,
     AdvantageBound,
@@ -21,7 +23,14 @@ from smalti.transforms.learning.accounting import (
     SampledGaussian,
     noise_multiplier_for,
 )
-from smalti.transforms.learning.hyperparameters import Hyperparameters, PrivateTraining
+from smalti.transforms.learning.hyperparameters import (
+    LARGEST_NOISE,
+    LARGEST_NORM,
+    LEAST_NORM,
+    LEAST_RATE,
+    Hyperparameters,
+    PrivateTraining,
+)
 from smalti.transforms.learning.reach import REACH, added_by_ends, spread
 from smalti.transforms.sensitivity import NeighboringRelation
 
@@ -30,6 +39,9 @@ _ENDS: Final = Decimal("0.01")
 _SPREAD: Final = 1e-6
 """By which share probabilities may be larger because of them."""
 _UP: Final = Context(prec=9, rounding=ROUND_CEILING)
+_DOWN: Final = Context(prec=9, rounding=ROUND_FLOOR)
+_LEAST_DELTA: Final = Context(prec=3, rounding=ROUND_CEILING).divide(Decimal(str(LEAST_DELTA)), 1 - _ENDS)
+"""The part of it that the accountant has is not below its least one."""
 
 
 def private_steps(
@@ -45,8 +57,8 @@ def private_steps(
         coordinates: how many parameters get noise.
 
     Raises:
-        PlanError: no noise that has an account meets the bound, or the noise that is fixed does not; or no
-            delta is stated, at which the training could be charged.
+        PlanError: no noise that has an account meets the bound, or the noise that is fixed does not; or a
+            number is out of range; or no delta is stated, at which the training could be charged.
         BackendError: the extra `audit` is not installed.
     """
     if not wanted.is_private:
@@ -55,11 +67,16 @@ def private_steps(
     if wanted.clipping_norm is None or wanted.sampling_rate is None:
         raise InternalError("a private training without its words reached the compiler")
     rate, norm = wanted.sampling_rate.value, wanted.clipping_norm.value
+    _check_range(wanted, "the clipping norm", norm, LEAST_NORM, LARGEST_NORM)
+    _check_range(wanted, "the sampling rate", rate, LEAST_RATE, 1)
     steps = _steps(epochs, float(rate))
     noise = _noise(wanted, delta, float(rate), steps, relation)
     made = PrivateSteps(noise, norm, rate, steps, relation)
     _check_reach(wanted, made, delta, coordinates)
-    return made, stated_loss(made, delta)
+    _check_account(wanted, mechanism_of(made), delta)
+    loss = stated_loss(made, delta)
+    _check_bounds(wanted, loss)
+    return made, loss
 
 
 @lru_cache(maxsize=64)  # a decision, a plan, a run and a check of its certificate ask for the same
@@ -79,7 +96,7 @@ def stated_loss(private: PrivateSteps, delta: Decimal) -> StatedLoss:
         delta: at which epsilon is stated.
     """
     mechanism, chance = mechanism_of(private), _accounted(delta)
-    ends = _UP.multiply(delta, _ENDS)
+    ends = _ends(delta)
     largest = mechanism.largest_loss(chance)
     advantage = _not_below(min((1 + _SPREAD) * mechanism.advantage + float(ends), 1.0))
     belief = _not_below(posterior_belief(largest))
@@ -107,6 +124,44 @@ def mechanism_of(private: PrivateSteps) -> SampledGaussian:
 def _accounted(delta: Decimal) -> float:
     """The part of delta that the accountant has."""
     return float(delta) * float(1 - _ENDS)
+
+
+def _ends(delta: Decimal) -> Decimal:
+    """The part of delta that the ends of the noise have."""
+    return _UP.multiply(delta, _ENDS)
+
+
+def _check_range(wanted: Training, what: str, value: Decimal, least: float, largest: float) -> None:
+    if not least <= float(value) <= largest:
+        expected = f"at least {least:.3g}, and at most {largest:.3g}"
+        raise PlanError(str(wanted.where), f"{what} is out of range", expected, "change it")
+
+
+def _check_account(wanted: Training, mechanism: SampledGaussian, delta: Decimal) -> None:
+    """Refuse what has no finite loss that could be charged."""
+    if not math.isfinite(mechanism.largest_loss(_accounted(delta))):
+        raise PlanError(
+            str(wanted.where),
+            "no loss is known that this noise exceeds with a probability of delta at most",
+            f"a delta well above {mechanism.rounding:.2g}, to which rounding may add up in so many steps",
+            "a larger delta, more noise or fewer epochs",
+        )
+
+
+def _check_bounds(wanted: Training, loss: StatedLoss) -> None:
+    """Refuse noise of which more would be stated, rounded up, than the policy allows."""
+    for bound, stated in (
+        (wanted.epsilon, loss.epsilon),
+        (wanted.posterior_belief, Decimal(repr(loss.belief))),
+        (wanted.membership_advantage, Decimal(repr(loss.advantage))),
+    ):
+        if bound is not None and stated > bound.value:
+            raise PlanError(
+                str(wanted.where),
+                "the noise loses more than the bound allows",
+                "a noise multiplier that meets the bound, or one of the two words",
+                "leave out `smalti:noiseMultiplier`: the least noise that meets the bound is taken then",
+            )
 
 
 def _check_reach(wanted: Training, made: PrivateSteps, delta: Decimal, coordinates: int) -> None:
@@ -138,9 +193,9 @@ def _delta(wanted: Training) -> Decimal:
             "`smalti:delta`, below one in the number of respondents",
             "state it",
         )
-    if not LEAST_DELTA <= float(wanted.delta.value) < 1:
+    if not _LEAST_DELTA <= wanted.delta.value < 1:
         raise PlanError(
-            where, "delta is out of range", f"at least {LEAST_DELTA:g}, and below 1", "change it"
+            where, "delta is out of range", f"at least {_LEAST_DELTA}, and below 1", "change it"
         )
     return wanted.delta.value
 
@@ -152,38 +207,48 @@ def _relation(wanted: Training) -> NeighboringRelation:
 def _noise(
     wanted: Training, delta: Decimal, rate: float, steps: int, relation: NeighboringRelation
 ) -> Decimal:
-    bound = _bound(wanted, _accounted(delta), rate)
+    fixed = wanted.noise_multiplier
     try:
-        if wanted.noise_multiplier is None:
-            if bound is None:
-                raise InternalError("a private training says nothing of its noise")
-            return _UP.create_decimal_from_float(noise_multiplier_for(bound, rate, steps, relation))
-        noise = wanted.noise_multiplier.value
-        mechanism = SampledGaussian(float(noise), rate, steps, relation)
+        if fixed is None:
+            found = noise_multiplier_for(_bound(wanted, delta, rate), rate, steps, relation)
+            return _UP.create_decimal_from_float(found)
+        SampledGaussian(float(fixed.value), rate, steps, relation)
     except ValueError:
-        raise PlanError(
-            str(wanted.where),
-            "no noise that has an account meets what is asked of training",
-            f"a noise multiplier of at least {LEAST_NOISE:g}, at most a million steps",
-            "allow more loss, or ask for fewer epochs",
-        ) from None
-    if bound is not None and not bound.is_met_by(mechanism):
-        raise PlanError(
-            str(wanted.where),
-            "the noise that is fixed loses more than the bound allows",
-            "a noise multiplier that meets the bound, or one of the two words",
-            "leave out `smalti:noiseMultiplier`: the least noise that meets the bound is taken then",
-        )
-    return noise
+        raise _no_account(wanted, steps) from None
+    return fixed.value
 
 
-def _bound(wanted: Training, delta: float, rate: float) -> Bound | None:
+def _no_account(wanted: Training, steps: int) -> PlanError:
+    """Which end of what the accountant takes is exceeded."""
+    if steps > LARGEST_STEPS:
+        expected, way_out = f"at most {LARGEST_STEPS:,} steps", "ask for fewer epochs, or sample more"
+    elif wanted.noise_multiplier is not None:
+        expected = f"a noise multiplier from {LEAST_NOISE:g} to {LARGEST_NOISE:,.0f}"
+        way_out = "change `smalti:noiseMultiplier`"
+    else:
+        expected = f"a bound that a noise multiplier of at most {LARGEST_NOISE:,.0f} keeps"
+        way_out = "allow more loss, ask for fewer epochs, or change delta"
+    problem = "no noise that has an account meets what is asked of training"
+    return PlanError(str(wanted.where), problem, expected, way_out)
+
+
+def _bound(wanted: Training, delta: Decimal, rate: float) -> Bound:
+    """What the accountant is to keep, so that what is stated (`stated_loss`) keeps to the policy.
+
+    Raises:
+        ValueError: nothing would.
+    """
     if wanted.epsilon is not None:
-        epsilon = float(wanted.epsilon.value)
-        # What is charged must keep to the bound, too (`stated_loss`).
-        return EpsilonBound(epsilon, delta) if rate == 1 else LossBound(epsilon, delta)
+        epsilon, chance = _kept(wanted.epsilon.value), _accounted(delta)
+        return EpsilonBound(epsilon, chance) if rate == 1 else LossBound(epsilon, chance)
     if wanted.posterior_belief is not None:
-        return BeliefBound(float(wanted.posterior_belief.value), delta)
+        return BeliefBound(_kept(wanted.posterior_belief.value), _accounted(delta))
     if wanted.membership_advantage is not None:
-        return AdvantageBound(float(wanted.membership_advantage.value))
-    return None
+        advantage = _kept(wanted.membership_advantage.value)
+        return AdvantageBound((advantage - float(_ends(delta))) / (1 + _SPREAD))
+    raise InternalError("a private training says nothing of its noise")
+
+
+def _kept(bound: Decimal) -> float:
+    """A little less than a bound: what is rounded up from there, to nine digits, keeps to it."""
+    return float(_DOWN.plus(bound)) * (1 - 2.0**-50)

@@ -141,7 +141,7 @@ class Audit:
     confidence: Decimal
     """With which no attempt at all lets a model pass that exceeds a bound."""
     shadows: int
-    """Models that are trained to learn how a model treats what it was trained on."""
+    """Models that are trained to learn how a model treats what it was trained on; 0 where none is asked."""
 
 
 @dataclass(frozen=True, slots=True)

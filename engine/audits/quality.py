@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from smalti.engine.audits.attempts import Attempt
 from smalti.engine.audits.figures import AttackResult, AuditFigures, Detail, Figure
+from smalti.transforms.learning.randomness import Origin
 from smalti.vocab import terms
 
 _CONTEXT: Final[Mapping[str, Any]] = {
@@ -26,6 +27,7 @@ _CONTEXT: Final[Mapping[str, Any]] = {
     "shadowModels": "s:shadowModels",
     "trainAccuracy": "s:trainAccuracy",
     "testAccuracy": "s:testAccuracy",
+    "randomness": "s:randomness",
     "attack": "s:attack",
     "results": {"@id": "s:attackResult", "@container": "@set"},
     "members": "s:auditedMembers",
@@ -71,7 +73,7 @@ def quality_certificate(attempt: Attempt, figures: AuditFigures | None) -> dict[
     }
 
 
-def study_certificate(model: str, figures: AuditFigures) -> dict[str, Any]:
+def study_certificate(model: str, figures: AuditFigures, *, is_test_only: bool = False) -> dict[str, Any]:
     """What a study of a model file showed, as JSON-LD: no attempt, and no duty is met by it.
 
     It is private as `quality_certificate` is.
@@ -79,11 +81,13 @@ def study_certificate(model: str, figures: AuditFigures) -> dict[str, Any]:
     Args:
         model: the digest of the file, hexadecimal digits of SHA-256.
         figures: of it.
+        is_test_only: whether the file says that the model's randomness came from a seed.
     """
     return {
         "@context": dict(_CONTEXT),
         "@type": ["prov:Activity", "dqv:QualityMetadata"],
         "computedOn": f"ni:///sha-256;{urlsafe_b64encode(bytes.fromhex(model)).decode().rstrip('=')}",
+        **({"randomness": str(Origin.SEED)} if is_test_only else {}),
         **_measured(figures),
     }
 
@@ -95,6 +99,7 @@ def _measured(figures: AuditFigures) -> dict[str, Any]:
         "trainAccuracy": figures.train_accuracy,
         "testAccuracy": figures.test_accuracy,
         "results": [_result(one) for one in figures.results],
+        **({"dct:description": list(figures.reasons)} if figures.reasons else {}),
     }
 
 

@@ -1,11 +1,12 @@
 """Looking at a model again: its bytes, and whether its certificate says what its plan and ledger say."""
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from smalti.engine.audits.guarantee import ModelGuarantee, describe, guarantee_of, limits
 from smalti.engine.audits.plan import Audit, FigureBound, PrivateSteps, TrainingPlan
@@ -20,13 +21,20 @@ from smalti.engine.certified import (
 )
 from smalti.engine.entries import TargetVersion
 from smalti.engine.releases.guarantee import Loss
+from smalti.engine.releases.plan import StatedLoss
 from smalti.engine.releases.recheck import ReleaseCheck
 from smalti.errors import BackendError
 from smalti.transforms.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation
 
+if TYPE_CHECKING:
+    from smalti.transforms.learning.accounting import SampledGaussian
+
 _LAST_DIGITS: Final = Fraction(1, 10**7)
 """By which share another version of the accountant may lose more, for its arithmetic differs."""
+_MOST_LOSS: Final = 200.0
+"""On average; the memory that an account takes grows with it, and nobody is protected any more."""
+_ACCOUNT: Final = ("that the stated loss is that of the stated noise",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +49,9 @@ class StatedModel:
 
 
 def check_sentences(place: Path, stated: StatedModel) -> ReleaseCheck:
-    """Hold the sentences and the composition of a certificate against its figures.
+    """Hold the sentences, the composition and the loss of a certificate against its figures.
+
+    The loss is compared with that of the stated noise where the accountant is here.
 
     Args:
         place: of the certificate, for messages.
@@ -54,10 +64,14 @@ def check_sentences(place: Path, stated: StatedModel) -> ReleaseCheck:
     if stated.statement != describe(promised) or stated.limits != limits(promised):
         raise broken(place, "its sentences are not those of its figures")
     attested = ["that the model was trained and audited as it is stated"]
+    seen = ReleaseCheck((), ())
     if promised.loss is not None and promised.steps is not None and stated.composition is not None:
         _check_together(place, promised.loss, promised.steps, stated.composition)
         attested += ["what earlier releases lost"] if stated.composition.releases > 1 else []
-    return ReleaseCheck(("the sentences of the certificate are those of its figures",), tuple(attested))
+        is_accounted = _account(place, promised.steps, promised.loss) is not None
+        seen = ReleaseCheck(_ACCOUNT, ()) if is_accounted else ReleaseCheck((), _ACCOUNT)
+    told = ("the sentences of the certificate are those of its figures",)
+    return ReleaseCheck(told, tuple(attested)) + seen
 
 
 def _check_together(place: Path, loss: Loss, steps: PrivateSteps, composition: Composition) -> None:
@@ -107,28 +121,38 @@ def check_recorded(
         GuaranteeError: a field says something else than follows; it is named, and no value.
     """
     seen = check_made_again(place, text, version, plan, guarantee_of(plan), stated.composition, ledger)
-    if stated.composition is None:
+    private, loss = plan.train.private, plan.train.loss
+    if private is None or loss is None:
         return seen
-    account = ("that the stated loss is that of the stated noise",)
-    is_accounted = _is_accounted(place, plan)
-    return seen + (ReleaseCheck(account, ()) if is_accounted else ReleaseCheck((), account))
+    made = _account(place, private, loss)
+    if made is None:
+        return seen + ReleaseCheck((), _ACCOUNT)
+    noise = PrivacyLoss(Fraction(made.pure) * (1 - _LAST_DIGITS), Fraction(made.mu_squared))
+    check_charged(place, loss, noise, Fraction(made.selection_delta))
+    return seen
 
 
-def _is_accounted(place: Path, plan: TrainingPlan) -> bool:
-    """Whether the accountant is here, and the stated loss was compared with its own.
+def _account(place: Path, private: PrivateSteps, stated: Loss | StatedLoss) -> StatedLoss | None:
+    """What the accountant makes of the noise of a training.
+
+    Where that would take very much memory, the loss is only held against that of fewer of its steps, which
+    lose less.
+
+    Returns:
+        None where there is no accountant, or not of all steps.
 
     Raises:
-        GuaranteeError: the noise loses more than is stated.
+        GuaranteeError: the noise loses more than is stated, or has no account.
     """
-    private, stated = plan.train.private, plan.train.loss
-    if private is None or stated is None:
-        return False
-    try:
-        from smalti.engine.audits.noise import stated_loss  # noqa: PLC0415 (an extra)
+    from smalti.engine.audits.noise import mechanism_of, stated_loss  # noqa: PLC0415 (an extra)
 
-        made = stated_loss(private, stated.delta)
+    try:
+        steps = _accounted_steps(mechanism_of(private))
+        made = stated_loss(replace(private, steps=steps), stated.delta)
     except BackendError:
-        return False
+        return None
+    except (ValueError, ArithmeticError):
+        raise broken(place, "the noise that is stated has no account") from None
     pairs = (
         (float(made.epsilon), float(stated.epsilon)),
         (made.belief, stated.belief),
@@ -136,9 +160,22 @@ def _is_accounted(place: Path, plan: TrainingPlan) -> bool:
     )
     if any(again * (1 - float(_LAST_DIGITS)) > said for again, said in pairs):
         raise broken(place, "the stated noise loses more than the stated loss")
-    noise = PrivacyLoss(Fraction(made.pure) * (1 - _LAST_DIGITS), Fraction(made.mu_squared))
-    check_charged(place, stated, noise, Fraction(made.selection_delta))
-    return True
+    return made if steps == private.steps else None
+
+
+def _accounted_steps(mechanism: "SampledGaussian") -> int:
+    """As many steps of a training as lose `_MOST_LOSS` on average at most; all of one without sampling.
+
+    The loss of a step is a Kullback-Leibler divergence, q^2 (e^(mu^2) - 1) at most (it is not above the one
+    of chi-squares), and q mu^2 / 2 (it is convex).
+    """
+    rate = mechanism.sampling_rate
+    if rate == 1:
+        return mechanism.steps
+    distance = 2 if mechanism.neighbors is NeighboringRelation.CHANGE_ONE else 1
+    mu_squared = (distance / mechanism.noise_multiplier) ** 2
+    most = min(rate**2 * math.expm1(min(mu_squared, 100.0)), rate * mu_squared / 2)
+    return max(1, min(mechanism.steps, int(_MOST_LOSS / most)))
 
 
 def stated_guarantee(promised: Mapping[str, Any]) -> ModelGuarantee:

@@ -46,8 +46,8 @@ def training_records(plan: TrainingPlan, table: StagedTable) -> TrainingRecords:
     columns: tuple[Feature, ...] = (*plan.train.features, plan.train.label)
     reports = coded_reports(plan.read, [_coded(one) for one in columns], table)
     codes = [np.repeat(column, reports.respondents) for column in reports.codes]
-    shown = [_shown(one, code) for one, code in zip(columns[:-1], codes[:-1], strict=True)]
-    return TrainingRecords(np.concatenate(shown, axis=1), codes[-1])
+    features = [shown(one, code) for one, code in zip(columns[:-1], codes[:-1], strict=True)]
+    return TrainingRecords(np.concatenate(features, axis=1), codes[-1])
 
 
 def grid_of(feature: NumberFeature) -> Grid:
@@ -61,7 +61,7 @@ def _coded(feature: Feature) -> Coded:
     return CodedNumber(feature.measure, grid_of(feature).middle)
 
 
-def _shown(feature: Feature, codes: Integers) -> Floats:
+def shown(feature: Feature, codes: Integers) -> Floats:
     """What the model sees of a column: shape (records, size)."""
     if isinstance(feature, CategoryFeature):
         marks: Floats = (codes[:, None] == np.arange(feature.size)).astype(np.float32)

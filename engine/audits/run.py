@@ -19,13 +19,21 @@ from typing import Final
 import numpy as np
 
 from smalti.engine.audits.attainable import check_attainable
-from smalti.engine.audits.attempts import Attempt, AttemptReason, AttemptState, error_of_attempt, to_record
+from smalti.engine.audits.attempts import (
+    Attempt,
+    AttemptReason,
+    AttemptState,
+    check_computable,
+    error_of_attempt,
+    to_record,
+)
 from smalti.engine.audits.checkpoint import Begun, Checkpoint, LearnedFrom
 from smalti.engine.audits.compile import compile_training
 from smalti.engine.audits.divergence import ConvergingTrainer, DivergedError, has_diverged
 from smalti.engine.audits.examine import Examination, prepare
 from smalti.engine.audits.figures import AuditFigures, figures_from_json, figures_to_json, verdict
 from smalti.engine.audits.guarantee import guarantee_of
+from smalti.engine.audits.inputs import header_of
 from smalti.engine.audits.plan import TrainingPlan
 from smalti.engine.audits.recipes import architecture_of, hyperparameters_of
 from smalti.engine.audits.records import TrainingRecords, training_records
@@ -34,8 +42,9 @@ from smalti.engine.audits.training import Parts, target, trainer_of
 from smalti.engine.binding import check_binding, input_hmac
 from smalti.engine.budget import Charge
 from smalti.engine.certified import charged_run
-from smalti.engine.charging import composition, denied, refusal
+from smalti.engine.charging import composition, denied, memberships_said, refusal
 from smalti.engine.commit import publish
+from smalti.engine.execute import Phase
 from smalti.engine.reading import Contents, file_digest
 from smalti.engine.registry import Registry
 from smalti.engine.run_inputs import Given, bound, check_unchanged, given
@@ -47,7 +56,7 @@ from smalti.engine.run_record import (
     new_version,
     published_files,
 )
-from smalti.engine.run_request import Outcome, refuse_options_of_rows
+from smalti.engine.run_request import Outcome, Watch, refuse_options_of_rows
 from smalti.engine.serialize import plan_digest
 from smalti.errors import BackendError, DataError, UsageError
 from smalti.policy.decision import Decision, Reason
@@ -118,6 +127,7 @@ def _carried_out(under: RunUnder, ready: _Ready, contents: Contents, kept: Check
     if found is not None and _is_taken(under, ready, found[0]):
         return _taken_up(under, ready, kept, *found)
     is_private = ready.plan.train.private is not None
+    _check_attempt(ready.plan, _next_attempt(under, ready.plan))
     if is_private and (denial := _charged(under, ready.plan, contents)) is not None:
         return Outcome(denial, None, None, None)
     seed = secrets.randbits(128)
@@ -230,7 +240,7 @@ def _number(under: RunUnder, made: TrainingPlan, contents: Contents) -> int:
         inputs=tuple(input_hmac(under.registry, digest) for digest in contents.telling_digests),
         begun_at=datetime.now(UTC),
     )
-    return under.registry.begin_attempt(attempt).number
+    return under.registry.begin_attempt(attempt, memberships_said(request)).number
 
 
 def _next_attempt(under: RunUnder, made: TrainingPlan) -> int:
@@ -242,10 +252,17 @@ def _next_attempt(under: RunUnder, made: TrainingPlan) -> int:
     return 1 + sum(one.target == made.read.target for one in known)
 
 
+def _check_attempt(made: TrainingPlan, attempt: int) -> None:
+    """Raise PlanError where no limit of this attempt could be computed."""
+    if made.audit is not None:
+        check_computable(made.audit.confidence, attempt)
+
+
 def _examination(ready: _Ready, seed: int, attempt: int) -> Examination | None:
     audit = ready.plan.audit
     if audit is None:
         return None
+    _check_attempt(ready.plan, attempt)
     error = error_of_attempt(audit.confidence, attempt)
     trainer = ConvergingTrainer.like(trainer_of(ready.plan))
     return prepare(ready.plan, ready.records, error, trainer, seed)
@@ -254,16 +271,16 @@ def _examination(ready: _Ready, seed: int, attempt: int) -> Examination | None:
 def _check(ready: _Ready, seed: int, attempt: int) -> None:
     """Raise DataError where there is too little data for the audit that is due.
 
-    Where training is not private, also where no audit of so few records could meet its bounds. A private
-    training goes on there, as with more records: whether a bound can be met is told from the plan alone.
+    Where training is not private, also where no audit of so few records could decide or meet its bounds. A
+    private training goes on there, as with more records: whether a bound can be met is told from the plan
+    alone.
     """
     examination = _examination(ready, seed, attempt)
     if examination is None:
         return
     examination.check()
     if ready.plan.train.private is None:
-        records = min(len(examination.training), len(examination.test))
-        check_attainable(examination.audit, records, examination.error)
+        check_attainable(examination.audit, examination.size, examination.error)
 
 
 def _audited(
@@ -275,36 +292,50 @@ def _audited(
     model: TrainedModel | None,
 ) -> Outcome:
     """Train the model where there is none, judge it, and record or refuse it."""
+    phase = _phases(under.watch, ready.plan)
     with (
         _ended(under, ready.plan, kept, begun) as attempt,
         _too_little(ready.plan, attempt),
         _diverged(ready.plan, attempt),
     ):
         if model is None:
-            model = _trained(under, ready, begun, number)
+            model = _trained(ready, begun, number, phase)
             kept.keep(begun, model)
-        attempt.verdict = _judged(under, ready, begun, number, model)
+        attempt.verdict = _judged(ready, begun, number, model, phase)
     if model is None or attempt.verdict is None or attempt.verdict.state is not AttemptState.MET:
         return Outcome(_not_met(under, attempt.reason), None, None, None)
     return _registered(under, ready, kept, begun, model, attempt.verdict.figures)
 
 
-def _trained(under: RunUnder, ready: _Ready, begun: Begun, number: int) -> TrainedModel:
+def _phases(watch: Watch, made: TrainingPlan) -> Phase:
+    """Told of the phases from the charge to the verdict; where those are nobody's to know, they are one.
+
+    How far a private training comes tells whether its data was too little for its audit, or whether a
+    shadow model diverged. How long it takes tells that, too: nothing here keeps it secret.
+    """
+    if made.train.private is None or made.audit is None:
+        return watch.phase
+    watch.phase("train and audit")
+    return lambda _: None
+
+
+def _trained(ready: _Ready, begun: Begun, number: int, phase: Phase) -> TrainedModel:
     _check(ready, begun.seed, number)
-    under.watch.phase("train")
+    phase("train")
     model = target(ready.plan, ready.records, Parts.drawn(ready.plan, ready.records, begun.seed))
     if has_diverged(model):
         raise DivergedError(AttemptReason.DIVERGED)
     return model
 
 
-def _judged(under: RunUnder, ready: _Ready, begun: Begun, number: int, model: TrainedModel) -> _Verdict:
+def _judged(ready: _Ready, begun: Begun, number: int, model: TrainedModel, phase: Phase) -> _Verdict:
     """Examine the model, where that is due."""
     examination = _examination(ready, begun.seed, number)
     if examination is None:
         return _Verdict(AttemptState.MET)
-    figures = examination.figures(model, number, under.watch.phase)
-    return _Verdict(verdict(figures, examination.audit.bounds).state, figures)
+    figures = examination.figures(model, number, phase)
+    found = verdict(figures, examination.audit.bounds)
+    return _Verdict(found.state, replace(figures, reasons=found.reasons))
 
 
 class _Attempt:
@@ -361,8 +392,8 @@ def _ended(under: RunUnder, made: TrainingPlan, kept: Checkpoint, begun: Begun) 
 
 
 _NOT_MET: Final = (
-    "the model was trained and attacked, and did not pass the audit that the permission obliges to; its"
-    " owner can see the figures (`smalti audit report`)"
+    "the training did not pass the audit that the permission obliges to; the owner of the data can see why"
+    " (`smalti audit report`)"
 )
 _DIVERGED: Final = (
     "the training diverged: the weights are no finite numbers, or give no confidences, and nothing was"
@@ -396,7 +427,7 @@ def _registered(
     registry, made, watch = under.registry, ready.plan, under.watch
     watch.phase("register")
     path = under.stage.output / file_name(made.write.output, made.write.format)
-    save(model, path)
+    save(model, path, header_of(made.train))
     digest = file_digest(path)
     files = published_files([path], [digest], made.write.format)
     together = None if made.train.loss is None else composition(registry, under.request.target)

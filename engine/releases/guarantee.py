@@ -98,13 +98,15 @@ def describe_loss(loss: Loss) -> str:
 def up(share: float) -> str:
     """A share with two places more than its distance from 1 needs, rounded up.
 
-    >>> up(0.7310585), up(0.9999997)
-    ('0.732', '0.999999701')
+    Of the shortest decimal that is read as this float, as which it is stated: 0.1 is no more than 0.1.
+
+    >>> up(0.7310585), up(0.9999997), up(0.1), up(0.9)
+    ('0.732', '0.999999700', '0.100', '0.9000')
     """
     places = 3
     while places < 15 and 1 - share < 10.0 ** (2 - places):
         places += 1
-    text = Decimal(share).quantize(Decimal(1).scaleb(-places), rounding="ROUND_CEILING")
+    text = Decimal(repr(share)).quantize(Decimal(1).scaleb(-places), rounding="ROUND_CEILING")
     return str(min(text, Decimal(1)))
 
 

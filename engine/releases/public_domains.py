@@ -153,7 +153,7 @@ def public_measure(column: PublicColumn, wanted: WantedStatistic, problem: Probl
     if bounds is None:
         return None
     lower, upper = bounds
-    unit = wanted.unit or column.described.unit or _default_unit(column, lower, upper)
+    unit = wanted.unit or column.described.unit or default_unit(column.facts.datatype, lower, upper)
     return _whole(column.name, wanted.kind, (lower, upper, unit), problem)
 
 
@@ -190,9 +190,10 @@ def _bounds(
     return lower, upper
 
 
-def _default_unit(column: PublicColumn, lower: Decimal, upper: Decimal) -> Decimal:
+def default_unit(datatype: Datatype | None, lower: Decimal, upper: Decimal) -> Decimal:
+    """In what numbers are counted where nobody says it: see `public_measure`."""
     is_whole = lower == lower.to_integral_value() and upper == upper.to_integral_value()
-    if column.facts.datatype is Datatype.INTEGER and is_whole:
+    if datatype is Datatype.INTEGER and is_whole:
         return Decimal(1)
     return (upper - lower) / DEFAULT_UNITS
 

@@ -29,7 +29,9 @@ class Audited:
 
 @only_ours()
 def audits(target: str, *, party: str, registry: Registry) -> tuple[Audited, ...]:
-    """All attempts at a model, or at models of some data; oldest first.
+    """Attempts at a model, or at models of some data, that learned from a party's own; oldest first.
+
+    Those from other people's data at a model of the same IRI are left out.
 
     Args:
         target: the model, or what it was trained on.
@@ -48,16 +50,22 @@ def audits(target: str, *, party: str, registry: Registry) -> tuple[Audited, ...
             "a model, or data that a model was trained on",
             "`smalti run` with a policy that obliges to audit",
         )
-    if any(owner not in (registry.full_owners(one.target) or {one.bound_by}) for one in found):
+    own = [one for one in found if owner in registry.full_owners(one.target)]
+    if not own:
         raise UsageError(
             target, f"{owner} does not own what was learned from", "an owner of the data", "ask one of them"
         )
-    return tuple(Audited(one, figures_from_json(one.figures) if one.figures else None) for one in found)
+    return tuple(Audited(one, figures_from_json(one.figures) if one.figures else None) for one in own)
 
 
 def to_json(found: tuple[Audited, ...]) -> dict[str, Any]:
-    """The quality certificates, as JSON-LD."""
-    return {"audits": [_certificate(one) for one in found]}
+    """The quality certificates, as one document of JSON-LD, also where there is one."""
+    made = [_certificate(one) for one in found]
+    context = made[0]["@context"] if made else {}
+    return {
+        "@context": context,
+        "@graph": [{name: said for name, said in one.items() if name != "@context"} for one in made],
+    }
 
 
 def _certificate(found: Audited) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -13,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from smalti.engine.audits.examine import USUAL_DELTA, Examination, divided
+from smalti.engine.audits.attainable import USUAL_DELTA
+from smalti.engine.audits.examine import Examination, divided
 from smalti.engine.audits.figures import AuditFigures
 from smalti.engine.audits.plan import Audit
 from smalti.engine.audits.quality import study_certificate
@@ -32,6 +34,7 @@ from smalti.transforms.membership.registry import named
 
 if TYPE_CHECKING:
     from smalti.transforms.learning.hyperparameters import Hyperparameters
+    from smalti.transforms.learning.models import Description
 
 _MOST_CLASSES: Final = 10_000
 """Of numbered ones: a larger label is taken for a mistake."""
@@ -73,14 +76,22 @@ class Studied:
     digest: str
     """Of the file: hexadecimal digits of SHA-256."""
     figures: AuditFigures
+    is_test_only: bool = False
+    """Whether it is a network of smalti that says that its randomness came from a seed."""
 
     def to_json(self) -> dict[str, Any]:
         """As JSON-LD."""
-        return study_certificate(self.digest, self.figures)
+        return study_certificate(self.digest, self.figures, is_test_only=self.is_test_only)
 
     def page(self, *, with_drawings: bool) -> Page:
         """For people."""
-        return study_page(self.model, self.digest, self.figures, with_drawings=with_drawings)
+        return study_page(
+            self.model,
+            self.digest,
+            self.figures,
+            with_drawings=with_drawings,
+            is_test_only=self.is_test_only,
+        )
 
 
 @only_ours()
@@ -108,7 +119,15 @@ def study(asked: Study, phase: Callable[[str], None]) -> Studied:
     audit, error = Audit(asked.attacks, (), confidence, shadows), 1 - Fraction(confidence)
     seed = int(generator.integers(1 << 62))
     examination = Examination(audit, USUAL_DELTA, members, test, pool, trainer, error, seed)
-    return Studied(asked.model.name, digest, examination.measured(model, 1, phase))
+    figures, said = examination.measured(model, 1, phase), _described(model)
+    return Studied(asked.model.name, digest, figures, said is not None and said.is_test_only)
+
+
+def _described(model: Classifier) -> "Description | None":
+    """What a network of smalti says of itself."""
+    from smalti.transforms.learning.models import TrainedModel  # noqa: PLC0415 (needs an extra)
+
+    return model.description if isinstance(model, TrainedModel) else None
 
 
 def _check(asked: Study) -> bool:
@@ -144,8 +163,12 @@ def _records(asked: Study) -> tuple[DataSet, DataSet, ModelForm]:
 
 def _labels(path: Path, table: pa.Table, label: str) -> list[str]:
     if label not in table.column_names or table.num_columns < 2:
+        near = get_close_matches(label, table.column_names, n=1)
         raise UsageError(
-            str(path), f"there is no column `{label}` beside numbers", "the label, and a feature at least"
+            str(path),
+            f"there is no column `{label}` beside numbers",
+            "the label, and a feature at least",
+            f"did you mean `{near[0]}`?" if near and near[0] != label else "",
         )
     texts: list[str | None] = table.column(label).to_pylist()
     found = [text for text in texts if text]
@@ -191,12 +214,11 @@ def _column(path: Path, name: str, texts: pa.ChunkedArray) -> np.ndarray[Any, np
 
 def _trainer(asked: Study, model: Classifier, form: ModelForm) -> Trainer:
     """Of shadow models: by the recipe that was named, or by what a network of smalti says of itself."""
-    from smalti.transforms.learning.models import TrainedModel  # noqa: PLC0415 (needs an extra)
     from smalti.transforms.learning.randomness import FromSystem  # noqa: PLC0415
     from smalti.transforms.learning.recipes import recipe  # noqa: PLC0415
     from smalti.transforms.membership.network_trainer import NetworkTrainer  # noqa: PLC0415
 
-    known = model.description if isinstance(model, TrainedModel) else None
+    known = _described(model)
     hyperparameters: Hyperparameters
     if asked.recipe is not None:
         taken = recipe(asked.recipe)

@@ -1,5 +1,6 @@
 """The commands about audits of models: start one, follow it, stop it, take it up again, read its report."""
 
+import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,11 @@ if TYPE_CHECKING:
     from smalti.engine.audits.jobs import Job, Jobs
 
 _POLL_SECONDS = 0.5
+_ADDRESS = re.compile(r"(?<![a-z0-9+.-])(?!https?:)([a-z][a-z0-9+.-]*)://.*", re.IGNORECASE | re.DOTALL)
+"""Of a store, a server or a cluster, and what follows it; and no IRI of the web."""
+_SETTING = re.compile(r"((?:--conf=)?[^=]*=).*", re.DOTALL)
+_ENDS = {0: "permitted", FINDINGS: "refused, or an error"}
+"""By exit code, as of `smalti run`; `smalti audit follow` shows the last words."""
 _FILE: click.Path = click.Path(path_type=Path)
 
 
@@ -141,6 +147,9 @@ def model_file(html: str | None, shown_as: str, **options: Any) -> int:
     A study for whoever has the model and the data, CSV or Parquet of numbers as the model takes them: it
     registers nothing, and meets no duty.
     """
+    from smalti.transforms.learning.installed import check_installed
+
+    check_installed()
     from smalti import auditing, auditing_files, console
     from smalti.progress import showing_phases
     from smalti.reports import terminal
@@ -178,6 +187,25 @@ def _jobs(registry: str) -> "Jobs":
     return Jobs.beside(open_registry(registry).path)
 
 
+def _without_secrets(arguments: tuple[str, ...]) -> list[str]:
+    """Arguments of `smalti run` as they may be shown: addresses and settings of Spark can hold a secret."""
+    before = ("", *arguments)
+    return [
+        _SETTING.sub(r"\1***", one)
+        if option == "--conf" or one.startswith("--conf=")
+        else _ADDRESS.sub(r"\1://***", one)
+        for option, one in zip(before, arguments, strict=False)
+    ]
+
+
+def _how_it_is(told: dict[str, Any]) -> str:
+    """The state of an audit, with its phase while it has one, or how it ended."""
+    code = told["exitCode"]
+    if code is None:
+        return f"{told['state']}, {told['phase']}" if told["phase"] else str(told["state"])
+    return f"{told['state']}, {_ENDS.get(code, 'failed')} (exit code {code})"
+
+
 def _show(jobs: "tuple[Job, ...] | list[Job]", shown_as: str) -> int:
     from smalti import console
 
@@ -188,7 +216,7 @@ def _show(jobs: "tuple[Job, ...] | list[Job]", shown_as: str) -> int:
             "phase": job.status.phase,
             "exitCode": job.status.exit_code,
             "started": job.started_at.isoformat(timespec="seconds"),
-            "arguments": list(job.arguments),
+            "arguments": _without_secrets(job.arguments),
         }
         for job in jobs
     ]
@@ -196,8 +224,7 @@ def _show(jobs: "tuple[Job, ...] | list[Job]", shown_as: str) -> int:
         click.echo(console.as_json({"audits": told}), nl=False)
         return 0
     for one in told:
-        state = f"{one['state']}, {one['phase']}" if one["phase"] else one["state"]
-        click.echo(f"{one['audit']}  {state}  started {one['started']}  {one['arguments'][0]}")
+        click.echo(f"{one['audit']}  {_how_it_is(one)}  started {one['started']}  {one['arguments'][0]}")
     if not told:
         click.echo("no audit was started here")
     return 0

@@ -63,6 +63,9 @@ def compare(out: Path, paper_size: bool, shown_as: str, **changes: Any) -> int:
     """  # fmt: skip
     from dataclasses import replace
 
+    from smalti.transforms.learning.installed import check_installed
+
+    check_installed()
     from smalti import comparing, console
     from smalti.reports import terminal
 

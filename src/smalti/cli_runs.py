@@ -142,8 +142,9 @@ def _show_plan(planned: Any, *, as_json: bool) -> None:
 
     if as_json:
         click.echo(console.with_composition(told, planned.composition), nl=False)
-    else:
-        click.echo(told, nl=False)
+        return
+    click.echo(told, nl=False)
+    if planned.composition.releases > 1:  # one alone loses what its plan says, which is more exact
         console.show_composition(console.console(), planned.composition)
 
 

@@ -13,10 +13,13 @@ def losses(loss: StatedLoss, outcome: Outcome) -> Table:
     table = Table(box=None, pad_edge=False, header_style=LABEL)
     for title in ("privacy loss", "epsilon", "delta", "belief (from one half)", "advantage"):
         table.add_column(title)
-    table.add_row("this release", *_cells(Loss(loss.epsilon, loss.delta, loss.belief, loss.advantage)))
+    own = Loss(loss.epsilon, loss.delta, loss.belief, loss.advantage)
+    table.add_row("this release", *_cells(own))
     together = outcome.composition
     if together is not None:
-        table.add_row(f"all {together.releases} so far", *_cells(together.loss))
+        # One alone loses what it is known to lose; the ledger's own account of it is less exact.
+        lost = own if together.releases == 1 else together.loss
+        table.add_row(f"all {together.releases} so far", *_cells(lost))
     return table
 
 

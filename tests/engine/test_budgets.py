@@ -11,6 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from audit_samples import attempt
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -207,6 +208,57 @@ def test_a_collection_is_charged_for_its_members(registry: Registry) -> None:
     assert of(registry, collection) == Decimal("0.6"), "what was one ledger stays one"
     assert registry.charge(charge("0.1", collection), ONE)
     assert of(registry, SOURCE) == of(registry, collection) == Decimal("0.7")
+
+
+def test_a_collection_that_was_learned_from_counts_for_its_members(registry: Registry) -> None:
+    whole = IRI("http://example.com/All")
+    registry.begin_attempt(replace(attempt("run", target=whole), bound_by=OWNER))
+    assert registry.charge(charge("0.6", whole), ONE)
+    assert not registry.charge(charge("0.5"), ONE, [(IRI(SOURCE), whole)])
+    audited = IRI("http://example.com/Audited")
+    registry.begin_attempt(replace(attempt("other", target=audited), inputs=(hmac("a"),), bound_by=OWNER))
+    assert registry.charge(charge("0.4", SECOND), ONE, [(IRI(SECOND), audited)])
+    assert of(registry, audited) == Decimal("0.4")
+
+
+# --- Whose data it is
+
+
+def test_who_first_binds_a_source_to_what_is_charged_owns_it(registry: Registry) -> None:
+    assert not registry.charge(charge("1.1"), ONE, bound_by=OTHER)
+    assert not registry.is_known(SOURCE), "what was not charged is nobody's"
+    assert registry.charge(charge("0.4"), ONE, bound_by=OWNER)
+    assert registry.full_owners(SOURCE) == {OWNER}
+    with pytest.raises(UsageError, match="does not own"):
+        registry.add_policy(READ, "read", OTHER)
+    with pytest.raises(UsageError, match="does not own"):
+        registry.owners_budget(SOURCE, by=OTHER)
+    before = world.everything(registry)
+    with pytest.raises(UsageError, match="may not say what data it is"):
+        registry.charge(charge("0.1", inputs=(hmac("a"),)), ONE, bound_by=OTHER)
+    assert world.everything(registry) == before, "the first one wins, and the other charges nothing"
+    assert registry.owners_budget(SOURCE, by=OWNER).spent.epsilon == Decimal("0.4")
+
+
+def test_others_are_charged_for_what_an_owner_bound(registry: Registry, tmp_path: Path) -> None:
+    world.run(registry, tmp_path / "out")
+    (read,) = world.report().inputs
+    assert registry.charge(charge("0.4", inputs=(read.hmac,)), ONE, bound_by=OTHER)
+    assert registry.full_owners(SOURCE) == {OWNER}
+    for digests in ((hmac("a"),), (read.hmac, hmac("a"))):
+        with pytest.raises(UsageError, match="may not say what data it is"):
+            registry.charge(charge("0.1", inputs=digests), ONE, bound_by=OTHER)
+
+
+def test_a_collection_of_other_peoples_data_is_nobodys_to_bind(registry: Registry) -> None:
+    registry.add_policy(READ, "read", OWNER)
+    collection = IRI("http://example.com/All")
+    turtle = "@prefix odrl: <http://www.w3.org/ns/odrl/2/> .\n"
+    turtle += f"<{SOURCE}> a odrl:Asset ; odrl:partOf <{collection}> ."
+    registry.add_hierarchy(turtle.encode(), "all", OWNER)
+    with pytest.raises(UsageError, match="does not own all that belongs to it"):
+        registry.charge(charge("0.1", collection), ONE, bound_by=OTHER)
+    assert registry.charge(charge("0.1", collection), ONE, bound_by=OWNER)
 
 
 # --- Nothing comes back

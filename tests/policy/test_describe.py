@@ -34,6 +34,7 @@ from smalti.policy.model import (
     Prohibition,
     Rule,
     Text,
+    Training,
     Value,
 )
 from smalti.policy.parse import load
@@ -214,6 +215,14 @@ def test_summary_has_one_line_for_one_rule() -> None:
         "  - nobody may read http://x.org/b",
         "  Not checked: the data",
     ]
+
+
+def test_that_a_recipe_was_not_looked_up_is_said() -> None:
+    learns = may(action=IRI(SMALTI + "train"), training=Training(recipe="mlp-12", label_column=AGE))
+    assert not_checked(policy(learns), with_dataset=True) == (
+        "the data",
+        "whether there is such a recipe, which `plan` looks up",
+    )
 
 
 def test_words_that_run_refuses_are_named() -> None:

@@ -123,6 +123,7 @@ def test_training_is_private_by_noise_or_by_a_bound() -> None:
         ([s("clippingNorm", 1), s("neighbors", "change-one")], ["P411", "P411"]),
         ([s("delta", 1e-6)], ["P411"]),
         ([s("rowsPerRespondent", 1)], ["P411"]),
+        ([s("samplingRate", 0.01, "lteq"), s("epochs", 2)], ["P411"]),
         ([s("epochs", 2), s("epochs", 3)], ["P412"]),
         ([s("epochs", 20, "gteq")], ["P406"]),
         ([*STEPS, s("noiseMultiplier", 1, "lteq")], ["P406"]),
@@ -138,6 +139,15 @@ def test_training_is_private_by_noise_or_by_a_bound() -> None:
 )
 def test_what_cannot_be_or_lacks_is_told(refinements: list[Json], expected: list[str]) -> None:
     assert codes(train(*refinements)) == expected
+
+
+def test_words_of_private_training_alone_are_told_with_the_way_out() -> None:
+    words = [*STEPS, s("neighbors", "change-one"), s("rowsPerRespondent", 1, "lteq")]
+    for word in words:
+        (found,) = train(word).errors
+        assert found.code == "P411"
+        assert "add `smalti:noiseMultiplier` or `smalti:epsilon`" in found.help
+    assert codes(train(*words)) == ["P411"] * 5
 
 
 def test_what_lacks_is_told_of_no_refinements_that_could_not_be_read() -> None:
@@ -255,6 +265,12 @@ def test_all_attacks_are_names() -> None:
         ([s("attack", ["mia"], "isAllOf"), ATTACKED[1]], ["P402"]),
         ([s("attack", ["loss"], "isAnyOf"), ATTACKED[1]], ["P405"]),
         ([*ATTACKED, s("confidence", 1)], ["P424"]),
+        ([ATTACKED[0], s("attackAdvantage", 0, "lteq")], ["P424"]),
+        ([ATTACKED[0], s("attackAdvantage", 1, "lteq")], ["P424"]),
+        ([*ATTACKED, s("attackPrecision", 0.5, "lteq")], ["P424"]),
+        ([*ATTACKED, s("attackPrecision", 1, "lteq")], ["P424"]),
+        ([*ATTACKED, s("truePositiveRate", 0, "lteq"), s("falsePositiveRate", 0.1)], ["P424"]),
+        ([*ATTACKED, s("truePositiveRate", 1, "lteq"), s("falsePositiveRate", 0.1)], ["P424"]),
         ([*ATTACKED, s("epsilon", 1, "lteq")], ["P419"]),
         ([{"and": ATTACKED}], ["P419"]),
     ],

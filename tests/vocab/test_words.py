@@ -1,15 +1,17 @@
 """The table of words, the profile in Turtle and the contexts say the same."""
 
 import json
+import re
 from decimal import Decimal
 from importlib.resources import files
 
 import pytest
 import rdflib
-from rdflib.namespace import RDFS, SKOS
+from rdflib.namespace import RDF, RDFS, SKOS
 
 from smalti.vocab import contexts, odrl, terms
 from smalti.vocab.aliases import NAMESPACES, canonical
+from smalti.vocab.certificate_terms import CERTIFICATE_CLASSES, CERTIFICATE_TERMS
 from smalti.vocab.profile import profile as written_profile
 from smalti.vocab.purposes import EXACT_MATCHES
 from smalti.vocab.terms import IRI
@@ -82,6 +84,23 @@ def limits_in(profile: rdflib.Graph, node: rdflib.URIRef) -> Limits:
 def test_the_profile_is_what_the_table_writes() -> None:
     shipped = files("smalti.vocab").joinpath("profile.ttl").read_text(encoding="utf-8")
     assert shipped == written_profile(), "write it: python -m smalti.vocab.profile > vocab/profile.ttl"
+
+
+def words_of_certificates() -> set[str]:
+    """Every word of ours that stands in a context or as a type, in the two modules that write them."""
+    modules = ("certificate.py", "audits/quality.py")
+    texts = [files("smalti.engine").joinpath(module).read_text(encoding="utf-8") for module in modules]
+    return {word for text in texts for word in re.findall(r'"s:(\w+)"', text)}
+
+
+def test_the_profile_defines_what_certificates_and_reports_say(profile: rdflib.Graph) -> None:
+    own = {*CERTIFICATE_TERMS, *CERTIFICATE_CLASSES}
+    used = words_of_certificates()
+    assert {name for name in used if terms.SMALTI + name not in BY_IRI} == own
+    for name in own:
+        assert profile.value(S[name], RDFS.label) == rdflib.Literal(name)
+        assert profile.value(S[name], RDFS.comment)
+        assert set(profile.objects(S[name], RDF.type)) <= {RDF.Property, RDFS.Class}
 
 
 def test_the_profile_says_what_the_standard_leaves_open(profile: rdflib.Graph) -> None:

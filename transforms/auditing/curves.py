@@ -69,10 +69,15 @@ class RocCurve:
         return float((self.true_positive_rates - self.false_positive_rates).max())
 
     def true_positive_rate_at(self, false_positive_rate: float) -> float | None:
-        """The greatest true positive rate of a threshold whose false positive rate is within a bound.
+        """The true positive rate where the false positive rate is a bound; a coin decides ties.
 
-        There is no interpolation between thresholds. None where there are fewer than 1 / bound non-members:
-        then one false positive is above the bound already, and a rate so small cannot be measured.
+        Where the equal scores that the bound falls among are all taken, it is exceeded; where none are, an
+        attacker's coin for each of them finds more. So the curve is read on the line between both points.
+        A coin between thresholds that are further apart may find more still: which ones would be chosen
+        after the scores are seen. Without equal scores a line is level or upright, and adds nothing.
+
+        None where there are fewer than 1 / bound non-members: then one false positive is above the bound
+        already, and a rate so small cannot be measured.
 
         Args:
             false_positive_rate: the bound, in (0, 1).
@@ -81,9 +86,12 @@ class RocCurve:
             raise ValueError("a false positive rate lies between 0 and 1 here, both excluded")
         if self.non_members * false_positive_rate < 1 - _ROUNDING:
             return None
-        allowed = math.floor(self.non_members * false_positive_rate * (1 + _ROUNDING))
+        allowed = self.non_members * false_positive_rate
+        if abs(allowed - round(allowed)) <= _ROUNDING * allowed:
+            allowed = round(allowed)
         last = int(np.searchsorted(self.false_positives, allowed, side="right")) - 1
-        return float(self.true_positive_rates[last])
+        steps = self.false_positives[last : last + 2], self.true_positives[last : last + 2]
+        return float(np.interp(allowed, *steps)) / self.members
 
 
 def _at_least(scores: Floats, thresholds: Floats) -> Integers:

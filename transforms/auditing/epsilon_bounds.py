@@ -104,6 +104,20 @@ def clopper_pearson_by_ranks(scores: Scores, delta: float, confidence: float) ->
     return EpsilonBound(epsilon, delta, confidence, Method.CLOPPER_PEARSON)
 
 
+def reach_by_ranks(members: int, non_members: int, delta: float, confidence: float) -> float:
+    """What `clopper_pearson_by_ranks` says of an attack that is never wrong; no attack shows more.
+
+    Args:
+        members: how many there are, at least 1.
+        non_members: how many there are, at least 1.
+        delta: in [0, 1).
+        confidence: in (0, 1).
+    """
+    ranks = _grid(non_members)
+    found, wrong = _limits(np.full(ranks.size, members), members, ranks, non_members, confidence)
+    return _largest_epsilon(found, wrong, _checked_delta(delta))
+
+
 def gaussian(scores: Scores, delta: float, confidence: float) -> EpsilonBound:
     """The bound where the mechanism is Gaussian, as DP-SGD without sampling is; much greater there.
 
@@ -146,9 +160,14 @@ def _rates(scores: Scores, confidence: float) -> tuple[Floats, Floats]:
     ranks = _grid(scores.non_members.size)
     thresholds = np.sort(scores.non_members)[-ranks]
     found = scores.members.size - np.searchsorted(np.sort(scores.members), thresholds, side="right")
+    return _limits(found, scores.members.size, ranks, scores.non_members.size, confidence)
+
+
+def _limits(
+    found: Integers, members: int, ranks: Integers, non_members: int, confidence: float
+) -> tuple[Floats, Floats]:
     each = 1 - (1 - checked(confidence)) / (2 * ranks.size)
-    wrong = upper_limit(ranks - 1, scores.non_members.size, each)
-    return lower_limit(found, scores.members.size, each), wrong
+    return lower_limit(found, members, each), upper_limit(ranks - 1, non_members, each)
 
 
 def _grid(records: int) -> Integers:

@@ -165,13 +165,20 @@ def advantage(scores: Scores, confidence: float) -> Figure:
     return Figure(value, max(0.0, value - width), min(1.0, value + width), confidence)
 
 
-def true_positive_rate(scores: Scores, false_positive_rate: float, confidence: float) -> Figure:
-    """The greatest true positive rate of a threshold whose true false positive rate is within a bound.
+def true_positive_rate(
+    scores: Scores, false_positive_rate: float, confidence: float, generator: np.random.Generator
+) -> Figure:
+    """The true positive rate at the threshold whose true false positive rate is a bound; coins decide ties.
 
     The value is that of `RocCurve.true_positive_rate_at`, None where there are too few non-members; then
-    the limits hold all the same, and say little.
+    the limits hold all the same, and say little. The upper one is at least the bound: so much has an attack
+    that throws a coin for each record and looks at nothing.
 
     Proof:
+        A record is its score and a uniform number that orders it among equal ones (`Scores.untied`). Pairs
+        are independent draws, too, and no two are equal; their true curve is that of the scores with lines
+        between its points. So the rate at the bound is that of a threshold for pairs, and no threshold for
+        scores alone within the bound has a greater one. In what follows, a score is such a pair.
         Let t be the k-th largest score of a non-member, with k from `quantile_ranks` for the bound at half
         of the error, so that more than the bound of all non-members reach t. Then a threshold within the
         bound is above t, and no more members reach it than exceed t. As t does not depend on the members,
@@ -183,14 +190,15 @@ def true_positive_rate(scores: Scores, false_positive_rate: float, confidence: f
         scores: of the attack.
         false_positive_rate: the bound, in (0, 1).
         confidence: in (0, 1), of each limit.
+        generator: throws the coins.
     """
-    value = RocCurve.of(scores).true_positive_rate_at(false_positive_rate)
+    value, pairs = RocCurve.of(scores).true_positive_rate_at(false_positive_rate), scores.untied(generator)
     sides = of_two(confidence)
     few, many = quantile_ranks(scores.non_members.size, false_positive_rate, sides)
-    lower = float(lower_limit(_above(scores, few), scores.members.size, sides)) if few else 0.0
+    lower = float(lower_limit(_above(pairs, few), scores.members.size, sides)) if few else 0.0
     reached = many <= scores.non_members.size
-    upper = float(upper_limit(_above(scores, many), scores.members.size, sides)) if reached else 1.0
-    return Figure(value, lower, upper, confidence)
+    upper = float(upper_limit(_above(pairs, many), scores.members.size, sides)) if reached else 1.0
+    return Figure(value, lower, max(upper, false_positive_rate), confidence)
 
 
 def checked(confidence: float) -> float:

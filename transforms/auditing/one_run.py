@@ -44,6 +44,24 @@ def one_run(scores: Floats, included: Flags, delta: float, confidence: float) ->
     return EpsilonBound(best, delta, confidence, Method.ONE_RUN)
 
 
+def reaches(included: Flags, epsilon: float, delta: float, confidence: float) -> bool:
+    """Whether `one_run` says more than an epsilon of an attack that is never wrong.
+
+    Args:
+        included: the coins; of how many canaries, and how many were included, is all that counts.
+        epsilon: at least 0.
+        delta: in [0, 1).
+        confidence: in (0, 1).
+    """
+    inside, outside = int(included.sum()), int((~included).sum())
+    grid = _numbers_of_guesses(included.size)
+    error = (1 - checked(confidence)) / len(grid)
+    return any(
+        p_value(included.size, 2 * half, min(half, inside) + min(half, outside), epsilon, delta) < error
+        for half in grid
+    )
+
+
 def epsilon_of_guesses(canaries: int, guesses: int, correct: int, delta: float, confidence: float) -> float:
     """The greatest epsilon that so many correct guesses refute; 0 where they refute none.
 

@@ -47,6 +47,18 @@ class Scores:
         first, rest = zip(*(_halved(s, generator) for s in (self.members, self.non_members)), strict=True)
         return Scores(*first), Scores(*rest)
 
+    def untied(self, generator: np.random.Generator) -> "Scores":
+        """The place of each record, counted from the lowest score on; coins order equal scores.
+
+        An attacker may throw such coins, too. They are independent of the records, so the places are scores
+        whose order is that of independent draws, as that of these is. Without equal scores it is the same.
+        """
+        everybody = np.concatenate((self.members, self.non_members))
+        order = np.lexsort((generator.random(everybody.size), everybody))
+        places = np.empty(everybody.size)
+        places[order] = np.arange(everybody.size)
+        return Scores(places[: self.members.size], places[self.members.size :])
+
 
 def _halved(scores: Floats, generator: np.random.Generator) -> tuple[Floats, Floats]:
     mixed = generator.permutation(scores)

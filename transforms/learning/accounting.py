@@ -30,8 +30,11 @@ from smalti.transforms.sensitivity import NeighboringRelation
 LEAST_NOISE: Final = 0.3
 """As a noise multiplier; with less, no account has a loss that is of use."""
 LEAST_DELTA: Final = 1e-10
-"""The arithmetic of distributions has errors that are far below, but not below much smaller deltas."""
+"""Of a few steps, below which errors of the arithmetic of distributions would count; of many, see
+`SampledGaussian.rounding`."""
 LARGEST_STEPS: Final = 1_000_000
+_ROUNDING: Final = 2.0**-43
+"""What rounding may take from a delta for each step, at most."""
 _POINTS: Final = 256
 _PRECISION: Final = 1e-3
 """Relative, of a noise multiplier that is sought."""
@@ -96,16 +99,43 @@ class SampledGaussian:
         distance = 2 if self.neighbors is NeighboringRelation.CHANGE_ONE else 1
         return identifiability.compose_gaussian([distance * math.sqrt(self.steps) / self.noise_multiplier])
 
+    @property
+    def rounding(self) -> float:
+        """How much a delta of the arithmetic may be too small; none below it has an account.
+
+        0 without sampling. With it, the library composes T steps by one Fourier transform of n places, the
+        T-th power of each of its numbers, and the transform back. With u = 2^-53, to first order:
+
+            A number X of the transform is a sum of probabilities, each multiplied and rounded log2 n times
+            or less, so its error is at most 5 u log2 n (Higham, "Accuracy and Stability of Numerical
+            Algorithms", 24.1), and that of X^T at most T |X|^(T - 1) as much. The power itself, by
+            logarithms, adds 2 pi T u |X|^T. Of n numbers with errors E, the transform back makes
+            probabilities whose errors have an l1-norm of at most the l2-norm of E (Parseval and
+            Cauchy-Schwarz), and no delta is off by more. The l2-norm of all |X|^T is the root of n times
+            the sum of squares of the probabilities of T steps: it grows with the root of how much wider
+            the n places are than these probabilities.
+
+        That root is not bounded here, but measured: 6.3 at most in 54 accounts of 4 to 10^6 steps, with n
+        up to 2^20. Hence 750 T u, of which `_ROUNDING`, 1024 u, leaves a quarter for the rounding of one
+        step. From the same accounts in arithmetic of 64 binary digits, deltas differ by 1.3 T u at most.
+        """
+        return 0.0 if self.sampling_rate == 1 else self.steps * _ROUNDING
+
     def epsilon(self, delta: float) -> float:
         """An epsilon for which the training is (epsilon, delta)-private, by loss distributions.
 
         Args:
             delta: in [`LEAST_DELTA`, 1).
+
+        Returns:
+            Infinite where there is no account, as where delta is not above `rounding`.
         """
         _check_delta(delta)
         if self.sampling_rate == 1:
             return identifiability.gaussian_epsilon(delta, self.mu)
-        return float(_distribution(self).get_epsilon(delta))
+        if self.rounding >= delta:
+            return math.inf
+        return float(_distribution(self).get_epsilon(delta - self.rounding))
 
     def epsilon_by_renyi(self, delta: float) -> float:
         """The same by Renyi composition, which is looser and common in the literature.
@@ -130,7 +160,7 @@ class SampledGaussian:
         """
         if self.sampling_rate == 1:
             return identifiability.gaussian_delta(epsilon, self.mu)
-        return min(1.0, float(_distribution(self).get_delta(epsilon)))
+        return min(1.0, max(0.0, float(_distribution(self).get_delta(epsilon))) + self.rounding)
 
     @property
     def advantage(self) -> float:
@@ -165,17 +195,23 @@ class SampledGaussian:
 
         Args:
             delta: in [`LEAST_DELTA`, 1).
+
+        Returns:
+            Infinite where there is no account, as where delta is not above `rounding`.
         """
         _check_delta(delta)
         if self.sampling_rate == 1:
             return belief.largest_loss(delta, self.mu)
-        accountant = _distribution(self)
-        start = accountant.get_epsilon(delta)
-        end = accountant.get_epsilon(max(delta * 1e-4, LEAST_DELTA / 100))
+        if self.rounding >= delta:
+            return math.inf
+        accountant, rest = _distribution(self), delta - self.rounding
+        start = accountant.get_epsilon(rest)
+        # Not much further, where what is left of delta(e) would be rounding alone.
+        end = accountant.get_epsilon(max(rest * 1e-4, LEAST_DELTA / 100, min(self.rounding, rest) / 100))
         if not math.isfinite(end):
             return math.inf
         places = np.linspace(start, max(end, start + 1e-6), _POINTS)
-        exceeded = np.asarray(accountant.get_delta(places)) / delta
+        exceeded = (np.maximum(accountant.get_delta(places), 0) + self.rounding) / delta
         known = exceeded < 1
         return float(np.min(places[known] - np.log1p(-exceeded[known]), initial=math.inf))
 
@@ -205,7 +241,11 @@ class EpsilonBound(_Limit):
     """(epsilon, delta)-privacy."""
 
     epsilon: float
+    """Above 0."""
     delta: float
+
+    def __post_init__(self) -> None:
+        _check_bound(self.epsilon, 0, math.inf)
 
     def share(self, mechanism: SampledGaussian) -> float:
         return mechanism.epsilon(self.delta) / self.epsilon
@@ -216,7 +256,11 @@ class LossBound(_Limit):
     """A loss that is exceeded with probability delta at most, by whatever is made from the training."""
 
     epsilon: float
+    """Above 0."""
     delta: float
+
+    def __post_init__(self) -> None:
+        _check_bound(self.epsilon, 0, math.inf)
 
     def share(self, mechanism: SampledGaussian) -> float:
         return mechanism.largest_loss(self.delta) / self.epsilon
@@ -227,7 +271,11 @@ class BeliefBound(_Limit):
     """A posterior belief, at prior one half, that is exceeded with probability delta at most."""
 
     belief: float
+    """In (0.5, 1)."""
     delta: float
+
+    def __post_init__(self) -> None:
+        _check_bound(self.belief, 0.5, 1)
 
     def share(self, mechanism: SampledGaussian) -> float:
         """Of the loss that gives the belief, which grows with it."""
@@ -239,6 +287,10 @@ class AdvantageBound(_Limit):
     """A membership advantage."""
 
     advantage: float
+    """In (0, 1)."""
+
+    def __post_init__(self) -> None:
+        _check_bound(self.advantage, 0, 1)
 
     def share(self, mechanism: SampledGaussian) -> float:
         return mechanism.advantage / self.advantage
@@ -314,6 +366,11 @@ def _bisected(share: Callable[[float], float], low: float, high: float) -> float
 def _check_delta(delta: float) -> None:
     if not LEAST_DELTA <= delta < 1:
         raise ValueError(f"a delta lies between {LEAST_DELTA:g} and 1")
+
+
+def _check_bound(value: float, least: float, largest: float) -> None:
+    if not least < value < largest:
+        raise ValueError(f"a bound of this kind lies above {least:g} and below {largest:g}")
 
 
 def _event(mechanism: SampledGaussian) -> Any:

@@ -33,7 +33,8 @@ def gradient_norms(
         labels: shape (records,), whole numbers from 0 to below the classes.
 
     Returns:
-        Shape (records,); infinite or not a number where the squares exceed the floats.
+        Shape (records,); infinite or not a number where the squares exceed the floats, and squares below
+        the floats count as 0.
     """
     inputs, given_back = _propagated(architecture, parameters, features, labels)
     return _norms(inputs, given_back)
@@ -65,7 +66,7 @@ def clipped_gradient_sum(
     """
     features, labels, mask = batch
     inputs, given_back = _propagated(architecture, parameters, features, labels)
-    norms = _norms(inputs, given_back)
+    norms = _norms_at_most(inputs, given_back)
     limit = jnp.asarray(clipping_norm * (1 - _CAUTION * np.finfo(norms.dtype).eps), norms.dtype)
     counts = jnp.isfinite(norms) & (jnp.asarray(mask) > 0)
     weights = jnp.where(counts, limit / jnp.maximum(norms, limit), 0)
@@ -101,9 +102,22 @@ def _propagated(
     return inputs, given_back[::-1]
 
 
-def _norms(inputs: list[jax.Array], given_back: Slopes) -> jax.Array:
+def _norms_at_most(inputs: list[jax.Array], given_back: Slopes) -> jax.Array:
+    """The norms, or more where squares are below the normal floats; less only by the rounding of sums.
+
+    Proof:
+        A square that is below the normal floats loses at most the least of them, t, also where it becomes
+        0. So the sum of squared slopes, plus t for each of them, is not below |d|^2. It is at least t, and
+        the other factor at least 1, so their product is a normal float. In that factor, what squares lose
+        stands beside the 1, and is no more than rounding.
+    """
+    return _norms(inputs, given_back, float(np.finfo(given_back[-1].dtype).tiny))
+
+
+def _norms(inputs: list[jax.Array], given_back: Slopes, added: float = 0.0) -> jax.Array:
+    """The norms, with something added to the square of each slope."""
     squares = [
-        jnp.sum(slope * slope, axis=1) * (1 + jnp.sum(given * given, axis=1))
+        (jnp.sum(slope * slope, axis=1) + slope.shape[1] * added) * (1 + jnp.sum(given * given, axis=1))
         for given, slope in zip(inputs, given_back, strict=True)
     ]
     return jnp.sqrt(sum(squares[1:], squares[0]))

@@ -1,12 +1,18 @@
 """How a network is trained; needs no library."""
 
-import math
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 LARGEST_NOISE: Final = 1e6
 """As a noise multiplier; more is never of use, and floats would lose the gradients in it."""
+LEAST_NORM: Final = 1e-10
+"""Of clipping, as the largest one: far from both ends of floats of 32 bits, also with noise."""
+LARGEST_NORM: Final = 1e10
+LEAST_RATE: Final = 2.0**-32
+"""Of sampling, for which 32 bits are drawn."""
+LARGEST_LEARNING_RATE: Final = 3.4e38
+"""Just below the end of floats of 32 bits, in which networks are trained."""
 
 
 class Optimizer(StrEnum):
@@ -29,16 +35,16 @@ class PrivateTraining:
     noise_multiplier: float
     """z: the standard deviation of the noise in clipping norms, above 0."""
     clipping_norm: float
-    """C: the greatest l2-norm of one record's gradient, above 0."""
+    """C: the greatest l2-norm of one record's gradient, from `LEAST_NORM` to `LARGEST_NORM`."""
     sampling_rate: float
-    """q: the probability of each record to be in a batch, in (0, 1]."""
+    """q: the probability of each record to be in a batch, from `LEAST_RATE` to 1."""
 
     def __post_init__(self) -> None:
         if not 0 < self.noise_multiplier <= LARGEST_NOISE:
             raise ValueError(f"a noise multiplier lies above 0, up to {LARGEST_NOISE:g}")
-        if not 0 < self.clipping_norm < math.inf:
-            raise ValueError("a clipping norm is a number above 0")
-        if not 2.0**-32 <= self.sampling_rate <= 1:
+        if not LEAST_NORM <= self.clipping_norm <= LARGEST_NORM:
+            raise ValueError(f"a clipping norm lies between {LEAST_NORM:g} and {LARGEST_NORM:g}")
+        if not LEAST_RATE <= self.sampling_rate <= 1:
             raise ValueError("a sampling rate lies between 2^-32 and 1")
 
 
@@ -52,14 +58,16 @@ class Hyperparameters:
     """Records of a step, at least 1. In private training it is public and only what noisy sums are divided
     by; it should be near the sampling rate times a public idea of the number of records."""
     learning_rate: float
-    """Above 0."""
+    """Above 0, at most `LARGEST_LEARNING_RATE`."""
     optimizer: Optimizer = Optimizer.ADAM
     private: PrivateTraining | None = None
     """None: no privacy."""
 
     def __post_init__(self) -> None:
-        if self.epochs < 1 or self.batch_size < 1 or not 0 < self.learning_rate < math.inf:
-            raise ValueError("training takes an epoch, batches of a record, and a learning rate above 0")
+        if self.epochs < 1 or self.batch_size < 1:
+            raise ValueError("training takes an epoch, and batches of a record")
+        if not 0 < self.learning_rate <= LARGEST_LEARNING_RATE:
+            raise ValueError(f"a learning rate lies above 0, up to {LARGEST_LEARNING_RATE:g}")
 
     @property
     def private_steps_of_epoch(self) -> int:

@@ -3,8 +3,9 @@
 Pickles are neither read nor written.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
@@ -18,13 +19,18 @@ _FORM: Final = "smalti.network.1"
 _DESCRIPTIONS: Final = TypeAdapter(Description)
 
 
-def save(model: TrainedModel, path: Path) -> None:
+def save(model: TrainedModel, path: Path, more: Mapping[str, str] = MappingProxyType({})) -> None:
     """Write a new file with the parameters of a network, and its description in the header.
+
+    Args:
+        model: the network.
+        path: of the file.
+        more: other entries of the header, which `load` leaves alone.
 
     Raises:
         FileExistsError: there is a file of that name already.
     """
-    metadata = {_FORM: _DESCRIPTIONS.dump_json(model.description).decode()}
+    metadata = {**more, _FORM: _DESCRIPTIONS.dump_json(model.description).decode()}
     content = _library().numpy.save(arrays_of(model.parameters), metadata)
     with path.open("xb") as file:
         file.write(content)
@@ -49,6 +55,16 @@ def load(path: Path) -> TrainedModel:
             "a file of safetensors with the description and all parameters, as smalti writes it",
             "train and save the network again; files of pickle are never loaded, for they can run code",
         ) from None
+
+
+def header(path: Path) -> dict[str, str]:
+    """All texts in the header of a file of safetensors; none where it cannot be read as one."""
+    library = _library()
+    try:
+        with library.safe_open(path, framework="np") as file:
+            return dict(file.metadata() or {})
+    except (library.SafetensorError, OSError):
+        return {}
 
 
 def _library() -> ModuleType:

@@ -50,6 +50,11 @@ _MLP_256_256: Final = Recipe(
 _OURS: Final = {recipe.name: recipe for recipe in (_MLP_128, _SOFTMAX_REGRESSION, _MLP_256_256)}
 
 
+def built_in() -> tuple[Recipe, ...]:
+    """Our own recipes, in the order of their names."""
+    return tuple(_OURS[name] for name in sorted(_OURS))
+
+
 def recipe_names() -> tuple[str, ...]:
     """All names that `recipe` knows here, in order; imports no package."""
     return tuple(sorted({*_OURS, *entry_points(group=GROUP).names}))

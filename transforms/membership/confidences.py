@@ -47,7 +47,7 @@ def checked_confidences(where: str, given: object, records: int, classes: int) -
         where,
         np.asarray(((found < -SUM_TOLERANCE) | (found > 1 + SUM_TOLERANCE)).any(axis=-1)),
         "are not probabilities",
-        "numbers from 0 to 1; say so if the model gives logits",
+        "numbers from 0 to 1; say so if the model gives logits (`gives_logits`; of an ONNX file --logits)",
     )
     _refuse(
         where,
@@ -134,4 +134,6 @@ def _log(value: Doubles) -> Doubles:
 
 def _refuse(where: str, wrong: Flags, problem: str, expected: str) -> None:
     if wrong.any():
-        raise DataError(where, f"the confidences of {int(wrong.sum())} records {problem}", expected)
+        count = int(wrong.sum())
+        told = f"the confidences of {count} record{'' if count == 1 else 's'} {problem}"
+        raise DataError(where, told, expected)

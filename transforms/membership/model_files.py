@@ -1,15 +1,16 @@
 """Files of trained classifiers, read without running any code that they hold.
 
 Three kinds are read: networks of smalti (safetensors: numbers only), ONNX (a graph of operators), and
-estimators of scikit-learn as skops writes them (of types that are known to be harmless; a pickle can call
-anything). The ending of its name says what a file is read as. Nothing is promised about the memory and the
-time that a model takes when it is asked.
+estimators of scikit-learn as skops writes them (of types that are known to be harmless and compute with
+NumPy alone; a pickle can call anything). The ending of its name says what a file is read as. Nothing is
+promised about the memory and the time that a model takes when it is asked.
 """
 
 import io
+import json
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -40,6 +41,18 @@ _WAY_OUT: Final = (
     "export the model to ONNX, or save an estimator of scikit-learn by `skops.io.dump`; whoever trusts a"
     " file of pickle can convert it so"
 )
+_COMPUTE_WITH_NUMPY: Final = (
+    "linear_model._logistic.LogisticRegression", "linear_model._logistic.LogisticRegressionCV",
+    "linear_model._stochastic_gradient.SGDClassifier", "linear_model._sgd_fast.", "_loss._loss.",
+    "discriminant_analysis.", "naive_bayes.",
+    "multiclass.OneVsRestClassifier", "preprocessing._label.LabelBinarizer",
+    "pipeline.Pipeline", "compose._column_transformer.ColumnTransformer",
+    "preprocessing._data.", "preprocessing._polynomial.PolynomialFeatures",
+    "decomposition._pca.PCA", "feature_selection._variance_threshold.VarianceThreshold",
+)  # fmt: skip
+"""Types of scikit-learn, or with a dot at the end modules, that give confidences without compiled code of
+their own or of SciPy's sparse matrices, and without drawing. Such code takes sizes and indices from a file
+as they are: out of bounds, they end the process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +185,40 @@ def _unpacked(where: str, content: bytes) -> Any:
         raise _unreadable(where) from None
     if unknown:
         raise _untrusted(where, unknown)
+    if compiled := _with_compiled_code(where, content):
+        raise _unchecked(where, compiled)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of other versions of scikit-learn
             return skops.io.loads(content, trusted=[])
     except Exception:
         raise _unreadable(where) from None
+
+
+def _with_compiled_code(where: str, content: bytes) -> list[str]:
+    """The types in a file of skops, nested ones too, that are not known to do without compiled code."""
+    try:
+        with ZipFile(io.BytesIO(content)) as packed:
+            names = set(_types_in(json.loads(packed.read("schema.json"))))
+    except Exception:
+        raise _unreadable(where) from None
+    known = tuple(f"sklearn.{one}" for one in _COMPUTE_WITH_NUMPY)
+    return sorted(
+        one
+        for one in names
+        if one.startswith(("sklearn.", "scipy."))
+        and not any(one.startswith(name) if name.endswith(".") else one == name for name in known)
+    )
+
+
+def _types_in(schema: Any) -> Iterator[str]:
+    if isinstance(schema, dict):
+        if "__module__" in schema:
+            yield f"{schema['__module__']}.{schema.get('__class__')}"
+        schema = list(schema.values())
+    if isinstance(schema, list):
+        for part in schema:
+            yield from _types_in(part)
 
 
 def _unreadable(where: str) -> DataError:
@@ -190,16 +231,29 @@ def _unreadable(where: str) -> DataError:
 
 
 def _untrusted(where: str, types: list[str]) -> DataError:
-    shown = ", ".join(
-        f"`{one}`" if _TYPE_NAME.fullmatch(one) else "one of an odd name" for one in types[:_SHOWN_TYPES]
-    )
-    more = f" and {len(types) - _SHOWN_TYPES} more" if len(types) > _SHOWN_TYPES else ""
     return DataError(
         where,
-        f"it holds types that are not known to be harmless: {shown}{more}",
+        f"it holds types that are not known to be harmless: {_shown(types)}",
         "types that skops trusts: others can run code of the file's author when it is loaded",
         "export the model to ONNX",
     )
+
+
+def _unchecked(where: str, types: list[str]) -> DataError:
+    return DataError(
+        where,
+        f"it holds types that are not known to check what a file says before their compiled code relies on"
+        f" it, which can end the process: {_shown(types)}",
+        "logistic regression, discriminant analysis or naive Bayes, also behind scalers and PCA",
+        "export the model to ONNX; whoever trusts the file can load it, and ask it by `FromEstimator`",
+    )
+
+
+def _shown(types: list[str]) -> str:
+    shown = ", ".join(
+        f"`{one}`" if _TYPE_NAME.fullmatch(one) else "one of an odd name" for one in types[:_SHOWN_TYPES]
+    )
+    return f"{shown} and {len(types) - _SHOWN_TYPES} more" if len(types) > _SHOWN_TYPES else shown
 
 
 @dataclass(slots=True)  # not frozen: the classes of an estimator can be set

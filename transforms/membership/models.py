@@ -278,6 +278,8 @@ def _asked(
     for start in range(0, max(1, len(features)), _BATCH):
         batch = features[start : start + _BATCH]
         given = np.asarray(predict(batch))
+        if given.dtype.name == "bfloat16":  # of JAX; no float to NumPy, and too coarse for a sum of one
+            given = given.astype(np.float32)
         if gives_logits and given.ndim == 2 and given.dtype.kind == "f" and given.shape[1]:
             given = softmax(given)
         parts.append(checked_confidences(where, given, len(batch), classes))

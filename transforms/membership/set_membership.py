@@ -191,6 +191,23 @@ def disjoint(
     return DisjointAttacks(kind, size, np.asarray(found, np.float64))
 
 
+def limit_of_guess(kind: AttackType, attacks: int, confidence: float, size: int = SIZE) -> float:
+    """The upper limit of the accuracy of so many disjoint attacks of which half are right, or half of each.
+
+    Args:
+        kind: attack type 1 or 2.
+        attacks: how many, at least 1.
+        confidence: of the limit, in (0, 1).
+        size: M.
+    """
+    match kind:
+        case AttackType.SET:
+            return share(attacks // 2, attacks, confidence).upper
+        case AttackType.SINGLE:
+            return 0.5 + _width(attacks * size, confidence)
+    assert_never(kind)
+
+
 def least_records(kind: AttackType, confidence: float, size: int = SIZE) -> int:
     """How many members, and as many others, it takes to find that half of the members are memorised.
 

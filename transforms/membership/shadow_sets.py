@@ -146,7 +146,8 @@ def _too_small(training: DataSet, pool: DataSet) -> list[SmaltiError]:
             pool.name,
             f"{short} classes have too few records for a shadow model, or none in {training.name}",
             f"more records of each class than {training.name} has, and one there at least",
-            "give a larger pool, or audit a model that was trained on fewer records",
+            "give a larger pool (more `--others` of `smalti audit model`), or audit a model that was"
+            " trained on fewer records",
         )
     ]
 
@@ -165,7 +166,8 @@ def _missing_classes(side: str, counts: Integers) -> list[SmaltiError]:
             "the shadow models",
             f"{missing} classes have no record {side} of a shadow training set",
             "records of every class, inside and outside of each set",
-            "give a larger pool, or draw shadow training sets class by class",
+            "give a larger pool (more `--others` of `smalti audit model`), or draw shadow training sets"
+            " class by class",
         )
     ]
 

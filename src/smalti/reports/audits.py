@@ -5,6 +5,7 @@ from typing import Final
 from smalti.engine.audits.attacks import FAMILIES, Family, of_family
 from smalti.engine.audits.attempts import Attempt, AttemptState
 from smalti.engine.audits.figures import AttackResult, AuditFigures, Detail, Figure
+from smalti.engine.audits.guarantee import limits_of
 from smalti.reports.page import Page, Paragraph, Part, Section, Table
 from smalti.reports.plots import Line, rates
 
@@ -14,10 +15,7 @@ _LEADS: Final = {
         "Every figure stays within its bound, and every attack found the leak that was planted."
     ),
     AttemptState.NOT_MET: "A figure may exceed its bound: the model was not released.",
-    AttemptState.INCONCLUSIVE: (
-        "Nothing can be concluded, for an attack did not find the leak that was planted: the model was not"
-        " released."
-    ),
+    AttemptState.INCONCLUSIVE: "Nothing can be concluded: the model was not released.",
     AttemptState.FAILED: "The audit ended with an error: nothing was released.",
     AttemptState.STOPPED: "The audit was stopped: nothing was released.",
 }
@@ -30,6 +28,10 @@ _LIMITS: Final = (
 )
 _STUDY: Final = (
     "A study: nothing was registered, no attempt was counted, and no duty of a policy is met by it."
+)
+_TEST_ONLY: Final = (
+    "Test only: the model was trained by a seed, as its file says. Whoever knows the seed can take the"
+    " noise away, so that no privacy is promised for it."
 )
 _STUDY_LIMITS: Final = (
     "Who was trained on, and by which recipe, is taken from whoever asked. These attacks were tried, and no"
@@ -76,7 +78,9 @@ def page(attempt: Attempt, figures: AuditFigures | None, *, with_drawings: bool)
     return Page(f"Audit of {attempt.output}", _LEADS[attempt.state], sections)
 
 
-def study_page(model: str, digest: str, figures: AuditFigures, *, with_drawings: bool) -> Page:
+def study_page(
+    model: str, digest: str, figures: AuditFigures, *, with_drawings: bool, is_test_only: bool = False
+) -> Page:
     """The report of a study of a model file.
 
     Args:
@@ -84,9 +88,11 @@ def study_page(model: str, digest: str, figures: AuditFigures, *, with_drawings:
         digest: of the file, hexadecimal digits of SHA-256.
         figures: of it.
         with_drawings: whether curves are drawn; they need the extra `audit`.
+        is_test_only: whether the file says that the model's randomness came from a seed.
     """
     facts = Table("What was audited", ("what", "which"), (("model", model), ("SHA-256", digest)))
-    return Page(f"Study of {model}", _STUDY, _sections(facts, figures, _STUDY_LIMITS, with_drawings))
+    lead = f"{_TEST_ONLY} {_STUDY}" if is_test_only else _STUDY
+    return Page(f"Study of {model}", lead, _sections(facts, figures, _STUDY_LIMITS, with_drawings))
 
 
 def _sections(
@@ -96,6 +102,7 @@ def _sections(
         ()
         if figures is None
         else (
+            *([Section("Why it was not met", (_reasons(figures),))] if figures.reasons else []),
             Section("What attacks achieved", _achieved(figures, with_drawings)),
             Section("Whether they could have found anything", _leaks(figures)),
         )
@@ -103,15 +110,26 @@ def _sections(
     return (
         Section("The audit", (facts,)),
         *measured,
-        Section("What this does not show", (Paragraph(limits),)),
+        Section("What this does not show", (Paragraph(limits), *_left_out(figures))),
     )
+
+
+def _reasons(figures: AuditFigures) -> Part:
+    return Paragraph(f"{'; '.join(figures.reasons)}.")
+
+
+def _left_out(figures: AuditFigures | None) -> tuple[Part, ...]:
+    """What single attacks do not show."""
+    left_out = limits_of(tuple(one.attack for one in figures.results)) if figures is not None else []
+    return (Paragraph(f"Nor does it cover {'; nor '.join(left_out)}."),) if left_out else ()
 
 
 def _achieved(figures: AuditFigures, with_drawings: bool) -> tuple[Part, ...]:
     accuracy = Paragraph(
         f"The model predicts {figures.train_accuracy:.1%} of the records that it was trained on, and"
-        f" {figures.test_accuracy:.1%} of those that were held out. Shadow models that were trained"
-        f" as it was: {figures.shadows}. Each limit is wrong with a probability of at most {figures.error}."
+        f" {figures.test_accuracy:.1%} of those that were held out."
+        + (f" Shadow models that were trained as it was: {figures.shadows}." if figures.shadows else "")
+        + f" Each limit is wrong with a probability of at most {figures.error}."
     )
     tables = tuple(_table(one) for one in figures.results)
     return (accuracy, *tables, *([_curves(figures)] if with_drawings and _has_curves(figures) else []))
@@ -173,9 +191,10 @@ def _leaks(figures: AuditFigures) -> tuple[Part, ...]:
         (one.attack, f"{one.leak_advantage:.3f}", "found" if one.finds_leak else "not found")
         for one in figures.results
     )
+    trainings = of_family(tuple(one.attack for one in figures.results), Family.IDENTIFIABILITY)
     told = (
-        "The same attacks were run on a model that is known to memorise, with the same records; trainings"
-        " that were repeated, with hardly any noise. An attack that does not find this leak says nothing by"
-        " finding none elsewhere."
+        "The same attacks were run on a model that is known to memorise, with the same records"
+        + ("; trainings that were repeated, with hardly any noise" if trainings else "")
+        + ". An attack that does not find this leak says nothing by finding none elsewhere."
     )
     return Paragraph(told), Table("The planted leak", ("attack", "advantage is at least", "leak"), rows)

@@ -1,6 +1,7 @@
 """From how many records on a bound of an audit can be met; what is computed is held against the limits."""
 
 import re
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -11,16 +12,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 from model_worlds import people, policy, registry, run
 
-from smalti.engine.audits.attainable import check_attainable, is_attainable, records_for, told_of
-from smalti.engine.audits.attempts import error_of_attempt
-from smalti.engine.audits.judge import Judge
+from smalti.engine.audits.attainable import (
+    Size,
+    advised_for,
+    check_attainable,
+    is_attainable,
+    never_met,
+    records_for,
+    told_of,
+    undecided_by_trainings,
+)
+from smalti.engine.audits.attempts import HIGHEST_CONFIDENCE, error_of_attempt
+from smalti.engine.audits.judge import Judge, Reached
 from smalti.engine.audits.plan import Audit, FigureBound
 from smalti.errors import DataError
+from smalti.transforms.auditing.epsilon_bounds import reach_by_ranks
 from smalti.transforms.auditing.limits import of_two, quantile_ranks
+from smalti.transforms.auditing.one_run import one_run
 from smalti.transforms.auditing.scores import Scores
+from smalti.transforms.problem import Flags
 
 CONFIDENCE = Decimal("0.95")
 ERROR = error_of_attempt(CONFIDENCE, 1)
+HALF, DELTA = Fraction(1, 2), 1e-5
 
 
 def bound(figure: str, most: str, rate: str | None = None) -> FigureBound:
@@ -31,9 +45,14 @@ def audit(*bounds: FigureBound, attacks: tuple[str, ...] = ("loss",)) -> Audit:
     return Audit(attacks, bounds, CONFIDENCE, 16)
 
 
+def size(records: int, included: Flags | None = None) -> Size:
+    return Size(records, records, DELTA, included)
+
+
 def least_limit(asked: FigureBound, records: int) -> float:
-    """Of an attack that takes all records for the same, as audits judge it."""
-    scores, confidence = Scores(np.zeros(records), np.zeros(records)), float(1 - ERROR)
+    """Of an attack that takes all records for the same, or finds no member at all, as audits judge it."""
+    others = np.ones(records) if asked.figure == "truePositiveRate" else np.zeros(records)
+    scores, confidence = Scores(np.zeros(records), others), float(1 - ERROR)
     rate = asked.false_positive_rate
     if rate is not None and not quantile_ranks(records, float(rate), of_two(confidence))[0]:
         return 2.0  # no audit begins
@@ -78,37 +97,152 @@ def test_what_no_number_of_records_meets() -> None:
     assert records_for(bound("epsilonLowerBound", "2"), CONFIDENCE) == 1, "nothing is known of it here"
 
 
+@pytest.mark.parametrize(
+    "vain",
+    [
+        bound("attackAdvantage", "0"),
+        bound("attackAdvantage", "1e-30"),
+        bound("attackAdvantage", "1e-161"),
+        bound("attackAdvantage", "1e-999"),
+        bound("attackPrecision", "0"),
+        bound("attackPrecision", "0.5"),
+        bound("truePositiveRate", "0", "0.01"),
+        bound("truePositiveRate", "0.009", "0.01"),
+        bound("truePositiveRate", "0.01", "0.01"),
+        bound("truePositiveRate", "0.1", "1e-30"),
+        bound("truePositiveRate", "0.1", "0.99999999999999999999"),
+    ],
+    ids=lambda one: f"{one.figure} {one.most} {one.false_positive_rate}",
+)
+def test_what_is_never_met_is_told_from_the_plan_alone(vain: FigureBound) -> None:
+    assert records_for(vain, CONFIDENCE) is None
+    assert never_met(audit(vain, bound("attackAdvantage", "0.3"))) == (vain,)
+    assert never_met(audit(vain, attacks=("model-inversion",))) == ()
+
+
+def test_every_bound_of_these_can_be_met_at_the_highest_confidence() -> None:
+    for asked in (*BOUNDS, bound("attackAdvantage", "0.00001"), bound("epsilonLowerBound", "2")):
+        assert never_met(replace(audit(asked), confidence=HIGHEST_CONFIDENCE)) == ()
+
+
 def test_it_is_told_for_respondents() -> None:
     advantage_of = bound("attackAdvantage", "0.3")
     records = records_for(advantage_of, CONFIDENCE)
     assert records == 98
-    (told,) = told_of(audit(advantage_of), Fraction(1, 2))
+    (told,) = told_of(audit(advantage_of), HALF, DELTA)
     assert told == (
-        "attackAdvantage at most 0.3 can be met from about 196 respondents on, at the first attempt"
+        "attackAdvantage at most 0.3 takes about 196 respondents at least; a guess keeps to it in nine of"
+        " ten trainings from about 446 on, at the first attempt"
     )
-    assert "about 490 respondents" in told_of(audit(advantage_of), Fraction(1, 5))[0]
-    rare = told_of(audit(bound("truePositiveRate", "0.05", "0.01")), Fraction(1, 2))
-    assert "at most 0.05 at a false positive rate of 0.01 can be met from about 874 respond" in rare[0]
-    assert "exceeded by a guess" in told_of(audit(bound("attackPrecision", "0.4")), Fraction(1, 2))[0]
-    assert told_of(audit(advantage_of, attacks=("model-inversion",)), Fraction(1, 2)) == ()
+    assert "takes about 490 respondents" in told_of(audit(advantage_of), Fraction(1, 5), DELTA)[0]
+    rare = told_of(audit(bound("truePositiveRate", "0.05", "0.01")), HALF, DELTA)
+    assert "at a false positive rate of 0.01 takes about 874 respondents at least" in rare[0]
+    for vain in (bound("attackPrecision", "0.4"), bound("truePositiveRate", "0.01", "0.01")):
+        assert "exceeded by a guess" in told_of(audit(vain), HALF, DELTA)[0]
+    assert told_of(audit(advantage_of, attacks=("model-inversion",)), HALF, DELTA) == ()
+
+
+def test_of_other_figures_and_attacks_it_is_told_too() -> None:
+    (epsilon,) = told_of(audit(bound("epsilonLowerBound", "2")), HALF, DELTA)
+    found = re.fullmatch(r"epsilonLowerBound at most 2 can be decided from about (\d+) respond.*", epsilon)
+    assert found
+    records, sides = int(found[1]) // 2, of_two(float(1 - ERROR))
+    assert reach_by_ranks(records, records, DELTA, sides) > 2 > reach_by_ranks(32, 32, DELTA, sides)
+    (never,) = told_of(audit(bound("epsilonLowerBound", "30")), HALF, DELTA)
+    assert "with any number of records" in never
+    sets = told_of(audit(bound("attackAdvantage", "0.3"), attacks=("set-membership",)), HALF, DELTA)
+    assert sets == (
+        "set-membership: attackAdvantage at most 0.3 takes about 8200 respondents at least; a guess keeps"
+        " to it in nine of ten trainings from about 23400 on, at the first attempt",
+    )
+    single = bound("attackPrecision", "0.5")
+    (told,) = told_of(audit(single, attacks=("single-membership",)), HALF, DELTA)
+    assert "exceeded by a guess" in told
 
 
 def test_an_audit_of_other_attacks_is_not_judged_by_records() -> None:
     missed = bound("attackAdvantage", "0.01")
-    check_attainable(audit(missed, attacks=("differential-identifiability",)), 10, ERROR)
+    check_attainable(audit(missed, attacks=("differential-identifiability",)), size(10), ERROR)
     with pytest.raises(DataError, match="too little for a bound of it"):
-        check_attainable(audit(missed, attacks=("differential-identifiability", "loss")), 10, ERROR)
+        check_attainable(audit(missed, attacks=("differential-identifiability", "loss")), size(10), ERROR)
+
+
+@pytest.mark.parametrize(
+    ("attack", "asked", "few", "enough"),
+    [
+        ("set-membership", bound("attackAdvantage", "0.3"), 700, 4500),
+        ("set-membership", bound("attackPrecision", "0.65"), 700, 4500),
+        ("single-membership", bound("attackAdvantage", "0.2"), 300, 400),
+        ("model-inversion", bound("attackAdvantage", "0.1"), 40, 42),
+        ("lira-online", bound("epsilonLowerBound", "4"), 300, 900),
+    ],
+)
+def test_each_attack_is_judged_by_the_records_it_takes(
+    attack: str, asked: FigureBound, few: int, enough: int
+) -> None:
+    check_attainable(audit(asked, attacks=(attack,)), size(enough), ERROR)
+    with pytest.raises(DataError, match="so few records") as caught:
+        check_attainable(audit(asked, attacks=(attack,)), size(few), ERROR)
+    assert not any(letter.isdigit() for letter in str(caught.value))
+
+
+@pytest.mark.parametrize("records", [50, 333, 1426])
+def test_a_lower_bound_is_decided_where_the_audit_would_decide_it(records: int) -> None:
+    """By what an attack that is never wrong shows, with coins and without, as audits judge it."""
+    included = np.arange(records) % 2 == 0
+    scores = Scores(np.ones(records // 2), np.zeros(records // 2))
+    for coins in (None, included):
+        measure = size(records // 2, coins)
+        judge = Judge(audit(), DELTA, float(1 - ERROR), 7)
+        one = None
+        if coins is not None:
+            shown = one_run(coins.astype(float), coins, DELTA, judge.confidence_of_each)
+            one = Reached(shown, shown.epsilon)
+        reach = max(bound.reach for bound in judge._bounds(scores, one))
+        for most, decided in ((reach * 1.001, False), (reach * 0.999, True)):
+            asked = audit(bound("epsilonLowerBound", f"{most:.6f}"))
+            if decided:
+                check_attainable(asked, measure, ERROR)
+            else:
+                with pytest.raises(DataError, match="no attack could exceed"):
+                    check_attainable(asked, measure, ERROR)
+
+
+def test_repeated_trainings_are_judged_without_data() -> None:
+    asked = audit(
+        bound("attackAdvantage", "0.1"),
+        bound("attackAdvantage", "0.11"),
+        bound("epsilonLowerBound", "3"),
+        bound("epsilonLowerBound", "5"),
+        attacks=("differential-identifiability",),
+    )
+    assert undecided_by_trainings(asked, DELTA, is_gaussian=False) == (asked.bounds[0], asked.bounds[3])
+    assert undecided_by_trainings(asked, DELTA, is_gaussian=True) == asked.bounds[:1]
+    assert undecided_by_trainings(replace(asked, attacks=("loss",)), DELTA, is_gaussian=False) == ()
+
+
+def test_what_a_guess_keeps_to_as_a_rule_takes_more_than_the_least() -> None:
+    for asked in BOUNDS:
+        least, advised = records_for(asked, CONFIDENCE), advised_for(asked, CONFIDENCE)
+        assert least is not None
+        assert advised is not None
+        assert advised > least
+    assert advised_for(bound("truePositiveRate", "0.01", "0.01"), CONFIDENCE) is None
+    easy = bound("truePositiveRate", "0.9", "0.01")
+    assert advised_for(easy, CONFIDENCE) == records_for(easy, CONFIDENCE) == 437, "before, none begins"
+    assert advised_for(bound("epsilonLowerBound", "2"), CONFIDENCE) == 1
 
 
 def test_the_numbers_of_the_documentation_are_these() -> None:
     text = (Path(__file__).parents[3] / "docs" / "membership-inference.md").read_text(encoding="utf-8")
     rate = r"(?:, at a false positive rate of ([\d.]+))?"
-    row = re.compile(rf"^\| `(\w+)` at most ([\d., ]+?){rate} \| ([\d, ]+) \|$")
+    row = re.compile(rf"^\| `(\w+)` at most ([\d., ]+?){rate} \| ([\d, ]+) \| ([\d, ]+) \|$")
     found = [match for line in text.splitlines() if (match := row.match(line))]
     assert len(found) == 4
-    for figure, most, at, told in (match.groups() for match in found):
-        computed = [records_for(bound(figure, one, at), CONFIDENCE) for one in most.split(", ")]
-        assert told == ", ".join(f"{one:,}" for one in computed)
+    for figure, most, at, *told in (match.groups() for match in found):
+        bounds = [bound(figure, one, at) for one in most.split(", ")]
+        computed = [[which(one, CONFIDENCE) for one in bounds] for which in (records_for, advised_for)]
+        assert told == [", ".join(f"{one:,}" for one in numbers) for numbers in computed]
 
 
 # --- Whole runs ----------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """All attempts count: they share one probability of error, whatever became of them, and each ends once."""
 
 import itertools
+import math
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -8,18 +9,24 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 from audit_samples import TARGET, attempt
 
 from smalti.engine.audits.attempts import (
+    HIGHEST_CONFIDENCE,
     Attempt,
     AttemptReason,
     AttemptState,
+    check_computable,
     error_of_attempt,
     to_record,
 )
 from smalti.engine.registry import Registry
-from smalti.errors import InternalError
+from smalti.errors import InternalError, PlanError
+from smalti.transforms.auditing.epsilon_bounds import clopper_pearson_by_ranks
+from smalti.transforms.auditing.limits import Outcomes, advantage, of_two
+from smalti.transforms.auditing.scores import Scores
 from smalti.vocab.terms import IRI
 
 OTHER = IRI("http://example.com/other")
@@ -42,6 +49,28 @@ def test_the_errors_of_all_attempts_add_up_to_the_whole_one() -> None:
 def test_there_is_no_attempt_before_the_first(confidence: str, number: int) -> None:
     with pytest.raises(ValueError, match="confidence in"):
         error_of_attempt(Decimal(confidence), number)
+
+
+@pytest.mark.parametrize(("confidence", "last"), [("0.999999", 999), ("0.95", 223_606), ("1e-30", 999_999)])
+def test_an_attempt_with_an_error_that_floats_cannot_hold_is_refused(confidence: str, last: int) -> None:
+    check_computable(Decimal(confidence), last)
+    assert float(1 - error_of_attempt(Decimal(confidence), last)) < 1
+    with pytest.raises(PlanError) as caught:
+        check_computable(Decimal(confidence), last + 1)
+    assert "lower confidence" in caught.value.way_out
+    assert not any(letter.isdigit() for letter in str(caught.value)), "how many there were is the owner's"
+
+
+def test_limits_can_be_computed_for_every_attempt_that_is_not_refused() -> None:
+    error = error_of_attempt(HIGHEST_CONFIDENCE, 999)
+    one_of_many = error / 200
+    kept = Fraction(1) - Fraction(float(1 - one_of_many))
+    assert abs(kept - one_of_many) < one_of_many / 50, "a part of the error survives as a float"
+    confidence, draw = float(1 - error), np.random.default_rng(3)
+    scores = Scores(draw.normal(1, 1, 2000), draw.normal(0, 1, 2000))
+    assert 0 < advantage(scores, confidence).upper < 1
+    assert 0 < Outcomes.at(scores, 0.5).precision(confidence).upper < 1
+    assert 0 < clopper_pearson_by_ranks(scores, 1e-5, of_two(confidence)).epsilon < math.inf
 
 
 def test_attempts_at_models_of_one_target_are_counted_together(registry: Registry) -> None:

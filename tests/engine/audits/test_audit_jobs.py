@@ -1,18 +1,23 @@
 """Audits in processes of their own: started, listed, followed, stopped, killed and taken up again."""
 
+import fcntl
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import safetensors.numpy
 import shell
 from model_worlds import OUTPUT, OWNER, TARGET, USER, people, policy, registry
 
+from smalti.engine import locks
 from smalti.engine.audits import jobs as job_module
 from smalti.engine.audits.attempts import AttemptState
 from smalti.engine.audits.jobs import Job, Jobs, JobState
@@ -57,6 +62,11 @@ def wait(what: str, holds: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
+def numbers_of(network: bytes) -> dict[str, bytes]:
+    """Its parameters; what is registered says more in its header."""
+    return {name: array.tobytes() for name, array in safetensors.numpy.load(network).items()}
+
+
 def states(folder: Path) -> list[AttemptState]:
     return [one.state for one in registry(folder).attempts(IRI(OUTPUT))]
 
@@ -98,7 +108,8 @@ def test_a_killed_audit_is_taken_up_again_and_trains_nothing_twice(tmp_path: Pat
     assert followed.code == 0, followed.out
     assert states(tmp_path) == [AttemptState.MET]
     (version,) = registry(tmp_path).versions(IRI(OUTPUT))
-    assert (version.path / version.files[0].name).read_bytes() == kept
+    made = (version.path / version.files[0].name).read_bytes()
+    assert numbers_of(made) == numbers_of(kept)
 
 
 @pytest.mark.parametrize("keeps_model", [True, False])
@@ -120,6 +131,40 @@ def test_an_audit_that_ended_with_an_error_is_taken_up_while_it_keeps_a_model(
         return
     with pytest.raises(UsageError, match="it is ended"):
         jobs(tmp_path).resume(job.name)
+
+
+@pytest.fixture
+def idle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
+    """A job that came to its end."""
+    monkeypatch.setattr(job_module, "_spawn", lambda _: None)
+    job = jobs(tmp_path).start([])
+    with job.worked_on():
+        assert job.state is JobState.RUNNING
+    return job
+
+
+def test_who_looks_at_a_job_does_not_see_another_one_who_does(idle: Job) -> None:
+    with (idle.folder / "lock").open("r+b") as looked_at:
+        fcntl.flock(looked_at, fcntl.LOCK_SH)
+        assert idle.state is JobState.ENDED
+
+
+def test_who_looks_at_a_job_keeps_nobody_from_it(idle: Job) -> None:
+    with (idle.folder / "lock").open("r+b") as looked_at:
+        fcntl.flock(looked_at, fcntl.LOCK_SH)
+        threading.Timer(0.05, fcntl.flock, (looked_at, fcntl.LOCK_UN)).start()
+        with idle.worked_on():
+            assert idle.state is JobState.RUNNING
+
+
+def test_a_job_has_one_process(idle: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locks, "_LOOKING_SECONDS", 0.05)
+    with idle.worked_on(), pytest.raises(UsageError, match="it is running already"), idle.worked_on():
+        pass
+
+
+def test_what_a_job_was_started_with_is_for_its_owner_alone(idle: Job) -> None:
+    assert stat.S_IMODE((idle.folder / "job.json").stat().st_mode) == 0o600
 
 
 def test_a_job_that_is_none_is_refused(tmp_path: Path) -> None:

@@ -11,16 +11,17 @@ import pytest
 import shell
 from audit_samples import attempt, figures, result
 from model_worlds import OUTPUT, OWNER, TARGET, USER, people, policy, registry, run
+from wording import CLAIMS
 
 from smalti import auditing
 from smalti.engine.audits.attempts import AttemptState
 from smalti.engine.audits.figures import Detail, Figure, figures_to_json
-from smalti.engine.audits.quality import quality_certificate
+from smalti.engine.audits.quality import quality_certificate, study_certificate
 from smalti.errors import UsageError
-from smalti.reports.audits import page
+from smalti.reports.audits import page, study_page
 from smalti.reports.page import Table
 from smalti.reports.web import to_html
-from smalti.vocab.terms import IRI
+from smalti.vocab.terms import IRI, SMALTI
 
 HOSTILE = "<script>alert(1)</script>\"'&{{7*7}}"
 ENDED = replace(attempt("run"), state=AttemptState.MET, number=1)
@@ -59,6 +60,27 @@ def test_a_page_says_what_it_does_not_show() -> None:
     assert "not found" in str(found)
 
 
+def test_a_page_says_why_a_duty_was_not_met_and_what_its_attacks_leave_out() -> None:
+    refused = replace(figures(result(), result("model-inversion")), reasons=("loss: 0.4 is above 0.3",))
+    text = to_html(page(replace(ENDED, state=AttemptState.NOT_MET), refused, with_drawings=False))
+    assert "loss: 0.4 is above 0.3." in text
+    assert "what goes together" in text
+    assert "hardly any noise" not in text, "no training was repeated"
+    assert quality_certificate(ENDED, refused)["dct:description"] == ["loss: 0.4 is above 0.3"]
+    met = to_html(page(ENDED, figures(result()), with_drawings=False))
+    assert "Why it was not met" not in met
+    assert "what goes together" not in met
+
+
+@pytest.mark.parametrize("state", AttemptState)
+def test_no_page_claims_what_nobody_can_keep(state: AttemptState) -> None:
+    for found in (None, figures(result()), figures(result(leak=False), TRAINED, SETS)):
+        shown = to_html(page(replace(ENDED, state=state), found, with_drawings=False))
+        assert not CLAIMS.search(shown.partition("<body")[2])
+    study = to_html(study_page("model.onnx", "00" * 32, figures(result()), with_drawings=False))
+    assert not CLAIMS.search(study.partition("<body")[2])
+
+
 TRAINED = replace(
     result("differential-identifiability"),
     figures=(
@@ -72,6 +94,16 @@ TRAINED = replace(
     ),
 )
 SETS = replace(result("set-membership"), area=None, curve=(), figures=result().figures[:1])
+
+
+def test_several_certificates_are_one_document_that_keeps_its_meaning() -> None:
+    told = [replace(ENDED, run=one, figures=figures_to_json(figures(result()))) for one in ("1", "2")]
+    document = auditing.to_json(tuple(auditing.Audited(one, figures(result())) for one in told))
+    found = pyld.jsonld.expand(document, {"documentLoader": no_document})
+    assert [one["@id"] for one in found] == ["urn:uuid:1#audit", "urn:uuid:2#audit"]
+    for one in found:
+        assert one[f"{SMALTI}auditState"] == [{"@value": "met"}]
+        assert one[f"{SMALTI}attackResult"]
 
 
 def test_every_kind_of_attack_is_shown_with_its_details() -> None:
@@ -119,6 +151,18 @@ def test_a_quality_certificate_is_json_ld_without_anything_to_fetch() -> None:
     assert not [word for word in _words(found) if ":" not in word and not word.startswith("@")]
 
 
+def test_a_study_of_a_model_from_a_seed_says_test_only() -> None:
+    for is_test_only in (True, False):
+        told = study_certificate("00" * 32, figures(result()), is_test_only=is_test_only)
+        (found,) = pyld.jsonld.expand(json.loads(json.dumps(told)), {"documentLoader": no_document})
+        said = [{"@value": "seed, test only"}] if is_test_only else None
+        assert found.get("https://w3id.org/smalti#randomness") == said
+        shown = study_page(
+            "m", "00" * 32, figures(result()), with_drawings=False, is_test_only=is_test_only
+        )
+        assert ("Test only: the model was trained by a seed" in to_html(shown)) is is_test_only
+
+
 def _words(found: Any) -> set[str]:
     if isinstance(found, list):
         return {word for one in found for word in _words(one)}
@@ -143,7 +187,7 @@ def test_an_owner_reads_the_report(world: Path, about: str) -> None:
     asked = ("audit", "report", about, "--as", OWNER, "--registry", "r.sqlite")
     ran = shell.smalti(*asked, "--html", name, "--format", "json", cwd=world)
     assert ran.code == 0, ran.err
-    (told,) = ran.json["audits"]
+    (told,) = ran.json["@graph"]
     assert (told["state"], told["results"][0]["attack"]) == ("met", "loss")
     assert "Whether they could have found anything" in (world / name).read_text(encoding="utf-8")
     again = shell.smalti(*asked, "--html", name, cwd=world)
@@ -168,4 +212,4 @@ def test_what_was_never_audited_is_said(world: Path) -> None:
 
 def test_figures_are_kept_as_they_were_told() -> None:
     told = replace(ENDED, figures=figures_to_json(figures(result())))
-    assert auditing.to_json((auditing.Audited(told, None),))["audits"][0]["state"] == "met"
+    assert auditing.to_json((auditing.Audited(told, None),))["@graph"][0]["state"] == "met"

@@ -43,6 +43,18 @@ REPEATED = ("set-membership", "single-membership")
 IDENTIFIABILITY = ("differential-identifiability",)
 
 
+def test_equal_scores_hide_nothing() -> None:
+    """No threshold parts what a model is entirely sure of; coins do."""
+    members, others = (np.repeat([1.0, 0.0], [sure, 1000 - sure]) for sure in (900, 510))
+    judge = Judge(Audit(("loss",), (BOUND,), Decimal("0.95"), 0), 1e-5, 0.975, 7)
+    scores = Scores(members, others)
+    assert judge.lower_bound(judge._bounds(scores, None)).value > 1  # the truth is 1.6
+    (rate,) = [one for one in judge._rates(scores) if one.false_positive_rate == Decimal("0.01")]
+    assert rate.value == pytest.approx(0.9 * 0.01 / 0.51)
+    assert rate.limit is not None
+    assert rate.limit > rate.value
+
+
 def lower_bound(records: int, *bounds: FigureBound, is_perfect: bool) -> Figure:
     """Of so many members and as many others, all found or none."""
     other = np.zeros(records)
@@ -227,6 +239,8 @@ def test_the_power_of_an_attack_is_shown_on_a_network_that_is_overfitted(
     monkeypatch.setattr(examine, "overfitted", lambda trainer, training: memorising(examined, 1.0))
     monkeypatch.setattr(examine, "has_diverged", lambda model: False)
     state, (compared, loss) = judged(examined, untrained(plan))
+    rates = [one.false_positive_rate for one in loss.figures if one.figure == "truePositiveRate"]
+    assert rates == [Decimal(one) for one in ("0.1", "0.01", "0.001", "0.0001")]
     control = detail(loss, "advantage on a network of this form")
     assert state is AttemptState.MET
     assert control.value == 1.0, "which recalls all"

@@ -10,6 +10,8 @@ from model_worlds import OUTPUT, OWNER, TARGET, USER, people, policy, registry, 
 import smalti
 from smalti.engine.audits import run as running
 from smalti.engine.audits.figures import figures_from_json
+from smalti.errors import PlanError
+from smalti.vocab.terms import IRI
 
 
 def renamed(path: Path, **names: str) -> Path:
@@ -39,9 +41,21 @@ def test_a_model_under_another_name_from_the_same_bytes_is_the_next_attempt(
         renamed(asked, model="koala", data="others"), data={other: copy}, party=USER, owner=OWNER,
         out=tmp_path / "out", registry=tmp_path / "r.sqlite",
     )  # fmt: skip
+    assert registry(tmp_path).full_owners(IRI(TARGET)) == {OWNER}, "though nothing was registered"
     found = registry(tmp_path).attempts()
     assert [(one.target, one.number) for one in found] == [(TARGET, 1), (TARGET, 2), (other, 3)]
     assert len({one.output for one in found} | {OUTPUT}) == 3
     errors = [figures_from_json(one.figures).error for one in found]
     assert errors == ["1/40", "1/120", "1/240"]
     assert registry(tmp_path).budget(found[0].target).charges == ()
+
+
+@pytest.mark.parametrize("noise", [True, False])
+def test_an_attempt_that_has_no_limits_is_refused_before_its_charge(
+    noise: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "_next_attempt", lambda *given: 10**6)
+    with pytest.raises(PlanError, match="so many attempts"):
+        run(tmp_path, people(tmp_path), policy=policy(tmp_path, noise=noise))
+    assert registry(tmp_path).attempts() == ()
+    assert registry(tmp_path).budget(IRI(TARGET)).charges == ()

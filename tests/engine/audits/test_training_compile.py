@@ -10,8 +10,9 @@ from model_worlds import AUDIT, MODEL, most, permission, planned, private, recor
 from perturbed_worlds import CITIES, DESCRIPTION, HERE, ONE_ROW_EACH, column, described, row
 from tables import TARGET
 
-from smalti.engine.audits.attacks import FAMILIES
+from smalti.engine.audits.attacks import FAMILIES, WITH_SHADOWS
 from smalti.engine.audits.explain import to_lines
+from smalti.engine.audits.guarantee import describe, guarantee_of
 from smalti.engine.audits.plan import CategoryFeature, FigureBound, NumberFeature, TrainingPlan
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.compile import Circumstances
@@ -20,8 +21,9 @@ from smalti.engine.explain import to_json, to_text
 from smalti.engine.plan import OneRowEach, RespondentColumn
 from smalti.engine.serialize import plan_digest, plan_from_json, plan_to_json
 from smalti.errors import ProblemsError, SmaltiError
-from smalti.policy.model import Audit, Bound, ColumnComparison, Number, Operator, Permission
+from smalti.policy.model import Audit, Bound, ColumnComparison, Number, Operator, Permission, Training
 from smalti.transforms.base import Datatype
+from smalti.transforms.membership import registry
 from smalti.vocab.words import ATTACKS
 
 CANARY = "wombat-918273645"
@@ -103,6 +105,17 @@ def test_an_attack_with_disjoint_shadow_models_leaves_room_for_their_data(
     assert planned(permission(training(), replace(AUDIT, attacks=attacks))).train.part == part
 
 
+@pytest.mark.parametrize("attack", ["loss", "set-membership", "model-inversion", "lira-offline", "shokri"])
+def test_shadow_models_are_told_of_only_where_an_attack_asks_them(attack: str) -> None:
+    plan = planned(permission(training(), replace(AUDIT, attacks=(attack,))))
+    asks = attack in registry.ATTACKS and bool(registry.ATTACKS[attack].attack.needs)
+    assert asks == (attack in WITH_SHADOWS)
+    assert plan.audit is not None
+    assert plan.audit.shadows == (16 if asks else 0)
+    assert ("shadow model" in describe(guarantee_of(plan))) == asks
+    assert ("shadow model" in to_text(plan)) == asks
+
+
 def test_private_training_is_charged_and_needs_no_audit() -> None:
     plan = planned(permission(private()))
     assert plan.audit is None
@@ -147,6 +160,53 @@ def test_every_attack_of_the_vocabulary_can_be_tried() -> None:
     assert plan.audit is not None
     assert set(plan.audit.attacks) == set(ATTACKS)
     assert plan.train.part == "1/5"
+
+
+@pytest.mark.parametrize("trained", [training, private])
+@pytest.mark.parametrize(
+    ("bounds", "said"),
+    [
+        ({"confidence": Decimal("0.9999999999999999")}, "no limit can be computed for the confidence"),
+        ({"confidence": Decimal("0.9999991")}, "no limit can be computed for the confidence"),
+        ({"attack_advantage": Decimal(0)}, "a guess exceeds `smalti:attackAdvantage` at most 0"),
+        ({"attack_precision": Decimal("0.4")}, "a guess exceeds `smalti:attackPrecision` at most 0.4"),
+        (
+            {"true_positive_rate": Decimal("1e-30"), "false_positive_rate": Decimal("0.1")},
+            "a guess exceeds `smalti:truePositiveRate` at most 1E-30 at a false positive rate of 0.1",
+        ),
+    ],
+)
+def test_a_duty_that_no_model_could_meet_is_refused(
+    trained: Callable[[], Training], bounds: dict[str, Decimal], said: str
+) -> None:
+    found = problems(permission(trained(), AUDIT, replace(AUDIT, **bounds)))
+    assert [said in one for one in found] == [True]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "said"),
+    [
+        ({"epsilon_lower_bound": Decimal(5)}, "no attack could exceed it"),
+        ({"epsilon_lower_bound": Decimal(3)}, None),
+        ({"attack_advantage": Decimal("0.1")}, "even a guess exceeds it"),
+        ({"attack_advantage": Decimal("0.2")}, None),
+    ],
+)
+def test_what_repeated_trainings_cannot_decide_is_refused(
+    bounds: dict[str, Decimal], said: str | None
+) -> None:
+    attacks = ("differential-identifiability",)
+    duty = replace(AUDIT, attacks=attacks, **{"attack_advantage": Decimal("0.3"), **bounds})
+    if said is None:
+        assert planned(permission(private(), duty)).audit is not None
+    else:
+        (found,) = problems(permission(private(), duty))
+        assert said in found
+
+
+def test_the_highest_confidence_is_planned() -> None:
+    plan = planned(permission(training(), replace(AUDIT, confidence=Decimal("0.999999"))))
+    assert to_lines(plan)
 
 
 @pytest.mark.parametrize(
@@ -224,15 +284,30 @@ def test_a_plan_says_what_is_repeated() -> None:
         (with_column("city", values=()), "which values the column `city` may have"),
         (with_column("age", upper=None), "which values the column `age` may have"),
         (with_column("age", datatype=Datatype.DATE), "which values the column `age` may have"),
-        (with_column("spend", unit=None), "which values the column `spend` may have"),
         (with_column("spend", unit=Decimal("0.3")), "no whole number of units apart"),
-        (with_column("spend", unit=Decimal(0)), "which values the column `spend` may have"),
+        (with_column("spend", unit=Decimal(0)), "no whole number of units apart"),
         (with_column("city", values=tuple(map(str, range(70_000)))), "too many public values together"),
         (replace(DESCRIPTION, respondent=None), "nothing says which rows are about one respondent"),
     ],
 )
 def test_what_is_not_public_is_refused(description: Description, said: str) -> None:
     assert any(said in one for one in problems(permission(training(), AUDIT), description))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "unit"),
+    [
+        ({"datatype": Datatype.DECIMAL}, "0.00035"),
+        ({"datatype": None}, "0.00035"),
+        ({"datatype": Datatype.INTEGER, "upper": Decimal(3)}, "1"),
+        ({"datatype": Datatype.INTEGER}, "0.00035"),
+    ],
+)
+def test_numbers_within_bounds_are_counted_as_in_a_release(bounds: dict[str, Any], unit: str) -> None:
+    plan = planned(permission(training(), AUDIT), with_column("spend", unit=None, **bounds))
+    (spend,) = [one for one in plan.train.features if one.column == "spend"]
+    assert isinstance(spend, NumberFeature)
+    assert spend.unit == Decimal(unit)
 
 
 LIMITED = Circumstances(rows=(ColumnComparison(column("age"), Operator.GT, (Number(Decimal(3)),)),))
@@ -247,6 +322,12 @@ def test_circumstances_that_training_has_no_answer_to_are_refused(
 ) -> None:
     found = problems(permission(training(), AUDIT), DESCRIPTION, circumstances)
     assert any(said in one for one in found)
+
+
+def test_of_an_output_nothing_else_is_asked() -> None:
+    """Least of all what is public of its columns: no description would help."""
+    (found,) = problems(permission(training(), AUDIT), with_column("sex", values=()), CHAINED)
+    assert "trains on original data only" in found
 
 
 def test_all_problems_are_told_at_once() -> None:
@@ -304,8 +385,7 @@ EXPLAINED = [
     "read http://example.com/people",
     "respondent rows with the same who are about one person, of whom the first row in the file takes part;"
     " rows without one, and of those who withdrew, are left out",
-    "column city: one of 6 public categories; what is missing or none of them becomes a category of its"
-    " own",
+    "column city: one of 5 public values, or missing; what is none of them counts as missing",
     "column age: clamped to 0..100, and shown from 0 to 1; what is missing or no number becomes the middle",
     "column spend: clamped to -1..2.5, and shown from 0 to 1; what is missing or no number becomes the"
     " middle",
@@ -313,12 +393,13 @@ EXPLAINED = [
     "train the recipe softmax-regression (no layer before the softmax; adam with a learning rate of 0.01"
     " and batches of 100), 2 epochs, on a random part of the respondents (each with probability 1/2); the"
     " others are held out",
-    "audit loss, with 16 shadow models, on this model and on one that memorises",
-    "audit attackAdvantage at most 0.3 can be met from about 196 respondents on, at the first attempt",
+    "audit loss on this model and on one that memorises",
+    "audit attackAdvantage at most 0.3 takes about 196 respondents at least; a guess keeps to it in nine of"
+    " ten trainings from about 446 on, at the first attempt",
     "audit attackAdvantage at most 0.3, at a confidence of 0.95 over all attempts",
-    "promise audited: the attacks loss were tried with 16 shadow models; each found a leak that was planted"
-    " in another model (half of its records memorised), and on this one stayed within attackAdvantage 0.3,"
-    " with a confidence of 0.95 over all attempts",
+    "promise audited: the attack loss was tried; it found a leak that was planted in another model (half of"
+    " its records memorised), and on this one stayed within attackAdvantage 0.3, with a confidence of 0.95"
+    " over all attempts",
     "write http://example.com/model, safetensors",
     "warning column note will be dropped: the policy says so",
     "warning it is trained without noise, and may give away whatever it learned",

@@ -1,6 +1,7 @@
 """The noise of a training meets its bound, and what is charged is what the accountant says."""
 
 import math
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -12,7 +13,7 @@ from smalti.engine.audits.plan import PrivateSteps
 from smalti.engine.budget import Spent, compose
 from smalti.engine.releases.plan import StatedLoss
 from smalti.errors import PlanError
-from smalti.policy.model import Training
+from smalti.policy.model import DecimalBound, Training
 from smalti.transforms.identifiability import gaussian_advantage, gaussian_delta, posterior_belief
 from smalti.transforms.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation
@@ -99,6 +100,78 @@ def test_without_sampling_it_is_gaussian(relation: NeighboringRelation, distance
     assert mechanism_of(steps).mu == pytest.approx(mu)
 
 
+@pytest.mark.parametrize(
+    ("bound", "told"),
+    [
+        ({"membership_advantage": most("0.1")}, "advantage"),
+        ({"posterior_belief": most("0.75000000049")}, "belief"),
+        ({"epsilon": most("0.30000000049")}, "epsilon"),
+    ],
+)
+def test_what_is_stated_keeps_to_the_bound_where_delta_is_large(
+    bound: dict[str, DecimalBound], told: str
+) -> None:
+    """The ends of the noise take their part of an advantage, and figures are rounded up."""
+    asked = {"noise_multiplier": None, "sampling_rate": most("1"), "delta": most("0.1"), **bound}
+    _, loss = noisy(private(**asked))
+    (allowed,) = bound.values()
+    assert 0.99 * float(allowed.value) < Decimal(str(getattr(loss, told))) <= allowed.value
+
+
+def test_noise_that_is_fixed_must_keep_what_is_stated_within_the_bound() -> None:
+    """Its own advantage is below it, and with the part of the ends it is not."""
+    asked = private(sampling_rate=most("1"), delta=most("0.1"))
+    _, loss = noisy(asked)
+    between = most(str(Decimal(str(loss.advantage)) - Decimal("0.0005")))
+    assert "loses more than the bound" in refused(replace(asked, membership_advantage=between))
+
+
+def test_noise_that_is_fixed_must_keep_what_is_stated_within_the_bound_to_the_last_digit() -> None:
+    asked = private(sampling_rate=most("1"))
+    steps, loss = noisy(asked)
+    exact = mechanism_of(steps).belief(0.99 * float(loss.delta))
+    between = (Decimal(exact) + Decimal(str(loss.belief))) / 2
+    assert exact < between < Decimal(str(loss.belief))
+    assert "loses more than the bound" in refused(replace(asked, posterior_belief=most(str(between))))
+
+
+def test_bounds_that_nothing_can_keep_are_refused_and_those_beside_one_are_kept() -> None:
+    asked = private(noise_multiplier=None, sampling_rate=most("1"))
+    for bound in (
+        {"membership_advantage": most("0.00001")},
+        {"posterior_belief": most("0.50000000000000000001")},
+        {"epsilon": most("1e-400")},
+    ):
+        assert "no noise that has an account" in refused(replace(asked, **bound))
+    _, loss = noisy(replace(asked, posterior_belief=most("0.9999999999999999999")))
+    assert loss.belief <= 0.999999999
+
+
+@pytest.mark.parametrize(
+    ("word", "value", "said"),
+    [
+        ("clipping_norm", "1e-400", "the clipping norm is out of range"),
+        ("clipping_norm", "9e-11", "the clipping norm is out of range"),
+        ("clipping_norm", "1e60", "the clipping norm is out of range"),
+        ("sampling_rate", "1e-12", "the sampling rate is out of range"),
+        ("delta", "1.01e-10", "delta is out of range"),
+    ],
+)
+def test_numbers_out_of_range_are_refused(word: str, value: str, said: str) -> None:
+    assert refused(private(**{word: most(value)})) == said
+
+
+def test_the_ends_of_ranges_are_taken() -> None:
+    for norm in ("1e-10", "1e10"):
+        noisy(private(sampling_rate=most("1"), clipping_norm=most(norm)))
+    noisy(private(sampling_rate=most("1"), delta=most("1.02e-10")))
+
+
+def test_a_delta_within_the_rounding_of_so_many_steps_is_refused() -> None:
+    asked = private(noise_multiplier=most("300"), delta=most("2e-9"))
+    assert "no loss is known" in refused(asked, 10_000)
+
+
 def test_more_noise_loses_less_and_more_steps_lose_more() -> None:
     def loss(noise: str, steps: int) -> Decimal:
         made = PrivateSteps(
@@ -141,6 +214,26 @@ def test_noise_that_is_fixed_is_taken_where_it_meets_the_bound() -> None:
 def test_noise_without_an_account_is_refused() -> None:
     assert "no noise that has an account" in refused(private(noise_multiplier=most("0.2")))
     assert "no noise that has an account" in refused(private(), 1_000_000)
+
+
+SMALL = {"noise_multiplier": None, "sampling_rate": most("1"), "membership_advantage": most("1e-5")}
+
+
+@pytest.mark.parametrize(
+    ("asked", "epochs", "expected", "way_out"),
+    [
+        ({"noise_multiplier": most("0.2")}, 2, "a noise multiplier from 0.3 to 1,000,000", "change"),
+        ({}, 1_000_000, "at most 1,000,000 steps", "ask for fewer epochs"),
+        (SMALL, 2, "a bound that a noise multiplier of at most 1,000,000 keeps", "allow more loss"),
+    ],
+)
+def test_it_is_told_at_which_end_there_is_no_account(
+    asked: dict[str, object], epochs: int, expected: str, way_out: str
+) -> None:
+    with pytest.raises(PlanError) as caught:
+        noisy(private(**asked), epochs)
+    assert caught.value.expected == expected
+    assert caught.value.way_out.startswith(way_out)
 
 
 def test_a_delta_is_needed_to_charge() -> None:

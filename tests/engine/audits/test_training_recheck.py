@@ -1,22 +1,34 @@
 """Looking at models again: what was charged for them, and what it comes to with other releases."""
 
+import copy
 import json
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from certificates import changed, instead, recorded, undercharge
 from model_worlds import TARGET, people, policy, registry, run
 
 import smalti
 from smalti.engine.audits import noise
+from smalti.engine.audits import recheck as model_recheck
+from smalti.engine.audits.attacks import FAMILIES
+from smalti.engine.audits.guarantee import ModelGuarantee, describe, limits
 from smalti.engine.audits.plan import PrivateSteps, TrainingPlan
+from smalti.engine.audits.recheck import StatedModel, check_sentences
+from smalti.engine.budget import Spent, compose
+from smalti.engine.certificate import Composition
+from smalti.engine.releases.guarantee import Loss
 from smalti.engine.releases.plan import StatedLoss
 from smalti.engine.serialize import plan_from_json
-from smalti.errors import GuaranteeError
+from smalti.errors import BackendError, GuaranteeError
+from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.sensitivity import NeighboringRelation
 
 
 @pytest.fixture(scope="module", params=[1, 0.5], ids=["whole", "sampled"])
@@ -90,3 +102,136 @@ def test_an_accountant_of_another_version_may_differ_in_its_last_digits(
     else:
         with pytest.raises(GuaranteeError, match="the stated noise loses more than the stated loss"):
             smalti.verify(world / "out", registry=registry(world))
+
+
+# --- A certificate alone, of which no registry knows -------------------------------------------------
+
+PLACE, DELTA = Path("certificate.jsonld"), Decimal("0.00001")
+STEPS = PrivateSteps(Decimal(4), Decimal(1), Decimal("0.5"), 10, NeighboringRelation.ADD_OR_REMOVE_ONE)
+ACCOUNT = "that the stated loss is that of the stated noise"
+
+
+def alone(loss: Loss, steps: PrivateSteps = STEPS) -> StatedModel:
+    """A certificate whose sentences and composition follow from its loss."""
+    promised = ModelGuarantee("differential-privacy", "mlp-128", loss, steps, None)
+    account = compose(
+        Spent(loss.epsilon, loss.delta), PrivacyLoss.of_pure(Fraction(loss.epsilon)), Fraction(loss.delta)
+    )
+    together = Loss(loss.epsilon, loss.delta, account.belief, account.advantage)
+    return StatedModel(promised, Composition(together, 1), describe(promised), limits(promised))
+
+
+@pytest.fixture(scope="module")
+def true_loss() -> Loss:
+    made = noise.stated_loss(STEPS, DELTA)
+    return Loss(made.epsilon, made.delta, made.belief, made.advantage)
+
+
+def test_a_loss_is_held_against_its_noise(true_loss: Loss) -> None:
+    assert ACCOUNT in check_sentences(PLACE, alone(true_loss)).recounted
+
+
+LIES: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
+    ({"epsilon": Decimal("0.01"), "belief": 0.5025, "advantage": 0.0025}, {}),
+    ({"belief": 0.51}, {}),
+    ({"advantage": 0.001}, {}),
+    ({}, {"noise_multiplier": Decimal(2)}),
+    ({}, {"steps": 20}),
+)
+
+
+@pytest.mark.parametrize(("less", "steps"), LIES)
+def test_noise_that_loses_more_is_found_without_a_record(
+    true_loss: Loss, less: dict[str, Any], steps: dict[str, Any]
+) -> None:
+    with pytest.raises(GuaranteeError, match="the stated noise loses more than the stated loss"):
+        check_sentences(PLACE, alone(replace(true_loss, **less), replace(STEPS, **steps)))
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [{"noise_multiplier": Decimal("0.001")}, {"sampling_rate": Decimal(0)}, {"steps": 10**400}],
+)
+def test_noise_without_an_account_is_refused(true_loss: Loss, lie: dict[str, Any]) -> None:
+    with pytest.raises(GuaranteeError, match="the noise that is stated has no account"):
+        check_sentences(PLACE, alone(true_loss, replace(STEPS, **lie)))
+
+
+def test_without_the_accountant_it_is_said_that_nothing_was_compared(
+    true_loss: Loss, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(*_: object) -> StatedLoss:
+        raise BackendError("dp-accounting", "it is not installed", "the extra `audit`")
+
+    monkeypatch.setattr(noise, "stated_loss", missing)
+    seen = check_sentences(PLACE, alone(true_loss))
+    assert ACCOUNT in seen.attested
+    assert ACCOUNT not in seen.recounted
+
+
+def test_an_account_of_too_many_steps_is_of_fewer(true_loss: Loss, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who writes a certificate chooses the steps, and the account must not take all memory."""
+    monkeypatch.setattr(model_recheck, "_MOST_LOSS", 0.1)
+    asked: list[int] = []
+    of_all = noise.stated_loss
+
+    def of_few(private: PrivateSteps, delta: Decimal) -> StatedLoss:
+        asked.append(private.steps)
+        return of_all(private, delta)
+
+    monkeypatch.setattr(noise, "stated_loss", of_few)
+    assert ACCOUNT in check_sentences(PLACE, alone(true_loss)).attested
+    assert 1 <= asked[0] < STEPS.steps
+    with pytest.raises(GuaranteeError, match="loses more"):
+        check_sentences(PLACE, alone(replace(true_loss, epsilon=Decimal("0.01")), STEPS))
+
+
+SCHEMA = json.loads((files("smalti.vocab") / "certificate.schema.json").read_text())
+AUDITED: dict[str, Any] = {
+    "model": "audited",
+    "recipe": "mlp-128",
+    "audit": {
+        "attacks": sorted(FAMILIES),
+        "bounds": [
+            {"figure": "attackAdvantage", "most": "0.3"},
+            {"figure": "truePositiveRate", "most": "0.05", "falsePositiveRate": "0.01"},
+            {"figure": "epsilonLowerBound", "most": "2"},
+        ],
+        "confidence": "0.95",
+        "shadowModels": 16,
+    },
+    "statement": "a sentence",
+}
+
+
+def is_valid(path: tuple[str | int, ...] = (), value: object = None) -> bool:
+    """Whether the schema accepts a guarantee of which one member is something else."""
+    document: Any = copy.deepcopy(AUDITED) if not path else json.loads(changed(AUDITED, path, value))
+    rules = {"$schema": SCHEMA["$schema"], "$defs": SCHEMA["$defs"], "$ref": "#/$defs/trained"}
+    return bool(jsonschema.Draft202012Validator(rules).is_valid(document))
+
+
+def test_the_schema_knows_every_attack() -> None:
+    assert is_valid()
+    items = SCHEMA["$defs"]["trained"]["properties"]["audit"]["properties"]["attacks"]["items"]
+    assert sorted(items["enum"]) == sorted(FAMILIES)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("audit", "attacks"), ["made-up"]),
+        (("audit", "attacks"), []),
+        (("audit", "confidence"), "1.5"),
+        (("audit", "confidence"), "1"),
+        (("audit", "confidence"), "0.0"),
+        (("audit", "bounds", 0, "figure"), "truePositiveRate"),
+        (("audit", "bounds", 1, "figure"), "attackAdvantage"),
+        (("audit", "bounds", 1, "falsePositiveRate"), "1.0"),
+        (("recipe",), "evil <b>\x1b[31m"),
+        (("recipe",), "mlp-128\n"),
+        (("recipe",), ""),
+    ],
+)
+def test_a_certificate_that_no_run_writes_is_none(path: tuple[str | int, ...], value: object) -> None:
+    assert not is_valid(path, value)

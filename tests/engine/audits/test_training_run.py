@@ -30,6 +30,7 @@ from smalti.engine.commit import publish
 from smalti.engine.decision_log import DecisionLog
 from smalti.engine.entries import NewVersion, TargetVersion
 from smalti.engine.registry import Registry
+from smalti.engine.run_request import Watch
 from smalti.errors import DataError, InternalError, UsageError
 from smalti.policy.decision import Decision
 from smalti.transforms.learning.model_files import load
@@ -210,6 +211,7 @@ def test_a_figure_above_its_bound_refuses(tmp_path: Path) -> None:
     assert states(tmp_path) == [AttemptState.NOT_MET]
     assert charges(tmp_path) == 1, "what was learned was learned"
     assert left_nothing(tmp_path)
+    assert registry(tmp_path).full_owners(IRI(TARGET)) == {OWNER}, "the figures are somebody's"
     (reason,) = outcome.decision.reasons
     assert "did not pass the audit" in reason.text
     assert not any(letter.isdigit() for letter in reason.text), "by how much is the owner's to know"
@@ -296,6 +298,27 @@ def test_too_little_data_for_a_private_model_is_told_to_nobody(
     assert left_nothing(tmp_path)
     (reason,) = outcome.decision.reasons
     assert reason.text == refused_by_figures(tmp_path)
+
+
+@pytest.mark.usefixtures("trained")
+def test_the_phases_of_a_private_training_do_not_tell_how_far_it_came(tmp_path: Path) -> None:
+    def phases(count: int) -> list[str]:
+        name, watch = f"people-{count}.csv", Watch()
+        asked = policy(tmp_path, bound=0.01)
+        outcome = run(tmp_path, people(tmp_path, count, name), f"out-{count}", policy=asked, watch=watch)
+        assert outcome.version is None
+        return [one.phase for one in watch.timings]
+
+    refused = phases(400)
+    assert phases(13) == refused
+    assert refused[-2:] == ["charge", "train and audit"]
+    assert states(tmp_path) == [AttemptState.NOT_MET, AttemptState.INCONCLUSIVE]
+
+
+def test_the_phases_of_a_training_without_noise_are_told(tmp_path: Path, untaught: Trainings) -> None:
+    watch = Watch()
+    run(tmp_path, people(tmp_path), policy=policy(tmp_path, noise=False), watch=watch)
+    assert {"train", "plant a leak", "judge"} <= {one.phase for one in watch.timings}
 
 
 def refused_by_figures(folder: Path) -> str:

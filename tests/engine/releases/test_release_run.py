@@ -415,6 +415,7 @@ def test_who_dies_behind_the_charge_has_paid_and_shown_nothing(
     assert (spent(tmp_path), drawn["times"]) == (("1", 1), 1)
     assert not (tmp_path / "out").exists()
     assert registry(tmp_path).versions(OUTPUT) == ()
+    assert registry(tmp_path).full_owners(TARGET) == {OWNER}, "what is charged is somebody's"
     assert release(tmp_path, data).version is not None
     assert spent(tmp_path) == ("2", 2)
 

@@ -24,9 +24,10 @@ from smalti.transforms.auditing.epsilon_bounds import (
     clopper_pearson_by_split,
     gaussian,
     gaussian_mu,
+    reach_by_ranks,
 )
 from smalti.transforms.auditing.limits import Outcomes
-from smalti.transforms.auditing.one_run import epsilon_of_guesses, one_run, p_value
+from smalti.transforms.auditing.one_run import epsilon_of_guesses, one_run, p_value, reaches
 from smalti.transforms.auditing.scores import Scores
 from smalti.transforms.identifiability import gaussian_epsilon
 
@@ -38,6 +39,23 @@ LOSS = 1.0
 KEPT = math.exp(LOSS) / (1 + math.exp(LOSS))
 TRUE_OF_COINS = math.log((KEPT - DELTA) / (1 - KEPT))
 """The exact epsilon at delta of randomised response with a pure loss of 1."""
+
+
+def test_the_reach_is_what_a_perfect_attack_shows() -> None:
+    for members, non_members, delta in product((1, 9, 300), (1, 40, 713), (0.0, 1e-5, 0.1)):
+        perfect = Scores(np.ones(members), np.zeros(non_members))
+        shown = clopper_pearson_by_ranks(perfect, delta, 0.95).epsilon
+        assert reach_by_ranks(members, non_members, delta, 0.95) == shown
+
+
+@pytest.mark.parametrize("included", [0, 20, 100, 200])
+@pytest.mark.parametrize("delta", [0.0, 1e-3])
+def test_one_run_reaches_what_a_perfect_attack_shows(included: int, delta: float) -> None:
+    coins = np.arange(200) < included
+    shown = one_run(coins.astype(float), coins, delta, 0.95).epsilon
+    assert reaches(coins, 0.99 * shown, delta, 0.95) == (shown > 0)
+    assert not reaches(coins, 1.001 * shown + 1e-6, delta, 0.95)
+
 
 Generator = np.random.Generator
 Draw = Callable[[Generator, int], Scores]

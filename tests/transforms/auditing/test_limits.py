@@ -124,6 +124,14 @@ def coarse(generator: np.random.Generator, shape: int) -> Floats:
     return generator.integers(0, 4, shape) / 4
 
 
+def saturated(generator: np.random.Generator, shape: int, share: float) -> Floats:
+    return np.where(generator.random(shape) < share, 1.0, 0.9 * generator.random(shape))
+
+
+def coins() -> np.random.Generator:
+    return np.random.default_rng(5)
+
+
 WORLDS: dict[str, tuple[Callable[[np.random.Generator, int], Scores], float, dict[float, float]]] = {
     # Members are the square roots of uniform numbers, so P[member >= t] = 1 - t^2.
     "continuous": (
@@ -137,8 +145,21 @@ WORLDS: dict[str, tuple[Callable[[np.random.Generator, int], Scores], float, dic
             np.maximum(coarse(generator, n), 0.75 * (generator.random(n) < 1 / 3)), coarse(generator, n)
         ),
         0.25,
-        {0.3: 0.5, 0.2: 0.0},
+        {0.3: 0.5 + 0.05 / 0.25 / 6, 0.2: 0.4, 0.25: 0.5},
     ),
+    # Two in five members and three in twenty others are all alike, above the rest.
+    "top": (
+        lambda generator, n: Scores(saturated(generator, n, 0.4), saturated(generator, n, 0.15)),
+        0.25,
+        {0.1: 0.4 * 0.1 / 0.15, 0.02: 0.4 * 0.02 / 0.15, 0.2: 0.4 + 0.6 * 0.05 / 0.85},
+    ),
+    # Decisions: many others are called members.
+    "decisions": (
+        lambda generator, n: Scores.of(generator.random(n) < 0.9, generator.random(n) < 0.5),
+        0.4,
+        {0.1: 0.18, 0.6: 0.92},
+    ),
+    "constant": (lambda _, n: Scores(np.zeros(n), np.zeros(n)), 0.0, {0.1: 0.1, 0.02: 0.02}),
     # No attack at all: the greatest measured difference is never 0.
     "alike": (lambda generator, n: Scores(uniform(generator, n), uniform(generator, n)), 0.0, {0.05: 0.05}),
 }
@@ -152,7 +173,9 @@ def test_limits_over_all_thresholds_hold_in_simulation(world: str) -> None:
     for _ in range(DRAWS):
         scores = draw(generator, 120)
         figures = [(advantage(scores, 0.95), truth)]
-        figures += [(true_positive_rate(scores, bound, 0.95), rate) for bound, rate in rates.items()]
+        figures += [
+            (true_positive_rate(scores, bound, 0.95, generator), rate) for bound, rate in rates.items()
+        ]
         held += [(figure.lower <= true, figure.upper >= true) for figure, true in figures]
     assert (held >= AT_LEAST).all()
 
@@ -179,22 +202,49 @@ def test_a_clear_attack_is_seen_and_a_useless_one_is_bounded() -> None:
     useless = Scores(generator.normal(0, 1, 2000), generator.normal(0, 1, 2000))
     assert advantage(clear, 0.95).lower > 0.75  # the truth is 0.866
     assert advantage(useless, 0.95).upper < 0.1
-    assert true_positive_rate(clear, 0.01, 0.95).lower > 0.6  # the truth is 0.75
-    assert true_positive_rate(useless, 0.01, 0.95).upper < 0.04
+    assert true_positive_rate(clear, 0.01, 0.95, generator).lower > 0.6  # the truth is 0.75
+    assert true_positive_rate(useless, 0.01, 0.95, generator).upper < 0.04
+
+
+def test_a_rate_within_equal_scores_is_that_of_a_coin() -> None:
+    """Two in five members and three in twenty others share the highest score: no threshold parts them."""
+    members, others = np.r_[np.ones(400), np.zeros(600)], np.r_[np.ones(150), np.zeros(850)]
+    for rate in (0.1, 0.01):
+        found = true_positive_rate(Scores(members, others), rate, 0.95, coins())
+        truth = 0.4 * rate / 0.15
+        assert found.value == pytest.approx(truth)
+        assert found.lower <= truth <= found.upper
+
+
+def test_equal_scores_alone_are_ordered_by_coins() -> None:
+    generator = np.random.default_rng(4)
+    scores = Scores(generator.normal(1, 1, 200), generator.normal(0, 1, 300))
+    found = {true_positive_rate(scores, 0.1, 0.95, np.random.default_rng(n)).upper for n in range(5)}
+    assert len(found) == 1
+    tied = Scores(scores.members.round(), scores.non_members.round())
+    places = tied.untied(generator)
+    assert len(np.unique(np.r_[places.members, places.non_members])) == 500
+    above = tied.members[:, None] > tied.non_members
+    assert (places.members[:, None] > places.non_members)[above].all()
+
+
+def test_no_limit_is_below_what_a_coin_finds() -> None:
+    scores = Scores(np.zeros(5000), np.ones(5000))
+    assert true_positive_rate(scores, 0.01, 0.95, coins()).upper == 0.01
 
 
 def test_limits_exist_where_the_figure_does_not() -> None:
-    found = true_positive_rate(Scores.of(np.arange(50), np.arange(50)), 0.001, 0.95)
+    found = true_positive_rate(Scores.of(np.arange(50), np.arange(50)), 0.001, 0.95, coins())
     assert found == Figure(None, 0.0, found.upper, 0.95)
     assert 0 < found.upper < 1
-    alone = true_positive_rate(Scores.of([1.0], [0.0]), 0.9, 0.95)
+    alone = true_positive_rate(Scores.of([1.0], [0.0]), 0.9, 0.95, coins())
     assert (alone.value, alone.lower, alone.upper) == (None, 0.0, 1.0)
 
 
 def test_infinite_scores_are_scores() -> None:
     scores = Scores.of([math.inf, math.inf, 0.0], [math.inf, -math.inf])
     assert advantage(scores, 0.5).value == pytest.approx(1 / 2)
-    assert true_positive_rate(scores, 0.5, 0.5).value == 1.0
+    assert true_positive_rate(scores, 0.5, 0.5, coins()).value == 1.0
     assert Outcomes.at(scores, math.inf) == Outcomes(2, 3, 1, 2)
 
 

@@ -1,6 +1,7 @@
 """Accounts of private training: against printed figures, exact formulas and explicit distributions."""
 
 import math
+from collections.abc import Callable
 from statistics import NormalDist
 
 import numpy as np
@@ -12,6 +13,7 @@ from smalti.transforms.learning.accounting import (
     BeliefBound,
     Bound,
     EpsilonBound,
+    LossBound,
     SampledGaussian,
     noise_multiplier_for,
 )
@@ -108,6 +110,26 @@ def test_epsilon_alone_would_be_exceeded_more_often() -> None:
     assert exceeded(*distributions(1.0, 0.5), epsilon) > 0.02
 
 
+@pytest.mark.parametrize("steps", [10_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_rounding_of_many_steps_makes_no_delta_too_small(steps: int) -> None:
+    """Nearly without sampling the true deltas are known; those of the arithmetic alone are below."""
+    nearly, exact = (SampledGaussian(math.sqrt(steps), rate, steps) for rate in (1 - 1e-9, 1.0))
+    assert nearly.rounding == steps / 2**43
+    assert exact.rounding == 0
+    for epsilon in np.linspace(exact.epsilon(1e-6), exact.epsilon(1e-10) + 1, 40):
+        assert nearly.delta(epsilon) >= exact.delta(epsilon) * (1 - 1e-6)
+    for delta in (1e-6, 3 * nearly.rounding):
+        assert exact.epsilon(delta) < nearly.epsilon(delta) < 1.2 * exact.epsilon(delta)
+        assert exact.largest_loss(delta) < nearly.largest_loss(delta) < 1.2 * exact.largest_loss(delta)
+
+
+def test_no_delta_within_rounding_has_an_account() -> None:
+    mechanism = SampledGaussian(300.0, 0.1, 10_000)
+    for delta in (1e-10, mechanism.rounding):
+        assert mechanism.epsilon(delta) == mechanism.largest_loss(delta) == math.inf
+        assert mechanism.belief(delta) == 1
+
+
 def test_to_change_one_loses_more() -> None:
     one, changed = SampledGaussian(2.0, 0.1, 20), SampledGaussian(2.0, 0.1, 20, CHANGE_ONE)
     assert 1.3 * one.epsilon(1e-5) < changed.epsilon(1e-5) < 4 * one.epsilon(1e-5)
@@ -127,6 +149,22 @@ def test_bounds_that_are_met_anyway_take_the_least_noise_and_others_are_refused(
     assert noise_multiplier_for(AdvantageBound(0.999999), 1.0, 1) == pytest.approx(0.3)
     with pytest.raises(ValueError, match="no noise multiplier"):
         noise_multiplier_for(AdvantageBound(1e-9), 1.0, 1000)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: EpsilonBound(0.0, 1e-5),
+        lambda: LossBound(math.inf, 1e-5),
+        lambda: BeliefBound(0.5, 1e-5),
+        lambda: BeliefBound(1.0, 1e-5),
+        lambda: AdvantageBound(0.0),
+        lambda: AdvantageBound(1.0),
+    ],
+)
+def test_bounds_that_are_none(wrong: Callable[[], Bound]) -> None:
+    with pytest.raises(ValueError, match="a bound of this kind"):
+        wrong()
 
 
 def test_the_mechanism_of_a_training() -> None:

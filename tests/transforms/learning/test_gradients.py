@@ -150,3 +150,15 @@ def test_floats_of_32_bits_do_not_exceed_the_norm(seed: int, clipping_norm: floa
     assert {array.dtype for array in jax.tree.leaves(found)} == {np.dtype(np.float32)}
     norm = np.sqrt(sum(np.square(np.float64(array)).sum() for array in jax.tree.leaves(found)))
     assert 0.9999 * clipping_norm <= norm <= clipping_norm
+
+
+@pytest.mark.parametrize(("logit", "feature", "clipping_norm"), [(44.0, 1.0, 1e-20), (46.0, 1.5e19, 0.1)])
+def test_squares_below_the_floats_do_not_let_a_gradient_through(
+    logit: float, feature: float, clipping_norm: float
+) -> None:
+    """A record that is predicted well has slopes whose squares of 32 bits are 0."""
+    parameters = (Layer(np.zeros((3, 3), np.float32), np.array([logit, 0, 0], np.float32)),)
+    batch = np.array([[feature, 0, 0]], np.float32), np.array([0]), np.ones(1, np.float32)
+    found = clipped_gradient_sum(REGRESSION, parameters, batch, clipping_norm)
+    norm = np.sqrt(sum(np.square(np.float64(array)).sum() for array in jax.tree.leaves(found)))
+    assert 0 < norm <= clipping_norm

@@ -78,9 +78,11 @@ def written(path: Path, change: str) -> None:
             description["architecture"]["hidden"] = [10**9]
         case "unknown word":
             description["hyperparameters"]["optimizer"] = "other"
+        case "huge rate":
+            description["hyperparameters"]["learning_rate"] = 1e300  # no float of 32 bits
         case "not a number":
             arrays["layers.0.biases"][0] = np.nan
-    if change in {"other network", "huge", "unknown word", "not a number"}:
+    if change in {"other network", "huge", "unknown word", "huge rate", "not a number"}:
         path.write_bytes(safetensors.numpy.save(arrays, {ENTRY: json.dumps(description)}))
 
 
@@ -88,7 +90,7 @@ def written(path: Path, change: str) -> None:
     "change",
     [
         "cut", "pickle", "empty", "undescribed", "no json", "other network", "huge", "unknown word",
-        "not a number",
+        "huge rate", "not a number",
     ],
 )  # fmt: skip
 def test_files_that_are_none_are_refused_without_their_content(change: str, tmp_path: Path) -> None:

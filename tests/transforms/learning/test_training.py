@@ -219,6 +219,8 @@ def test_private_training_without_members_gives_a_network() -> None:
         lambda: PrivateTraining(0.0, 1.0, 0.1),
         lambda: PrivateTraining(1.0, 0.0, 0.1),
         lambda: PrivateTraining(1.0, float("inf"), 0.1),
+        lambda: PrivateTraining(1.0, 0.9e-10, 0.1),
+        lambda: PrivateTraining(1.0, 1.1e10, 0.1),
         lambda: PrivateTraining(1.0, 1.0, 0.0),
         lambda: PrivateTraining(1.0, 1.0, 1.1),
         lambda: PrivateTraining(float("nan"), 1.0, 0.1),

@@ -271,7 +271,7 @@ def test_other_features_or_classes_are_refused(
 
 @pytest.mark.parametrize(
     ("given", "message"),
-    [(0.5, "the model: the confidences of 1 records do not sum to one"), (np.nan, "are not finite")],
+    [(0.5, "the model: the confidences of 1 record do not sum to one"), (np.nan, "are not finite")],
 )
 def test_a_target_without_confidences_is_refused(
     audit: Callable[..., MembershipInference], overfitted: EstimatorTrainer, given: float, message: str

@@ -115,8 +115,13 @@ def test_the_control_is_trained_for_so_many_steps(
 ) -> None:  # fmt: skip
     asked: list[Hyperparameters] = []
 
-    def trained(trainer: NetworkTrainer, *given: object) -> list[None]:
+    def trained(
+        trainer: NetworkTrainer, features: np.ndarray, labels: np.ndarray, members: np.ndarray
+    ) -> list[None]:
         asked.append(trainer.hyperparameters)
+        assert members.shape == (1, len(features)) == (1, len(labels))
+        assert np.flatnonzero(members[0]).tolist() == list(range(records))
+        assert len(features) % 256 == 0
         return [None]
 
     monkeypatch.setattr(NetworkTrainer, "train", trained)
@@ -158,5 +163,5 @@ def test_no_shadow_model_is_trained_for_a_target_that_gives_no_confidences(
 
     asked = audit(network(), RelativeMembership())
     target = replace(asked.target, classifier=FromCallable(told, 3), recipe="none")
-    with pytest.raises(DataError, match=f"confidences of 1 records (are )?{problem}"):
+    with pytest.raises(DataError, match=f"confidences of 1 record (are )?{problem}"):
         replace(asked, target=target, trainer=Never(), population=population).run(CONFIDENCE)

@@ -9,9 +9,17 @@ import numpy as np
 import onnx_files as onnx
 import pytest
 import skops.io
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.base import BaseEstimator
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.svm import SVC, LinearSVC, NuSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from smalti.errors import DataError, SmaltiError, UsageError
@@ -230,7 +238,7 @@ def test_an_estimator_of_numbered_or_named_classes(tmp_path: Path) -> None:
     [
         (FITTED, NAMED, "classes are not those of the data"),
         (FITTED, ModelForm(3, FORM.classes), "an estimator of 2 features"),
-        (LinearRegression().fit(FEATURES, LABELS), FORM, "gives no confidences"),
+        (StandardScaler().fit(FEATURES), FORM, "gives no confidences"),
         (LogisticRegression(), FORM, "gives no confidences"),
         ([CANARY], FORM, "gives no confidences"),
     ],
@@ -250,6 +258,47 @@ def test_types_that_skops_does_not_trust_are_named(tmp_path: Path) -> None:
     calling = make_pipeline(FunctionTransformer(os.system), LogisticRegression())
     with pytest.raises(DataError, match=r"harmless: `posix\.system`;.* can run code"):
         load_classifier(dumped(tmp_path, calling), FORM)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "told"),
+    [
+        (SVC(), r"`sklearn\.svm\._classes\.SVC`"),
+        (make_pipeline(StandardScaler(), NuSVC(nu=0.1)), r"`sklearn\.svm\._classes\.NuSVC`"),
+        (OneVsRestClassifier(LinearSVC()), r"`sklearn\.svm\._classes\.LinearSVC`"),
+        (KNeighborsClassifier(1, algorithm="brute"), r"`[^`]*\.KNeighborsClassifier`"),
+        (make_pipeline(OneHotEncoder(), LogisticRegression()), r"`[^`]*\.OneHotEncoder`"),
+        (DummyClassifier(strategy="stratified"), r"`[^`]*\.DummyClassifier`"),
+    ],
+)
+def test_compiled_code_is_given_no_numbers_of_a_file(
+    tmp_path: Path, monkeypatch, estimator: BaseEstimator, told: str
+) -> None:
+    """Nested types, too; and not even the loading begins."""
+    path = dumped(tmp_path, estimator.fit(FEATURES, LABELS))
+    monkeypatch.setattr(skops.io, "loads", None)
+    with pytest.raises(DataError, match=f"which can end the process: {told};.*Export the model to ONNX"):
+        load_classifier(path, FORM)
+
+
+MANY, CLASSES = np.tile(FEATURES, (3, 1)) + np.arange(24).reshape(12, 2) / 100, np.tile(LABELS, 3)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        SGDClassifier(loss="log_loss"),
+        LinearDiscriminantAnalysis(),
+        QuadraticDiscriminantAnalysis(reg_param=0.1),
+        GaussianNB(),
+        OneVsRestClassifier(LogisticRegression()),
+        make_pipeline(StandardScaler(), PCA(1), LogisticRegression()),
+    ],
+)
+def test_estimators_that_compute_with_numpy(tmp_path: Path, estimator: BaseEstimator) -> None:
+    fitted = estimator.fit(MANY, CLASSES)
+    found = load_classifier(dumped(tmp_path, fitted), FORM).confidences(MANY)
+    assert found == pytest.approx(fitted.predict_proba(MANY))
 
 
 def test_names_of_types_are_only_names(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 
 from smalti.errors import DataError
+from smalti.transforms.learning._jax import jax, jnp
 from smalti.transforms.membership.confidences import softmax
 from smalti.transforms.membership.models import (
     EstimatorTrainer,
@@ -25,6 +26,18 @@ LOGITS = FEATURES @ np.array([[1.0, 0.0, -1.0], [0.0, 2.0, 0.0]])
 
 def logits(features: np.ndarray) -> np.ndarray:
     return features @ np.array([[1.0, 0.0, -1.0], [0.0, 2.0, 0.0]])
+
+
+@pytest.mark.parametrize(("dtype", "within"), [("float32", 1e-6), ("bfloat16", 2e-2)])
+def test_a_function_of_jax(dtype: str, within: float) -> None:
+    def jitted(features: np.ndarray) -> jax.Array:
+        return jax.jit(logits)(jnp.asarray(features, dtype))
+
+    found = FromCallable(jitted, 3, gives_logits=True).confidences(FEATURES)
+    assert found.dtype == np.float32
+    assert found == pytest.approx(softmax(LOGITS), abs=within)
+    with pytest.raises(DataError, match="gives logits"):
+        FromCallable(jitted, 3).confidences(FEATURES)
 
 
 def test_a_callable_that_gives_logits_or_confidences() -> None:
