@@ -40,12 +40,12 @@ def command(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def started(folder: Path, **said: object) -> Job:
+def started(folder: Path, out: str = "out", **said: object) -> Job:
     people(folder)
     policy(folder, noise=False, **said)  # type: ignore[arg-type]
     told = command(
         folder, "audit", "start", "policy.jsonld", "--data", f"{TARGET}=people.csv", "--as", USER,
-        "--owner", OWNER, "--registry", "r.sqlite", "--out", "out", "--format", "json",
+        "--owner", OWNER, "--registry", "r.sqlite", "--out", out, "--format", "json",
     )  # fmt: skip
     (one,) = json.loads(told)["audits"]
     return jobs(folder).find(one["audit"])
@@ -84,6 +84,20 @@ def test_an_audit_is_started_listed_and_followed_to_its_end(tmp_path: Path) -> N
     for refuse in (jobs(tmp_path).stop, jobs(tmp_path).resume):
         with pytest.raises(UsageError, match="it is ended"):
             refuse(job.name)
+
+
+@pytest.mark.slow
+def test_several_audits_run_at_once_and_are_attempts_of_their_own(tmp_path: Path) -> None:
+    both = [started(tmp_path, out, attacks=["lira-online", "loss"]) for out in ("one", "two")]
+    wait("both run", lambda: [one.state for one in both] == [JobState.RUNNING] * 2)
+    for one in both:
+        followed = shell.smalti("audit", "follow", one.name, "--registry", "r.sqlite", cwd=tmp_path)
+        assert followed.code == 0, followed.out
+    attempts = registry(tmp_path).attempts(IRI(OUTPUT))
+    assert sorted(one.number for one in attempts) == [1, 2]
+    versions = registry(tmp_path).versions(IRI(OUTPUT))
+    assert {one.path.name for one in versions} == {"one", "two"}
+    assert [one.number for one in versions] == [1, 2]
 
 
 @pytest.mark.slow
