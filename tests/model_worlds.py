@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import safetensors.numpy
 from perturbed_worlds import DESCRIPTION, HEADER, HERE, Row, column
 from tables import TARGET as PEOPLE
 from tables import write_csv
@@ -241,6 +242,11 @@ def run(folder: Path, data: Path, name: str = "out", **more: Any) -> smalti.Outc
                 **more,
             },
         )
+
+
+def numbers_of(network: bytes) -> dict[str, bytes]:
+    """The parameters in a file; what is registered says more in its header than what is kept."""
+    return {name: array.tobytes() for name, array in safetensors.numpy.load(network).items()}
 
 
 def registry(folder: Path) -> smalti.Registry:

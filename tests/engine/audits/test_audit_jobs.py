@@ -13,9 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import safetensors.numpy
 import shell
-from model_worlds import OUTPUT, OWNER, TARGET, USER, people, policy, registry
+from model_worlds import OUTPUT, OWNER, TARGET, USER, numbers_of, people, policy, registry
 
 from smalti.engine import locks
 from smalti.engine.audits import jobs as job_module
@@ -60,11 +59,6 @@ def wait(what: str, holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < until, f"never saw: {what}"
         time.sleep(0.02)
-
-
-def numbers_of(network: bytes) -> dict[str, bytes]:
-    """Its parameters; what is registered says more in its header."""
-    return {name: array.tobytes() for name, array in safetensors.numpy.load(network).items()}
 
 
 def states(folder: Path) -> list[AttemptState]:
