@@ -57,9 +57,9 @@ def contraceptive(folder: Path, policy_name: str, attacks: tuple[str, ...], boun
 
 @pytest.mark.slow
 def test_a_training_with_noise_passes_all_of_them(tmp_path: Path) -> None:
-    """The bound refuses nothing: the limit of seven attacks on sets may be 1, by chance alone."""
-    attacks = ("differential-identifiability", "loss", *ON_MODEL)
-    outcome = contraceptive(tmp_path, "contraceptive-model.jsonld", attacks, 1)
+    """All but those on sets, of which there are seven: their limit may be 1, by chance alone."""
+    attacks = ("differential-identifiability", "loss", "model-inversion", "single-membership")
+    outcome = contraceptive(tmp_path, "contraceptive-model.jsonld", attacks, 0.9)
     assert outcome.version is not None, outcome.decision.reasons
     state, found = measured(tmp_path, f"{SURVEY}-model")
     assert state is AttemptState.MET
@@ -74,7 +74,7 @@ def test_a_training_with_noise_passes_all_of_them(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_training_without_noise_that_memorises_is_found_by_each(tmp_path: Path) -> None:
     name = "contraceptive-model-without-noise.jsonld"
-    outcome = contraceptive(tmp_path, name, ON_MODEL, 0.05)
+    outcome = contraceptive(tmp_path, name, ON_MODEL, 0.7)  # which a guess can keep with so few records
     assert outcome.version is None
     state, found = measured(tmp_path, f"{SURVEY}-model-without-noise")
     assert state is AttemptState.NOT_MET

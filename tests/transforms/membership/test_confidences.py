@@ -30,11 +30,11 @@ CANARY = 0.8123456789
         (GOOD[0], "have the shape 2;"),
         (GOOD[:1], "have the shape 1 x 2;"),
         (np.ones((2, 3)) / 3, "have the shape 2 x 3;"),
-        (np.array([[CANARY, np.nan], [0.5, 0.5]]), "of 1 records are not finite"),
+        (np.array([[CANARY, np.nan], [0.5, 0.5]]), "of 1 record are not finite"),
         (np.array([[np.inf, CANARY], [np.inf, 0.5]]), "of 2 records are not finite"),
-        (np.array([[1 + CANARY, -CANARY], [0.5, 0.5]]), "of 1 records are not probabilities"),
-        (np.array([[CANARY, 0.5], [0.5, 0.5]]), "of 1 records do not sum to one"),
-        (np.array([[0.5, 0.5 - 2 * SUM_TOLERANCE], [0.5, 0.5]]), "of 1 records do not sum to one"),
+        (np.array([[1 + CANARY, -CANARY], [0.5, 0.5]]), "of 1 record are not probabilities"),
+        (np.array([[CANARY, 0.5], [0.5, 0.5]]), "of 1 record do not sum to one"),
+        (np.array([[0.5, 0.5 - 2 * SUM_TOLERANCE], [0.5, 0.5]]), "of 1 record do not sum to one"),
     ],
 )
 def test_bad_confidences_are_refused_without_a_value(given: np.ndarray, message: str) -> None:
@@ -52,7 +52,7 @@ def test_the_tolerance_takes_rounded_floats_of_16_bits() -> None:
 
 def test_confidences_of_several_models_are_checked_together() -> None:
     assert checked_confidences("the shadow models", np.stack([GOOD, GOOD]), 2, 2).shape == (2, 2, 2)
-    with pytest.raises(DataError, match="of 1 records do not"):
+    with pytest.raises(DataError, match="of 1 record do not"):
         checked_confidences("the shadow models", np.stack([GOOD, GOOD * [[1], [0.5]]]), 2, 2)
 
 
