@@ -43,7 +43,7 @@ from smalti.transforms.problem import Flags
 
 USUAL_DELTA: Final = 1e-5
 """Of a lower bound on epsilon, where training states none."""
-_SPLITS: Final = range(TRAININGS * 7 // 20, TRAININGS * 13 // 20 + 1, 10)
+_SPLITS: Final = range(TRAININGS * 2 // 5, TRAININGS * 3 // 5 + 1, 10)
 """Trainings with the record, of all."""
 _LEAST_ADVANTAGE: Final = 2.0**-20
 """The limit of a guess's advantage is above it with so many records: its square is `1 / _MOST`."""
@@ -114,10 +114,26 @@ def advised_for(bound: FigureBound, confidence: Decimal) -> int | None:
 
 def never_met(audit: Audit) -> tuple[FigureBound, ...]:
     """The bounds of an audit that a guess exceeds with any number of records, at the first attempt."""
+    error, size = error_of_attempt(audit.confidence, 1), Size(_MOST, _MOST, 0.0, None)
+    attacks = [name for name in audit.attacks if family_of(name) is not Family.IDENTIFIABILITY]
+    return tuple(
+        bound
+        for bound in audit.bounds
+        if bound.figure != "epsilonLowerBound"
+        and any(
+            has_figure(name, bound.figure) and not _can_be_met(name, bound, size, error) for name in attacks
+        )
+    )
+
+
+def never_exceeded(audit: Audit, delta: float) -> tuple[FigureBound, ...]:
+    """The lower bounds on epsilon that no attack on records exceeds with any number of them."""
     if not of_family(audit.attacks, Family.RECORDS):
         return ()
-    error = error_of_attempt(audit.confidence, 1)
-    return tuple(bound for bound in audit.bounds if not is_attainable(bound, _MOST, error))
+    level = of_two(float(1 - error_of_attempt(audit.confidence, 1)))
+    bounds = [one for one in audit.bounds if one.figure == "epsilonLowerBound"]
+    reach = reach_by_ranks(_MOST, _MOST, delta, level) if bounds else 0.0
+    return tuple(one for one in bounds if reach <= float(one.most))
 
 
 def told_of(audit: Audit, part: Fraction, delta: float) -> tuple[str, ...]:
@@ -281,21 +297,24 @@ def _is_decided(attack: str, most: float, size: Size, confidence: float) -> bool
     return size.included is not None and has_two and reaches(size.included, most, size.delta, each)
 
 
-def undecided_by_trainings(audit: Audit, delta: float, is_gaussian: bool) -> tuple[FigureBound, ...]:
-    """The bounds that repeated trainings never decide, or a guess exceeds, whatever the data.
+def undecided_by_trainings(
+    audit: Audit, delta: float, is_gaussian: bool, attempt: int = 1
+) -> tuple[FigureBound, ...]:
+    """The bounds that repeated trainings may not decide, or half of all guesses exceed, whatever the data.
 
     How many of them were with the record is drawn by fair coins; that it is not within `_SPLITS` comes up
-    with a probability below 1e-7 (Hoeffding's inequality).
+    with a probability below 1e-3 (Hoeffding's inequality).
 
     Args:
         audit: of a plan.
         delta: of lower bounds on epsilon.
         is_gaussian: whether each step of the training takes all records.
+        attempt: its number; later ones decide less.
     """
     if not of_family(audit.attacks, Family.IDENTIFIABILITY):
         return ()
-    confidence = float(1 - error_of_attempt(audit.confidence, 1))
-    reach = max(_reach(members, delta, confidence, is_gaussian) for members in _SPLITS)
+    confidence = float(1 - error_of_attempt(audit.confidence, attempt))
+    reach = min(_reach(members, delta, confidence, is_gaussian) for members in _SPLITS)
     guessed = 2 * share(TRAININGS // 2, TRAININGS, confidence).upper - 1
     return tuple(
         bound

@@ -4,7 +4,14 @@ from fractions import Fraction
 from typing import Final
 
 from smalti.engine.audits.attainable import delta_of
-from smalti.engine.audits.duties import audit_of, check_trainings, check_work, needs_pool, problems_of
+from smalti.engine.audits.duties import (
+    audit_of,
+    check_decided,
+    check_trainings,
+    check_work,
+    needs_pool,
+    problems_of,
+)
 from smalti.engine.audits.noise import private_steps
 from smalti.engine.audits.plan import (
     CategoryFeature,
@@ -85,6 +92,7 @@ def compile_training(
     coordinates = found.architecture(sum(one.size for one in features), label.size).size
     private, loss = private_steps(wanted, epochs, coordinates)
     check_work(str(wanted.where), audit, private, coordinates)
+    check_decided(str(permission.where), audit, delta_of(loss))
     check_trainings(str(permission.where), audit, private, delta_of(loss))
     kept = {label.column, *(one.column for one in features)}
     looked_at = {*kept, *((respondent.column,) if isinstance(respondent, RespondentColumn) else ())}

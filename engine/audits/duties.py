@@ -15,7 +15,7 @@ from smalti.engine.audits.attacks import (
     has_figure,
     of_family,
 )
-from smalti.engine.audits.attainable import never_met, undecided_by_trainings
+from smalti.engine.audits.attainable import never_exceeded, never_met, undecided_by_trainings
 from smalti.engine.audits.attempts import HIGHEST_CONFIDENCE
 from smalti.engine.audits.plan import Audit, CategoryFeature, Feature, FigureBound, PrivateSteps
 from smalti.errors import PlanError, SmaltiError, raise_all
@@ -162,7 +162,31 @@ def check_work(where: str, audit: Audit | None, private: PrivateSteps | None, co
         )
 
 
-def check_trainings(where: str, audit: Audit | None, private: PrivateSteps | None, delta: float) -> None:
+def check_decided(where: str, audit: Audit | None, delta: float) -> None:
+    """Refuse lower bounds on epsilon that nothing could exceed.
+
+    Args:
+        where: it was asked for.
+        audit: that is due.
+        delta: of the bounds.
+
+    Raises:
+        PlanError: no number of records would decide one (`ProblemsError`: more than one).
+    """
+    raise_all([
+        PlanError(
+            where,
+            f"no attack exceeds `smalti:{one.figure}` at most {one.most}, with any number of records",
+            "a bound that an audit can decide",
+            "lower it, or leave it out",
+        )
+        for one in (() if audit is None else never_exceeded(audit, delta))
+    ])  # fmt: skip
+
+
+def check_trainings(
+    where: str, audit: Audit | None, private: PrivateSteps | None, delta: float, attempt: int = 1
+) -> None:
     """Refuse bounds that so few repeated trainings cannot decide.
 
     Args:
@@ -170,14 +194,15 @@ def check_trainings(where: str, audit: Audit | None, private: PrivateSteps | Non
         audit: that is due.
         private: the noise of the training.
         delta: of lower bounds on epsilon.
+        attempt: its number.
 
     Raises:
-        PlanError: a perfect attack would not exceed a bound, or a guess does; all of them at once
+        PlanError: a perfect attack would not exceed a bound, or half of all guesses do; all of them at once
             (`ProblemsError`).
     """
     if audit is None or private is None:
         return
-    found = undecided_by_trainings(audit, delta, is_gaussian=private.sampling_rate == 1)
+    found = undecided_by_trainings(audit, delta, is_gaussian=private.sampling_rate == 1, attempt=attempt)
     raise_all([_undecided(bound, where) for bound in found])
 
 
@@ -187,7 +212,7 @@ def _undecided(bound: FigureBound, where: str) -> SmaltiError:
         where,
         f"the {TRAININGS} trainings of `differential-identifiability` are too few to decide"
         f" `smalti:{bound.figure}` at most {bound.most}:"
-        f" {'no attack could exceed it' if is_lower else 'even a guess exceeds it'}",
+        f" {'no attack could exceed it' if is_lower else 'half of all guesses exceed it'}",
         "a bound that they can decide",
         f"{'lower' if is_lower else 'raise'} it, ask for a lower confidence, or leave the attack out",
     )

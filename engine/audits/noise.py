@@ -160,7 +160,9 @@ def _check_bounds(wanted: Training, loss: StatedLoss) -> None:
                 str(wanted.where),
                 "the noise loses more than the bound allows",
                 "a noise multiplier that meets the bound, or one of the two words",
-                "leave out `smalti:noiseMultiplier`: the least noise that meets the bound is taken then",
+                "leave out `smalti:noiseMultiplier`: the least noise that meets the bound is taken then"
+                if wanted.noise_multiplier is not None
+                else "allow a little more loss",
             )
 
 
@@ -211,7 +213,7 @@ def _noise(
     try:
         if fixed is None:
             found = noise_multiplier_for(_bound(wanted, delta, rate), rate, steps, relation)
-            return _UP.create_decimal_from_float(found)
+            return Decimal(repr(found))
         SampledGaussian(float(fixed.value), rate, steps, relation)
     except ValueError:
         raise _no_account(wanted, steps) from None

@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from smalti.engine.audits.attainable import check_attainable
+from smalti.engine.audits.attainable import check_attainable, delta_of
 from smalti.engine.audits.attempts import (
     Attempt,
     AttemptReason,
@@ -30,6 +30,7 @@ from smalti.engine.audits.attempts import (
 from smalti.engine.audits.checkpoint import Begun, Checkpoint, LearnedFrom
 from smalti.engine.audits.compile import compile_training
 from smalti.engine.audits.divergence import ConvergingTrainer, DivergedError, has_diverged
+from smalti.engine.audits.duties import check_trainings
 from smalti.engine.audits.examine import Examination, prepare
 from smalti.engine.audits.figures import AuditFigures, figures_from_json, figures_to_json, verdict
 from smalti.engine.audits.guarantee import guarantee_of
@@ -253,9 +254,10 @@ def _next_attempt(under: RunUnder, made: TrainingPlan) -> int:
 
 
 def _check_attempt(made: TrainingPlan, attempt: int) -> None:
-    """Raise PlanError where no limit of this attempt could be computed."""
+    """Raise PlanError where no limit of this attempt could be computed, or none that decides on any data."""
     if made.audit is not None:
         check_computable(made.audit.confidence, attempt)
+        check_trainings("the audit", made.audit, made.train.private, delta_of(made.train.loss), attempt)
 
 
 def _examination(ready: _Ready, seed: int, attempt: int) -> Examination | None:

@@ -208,7 +208,7 @@ class SampledGaussian:
         start = accountant.get_epsilon(rest)
         # Not much further, where what is left of delta(e) would be rounding alone.
         end = accountant.get_epsilon(max(rest * 1e-4, LEAST_DELTA / 100, min(self.rounding, rest) / 100))
-        if not math.isfinite(end):
+        if not math.isfinite(start) or not math.isfinite(end):
             return math.inf
         places = np.linspace(start, max(end, start + 1e-6), _POINTS)
         exceeded = (np.maximum(accountant.get_delta(places), 0) + self.rounding) / delta
@@ -308,6 +308,8 @@ def noise_multiplier_for(
 ) -> float:
     """The least noise multiplier that meets a bound, up to a relative 1e-3; errs above.
 
+    It meets it as it is, with nine decimal digits at most.
+
     Args:
         bound: what the training must keep.
         sampling_rate: q.
@@ -349,7 +351,7 @@ def _interpolate(share: Callable[[float], float], low: float, high: float) -> No
 
     def height(exponent: float) -> float:
         # Of few digits: what is found must not depend on the last ones of the accountant's arithmetic.
-        tried = min(max(2.0 ** round(exponent, 5), low), high)
+        tried = min(max(_shortened(2.0 ** round(exponent, 5)), low), high)
         return math.log(min(max(share(tried), _TINY), 1 / _TINY))
 
     brentq(height, math.log2(low), math.log2(high), xtol=math.log2(1 + _PRECISION) / 2, maxiter=50)
@@ -358,9 +360,14 @@ def _interpolate(share: Callable[[float], float], low: float, high: float) -> No
 def _bisected(share: Callable[[float], float], low: float, high: float) -> float:
     """The upper end of a short interval in which a bound begins to be met."""
     while high > low * (1 + _PRECISION):
-        middle = math.sqrt(low * high)
+        middle = _shortened(math.sqrt(low * high))
         low, high = (low, middle) if share(middle) <= 1 else (middle, high)
     return high
+
+
+def _shortened(noise_multiplier: float) -> float:
+    """With nine digits, so that what is stated is what was tried: the account is not quite monotone."""
+    return float(f"{noise_multiplier:.9g}")
 
 
 def _check_delta(delta: float) -> None:

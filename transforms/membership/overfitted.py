@@ -42,11 +42,12 @@ def overfitted(trainer: NetworkTrainer, training: DataSet) -> TrainedModel:
     """
     wanted = trainer.hyperparameters
     size = max(wanted.batch_size, BATCH)
+    rate = wanted.learning_rate if wanted.optimizer is Optimizer.ADAM else LEARNING_RATE
     longer = replace(
         wanted,
         epochs=max(wanted.epochs, min(math.ceil(STEPS * size / len(training)), STEPS)),
         batch_size=size,
-        learning_rate=max(wanted.learning_rate, LEARNING_RATE),
+        learning_rate=max(rate, LEARNING_RATE),
         optimizer=Optimizer.ADAM,
         private=None,
     )

@@ -194,6 +194,8 @@ def disjoint(
 def limit_of_guess(kind: AttackType, attacks: int, confidence: float, size: int = SIZE) -> float:
     """The upper limit of the accuracy of so many disjoint attacks of which half are right, or half of each.
 
+    Of an even number of sets one less is right than half, so that the limit falls from two to two.
+
     Args:
         kind: attack type 1 or 2.
         attacks: how many, at least 1.
@@ -202,7 +204,7 @@ def limit_of_guess(kind: AttackType, attacks: int, confidence: float, size: int 
     """
     match kind:
         case AttackType.SET:
-            return share(attacks // 2, attacks, confidence).upper
+            return share((attacks - 1) // 2, attacks, confidence).upper
         case AttackType.SINGLE:
             return 0.5 + _width(attacks * size, confidence)
     assert_never(kind)

@@ -188,7 +188,7 @@ def test_a_duty_that_no_model_could_meet_is_refused(
     [
         ({"epsilon_lower_bound": Decimal(5)}, "no attack could exceed it"),
         ({"epsilon_lower_bound": Decimal(3)}, None),
-        ({"attack_advantage": Decimal("0.1")}, "even a guess exceeds it"),
+        ({"attack_advantage": Decimal("0.1")}, "half of all guesses exceed it"),
         ({"attack_advantage": Decimal("0.2")}, None),
     ],
 )

@@ -73,10 +73,17 @@ def test_the_limit_of_a_guess_is_that_of_its_accuracy(attacks: int) -> None:
     halves = np.full(attacks, 0.5)
     single = DisjointAttacks(AttackType.SINGLE, 100, halves).accuracy(LEVEL).upper
     assert min(1.0, limit_of_guess(AttackType.SINGLE, attacks, LEVEL)) == single
-    right = (np.arange(attacks) < attacks // 2).astype(float)
+    right = (np.arange(attacks) < (attacks - 1) // 2).astype(float)
     assert limit_of_guess(AttackType.SET, attacks, LEVEL) == (
         DisjointAttacks(AttackType.SET, 100, right).accuracy(LEVEL).upper
     )
+
+
+def test_more_sets_are_never_too_few_where_fewer_are_enough() -> None:
+    for most in (0.6, 0.65, 0.75):
+        enough = [limit_of_guess(AttackType.SET, number, LEVEL) <= most for number in range(1, 400)]
+        least = 2 * enough[::2].index(True)  # of an odd number, which is what a plan looks for
+        assert all(enough[least:])
 
 
 def test_the_first_number_is_found_or_there_is_none() -> None:

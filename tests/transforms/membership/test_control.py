@@ -103,7 +103,7 @@ def test_the_control_is_attacked_with_the_shadow_models_of_the_target(
     ("records", "hyperparameters", "longer"),
     [
         (10, Hyperparameters(1, 50, 0.01), Hyperparameters(STEPS, 200, 0.02)),
-        (1000, Hyperparameters(1, 1, 0.01, Optimizer.SGD), Hyperparameters(1000, 200, 0.02)),
+        (1000, Hyperparameters(1, 1, 0.5, Optimizer.SGD), Hyperparameters(1000, 200, 0.02)),
         (1000, Hyperparameters(1007, 1, 0.01), Hyperparameters(1007, 200, 0.02)),
         (100_000, Hyperparameters(1, 1000, 0.5), Hyperparameters(50, 1000, 0.5)),
         (3000, PRIVATE, Hyperparameters(334, 200, 0.02)),
