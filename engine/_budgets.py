@@ -171,6 +171,14 @@ def note_read(connection: Connection, assets: Iterable[IRI], inputs: Iterable[st
         _join(connection, members)
 
 
+def known_as(connection: Connection, inputs: Iterable[str]) -> frozenset[IRI]:
+    """The assets whose respondents are those of some files, by their keyed digests."""
+    ledgers = [row.id for row in _ledgers(connection, _as_members((), inputs))]
+    members = select(db.ledger_members.c.member).where(db.ledger_members.c.ledger.in_(ledgers))
+    found = connection.execute(members).scalars()
+    return frozenset(IRI(one) for one in found if not one.startswith(_BYTES))
+
+
 def note_versions(connection: Connection) -> None:
     """Note what the runs read that were registered before there were ledgers."""
     lineage: dict[int, set[IRI]] = {}

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Row, Select, func, insert, select, update
 
 from smalti.engine import _database as db
 from smalti.engine import ownership
-from smalti.engine._assets import Pairs, now_text, to_time
+from smalti.engine._assets import Facts, Pairs, find_asset, now_text, to_time
 from smalti.engine.entries import StoredHierarchy
 from smalti.errors import PolicyError, RegistryError, UsageError
 from smalti.policy.hierarchies import STANDARD, Hierarchies, Vocabulary, read
@@ -116,10 +116,33 @@ def _counts(facts: ownership.Facts, pair: tuple[IRI, IRI], party: IRI) -> bool:
     )
 
 
-def ever_said(connection: Connection, vocabularies: Vocabularies) -> Pairs:
-    """The memberships of assets that some hierarchy ever stated, whether or not it is in force."""
-    pairs = (pair for stored in listed(connection) for pair in vocabularies.of(stored).assets.broader)
+def ever_said(facts: Facts, vocabularies: Vocabularies, by: IRI | None) -> Pairs:
+    """The memberships of assets that some hierarchy ever stated, whether or not it is in force.
+
+    Of a collection that was nobody's then, they count only where it became the party's own: another owner
+    did not say that.
+
+    Args:
+        facts: about owners; without any memberships.
+        vocabularies: what each of them says.
+        by: who is about to bind what nobody owns; None: nobody is.
+    """
+    pairs = (
+        pair
+        for stored in listed(facts.connection)
+        for pair in vocabularies.of(stored).assets.broader
+        if _was_theirs(facts, pair[1], stored, by)
+    )
     return tuple(dict.fromkeys(pairs))
+
+
+def _was_theirs(facts: Facts, collection: IRI, stored: StoredHierarchy, by: IRI | None) -> bool:
+    known = find_asset(facts.connection, collection)
+    if known is None:
+        return stored.removed_at is None or by in (None, stored.party)
+    if known.registered_at < stored.added_at:
+        return True  # it was looked at when it was added (`check_assets`)
+    return stored.party in ownership.full_owners(facts, collection)
 
 
 def combined(stored: Iterable[StoredHierarchy], pairs: Pairs, vocabularies: Vocabularies) -> Hierarchies:

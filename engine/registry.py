@@ -196,6 +196,8 @@ class Registry:
                 "the data that an owner bound to it before",
                 "let an owner bind it (--owner), or run it on what an owner ran it on",
             )
+        if is_owner:
+            _check_not_of_others(facts, source, _budgets.known_as(connection, inputs), by)
         _assets.claim_sources(connection, [source], by)
 
     def _facts(self, connection: Connection) -> _assets.Facts:
@@ -574,11 +576,11 @@ class Registry:
         """
         # Sums only grow: what does not fit now need not wait for the other writers.
         with self._database.reading() as connection:
-            assets = self._same_respondents(connection, (charge.target,), memberships)
+            assets = self._same_respondents(connection, (charge.target,), memberships, bound_by)
             if not _budgets.fits(connection, charge, ceiling, assets):
                 return False
         with self._database.writing() as connection:
-            assets = self._same_respondents(connection, (charge.target,), memberships)
+            assets = self._same_respondents(connection, (charge.target,), memberships, bound_by)
             if not _budgets.fits(connection, charge, ceiling, assets):
                 return False
             if bound_by is not None:
@@ -621,10 +623,17 @@ class Registry:
         connection: Connection,
         targets: Iterable[IRI],
         memberships: Iterable[tuple[IRI, IRI]] = (),
+        by: IRI | None = None,
     ) -> frozenset[IRI]:
-        """The assets that the ledgers of some targets are found by."""
+        """The assets that the ledgers of some targets are found by.
+
+        What belongs together is the word of its owners, here as everywhere: nobody else joins a ledger.
+        """
+        plain, targets = _assets.Facts(connection), tuple(targets)
+        speakers = _speakers(plain, targets, by)
+        said = (pair for pair in memberships if speakers is None or _may_say(plain, pair, speakers))
         # Also by memberships that have ended: what is one ledger stays one.
-        pairs = (*_hierarchies.ever_said(connection, self._vocabularies), *memberships)
+        pairs = (*_hierarchies.ever_said(plain, self._vocabularies, by), *said)
         facts = _assets.Facts(connection, pairs)
         return frozenset[IRI]().union(*(_budgets.assets_of(facts, target) for target in targets))
 
@@ -648,7 +657,7 @@ class Registry:
         """
         with self._database.writing() as connection:
             self._claim(connection, attempt.target, attempt.inputs, attempt.bound_by)
-            assets = self._same_respondents(connection, (attempt.target,), memberships)
+            assets = self._same_respondents(connection, (attempt.target,), memberships, attempt.bound_by)
             return _audits.begin(connection, attempt, assets)
 
     def end_attempt(self, run: str, state: AttemptState, figures: str = "") -> None:
@@ -837,6 +846,36 @@ class Registry:
             inputs = [one.hmac for one in record.report.inputs]
             _budgets.note_read(connection, [one.iri for one in record.inputs], inputs)
             return _versions.insert_version(connection, intent)
+
+
+def _speakers(facts: _assets.Facts, targets: Iterable[IRI], by: IRI | None) -> frozenset[IRI] | None:
+    """Who may say what belongs to some targets: their owners; None where nobody is known to own one."""
+    found: set[IRI] = set()
+    for target in targets:
+        if facts.is_known(target):
+            found |= facts.full_owners(target)
+        elif by is None:
+            return None
+        else:
+            found.add(by)
+    return frozenset(found)
+
+
+def _may_say(facts: _assets.Facts, pair: tuple[IRI, IRI], speakers: frozenset[IRI]) -> bool:
+    """Whether one of them owns both, as far as anybody does."""
+    return any(all(party in facts.full_owners_or(asset, party) for asset in pair) for party in speakers)
+
+
+def _check_not_of_others(facts: _assets.Facts, source: IRI, known_as: Iterable[IRI], by: IRI) -> None:
+    """Refuse data that was learned from, or released about, under somebody else's IRI (`binding`)."""
+    owned = [iri for iri in known_as if facts.is_known(iri)]
+    if owned and source not in owned and not any(by in facts.full_owners(iri) for iri in owned):
+        raise UsageError(
+            str(source),
+            "this data is known under another IRI, which somebody else owns",
+            "the IRI under which its owner's policies speak of it",
+            "ask its owner",
+        )
 
 
 def _check_binds(facts: _assets.Facts, iri: IRI, by: IRI) -> None:

@@ -11,6 +11,7 @@ import model_worlds
 
 from smalti.engine.audits import run as running
 from smalti.engine.audits.checkpoint import Checkpoint
+from smalti.engine.audits.examine import Examination
 from smalti.engine.registry import Registry
 from smalti.errors import UsageError
 
@@ -21,7 +22,7 @@ POINTS: dict[str, tuple[Any, str]] = {
     "begin": (Registry, "begin_attempt"),
     "train": (running, "target"),
     "keep": (Checkpoint, "keep"),
-    "attack": (running, "prepare"),
+    "attack": (Examination, "figures"),
     "judge": (running, "verdict"),
     "end": (Registry, "end_attempt"),
     "save": (running, "save"),

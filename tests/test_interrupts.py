@@ -18,7 +18,7 @@ real = local.LocalRelations._run
 
 def long(self, query):
     threading.Timer(0.3, os.kill, (os.getpid(), number)).start()
-    real(self, "SELECT sum(range) FROM range(300000000)")  # some seconds
+    real(self, "SELECT sum(range) FROM range(3000000000)")  # some seconds, also on a fast machine
 
 local.LocalRelations._run = long
 from smalti.cli import main

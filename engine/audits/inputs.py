@@ -14,7 +14,7 @@ import pyarrow as pa
 from pydantic import TypeAdapter, ValidationError
 
 from smalti.engine.audits.plan import CategoryFeature, Feature, NumberFeature, Train
-from smalti.engine.audits.records import shown
+from smalti.engine.audits.records import grid_of, shown
 from smalti.engine.releases.readings import in_units
 from smalti.errors import DataError
 from smalti.transforms.base import Datatype
@@ -69,8 +69,12 @@ def read_inputs(path: Path) -> Inputs:
         DataError: the file is none of those.
     """
     try:
-        return _ADAPTER.validate_json(header(path)[ENTRY])
-    except (KeyError, ValidationError):
+        found = _ADAPTER.validate_json(header(path)[ENTRY])
+        for one in found.features:
+            if isinstance(one, NumberFeature):
+                grid_of(one)
+        return found
+    except (KeyError, ValidationError, ValueError, ArithmeticError):
         raise DataError(
             str(path),
             "it does not say which columns it takes",

@@ -254,7 +254,7 @@ def _next_attempt(under: RunUnder, made: TrainingPlan) -> int:
 
 
 def _check_attempt(made: TrainingPlan, attempt: int) -> None:
-    """Raise PlanError where no limit of this attempt could be computed, or none that decides on any data."""
+    """Raise PlanError where no limit of this attempt can be computed, or none decides on any data."""
     if made.audit is not None:
         check_computable(made.audit.confidence, attempt)
         check_trainings("the audit", made.audit, made.train.private, delta_of(made.train.loss), attempt)

@@ -261,6 +261,48 @@ def test_a_collection_of_other_peoples_data_is_nobodys_to_bind(registry: Registr
     assert registry.charge(charge("0.1", collection), ONE, bound_by=OWNER)
 
 
+COLLECTED = "@prefix odrl: <http://www.w3.org/ns/odrl/2/> .\n<{}> a odrl:Asset ; odrl:partOf <{}> ."
+
+
+def test_a_stranger_joins_no_ledger_by_a_policy_of_their_own(registry: Registry) -> None:
+    """Nor do attempts: theirs are no attempts at the owner's data."""
+    own = IRI("http://example.com/Own")
+    assert registry.charge(charge("0.6", inputs=(hmac("a"),)), ONE, bound_by=OWNER)
+    for pair in ((IRI(SOURCE), own), (own, IRI(SOURCE))):
+        theirs = replace(attempt("run" + pair[0], target=own), bound_by=OTHER)
+        registry.begin_attempt(theirs, [pair])
+        assert registry.charge(charge("0.4", own), ONE, [pair], bound_by=OTHER)
+    assert registry.owners_budget(own, by=OTHER).spent.epsilon == Decimal("0.8")
+    assert registry.owners_budget(SOURCE, by=OWNER).spent.epsilon == Decimal("0.6")
+    first = replace(attempt("first", target=IRI(SOURCE)), inputs=(hmac("a"),), bound_by=OWNER)
+    assert registry.begin_attempt(first).number == 1
+    assert registry.charge(charge("0.4", SECOND), ONE, [(IRI(SECOND), IRI(SOURCE))], bound_by=OWNER)
+    assert registry.owners_budget(SECOND, by=OWNER).spent.epsilon == 1, "the owner's word joins them"
+
+
+def test_a_hierarchy_about_what_was_nobodys_joins_no_ledger_of_who_owns_it_now(registry: Registry) -> None:
+    own = IRI("http://example.com/Own")
+    assert registry.charge(charge("0.5", own), ONE, bound_by=OTHER)
+    registry.add_hierarchy(COLLECTED.format(own, SOURCE).encode(), "theirs", OTHER)
+    registry.remove_hierarchy("theirs", OTHER)
+    assert registry.charge(charge("0.6"), ONE, bound_by=OWNER)
+    assert registry.charge(charge("0.4", own), ONE, bound_by=OTHER)
+    assert registry.owners_budget(SOURCE, by=OWNER).spent.epsilon == Decimal("0.6")
+    assert registry.owners_budget(own, by=OTHER).spent.epsilon == Decimal("0.9")
+
+
+def test_what_was_charged_is_not_bound_under_a_strangers_name(registry: Registry) -> None:
+    own = IRI("http://example.com/Own")
+    assert registry.charge(charge("0.5", inputs=(hmac("a"),)), ONE, bound_by=OWNER)
+    before = world.everything(registry)
+    with pytest.raises(UsageError, match="known under another IRI, which somebody else owns"):
+        registry.charge(charge("0.1", own, inputs=(hmac("a"),)), ONE, bound_by=OTHER)
+    with pytest.raises(UsageError, match="known under another IRI, which somebody else owns"):
+        registry.begin_attempt(replace(attempt("run", target=own), inputs=(hmac("a"),), bound_by=OTHER))
+    assert world.everything(registry) == before
+    assert registry.charge(charge("0.5", own, inputs=(hmac("a"),)), ONE, bound_by=OWNER)
+
+
 # --- Nothing comes back
 
 

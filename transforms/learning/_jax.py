@@ -21,7 +21,10 @@ try:
     from jax.flatten_util import ravel_pytree
 except ImportError:
     raise not_installed("training", "the library that trains networks", "jax", "audit") from None
-if not hasattr(jax, "enable_x64"):
-    raise not_installed("training", "a JAX that is new enough", "jax, version 0.8 or newer", "audit")
+__all__ = ["check_version", "define_prng_impl", "jax", "jnp", "ravel_pytree"]
 
-__all__ = ["define_prng_impl", "jax", "jnp", "ravel_pytree"]
+
+def check_version() -> None:
+    """Raise BackendError where JAX is too old to train with; gradients alone it computes."""
+    if not hasattr(jax, "enable_x64"):
+        raise not_installed("training", "a JAX that is new enough", "jax, version 0.8 or newer", "audit")

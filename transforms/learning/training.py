@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from smalti.transforms.learning._jax import jax, jnp
+from smalti.transforms.learning._jax import check_version, jax, jnp
 from smalti.transforms.learning.architecture import Architecture
 from smalti.transforms.learning.gradients import gradient_sum
 from smalti.transforms.learning.hyperparameters import Hyperparameters, Optimizer
@@ -58,6 +58,7 @@ def train(
     Raises:
         ValueError: shapes do not fit, a label is none, or a model without privacy has no members.
     """
+    check_version()
     _check(architecture, hyperparameters, (features, labels, members))
     pool = jnp.asarray(finite_features(features)), jnp.asarray(labels, jnp.int32)
     trained = [

@@ -41,6 +41,7 @@ _WAY_OUT: Final = (
     "export the model to ONNX, or save an estimator of scikit-learn by `skops.io.dump`; whoever trusts a"
     " file of pickle can convert it so"
 )
+_WORDS_OF_SKOPS: Final = frozenset({"__class__", "__module__", "__loader__", "__id__", "__reduce__"})
 _COMPUTE_WITH_NUMPY: Final = (
     "linear_model._logistic.LogisticRegression", "linear_model._logistic.LogisticRegressionCV",
     "linear_model._stochastic_gradient.SGDClassifier", "linear_model._sgd_fast.", "_loss._loss.",
@@ -185,7 +186,10 @@ def _unpacked(where: str, content: bytes) -> Any:
         raise _unreadable(where) from None
     if unknown:
         raise _untrusted(where, unknown)
-    if compiled := _with_compiled_code(where, content):
+    schema = _schema(where, content)
+    if any(name.startswith("__") and name not in _WORDS_OF_SKOPS for name in _names_in(schema)):
+        raise _unreadable(where)  # NumPy would ask an attribute of such a name for an address in memory
+    if compiled := _with_compiled_code(schema):
         raise _unchecked(where, compiled)
     try:
         with warnings.catch_warnings():
@@ -195,13 +199,27 @@ def _unpacked(where: str, content: bytes) -> Any:
         raise _unreadable(where) from None
 
 
-def _with_compiled_code(where: str, content: bytes) -> list[str]:
-    """The types in a file of skops, nested ones too, that are not known to do without compiled code."""
+def _schema(where: str, content: bytes) -> Any:
     try:
         with ZipFile(io.BytesIO(content)) as packed:
-            names = set(_types_in(json.loads(packed.read("schema.json"))))
+            return json.loads(packed.read("schema.json"))
     except Exception:
         raise _unreadable(where) from None
+
+
+def _names_in(schema: Any) -> Iterator[str]:
+    """The names of all attributes, and other names, in a file of skops."""
+    if isinstance(schema, dict):
+        yield from schema
+        schema = list(schema.values())
+    if isinstance(schema, list):
+        for part in schema:
+            yield from _names_in(part)
+
+
+def _with_compiled_code(schema: Any) -> list[str]:
+    """The types in a file of skops, nested ones too, that are not known to do without compiled code."""
+    names = set(_types_in(schema))
     known = tuple(f"sklearn.{one}" for one in _COMPUTE_WITH_NUMPY)
     return sorted(
         one
@@ -268,10 +286,13 @@ class _Numbered:
         raise TypeError("an estimator from a file is not trained again")
 
     def predict_proba(self, features: Floats) -> Floats:
+        import joblib  # noqa: PLC0415 (comes with scikit-learn)
+
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # that columns have no names here
-                found: Floats = self.estimator.predict_proba(features)
+                with joblib.parallel_config(backend="sequential"):  # whatever the file says of processes
+                    found: Floats = self.estimator.predict_proba(features)
         except Exception:
             raise DataError(
                 self.where, "the model fails when it is asked about records", "a fitted classifier"

@@ -62,10 +62,16 @@ def test_a_missing_library_is_named_with_its_extra(library: str, use: str) -> No
 def test_a_jax_that_is_too_old_is_told() -> None:
     script = """
 import jax
+import numpy as np
 from smalti.errors import BackendError
+from smalti.transforms.learning import training
+from smalti.transforms.learning.architecture import Architecture
+from smalti.transforms.learning.hyperparameters import Hyperparameters
+from smalti.transforms.learning.randomness import Seeded
 del jax.enable_x64
+one = np.zeros((1, 2)), np.zeros(1, int), np.ones((1, 1), bool)
 try:
-    import smalti.transforms.learning.training
+    training.train(Architecture(2, (), 2), Hyperparameters(1, 1, 0.1), *one, Seeded(1))
 except BackendError as error:
     print(error)
 """

@@ -10,6 +10,7 @@ import onnx_files as onnx
 import pytest
 import skops.io
 from sklearn.base import BaseEstimator
+from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.dummy import DummyClassifier
@@ -249,6 +250,29 @@ def test_estimators_that_do_not_fit(
     with pytest.raises(DataError, match=message) as refused:
         load_classifier(dumped(tmp_path, estimator), form)
     assert CANARY not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["classes_", "intercept_"])
+def test_an_attribute_that_numpy_would_take_for_an_address_is_refused(tmp_path: Path, name: str) -> None:
+    """NumPy asks any object for `__array_interface__`, which names a place in memory."""
+    fitted, hidden = LogisticRegression().fit(FEATURES, LABELS), LogisticRegression()
+    hidden.__dict__["__array_interface__"] = {"data": (16, False), "shape": (3,), "typestr": "<f8"}
+    setattr(fitted, name, hidden)
+    with pytest.raises(DataError, match="no estimator that can be read here"):
+        load_classifier(dumped(tmp_path, fitted), FORM)
+
+
+def test_a_file_does_not_say_in_how_many_processes_it_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = ColumnTransformer([("one", StandardScaler(), [0]), ("two", StandardScaler(), [1])])
+    fitted = make_pipeline(columns, LogisticRegression()).fit(FEATURES, LABELS)
+    expected = fitted.predict_proba(FEATURES)
+    columns.n_jobs = 24
+    path = dumped(tmp_path, fitted)
+    monkeypatch.setattr("joblib._parallel_backends.LokyBackend.configure", None)
+    read = load_classifier(path, FORM)
+    assert read.confidences(FEATURES) == pytest.approx(expected)
 
 
 def test_types_that_skops_does_not_trust_are_named(tmp_path: Path) -> None:
