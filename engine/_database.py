@@ -627,7 +627,7 @@ def _server_engine(url: str) -> Engine:
         if address.drivername == "postgresql":
             address = address.set(drivername="postgresql+psycopg")
         engine = create_engine(address, hide_parameters=True, pool_pre_ping=True)
-    except (SQLAlchemyError, ImportError) as error:
+    except (SQLAlchemyError, ImportError, ValueError) as error:
         raise RegistryError(
             _without_password(url),
             f"the registry's address cannot be used ({type(error).__name__})",
@@ -649,7 +649,7 @@ def _forget_after_fork(found: "weakref.ref[Engine]") -> None:
 
 def _sqlite_file(url: str) -> Path | None:
     """The file that an address means, where it is one of SQLite's."""
-    with suppress(SQLAlchemyError):
+    with suppress(SQLAlchemyError, ValueError):
         address = make_url(url)
         if address.get_backend_name() == "sqlite" and address.database:
             return Path(address.database)
@@ -659,7 +659,7 @@ def _sqlite_file(url: str) -> Path | None:
 def _without_password(url: str) -> str:
     try:
         return make_url(url).render_as_string(hide_password=True)
-    except SQLAlchemyError:
+    except (SQLAlchemyError, ValueError):
         return "--registry"
 
 

@@ -26,6 +26,7 @@ from smalti.engine import (
     _withdrawals,
 )
 from smalti.engine import _database as db
+from smalti.engine.arguments import public_methods
 from smalti.engine.audits.attempts import Attempt, AttemptState
 from smalti.engine.budget import Budget, Ceiling, Charge, Spent
 from smalti.engine.decision_log import DecisionLog
@@ -49,6 +50,7 @@ from smalti.policy.model import Policy
 from smalti.vocab.terms import IRI
 
 
+@public_methods
 @dataclass(slots=True)
 class Registry:
     """The registry at one place. Safe to use from several processes, and from several threads."""

@@ -1,6 +1,10 @@
-"""The public functions; the command line is written on them."""
+"""The public functions; the command line is written on them.
 
-import difflib
+Each of them takes arguments of the annotated types only, and raises `SmaltiError` only: an argument that is
+missing, unknown or of another type is a `UsageError` (and a `TypeError`). What interrupts a program, such as
+`KeyboardInterrupt`, is no error and passes.
+"""
+
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -14,6 +18,7 @@ from smalti.deciding import DEFAULT_REGISTRY, AnyPath, decide, using
 from smalti.engine import explain as explanations
 from smalti.engine import recheck as rechecking
 from smalti.engine import run as _engine
+from smalti.engine.arguments import public
 from smalti.engine.backends.base import Backend
 from smalti.engine.compile import Options
 from smalti.engine.plan import OutputFormat
@@ -24,14 +29,13 @@ from smalti.engine.serialize import AnyPlan
 from smalti.engine.stores import located, on_disk
 from smalti.errors import UsageError
 from smalti.estimating import estimate
+from smalti.policy import authorize as authorizing
 from smalti.policy import given
 from smalti.policy import parse as parsing
-from smalti.policy.authorize import authorize
 from smalti.policy.decision import Decision, Effect, Fact, Request
 from smalti.policy.diagnostics import Diagnostic, Severity
 from smalti.policy.hierarchies import Hierarchies
 from smalti.policy.names import iri, word
-from smalti.policy.parse import parse
 from smalti.transforms.mondrian import DEFAULT_CUT_THRESHOLD
 from smalti.vocab.terms import IRI
 from smalti.vocab.words import Kind
@@ -70,6 +74,9 @@ __all__ = [
     "verify",
 ]
 
+authorize = public(authorizing.authorize)
+parse = public(parsing.parse)
+
 ROWS_PER_PART = 1_000_000
 """Of an output in parts; of an engine that writes in tasks, a part may have fewer."""
 
@@ -81,6 +88,7 @@ class FirstCuts(StrEnum):
     SAMPLED = "sampled"
 
 
+@public
 def check(document: AnyPath, *, dataset: AnyPath | None = None) -> tuple[Diagnostic, ...]:
     """Every finding about a policy document: errors, warnings and notes, in the order of the file.
 
@@ -95,10 +103,11 @@ def check(document: AnyPath, *, dataset: AnyPath | None = None) -> tuple[Diagnos
     """
     from smalti.checking import check_documents  # noqa: PLC0415 (lints, which a run does not need)
 
-    (checked,) = check_documents([str(document)], None if dataset is None else Path(dataset))
+    (checked,) = check_documents([os.fspath(document)], None if dataset is None else Path(dataset))
     return checked.diagnostics
 
 
+@public
 def load_policy(
     path: AnyPath, *, registry: Registry | AnyPath | None = None, issuer: str | None = None
 ) -> PolicyDocument:
@@ -116,13 +125,13 @@ def load_policy(
     place = Path(path)
     document = place.read_bytes() if place.is_file() else b""
     if not document or registry is None:
-        parsed = parse(document, str(path)) if document else parsing.load(path)
+        parsed = parse(document, os.fspath(path)) if document else parsing.load(os.fspath(path))
     else:
         by = None if issuer is None else iri(issuer, "issuer (--owner)")
         with using(registry) as known:
-            parsed = parse(document, str(path), lambda uid: known.policy_in_force(uid, by))
+            parsed = parse(document, os.fspath(path), lambda uid: known.policy_in_force(uid, by))
     warnings = tuple(one for one in parsed.diagnostics if one.severity is Severity.WARNING)
-    return PolicyDocument(parsing.require(parsed), document, str(path), warnings=warnings)
+    return PolicyDocument(parsing.require(parsed), document, os.fspath(path), warnings=warnings)
 
 
 class EngineChoices(TypedDict, total=False):
@@ -175,6 +184,7 @@ class Choices(EngineChoices, total=False):
     from a sample. That takes fewer looks at it, and the classes depend on the number of fragments."""
 
 
+@public
 def plan(
     policy: PolicyDocument | AnyPath,
     *,
@@ -196,9 +206,7 @@ def plan(
 
     Raises:
         SmaltiError: says where, what, what was expected and the way out.
-        TypeError: there is no such choice.
     """
-    _check_choices("plan", choices, Choices)
     wanted = _request(policy, data, party, choices)
     backend = _engine_chosen(choices)
     with using(choices.get("registry", DEFAULT_REGISTRY)) as known:
@@ -207,6 +215,7 @@ def plan(
         return _engine.plan(wanted, known, backend)
 
 
+@public
 def run(
     policy: PolicyDocument | AnyPath,
     *,
@@ -233,9 +242,7 @@ def run(
 
     Raises:
         SmaltiError: says where, what, what was expected and the way out; nothing was written then.
-        TypeError: there is no such choice.
     """
-    _check_choices("run", choices, Choices)
     if choices.get("workspace") is not None:
         raise UsageError(
             "workspace", "a run works beside its output", "none here", "put the output (--out) there"
@@ -243,9 +250,10 @@ def run(
     wanted = _request(policy, data, party, choices)
     backend = _engine_chosen(choices)
     with using(choices.get("registry", DEFAULT_REGISTRY)) as known:
-        return _engine.run(wanted, on_disk(str(out), "out (--out)"), known, backend, watch)
+        return _engine.run(wanted, on_disk(os.fspath(out), "out (--out)"), known, backend, watch)
 
 
+@public
 def verify(
     output: AnyPath,
     *,
@@ -265,18 +273,17 @@ def verify(
     Raises:
         GuaranteeError: the output is not what was recorded, or breaks a promise.
         UsageError: there is no such output, or no record of it to repeat.
-        TypeError: there is no such choice.
     """
-    _check_choices("verify", choices, EngineChoices)
     workspace = _workspace(choices)
     with using(registry) as known:
-        folder = rechecking.find_output(known, str(output))
+        folder = rechecking.find_output(known, os.fspath(output))
         if data is None:
             return rechecking.recheck(known, folder, workspace)
-        place = located(str(data), "data (--data)")
+        place = located(os.fspath(data), "data (--data)")
         return rechecking.repeat(known, folder, place, _engine_chosen(choices), workspace)
 
 
+@public
 def query(asked: AnyPath | Mapping[str, object]) -> "Query":
     """What a query asks of a release.
 
@@ -294,7 +301,7 @@ def query(asked: AnyPath | Mapping[str, object]) -> "Query":
         text = Path(asked).read_bytes()
     except OSError:
         raise UsageError("query (--query)", f"`{asked}` cannot be read", "a query file") from None
-    return read_query(text, str(asked))
+    return read_query(text, os.fspath(asked))
 
 
 def _as_json(asked: Mapping[str, object]) -> bytes:
@@ -306,6 +313,7 @@ def _as_json(asked: Mapping[str, object]) -> bytes:
         ) from None
 
 
+@public
 def explain(plan: AnyPlan, *, as_json: bool = False) -> str:
     """A plan in words, as text or as JSON."""
     return explanations.to_json(plan) if as_json else explanations.to_text(plan)
@@ -314,10 +322,6 @@ def explain(plan: AnyPlan, *, as_json: bool = False) -> str:
 def _request(
     policy: PolicyDocument | AnyPath, data: Mapping[str, AnyPath], party: str | None, choices: Choices
 ) -> RunRequest:
-    if isinstance(data, str) or not isinstance(data, Mapping):
-        raise UsageError(
-            "data", "it binds no target", "a mapping from a target's IRI to a path", "write {IRI: path}"
-        )
     if len(data) != 1:
         raise UsageError(
             "data", f"{len(data)} targets are bound", "exactly one", "bind one IRI to one path"
@@ -334,7 +338,7 @@ def _request(
     return RunRequest(
         document=_signed(document, choices.get("signature")),
         target=target,
-        data=located(str(path), "data (--data)"),
+        data=located(os.fspath(path), "data (--data)"),
         party=None if party is None else iri(party, "party (--as)"),
         purpose=None if purpose is None else word(Kind.PURPOSE, purpose, "purpose (--purpose)"),
         owner=None if owner is None else iri(owner, "owner (--owner)"),
@@ -357,26 +361,16 @@ def _request(
 
 def _checkpoint(choices: Choices) -> Path | None:
     place = choices.get("checkpoint")
-    return None if place is None else on_disk(str(place), "checkpoint")
+    return None if place is None else on_disk(os.fspath(place), "checkpoint")
 
 
 def _query(asked: "Query | AnyPath | Mapping[str, object] | None") -> "Query | None":
     return query(asked) if isinstance(asked, str | os.PathLike | Mapping) else asked
 
 
-def _check_choices(function: str, choices: Mapping[str, object], known: type) -> None:
-    """Refuse what is no choice: what somebody believes to have asked for must not be ignored."""
-    names = known.__optional_keys__ | known.__required_keys__  # type: ignore[attr-defined]
-    for name in choices:
-        if name not in names:
-            close = difflib.get_close_matches(name, names, n=1)
-            meant = f"; did you mean `{close[0]}`?" if close else ""
-            raise TypeError(f"{function}() got an unexpected keyword argument `{name}`{meant}")
-
-
 def _workspace(choices: EngineChoices) -> Path | None:
     workspace = choices.get("workspace")
-    return None if workspace is None else on_disk(str(workspace), "workspace (--workspace)")
+    return None if workspace is None else on_disk(os.fspath(workspace), "workspace (--workspace)")
 
 
 def _signed(document: PolicyDocument, signature: AnyPath | None) -> PolicyDocument:

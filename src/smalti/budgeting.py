@@ -6,6 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from smalti.deciding import DEFAULT_REGISTRY, AnyPath, using
+from smalti.engine.arguments import public
 from smalti.engine.budget import Account, Budget, Charge, Spent, compose
 from smalti.engine.registry import Registry
 from smalti.engine.stated_ceilings import StatedCeiling, stated_ceilings
@@ -86,6 +87,7 @@ class Forecast:
     """None fit under a rule that is about another neighbouring relation than some charge."""
 
 
+@public
 def budget(target: str, *, party: str, registry: Registry | AnyPath = DEFAULT_REGISTRY) -> BudgetReport:
     """What has been charged about a target's respondents, and what is left.
 
@@ -117,6 +119,7 @@ def budget(target: str, *, party: str, registry: Registry | AnyPath = DEFAULT_RE
         )
 
 
+@public
 def forecast(
     target: str,
     *,

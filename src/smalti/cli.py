@@ -19,7 +19,7 @@ _INTERRUPTED = "interrupted; an output that was not registered yet is removed"
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
-    from smalti.errors import InternalError, SmaltiError, unforeseen
+    from smalti.errors import SmaltiError, unforeseen
     from smalti.interrupts import noticed
     from smalti.startup import few_collections, without_pandas
 
@@ -33,7 +33,7 @@ def main() -> None:
         except click.ClickException as error:
             error.show()
             sys.exit(error.exit_code)
-        except (SmaltiError, InternalError) as error:
+        except SmaltiError as error:
             # A library that is interrupted fails with an error of its own.
             if interrupts.came:
                 _fail(_INTERRUPTED, MACHINE)

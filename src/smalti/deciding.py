@@ -6,6 +6,7 @@ from datetime import datetime
 from os import PathLike
 from pathlib import Path
 
+from smalti.engine.arguments import public
 from smalti.engine.authority import decide as decide_request
 from smalti.engine.registry import Registry
 from smalti.policy import given
@@ -19,6 +20,7 @@ DEFAULT_REGISTRY = "smalti.sqlite"
 AnyPath = str | PathLike[str]
 
 
+@public
 def decide(  # noqa: PLR0913 (each a part of the request)
     *,
     party: str,

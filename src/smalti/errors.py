@@ -1,17 +1,25 @@
 """The error tree; a leaf that every room may import.
 
+Every error that leaves a public function is a `SmaltiError`: one that a user can cause or mend, or an
+`InternalError`.
+
 Each message is one paragraph: where, what, what was expected, and the way out. No message, argument
 or attribute holds a data value: data can only be pointed at (file, record number, column name).
 Every error pickles, so that it survives a worker process.
 """
 
+import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
+
+_NO_PATHS: Final = frozenset({errno.ENAMETOOLONG, errno.ELOOP})
 
 
 class SmaltiError(Exception):
-    """Base of all errors that a user can cause or mend.
+    """Base of all errors.
 
     Args:
         where: the document, file, column or command concerned.
@@ -57,6 +65,10 @@ class UsageError(SmaltiError):
     exit_code = 2
 
 
+class ArgumentTypeError(UsageError, TypeError):
+    """An argument of a public function that is missing, unknown, or of another type than is documented."""
+
+
 class BackendError(SmaltiError):
     """The machine: Java, Spark, memory, disk."""
 
@@ -86,16 +98,16 @@ class RegistryError(SmaltiError):
     exit_code = 3
 
 
-class InternalError(AssertionError):
+class InternalError(SmaltiError):
     """A fault of smalti itself; please report it."""
 
     exit_code = 3
 
     def __init__(self, what: str) -> None:
-        super().__init__(what)
+        super().__init__("internal error", what, "", "this is a fault of smalti: please report it")
 
-    def __str__(self) -> str:
-        return f"internal error: {self.args[0]}. This is a fault of smalti: please report it"
+    def __reduce__(self) -> tuple[type["InternalError"], tuple[str]]:
+        return InternalError, (self.problem,)
 
 
 def unforeseen(error: BaseException) -> InternalError:
@@ -112,7 +124,7 @@ def only_ours() -> Iterator[None]:
     """Let no exception out but those of this module; also a decorator."""
     try:
         yield
-    except (SmaltiError, InternalError):
+    except SmaltiError:
         raise
     except MemoryError:
         raise BackendError(
@@ -121,8 +133,26 @@ def only_ours() -> Iterator[None]:
             "more memory, or less data",
             "close other programs",
         ) from None
+    except OSError as error:
+        raise _refused_by_system(error) from None
     except Exception as error:
         raise unforeseen(error) from None
+
+
+def _refused_by_system(error: OSError) -> SmaltiError:
+    """What the system refused. Libraries raise the same kind without a number, and with any text."""
+    if error.errno is None:
+        return unforeseen(error)
+    reason = os.strerror(error.errno)
+    if error.errno in _NO_PATHS:
+        return UsageError(
+            "a path", f"the system takes no such path ({reason})", "the path of a file or folder"
+        )
+    return BackendError(
+        "this machine",
+        f"the system refused to work on a file or folder ({reason})",
+        way_out="look at the permissions of what was named, and at the room on the disk",
+    )
 
 
 class ProblemsError(SmaltiError):

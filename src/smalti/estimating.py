@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from smalti.deciding import AnyPath
+from smalti.engine.arguments import public
 from smalti.engine.parts import CERTIFICATE_NAME
 from smalti.engine.perturbation.guarantee import LocalGuarantee
 from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedColumn
-from smalti.errors import GuaranteeError, UsageError, only_ours
+from smalti.errors import GuaranteeError, UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 DEFAULT_CONFIDENCE: Final = 0.95
 
 
-@only_ours()
+@public
 def estimate(
     table: "AnyPath | pa.Table",
     stated: PerturbationPlan | AnyPath | None = None,

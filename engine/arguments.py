@@ -1,0 +1,249 @@
+"""The guard of the public functions: arguments of the documented types, and no error but our own.
+
+Types are read from the annotations, so that what is documented is what is checked.
+"""
+
+import inspect
+import os
+import sys
+import types
+import typing
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from datetime import datetime
+from decimal import Decimal
+from difflib import get_close_matches
+from functools import cache, wraps
+from numbers import Integral, Real
+from typing import Any, Final, ParamSpec, TypeVar
+
+from smalti.errors import ArgumentTypeError, UsageError, only_ours
+from smalti.policy.decision import Fact, Request
+
+P = ParamSpec("P")
+R = TypeVar("R")
+C = TypeVar("C")
+
+_WORDS: Final[Mapping[object, str]] = {
+    str: "a text",
+    bytes: "bytes",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    Decimal: "a decimal number",
+    datetime: "a point in time",
+    type(None): "None",
+}
+_NUMBERS: Final[Mapping[object, type]] = {int: Integral, float: Real}
+_SEVERAL: Final = (Iterable, Sequence, Set, tuple, frozenset, list)
+_RECORDS: Final[tuple[type, ...]] = (Request, Fact)
+"""Callers make these themselves; their parts are looked at, too."""
+
+
+def public(function: Callable[P, R]) -> Callable[P, R]:
+    """Guard a public function: what it takes is of the documented types, and what it raises is ours.
+
+    Raises:
+        ArgumentTypeError: an argument is missing, unknown, or of another type.
+        InternalError: something failed that nobody expected.
+    """
+    signature = inspect.signature(function)
+
+    @wraps(function)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+        with only_ours():
+            try:
+                bound = signature.bind(*args, **kwargs)
+            except TypeError as error:
+                raise _misfit(function, f"{error}") from None
+            _check(function, bound.arguments)
+            return function(*args, **kwargs)
+
+    return guarded
+
+
+def public_methods(made: type[C]) -> type[C]:
+    """Guard all public methods of a class."""
+    for name, member in list(vars(made).items()):
+        if name.startswith("_"):
+            continue
+        if isinstance(member, classmethod):
+            setattr(made, name, classmethod(public(member.__func__)))
+        elif isinstance(member, types.FunctionType):
+            setattr(made, name, public(member))
+    return made
+
+
+def _misfit(function: Callable[..., object], problem: str) -> ArgumentTypeError:
+    name = function.__qualname__
+    return ArgumentTypeError(f"{name}()", problem, "the documented arguments")
+
+
+def _check(function: Callable[..., object], arguments: Mapping[str, object]) -> None:
+    expected, choices = _annotations(function)
+    for name, value in arguments.items():
+        if name in expected:
+            _check_value(f"{function.__qualname__}(): `{name}`", value, expected[name])
+        elif choices is not None and isinstance(value, Mapping):
+            _check_choices(function, value, choices)
+
+
+def _check_choices(
+    function: Callable[..., object], given: Mapping[str, object], choices: Mapping[str, object]
+) -> None:
+    """Refuse what is no choice, too: what somebody believes to have asked for must not be ignored."""
+    for name, value in given.items():
+        if name not in choices:
+            close = get_close_matches(name, choices, n=1)
+            meant = f"; did you mean `{close[0]}`?" if close else ""
+            raise _misfit(function, f"got an unexpected keyword argument `{name}`{meant}")
+        _check_value(f"{function.__qualname__}(): `{name}`", value, choices[name])
+
+
+@cache
+def _annotations(
+    function: Callable[..., object],
+) -> tuple[Mapping[str, object], Mapping[str, object] | None]:
+    """The types of a function's arguments by name, and those of its choices, where it takes any."""
+    expected: dict[str, object] = {}
+    choices: Mapping[str, object] | None = None
+    for name, parameter in inspect.signature(function).parameters.items():
+        annotation = parameter.annotation
+        if isinstance(annotation, str):
+            annotation = eval(annotation, function.__globals__, dict(_LATE))  # noqa: S307 (our own source)
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            (of,) = typing.get_args(annotation)
+            choices = typing.get_type_hints(of, localns=dict(_LATE))
+        elif annotation is not inspect.Parameter.empty:
+            expected[name] = annotation
+    return expected, choices
+
+
+class _Late(type):
+    """Stands for a class whose module nobody has imported yet: then nothing is an instance of it."""
+
+    module: str
+
+    def __instancecheck__(cls, value: object) -> bool:
+        found = sys.modules.get(cls.module)
+        return found is not None and isinstance(value, getattr(found, cls.__name__))
+
+
+_LATE: Final[Mapping[str, object]] = {
+    "Query": _Late("Query", (), {"module": "smalti.engine.releases.query"}),
+    "pa": types.SimpleNamespace(Table=_Late("Table", (), {"module": "pyarrow"})),
+}
+"""What annotations name that is imported for type checkers alone."""
+
+
+def _check_value(where: str, value: object, annotation: object) -> None:
+    """Refuse a value of another type than the annotation's; nothing of it is told but its type.
+
+    Raises:
+        ArgumentTypeError: it is of another type.
+        UsageError: it is a path or a text with a character that none has.
+    """
+    options = list(_options(annotation))
+    if not any(_is(value, one) for one in options):
+        expected = " or ".join(_words(one) for one in options)
+        raise ArgumentTypeError(where, f"it is of the type `{type(value).__name__}`", expected)
+    if any(_is_path(one) for one in options):
+        _check_characters(where, _path(value), os.fsencode)
+    elif isinstance(value, str):
+        _check_characters(where, value, str.encode)
+    for part, of in _parts(value, options):
+        _check_value(f"{where}, a part", part, of)
+    if isinstance(value, _RECORDS):
+        for name, of in _fields(type(value)).items():
+            _check_value(f"{where}, `{name}`", getattr(value, name), of)
+
+
+def _check_characters(where: str, text: str | None, encode: Callable[[str], bytes]) -> None:
+    try:
+        is_sound = text is None or b"\0" not in encode(text)
+    except UnicodeError:
+        is_sound = False
+    if not is_sound:
+        raise UsageError(where, "it holds a character that no text has", "Unicode text without U+0000")
+
+
+def _options(annotation: object) -> Iterator[object]:
+    """The single types of a union, resolved."""
+    if isinstance(annotation, typing.NewType):
+        annotation = annotation.__supertype__
+    if typing.get_origin(annotation) in {types.UnionType, typing.Union}:
+        for one in typing.get_args(annotation):
+            yield from _options(one)
+    else:
+        yield annotation
+
+
+def _is(value: object, option: object) -> bool:
+    kind = typing.get_origin(option) or option
+    if kind is Any or isinstance(kind, TypeVar):
+        return True
+    if kind is os.PathLike:
+        return not isinstance(value, str) and _path(value) is not None
+    if kind in _SEVERAL:
+        return _is_several(value, kind)
+    if kind in _NUMBERS:
+        return isinstance(value, _NUMBERS[kind]) and not isinstance(value, bool)
+    return isinstance(value, kind) if isinstance(kind, type) else callable(value)
+
+
+def _is_several(value: object, kind: object) -> bool:
+    """Whether it is several values, and no text, and no table, which yields its header."""
+    if isinstance(value, str | bytes | Mapping) or hasattr(type(value), "columns"):
+        return False
+    if kind in {Set, frozenset}:
+        return isinstance(value, Set)
+    return isinstance(value, Iterable if kind is Iterable else Sequence)
+
+
+def _is_path(option: object) -> bool:
+    kind = typing.get_origin(option) or option
+    return isinstance(kind, type) and issubclass(kind, os.PathLike)
+
+
+def _path(value: object) -> str | None:
+    """A path as text; None for anything else."""
+    if not isinstance(value, str | os.PathLike):
+        return None
+    try:
+        found = os.fspath(value)
+    except Exception:  # somebody else's code
+        return None
+    return found if isinstance(found, str) else None
+
+
+def _parts(value: object, options: Sequence[object]) -> Iterator[tuple[object, object]]:
+    """What a value holds, each with its type; of an iterator nothing, which would use it up."""
+    option = next(one for one in options if _is(value, one))
+    kind, of = typing.get_origin(option) or option, typing.get_args(option)
+    if not of or not isinstance(value, Collection):
+        return
+    if isinstance(value, Mapping) and kind is not type(None):
+        for key, held in value.items():
+            yield from ((key, of[0]), (held, of[1]))
+    elif kind in _SEVERAL:
+        for place, held in enumerate(value):
+            yield held, of[place] if kind is tuple and len(of) > place and of[-1] is not Ellipsis else of[0]
+
+
+@cache
+def _fields(record: type[object]) -> Mapping[str, object]:
+    return typing.get_type_hints(record)
+
+
+def _words(option: object) -> str:
+    """A type in words."""
+    kind, of = typing.get_origin(option) or option, typing.get_args(option)
+    if isinstance(kind, typing.Hashable) and kind in _WORDS:
+        return _WORDS[kind]
+    if _is_path(option):
+        return "a path"
+    held = [" or ".join(_words(one) for one in _options(part)) for part in of if part is not Ellipsis]
+    if kind in _SEVERAL:
+        return f"several, each {held[0]}" if held else "several"
+    if isinstance(kind, type) and issubclass(kind, Mapping):
+        return f"a mapping from {held[0]} to {held[1]}" if held else "a mapping"
+    return f"a `{getattr(kind, '__name__', kind)}`" if isinstance(kind, type) else "a function"
