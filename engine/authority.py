@@ -18,7 +18,7 @@ from smalti.engine.registry import Registry
 from smalti.engine.snapshot import Entry, Made, Snapshot
 from smalti.errors import UsageError
 from smalti.policy.authorize import authorize
-from smalti.policy.decision import Decision, Effect, Fact, Grant, Reason, Request
+from smalti.policy.decision import Decision, Effect, Fact, Grant, Reason, Request, effect_of
 from smalti.policy.index import Standing
 from smalti.policy.meaning import meaning_digest
 from smalti.policy.model import (
@@ -412,16 +412,16 @@ def _only_granted_by(decision: Decision, submitted: Policy, alone: Callable[[], 
     granted = tuple(
         grant for grant in decision.grants if (grant.policy.uid, grant.policy.document_digest) == name
     )
-    if not decision.is_permitted:
+    if not decision.grants:
         return decision
     if not granted:
         text = "the submitted policy does not grant the request; a stored one does"
         itself = alone()
-        why = () if itself.is_permitted else itself.reasons
+        why = () if itself.grants else itself.reasons
         reasons = (Reason(text, submitted.uid), *why, *decision.reasons)
         return replace(decision, effect=Effect.DENY, reasons=reasons, grants=(), determining=())
     determining = tuple(one for one in decision.determining if (one.policy, one.digest) == name)
-    return replace(decision, grants=granted, determining=determining)
+    return replace(decision, effect=effect_of(granted), grants=granted, determining=determining)
 
 
 # --- The implicit rule: who may view all inputs, or this version as what may be viewed of them
@@ -432,7 +432,7 @@ def _may_be_implied(question: _Question, decision: Decision) -> bool:
         bool(question.versions)
         and question.request.action == terms.READ
         and question.request.rule is None
-        and decision.effect in (Effect.DENY, Effect.NOT_APPLICABLE)
+        and decision.effect in {Effect.LIMITED, Effect.DENY, Effect.NOT_APPLICABLE}
     )
 
 
@@ -444,6 +444,8 @@ def _imply(judge: _Judge, question: _Question, explicit: Decision, asked: frozen
         failed, held = _version_is_readable(judge, question.request, version, asked)
         failures += failed
         grounds += held
+    if failures and explicit.is_limited:
+        return explicit
     if failures:
         return replace(explicit, effect=Effect.DENY, reasons=(*explicit.reasons, *failures))
     # The rule is evaluated as one more permission, so that prohibitions win over it by the same code.
@@ -454,7 +456,7 @@ def _imply(judge: _Judge, question: _Question, explicit: Decision, asked: frozen
     ]
     implicit = _implicit_policy(question.request, limits)
     decision = _authorize(judge, question, implicit, question.full_owners)
-    if not decision.is_permitted:
+    if not decision.grants:
         return decision
     text = "by the implicit rule: who may view all inputs may view the output"
     reasons = (Reason(text, rule=IMPLICIT_RULE), *grounds)
@@ -476,7 +478,7 @@ def _version_is_readable(
         if plain:
             rules = ", ".join(f"`{grant.permission.uid}`" for grant in plain)
             grounds.append(Reason(f"reading `{target}`, an input of {name}, is permitted by {rules}"))
-        elif reading.is_permitted:
+        elif reading.grants:
             text = f"reading `{target}`, an input of {name}, is permitted under further conditions only"
             failures.append(Reason(text))
         else:
@@ -494,7 +496,7 @@ def _source_rule_failures(judge: _Judge, request: Request, version: Made, name: 
         return [Reason(f"the policy that {name} was made under has ended", *about)]
     # Held against the request as an implicit permission with the rule's purposes, and nothing else.
     alone = authorize(request, (_implicit_policy(request, limits),), judge.snapshot.hierarchies)
-    if alone.is_permitted:
+    if alone.is_unconditional:
         return []
     purpose = f"the purpose `{request.purpose}`" if request.purpose else "a request without a purpose"
     text = f"{purpose} is outside the purposes of the rule that {name} was made under"
@@ -553,8 +555,10 @@ def _is_plain(grant: Grant) -> bool:
     conditions: list[Condition] = [*rule.constraints, *rule.refinements]
     conditions += [one for target in rule.targets for one in target.refinements]
     conditions += [one for party in (*rule.assignees, *rule.assigners) for one in party.refinements]
-    return not (grant.rows or grant.obligations or rule.duties) and all(
-        leaf == terms.ODRL_PURPOSE for condition in conditions for leaf in _operands(condition)
+    return (
+        not rule.duties
+        and grant.is_unconditional
+        and all(leaf == terms.ODRL_PURPOSE for condition in conditions for leaf in _operands(condition))
     )
 
 
@@ -567,7 +571,7 @@ def _is_met(judge: _Judge, grant: Grant, version: Made) -> bool:
     """
     rule, policy = grant.permission, grant.policy
     how = [duty for duty in rule.duties if duty.action == terms.ANONYMIZE]
-    if not how or (rule.uid, policy.uid) != (version.rule_uid, version.policy_uid):
+    if not how or grant.withheld or (rule.uid, policy.uid) != (version.rule_uid, version.policy_uid):
         return False
     if any(duty.targets not in ((), rule.targets) for duty in how):
         return False

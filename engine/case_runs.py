@@ -148,7 +148,7 @@ def _plan_failures(
     documents: list[tuple[ParsedDocument, bytes]],
     backend: Backend,
 ) -> list[str]:
-    if not decision.is_permitted:
+    if not decision.grants:
         return ["expected a plan, and nothing is permitted"]
     grant = decision.grants[0]
     parsed, content = next(

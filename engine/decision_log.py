@@ -93,8 +93,10 @@ def entry(decision: Decision, seconds: float) -> dict[str, Any]:
             "parameters": sorted(fact.operand for fact in request.parameters),
             "facts": sorted(fact.operand for fact in request.facts),
             "fulfilled": sorted(request.fulfilled),
+            "understandsLimits": request.understands_limits,
         },
         "effect": str(decision.effect),
+        "permitted": decision.is_permitted,
         "rules": [
             {"policy": name.policy, "digest": name.digest or None, "rule": name.rule}
             for name in decision.determining

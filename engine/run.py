@@ -309,6 +309,7 @@ def _decide(request: RunRequest, registry: Registry) -> Decision:
         purpose=request.purpose,
         rule=request.rule,
         parameters=request.parameters,
+        understands_limits=True,  # a run keeps to the rows and duties of its grant, or is refused
     )
     given = request.document
     submission = Submission(given.policy, request.submitter, given.document, given.signature)

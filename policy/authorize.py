@@ -20,6 +20,7 @@ from smalti.policy.decision import (
     Request,
     RuleName,
     RuleReport,
+    effect_of,
 )
 from smalti.policy.hierarchies import STANDARD, Hierarchies
 from smalti.policy.matching import (
@@ -90,6 +91,8 @@ def authorize(
                      (with their transformation and rows), and nothing else is. Between policies: any
                      prohibition denies.
         Several      permissions may grant one request; `request.rule` picks by its uid (or its duty's).
+        Limits       a grant may have limits: some rows or columns only, or obligations. Where each one has,
+                     the decision is `limited`, which permits only who understands limits.
         Promised     adding a prohibition never permits more, but for its own remedy; and no policy, nor a
                      rule that is added to it, makes another one permit more.
 
@@ -366,13 +369,14 @@ def _void(permitting: list[_Candidate], forbidding: list[PreparedRule]) -> list[
 def conclude(situation: Situation, rules: Rules, *, explain: bool) -> Decision:
     """The decision that some rules lead to."""
     request, tally = situation.request, _Tally(situation, rules)
-    effect = Effect.PERMIT if tally.surviving else _refusal(tally, rules)
+    grants = tuple(candidate.grant(request) for candidate in tally.surviving)
+    effect = effect_of(grants) if grants else _refusal(tally, rules)
     remedies = () if tally.surviving else _remedies(tally)
     return Decision(
         request=request,
         effect=effect,
         reasons=tuple(_reasons(effect, tally, rules)),
-        grants=tuple(candidate.grant(request) for candidate in tally.surviving),
+        grants=grants,
         determining=tuple(dict.fromkeys(_rule_names(tally))),
         remedies=remedies,
         considered=tuple(_reports(tally, rules)) if explain else (),
@@ -449,7 +453,7 @@ def _reasons(effect: Effect, tally: _Tally, rules: Rules) -> list[Reason]:
     grants = [_matched(one.prepared, one.form, request) for one in (*tally.chosen, *others)]
     denials = [_matched(prepared, None, request) for prepared in tally.denying]
     determining = list(_determining(tally)) if tally.void or request.rule else []
-    if effect is Effect.PERMIT:
+    if effect in {Effect.PERMIT, Effect.LIMITED}:
         return _each_once([*grants, *denials, *determining])
     found = _each_once([*denials, *determining, *grants])
     if not found:

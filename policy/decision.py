@@ -1,5 +1,6 @@
 """A request and the decision about it, as frozen values; `policy.authorize` leads from one to the other."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -40,6 +41,12 @@ class Request:
     """About the world and the party, by the operands of constraints; what is not in here is not known."""
     fulfilled: frozenset[IRI] = frozenset()
     """The uids of duties that have been fulfilled."""
+    columns: frozenset[IRI] = frozenset()
+    """Columns of the targets that are declared or were read, beside those whose IRIs say it
+    (`policy.iris.is_column_of`); in the spelling of `policy.iris.normalised_column`. What is known of the
+    data, never the requester's word."""
+    understands_limits: bool = False
+    """The requester's word that they read the limits of each grant, and keep to them."""
 
     @property
     def target(self) -> IRI:
@@ -49,6 +56,9 @@ class Request:
 
 class Effect(StrEnum):
     PERMIT = "permit"
+    """Some grant has no limit (`Grant.is_unconditional`)."""
+    LIMITED = "limited"
+    """Some grant permits, and each one has a limit: to some rows or columns, or obligations."""
     DENY = "deny"
     VOID = "void"
     """A conflict that the policy's own strategy makes void; grants nothing."""
@@ -132,6 +142,22 @@ class Grant:
     """Only rows that satisfy all of these are granted; made of `ColumnComparison` and `Logical` alone."""
     obligations: tuple[Duty, ...] = ()
     """What whoever uses the grant must do; a plan under it must contain them."""
+    withheld: tuple[IRI, ...] = ()
+    """Columns of the targets that may be neither published nor shown under the grant."""
+
+    @property
+    def is_unconditional(self) -> bool:
+        """Whether it has no limit: neither rows, nor withheld columns, nor obligations."""
+        return not (self.rows or self.withheld or self.obligations)
+
+
+def effect_of(grants: Sequence[Grant]) -> Effect:
+    """The effect of what permits: `PERMIT` where a grant has no limit, else `LIMITED`.
+
+    Args:
+        grants: at least one.
+    """
+    return Effect.PERMIT if any(grant.is_unconditional for grant in grants) else Effect.LIMITED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,15 +180,22 @@ class Decision:
 
     @property
     def is_permitted(self) -> bool:
-        return self.effect is Effect.PERMIT
+        """Whether the requester may go on: without limit, or within limits that they understand.
+
+        A limited decision is no permit to a requester who did not say that they understand limits
+        (`Request.understands_limits`).
+        """
+        return self.is_unconditional or (self.is_limited and self.request.understands_limits)
+
+    @property
+    def is_limited(self) -> bool:
+        """Permitted within limits only: whoever goes on keeps to the limits of one of the grants."""
+        return self.effect is Effect.LIMITED
 
     @property
     def is_unconditional(self) -> bool:
-        """Permitted by some grant that asks nothing in return, and is not limited to rows.
-
-        Otherwise whoever enforces a permit must see to the grant's obligations and apply its limits.
-        """
-        return any(not grant.obligations and not grant.rows for grant in self.grants)
+        """Permitted by some grant without limit."""
+        return self.effect is Effect.PERMIT
 
     @property
     def permissions(self) -> tuple[Permission, ...]:

@@ -11,6 +11,7 @@ SCHEMES: Final = frozenset({"http", "https", "urn", "did", "mailto", "tag"})
 _FORBIDDEN: Final = re.compile(r"[\s<>\"{}|\\^`\x00-\x20\x7f-\x9f]")  # RFC 3987, 2.2
 _TO_SPELL: Final = re.compile(r"%[0-9A-Fa-f]{2}|[^\x00-\x7f]+")
 _UNRESERVED: Final = re.compile(r"[A-Za-z0-9._~-]")  # RFC 3986, 2.3
+_BEYOND_A_NAME: Final = re.compile(r"[/?#]")
 _COMPLETE: Final = re.compile(r"https?://[^/?#@]+.*|urn:[A-Za-z0-9][A-Za-z0-9-]*:.+|(?:did|mailto|tag):.+")
 
 
@@ -39,6 +40,22 @@ def column_iri(target: IRI, name: str) -> IRI:
     'http://example.com/Customer/ZIP%20code'
     """
     return IRI(f"{target}/{quote(name, safe='')}")
+
+
+def is_column_of(table: str, iri: str) -> bool:
+    """Whether an IRI names a column of a table: the table's IRI, a slash and one name, in any spelling.
+
+    The name is not looked up: the data may have no such column.
+
+    >>> is_column_of("http://example.com/C", "http://example.com/C/Name")
+    True
+    >>> is_column_of("http://example.com/C", "http://example.com/C/2024/Name")
+    False
+    """
+    stem = normalised_column(table) + "/"
+    column = normalised_column(iri)
+    name = column.removeprefix(stem)
+    return column.startswith(stem) and bool(name) and not _BEYOND_A_NAME.search(name)
 
 
 def normalised_column(iri: str) -> IRI:

@@ -217,7 +217,7 @@ def test_the_plan_of_a_case_is_that_of_its_grant(tmp_path: Path) -> None:
     }
     depends = {"or": {"@list": [{**old, "rightOperand": 10}, counting]}}
     forbidding(tmp_path, {"assignee": USER, "constraint": [depends]}, target=rows)
-    limited = case({"effect": "permit", "rows": True, "plan": {"data": "people.csv"}}, rule=UID)
+    limited = case({"effect": "limited", "rows": True, "plan": {"data": "people.csv"}}, rule=UID)
     limited["expect"]["plan"]["explained"] = "explained.txt"
     told = smalti(
         "plan", "policy.jsonld", "--data", f"{CUSTOMER}=people.csv", "--as", USER, "--rule", UID,
@@ -260,6 +260,7 @@ def test_cases_that_hold_pass(tmp_path: Path, policy: Path) -> None:
         ({"effect": "permit", "rules": []}, "expected the rules none"),
         ({"effect": "permit", "rows": True}, "expected a limit to some rows"),
         ({"effect": "permit", "obligations": ["urn:x:1"]}, "and they are none"),
+        ({"effect": "limited"}, "expected the effect `limited`, and it is `permit`"),
         ({"effect": "permit", "plan": PLAN | {"k": 3}}, "expected k to be 3, and it is 2"),
         ({"effect": "permit", "plan": PLAN | {"l": 2}}, "expected l to be 2, and it is None"),
         ({"effect": "permit", "plan": PLAN | {"kept": []}}, "expected no column to be kept, and it"),

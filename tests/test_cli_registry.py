@@ -60,6 +60,7 @@ def effect(folder: Path, *options: str, party: str = USER) -> str:
     ran = asked(folder, "--target", CUSTOMER, *options, party=party)
     told: str = ran.json["effect"]
     assert ran.code == (0 if told == "permit" else 1)
+    assert ran.json["permitted"] is ran.json["unconditional"] is (told == "permit")
     return told
 
 
@@ -133,6 +134,28 @@ def test_everything_that_a_request_may_state(tmp_path: Path) -> None:
     wrong = smalti("decide", "--as", USER, "--action", "read", "--target", CUSTOMER,
                    "--time", "noon", cwd=tmp_path)  # fmt: skip
     assert (wrong.code, wrong.out) == (2, "")
+
+
+def test_limits_permit_only_whoever_says_that_they_understand_them(tmp_path: Path) -> None:
+    grown_up = {"leftOperand": f"{CUSTOMER}/age", "operator": "gteq", "rightOperand": 18}
+    reading(tmp_path, constraint=[grown_up])
+    done(tmp_path, "policy", "add", "read.jsonld", "--as", OWNER)
+    assert effect(tmp_path) == "limited"
+    understood = asked(tmp_path, "--target", CUSTOMER, "--understands-limits")
+    told = understood.json
+    assert (understood.code, told["effect"], told["permitted"]) == (0, "limited", True)
+    assert told["unconditional"] is False
+    (grant,) = told["grants"]
+    assert (grant["rows"][0]["column"], grant["withheld"]) == (f"{CUSTOMER}/age", [])
+    options = ("decide", "--as", USER, "--action", "read", "--target", CUSTOMER)
+    refused = smalti(*options, cwd=tmp_path)
+    assert refused.code == 1
+    assert refused.out.startswith(f"limited: {USER} may not read")
+    assert "only rows where age is at least 18" in refused.out
+    assert "--understands-limits" in refused.out
+    assert smalti(*options, "--understands-limits", cwd=tmp_path).out.startswith(
+        f"limited: {USER} may read"
+    )
 
 
 def test_an_explanation_tells_each_part_of_each_rule(tmp_path: Path) -> None:

@@ -122,11 +122,18 @@ def test(files: tuple[str, ...], shown_as: str) -> int:
 @click.option("--fulfilled", multiple=True, metavar="UID",
               help="A duty that has been fulfilled; never one to anonymize.")  # fmt: skip
 @parameter_option
+@click.option("--understands-limits", is_flag=True,
+              help="The caller keeps to the limits of what is permitted; without this, what is permitted"
+                   " within limits only is not permitted.")  # fmt: skip
 @click.option("--explain", is_flag=True, help="Show for each rule considered which part matched, and why.")
 @registry_option
 @format_option("human", "json")
 def decide(shown_as: str, explain: bool, **asked: Any) -> int:
-    """Decide a request by the policies in the registry, with reasons."""
+    """Decide a request by the policies in the registry, with reasons.
+
+    What is permitted only for some rows or columns, or with duties, is `limited`: exit code 1, unless
+    --understands-limits says that the caller keeps to these limits.
+    """
     from smalti import console, deciding
     from smalti.opening import open_registry
 

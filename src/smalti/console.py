@@ -74,12 +74,21 @@ def headline(decision: Decision) -> str:
     may = "may" if decision.is_permitted else "may not"
     purpose = f"for {short(asked.purpose)}" if asked.purpose else "without a stated purpose"
     targets = " and ".join(asked.targets)
-    return f"{decision.effect}: {asked.party} {may} {short(asked.action)} {targets} {purpose}"
+    limits = ""
+    if decision.is_limited:
+        limits = ", within limits" if decision.is_permitted else ", except within limits"
+    return f"{decision.effect}: {asked.party} {may} {short(asked.action)} {targets} {purpose}{limits}"
+
+
+_LIMITED = (
+    "it is permitted only within these limits, and so not to a caller who did not say that they keep to"
+    " them: a program that applies the limits says so with --understands-limits (`understands_limits=True`)"
+)
 
 
 def show_decision(out: Console, decision: Decision) -> None:
     """A decision with its reasons, what it asks in return, and the explanation where there is one."""
-    style = "green" if decision.is_permitted else "red"
+    style = "green" if decision.is_unconditional else "yellow" if decision.is_permitted else "red"
     out.print(Text(headline(decision), style=f"bold {style}"))
     for reason in decision.reasons:
         where = reason.rule or reason.policy
@@ -90,6 +99,10 @@ def show_decision(out: Console, decision: Decision) -> None:
         if grant.rows:
             rows = " and ".join(describe_condition(condition) for condition in grant.rows)
             _bullet(out, f"only rows where {rows} [{grant.permission.uid}]")
+        if grant.withheld:
+            _bullet(out, f"without the columns {', '.join(grant.withheld)} [{grant.permission.uid}]")
+    if decision.is_limited and not decision.is_permitted:
+        _bullet(out, _LIMITED)
     for duty in decision.remedies:
         _bullet(out, f"after a violation: {describe_duty(duty)} [{duty.uid}]")
     if decision.considered:
@@ -128,6 +141,7 @@ def decision_json(decision: Decision) -> Json:
             "purpose": asked.purpose,
             "rule": asked.rule,
             "time": None if asked.time is None else asked.time.isoformat(),
+            "understandsLimits": asked.understands_limits,
         },
         "reasons": [{"text": r.text, "policy": r.policy, "rule": r.rule} for r in decision.reasons],
         "grants": [
@@ -136,6 +150,7 @@ def decision_json(decision: Decision) -> Json:
                 "rule": grant.permission.uid,
                 "obligations": [_duty_json(duty) for duty in grant.obligations],
                 "rows": [_condition_json(condition) for condition in grant.rows],
+                "withheld": list(grant.withheld),
             }
             for grant in decision.grants
         ],

@@ -32,6 +32,7 @@ def decide(  # noqa: PLR0913 (each a part of the request)
     facts: Sequence[str] = (),
     parameters: Sequence[str] = (),
     fulfilled: Sequence[str] = (),
+    understands_limits: bool = False,
     explain: bool = False,
     registry: Registry | AnyPath = DEFAULT_REGISTRY,
 ) -> Decision:
@@ -48,6 +49,9 @@ def decide(  # noqa: PLR0913 (each a part of the request)
         facts: what is true of the world or the party, each `OPERAND=VALUE`.
         parameters: of the requested action, each `WORD=VALUE`, for example `k=20`.
         fulfilled: the uids of duties that have been fulfilled.
+        understands_limits: the caller reads the limits of each grant (`Grant.rows`, `Grant.withheld`,
+            `Grant.obligations`) and keeps to them. Otherwise a limited decision is not permitted
+            (`Decision.is_permitted`).
         explain: report each part of each rule about the targets (`Decision.considered`).
         registry: what is known.
 
@@ -66,6 +70,7 @@ def decide(  # noqa: PLR0913 (each a part of the request)
         time=given.time(time, "time (--time)") if isinstance(time, str) else time,
         facts=tuple(given.fact(one, "facts (--fact)") for one in facts),
         fulfilled=frozenset(iri(one, "fulfilled (--fulfilled)") for one in fulfilled),
+        understands_limits=understands_limits,
     )
     with using(registry) as known:
         return decide_request(known, asked, explain=explain)

@@ -1,6 +1,7 @@
 """Collections, groups, joint requests and inheritance: whose word counts for what."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -279,9 +280,9 @@ def test_the_implicit_rule_relies_on_no_further_conditions(
 ) -> None:
     registry.add_policy(permit("read", SOURCE, **limit), "read", OWNER)
     world.run(registry, tmp_path / "out")
-    asked = read(SOURCE, purpose=terms.MARKETING)
+    asked = replace(read(SOURCE, purpose=terms.MARKETING), understands_limits=True)
     assert decide(registry, asked).is_permitted
-    decision = decide(registry, read(OUTPUT, purpose=terms.MARKETING))
+    decision = decide(registry, replace(asked, targets=(OUTPUT,)))
     assert not decision.is_permitted
     assert "under further conditions only" in "".join(reason.text for reason in decision.reasons)
 

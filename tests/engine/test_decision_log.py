@@ -6,6 +6,7 @@ import resource
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -102,8 +103,13 @@ def test_obligations_are_named(registry: Registry, tmp_path: Path) -> None:
     duty["action"] = world.anonymize_rule("x")["action"]
     document = world.document("duty", world.read_rule("duties", assignee=OWNER) | {"duty": [duty]})
     registry.add_policy(document, "duty", OWNER)
-    assert decide(registry, read(OWNER)).is_permitted
-    assert lines(tmp_path)[-1]["obligations"] == ["http://example.com/rule/duty"]
+    assert not decide(registry, read(OWNER)).is_permitted
+    assert decide(registry, replace(read(OWNER), understands_limits=True)).is_permitted
+    plain, understood = lines(tmp_path)[-2:]
+    assert plain["obligations"] == understood["obligations"] == ["http://example.com/rule/duty"]
+    assert plain["effect"] == understood["effect"] == "limited"
+    assert (plain["permitted"], understood["permitted"]) == (False, True)
+    assert [one["request"]["understandsLimits"] for one in (plain, understood)] == [False, True]
 
 
 def test_a_submitted_policy_is_named_by_its_digest(tmp_path: Path) -> None:

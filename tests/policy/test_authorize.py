@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from smalti.policy.authorize import NEAR_MISSES, authorize, prepare
 from smalti.policy.conditions import DATE_TIME
-from smalti.policy.decision import Decision, Effect, Fact, Finding, Grant, Part, Request
+from smalti.policy.decision import Decision, Effect, Fact, Finding, Grant, Part, Request, effect_of
 from smalti.policy.hierarchies import STANDARD, Relations, Vocabulary
 from smalti.policy.index import PolicyIndex, Standing
+from smalti.policy.iris import is_column_of
 from smalti.policy.model import (
     Anonymization,
     Asset,
@@ -1084,3 +1085,60 @@ def test_decisions_are_explained_and_consistent(request_: Request, stored: list[
         assert [one.iri for one in rule.targets] == [request_.target]
         assert not rule.assignees or request_.party in {one.iri for one in rule.assignees}
         assert rule.purposes is None or request_.purpose in rule.purposes
+
+
+# --- Limits
+
+
+ROW = ColumnComparison(
+    ColumnReference(IRI(f"{SHOP}/age"), HERE), Operator.GTEQ, (Number(Decimal(18)),), HERE
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "limits"),
+    [
+        ({"constraints": (*limit(frozenset({terms.MARKETING})), ROW)}, "rows"),
+        ({"duties": (duty(terms.ANONYMIZE, anonymization=how(5)),)}, "obligations"),
+    ],
+)
+def test_what_has_limits_permits_only_who_understands_them(changes: dict[str, object], limits: str) -> None:
+    given = [policy(replace(permission(), **changes))]  # type: ignore[arg-type]
+    plain, understood = (
+        authorize(replace(REQUEST, understands_limits=one), given) for one in (False, True)
+    )
+    assert plain.effect is understood.effect is Effect.LIMITED
+    assert (plain.is_permitted, understood.is_permitted) == (False, True)
+    assert plain.is_limited
+    assert not plain.is_unconditional
+    assert getattr(plain.grants[0], limits)
+    index = PolicyIndex(STANDARD, given)
+    assert index.authorize(REQUEST) == plain
+    assert authorize(REQUEST, [*given, policy(permission(), uid="urn:x:2")]).effect is Effect.PERMIT
+
+
+def test_columns_that_are_withheld_are_a_limit() -> None:
+    (grant,) = decide(permission()).grants
+    withheld = replace(grant, withheld=(IRI(f"{SHOP}/Name"),))
+    assert (grant.is_unconditional, withheld.is_unconditional) == (True, False)
+    assert effect_of([withheld]) is Effect.LIMITED
+    assert effect_of([withheld, grant]) is Effect.PERMIT
+
+
+@pytest.mark.parametrize(
+    ("iri", "is_column"),
+    [
+        ("http://example.com/T/Age", True),
+        ("http://example.com/T/%41ge", True),
+        ("http://example.com/T/Größe", True),
+        ("http://example.com/T/a%2fb", True),
+        ("http://example.com/T/", False),
+        ("http://example.com/T", False),
+        ("http://example.com/T2/Age", False),
+        ("http://example.com/T/2024/Age", False),
+        ("http://example.com/T/Age#x", False),
+        ("https://w3id.org/catenax/policy/Membership", False),
+    ],
+)
+def test_columns_of_a_table_by_their_iris(iri: str, is_column: bool) -> None:
+    assert is_column_of("http://example.com/T", iri) is is_column

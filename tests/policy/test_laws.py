@@ -393,7 +393,8 @@ def test_explaining_changes_nothing_else(request_: Request, policies: list[Polic
     plain = authorize(request_, policies, WORLD)
     explained = authorize(request_, policies, WORLD, explain=True)
     assert replace(explained, considered=()) == plain
-    assert plain.is_permitted == bool(plain.grants)
+    assert plain.is_unconditional == any(grant.is_unconditional for grant in plain.grants)
+    assert plain.is_limited == (bool(plain.grants) and not plain.is_unconditional)
     applying = {report.rule for report in explained.considered if report.applies}
     assert {grant.permission.uid for grant in plain.grants} <= applying
     for report in explained.considered:
