@@ -39,8 +39,8 @@ from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from smalti.errors import RegistryError
 
-SCHEMA_VERSION: Final = 4
-_MENDABLE_VERSIONS: Final = frozenset({"1", "2", "3"})
+SCHEMA_VERSION: Final = 5
+_MENDABLE_VERSIONS: Final = frozenset({"1", "2", "3", "4"})
 _BUSY_MILLISECONDS: Final = 30_000
 _WRITERS: Final = 7_645_213_902
 """The advisory lock that each writing transaction on PostgreSQL holds, so that writers come one by one."""
@@ -137,6 +137,7 @@ versions = Table(
     Column("certificate", Text, nullable=False),
     Column("report", Text, nullable=False),
     Column("details", Text, nullable=False),
+    Column("policy_meaning", String(80)),
     UniqueConstraint("target", "number"),
 )
 lineage = Table(
@@ -169,6 +170,16 @@ keys = Table(
     Column("trusted_at", String(40), nullable=False),
     Column("revoked_at", String(40)),
 )
+authorities = Table(
+    "authorities",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("owner", Text, nullable=False, index=True),
+    Column("authority", Text, nullable=False),
+    Column("trusted_at", String(40), nullable=False),
+    Column("ended_at", String(40)),
+)
+"""Whose hierarchies an owner lets count for what they own."""
 withdrawals = Table(
     "withdrawals",
     metadata,
@@ -541,6 +552,9 @@ def _mend(connection: Connection) -> None:
         from smalti.engine._budgets import note_versions  # noqa: PLC0415 (it is made from these tables)
 
         note_versions(connection)
+    known = {column["name"] for column in inspect(connection).get_columns(versions.name)}
+    if versions.c.policy_meaning.name not in known:
+        connection.execute(text("ALTER TABLE versions ADD COLUMN policy_meaning VARCHAR(80)"))
     connection.execute(update(meta).where(meta.c.key == "schema").values(value=str(SCHEMA_VERSION)))
 
 

@@ -1,6 +1,6 @@
 """Policies, inside a transaction: who may add one, what is in force, and how a stored one is read again."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Final
@@ -142,11 +142,18 @@ class Reader:
             self._meanings[key] = None if policy is None else meaning_digest(policy)
         return self._meanings[key]
 
-    def versions_of(self, connection: Connection, digest: str, uid: IRI) -> tuple[Policy, ...]:
-        """The policy as each entry of it says it that was ever made; they differ by what it inherits."""
+    def meanings_of(
+        self, connection: Connection, digest: str, uid: IRI, issuers: Collection[IRI] | None
+    ) -> frozenset[str | None]:
+        """What a document's policy meant in each entry that was ever made of it, by some issuers or by any.
+
+        Entries of one document differ by what it inherits. None: one of them is not understood.
+        """
         query = select(db.policies).where(db.policies.c.digest == digest, db.policies.c.uid == uid)
-        rows = connection.execute(_with_content(query).order_by(db.policies.c.id)).all()
-        return tuple(found for row in rows if (found := self.row(connection, row)) is not None)
+        if issuers is not None:
+            query = query.where(db.policies.c.issuer.in_(issuers))
+        rows = connection.execute(query).all()
+        return frozenset(self.meaning(connection, row.id) for row in rows)
 
     def twins(self, connection: Connection, policy: Policy) -> list[Row[tuple[Any, ...]]]:
         """The entries in force that say the same under the same uid, in other bytes: only laid out anew."""
@@ -155,18 +162,26 @@ class Reader:
         )
         return self._same(connection, others, policy)
 
-    def is_revoked(self, connection: Connection, policy: Policy) -> bool:
-        """Whether a policy was ended, in these bytes or in others that say the same, and none is in force.
+    def is_revoked(self, connection: Connection, policy: Policy, owners: Collection[IRI]) -> bool:
+        """Whether an owner's policy was ended, in these bytes or in others that say the same.
 
-        A uid that was made from the bytes does not make another policy of it.
+        And no owner has it in force. What others put in force, or ended, says nothing about it.
+
+        Args:
+            connection: of the transaction.
+            policy: as an owner says it. A uid that was made from the bytes does not make another policy
+                of it.
+            owners: of what it is about.
         """
         digest, uid = policy.document_digest, policy.uid
-        if is_in_force(connection, digest, uid) or self.twins(connection, policy):
+        theirs = db.policies.c.issuer.in_(owners)
+        same_bytes = db.policies.c.digest == digest, db.policies.c.uid == uid
+        if connection.execute(in_force().where(theirs, *same_bytes)).first() is not None:
             return False
-        ended = select(db.policies).where(db.policies.c.revoked_at.is_not(None))
-        if connection.execute(
-            ended.where(db.policies.c.digest == digest, db.policies.c.uid == uid)
-        ).first():
+        if any(row.issuer in owners for row in self.twins(connection, policy)):
+            return False
+        ended = select(db.policies).where(db.policies.c.revoked_at.is_not(None), theirs)
+        if connection.execute(ended.where(*same_bytes)).first():
             return True
         named = db.policies.c.uid == uid
         if is_generated(uid):
@@ -187,7 +202,7 @@ class Reader:
 
         if digest_of(row.content) != row.digest:
             return ()
-        parents = _parents_of_document(connection, row.digest, row.id)
+        parents = _parents_of_document(connection, row)
         if parents:
             # `parsed.policies` is empty where the document is not understood.
             return parse(
@@ -211,17 +226,34 @@ def _parent(connection: Connection, uid: IRI, issuer: IRI | None) -> int | None:
     return found[-1].id if len({row.digest for row in found}) == 1 else None
 
 
-def _parents_of_document(connection: Connection, digest: str, entry: int) -> dict[IRI, int]:
-    """By uid: those of the entry, and of other policies of its document."""
+def _parents_of_document(connection: Connection, entry: Row[tuple[Any, ...]]) -> dict[IRI, int]:
+    """By uid: those of the entry, of its parents in the same document, and of its other policies.
+
+    Only entries of the same issuer have a say: what another one's entry of these bytes inherits is that
+    one's word.
+    """
     query = (
-        select(db.policy_parents)
+        select(db.policy_parents, db.policies.c.digest)
         .join(db.policies, db.policies.c.id == db.policy_parents.c.policy)
-        .where(db.policies.c.digest == digest)
+        .where(db.policies.c.issuer == entry.issuer, db.policies.c.digest == entry.digest)
         .order_by(db.policies.c.id)
     )
     rows = connection.execute(query).all()
+    parents: dict[int, dict[IRI, int]] = {}
+    for row in rows:
+        parents.setdefault(row.policy, {})[IRI(row.uid)] = row.parent
     found = {IRI(row.uid): row.parent for row in rows}
-    return found | {IRI(row.uid): row.parent for row in rows if row.policy == entry}
+    waiting, seen = [entry.id], set[int]()
+    nearest: dict[IRI, int] = {}
+    while waiting:
+        current = waiting.pop(0)
+        if current in seen:
+            continue
+        seen.add(current)
+        for uid, parent in parents.get(current, {}).items():
+            nearest.setdefault(uid, parent)
+            waiting.append(parent)
+    return found | nearest
 
 
 # --- Adding
@@ -438,17 +470,6 @@ def _is_as_good(connection: Connection, entry: int, signature: tuple[str, bytes]
     return signature is None or connection.execute(query).scalar() == signature[0]
 
 
-def keep(
-    connection: Connection, new: NewPolicies, policy: Policy, signature: tuple[str, bytes] | None
-) -> None:
-    """Keep the document of a run beside the one in force that says the same; it is not in force itself."""
-    query = select(db.policies.c.id).where(
-        db.policies.c.digest == new.digest, db.policies.c.uid == policy.uid
-    )
-    if connection.execute(query).first() is None:
-        end(connection, store(connection, new, policy, dict(new.parents), signature))
-
-
 # --- Ending
 
 
@@ -474,9 +495,15 @@ def in_force() -> Select[tuple[Any, ...]]:
     return select(db.policies).where(db.policies.c.revoked_at.is_(None))
 
 
-def is_in_force(connection: Connection, digest: str, uid: IRI) -> bool:
-    query = in_force().where(db.policies.c.digest == digest, db.policies.c.uid == uid)
-    return connection.execute(query).first() is not None
+def parents_stand(connection: Connection, entry: int) -> bool:
+    """Whether all that an entry inherits from is in force."""
+    query = select(db.policies.c.id, db.policies.c.revoked_at).join(
+        db.policy_parents, db.policy_parents.c.parent == db.policies.c.id
+    )
+    rows = connection.execute(query.where(db.policy_parents.c.policy == entry)).all()
+    return all(
+        row.revoked_at is None and (row.id == entry or parents_stand(connection, row.id)) for row in rows
+    )
 
 
 def is_known(connection: Connection, uid: IRI) -> bool:

@@ -39,33 +39,34 @@ class _Details:
     rule_purposes: frozenset[IRI] | None
 
 
-def check_record(
-    connection: Connection,
-    reader: _policies.Reader,
-    facts: Facts,
-    record: NewVersion,
-    new: _policies.NewPolicies,
-) -> None:
-    """Refuse a version that may not be recorded (see `Registry.check_record`)."""
+def check_record(connection: Connection, facts: Facts, record: NewVersion) -> None:
+    """Refuse a version that may not be recorded, whatever its policy (see `Registry.check_record`)."""
     check_output_iri(connection, facts, record.target, [i.iri for i in record.inputs], record.bound_by)
     _check_input_versions(connection, record)
-    if _policies.is_in_force(connection, record.policy_digest, record.policy_uid):
-        return
-    if reader.is_revoked(connection, new.policies[0]):
-        raise UsageError(
-            str(record.policy_uid),
-            "the policy was revoked",
-            "a policy in force",
-            "add it again, as an owner",
-        )
-    if reader.twins(connection, new.policies[0]):
-        return
     if any(record.issuer not in facts.full_owners_or(i.iri, record.bound_by) for i in record.inputs):
         raise UsageError(
             str(record.policy_uid),
             f"{record.issuer} does not own what it is about",
             "a policy of an owner",
             "ask an owner of the inputs to add it",
+        )
+
+
+def check_may_be_stored(
+    connection: Connection,
+    reader: _policies.Reader,
+    facts: Facts,
+    record: NewVersion,
+    new: _policies.NewPolicies,
+) -> None:
+    """Refuse a policy that its issuer submitted with a run, and may not put in force."""
+    owners = [facts.full_owners_or(given.iri, record.bound_by) for given in record.inputs]
+    if reader.is_revoked(connection, new.policies[0], frozenset.intersection(*owners)):
+        raise UsageError(
+            str(record.policy_uid),
+            "the policy was revoked",
+            "a policy in force",
+            "add it again, as an owner",
         )
     if (uid := _policies.uid_conflict(connection, reader, facts, new)) is not None:
         raise UsageError(
@@ -192,6 +193,7 @@ _PLAIN: Final = (
     "party",
     "purpose",
     "certificate",
+    "policy_meaning",
 )
 
 

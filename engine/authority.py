@@ -15,7 +15,8 @@ from smalti.engine._policies import assigned, digest_of
 from smalti.engine.ceilings import BUDGET_DELTA, BUDGET_EPSILON, BUDGETS, speaks_of_budget
 from smalti.engine.entries import Input
 from smalti.engine.registry import Registry
-from smalti.engine.snapshot import Entry, Made, Snapshot
+from smalti.engine.snapshot import Entry, Made, Snapshot, View
+from smalti.engine.submissions import Resolved, Submission, resolve
 from smalti.errors import UsageError
 from smalti.policy.authorize import authorize
 from smalti.policy.decision import Decision, Effect, Fact, Grant, Reason, Request, effect_of
@@ -45,19 +46,6 @@ _NAMED: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Submission:
-    """A policy that accompanies a request."""
-
-    policy: Policy
-    by: IRI | None
-    """Who submits it; asserted by the caller."""
-    document: bytes = b""
-    """The policy's document; needed where its owner's policies must be signed."""
-    signature: bytes | None = None
-    """A detached JWS of the document (see `signatures`)."""
-
-
-@dataclass(frozen=True, slots=True)
 class _Question:
     """A request with what the registry knows about its targets."""
 
@@ -71,6 +59,10 @@ class _Question:
     """Of a part of a target; may prohibit."""
     full_owners: frozenset[IRI]
     """Of all of each target; may permit."""
+    view: View
+    """The policies about it, under the hierarchies that count for a permission."""
+    strictest: View
+    """The same, under those that count for a prohibition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +76,12 @@ class _Judge:
 
 @dataclass(frozen=True, slots=True)
 class _Submitted:
-    """What became of a submission: it counts, or nothing can be permitted."""
+    """A submission that counts."""
 
+    policy: Policy
+    """As an owner of the targets says it (`submissions`)."""
     reason: Reason
-    counts: bool
+    """Why it counts."""
 
 
 def decide(
@@ -104,9 +98,12 @@ def decide(
 
     A submitted policy counts when `by` owns the targets; or when the registry does not know them, since
     who binds data can read it anyway and is taken as its owner; or when an owner has put the same
-    document in force, or one that says the same and was only laid out otherwise: it is judged in the place
-    of that one. Stored prohibitions apply in each case, and with a submitted policy only its own
-    permissions grant.
+    document in force, or one that says the same and was only laid out otherwise: then it is that one, with
+    what its owner has in force as its parents (`submissions.resolve`). Stored prohibitions apply in each
+    case, and with a submitted policy only its own permissions grant.
+
+    Hierarchies count that all of the targets' owners added, or trust (`Registry.trust_authority`); for
+    prohibitions, those of any of them count besides.
 
     A target may be an output, which means all of its versions, or one version's IRI.
 
@@ -142,26 +139,26 @@ def decide(
 def _decide(
     judge: _Judge, request: Request, submission: Submission | None, asked: frozenset[IRI]
 ) -> Decision:
-    question = _question(judge.snapshot, request)
+    question = _question(judge.snapshot, request, submission)
     about = _about(judge, question)
     entries = judge.snapshot.exceptional(about)
-    question = replace(question, request=_with_charges(judge, question.request, about, submission))
-    refusal = _not_understood(judge.snapshot, entries)
     submitted = None if submission is None else _submitted(judge, question, submission)
-    if submitted is not None and not submitted.counts:
-        refusal = refusal or submitted.reason
+    refusal = _not_understood(judge.snapshot, entries)
+    if isinstance(submitted, Reason):
+        refusal = refusal or submitted
     notes = tuple(_notes(judge.snapshot, question, entries))
-    if refusal is not None:
-        reasons = tuple(dict.fromkeys((refusal, *notes)))
+    if refusal is not None or isinstance(submitted, Reason):
+        reasons = tuple(dict.fromkeys((*filter(None, [refusal]), *notes)))
         return Decision(request=request, effect=Effect.DENY, reasons=reasons)
+    added = None if submitted is None else submitted.policy
+    question = replace(question, request=_with_charges(judge, question.request, about, added))
     if submission is None:
         decision = _authorize(judge, question, None, question.full_owners)
     else:
-        speaker = _speaker(judge, question, submission)
-        decision = _authorize(judge, question, submission.policy, _owners(question, submission), speaker)
+        decision = _authorize(judge, question, added, _owners(question, submission))
     if submission is not None and submitted is not None:
         decision = _only_granted_by(
-            decision, submission.policy, lambda: _alone(judge, question, submission)
+            decision, submitted.policy, lambda: _alone(judge, question, submission, submitted.policy)
         )
         notes = (submitted.reason, *notes)
     elif _may_be_implied(question, decision):
@@ -172,7 +169,7 @@ def _decide(
     return replace(decision, request=request, reasons=tuple(dict.fromkeys((*decision.reasons, *notes))))
 
 
-def _question(snapshot: Snapshot, request: Request) -> _Question:
+def _question(snapshot: Snapshot, request: Request, submission: Submission | None) -> _Question:
     made = [snapshot.versions(target) for target in request.targets]
     targets = tuple(
         dict.fromkeys(
@@ -186,6 +183,8 @@ def _question(snapshot: Snapshot, request: Request) -> _Question:
         tuple(target for target in targets if not _is_known(snapshot, target)),
         frozenset[IRI]().union(*map(snapshot.owners, targets)),
         frozenset.intersection(*map(snapshot.full_owners, targets)),
+        snapshot.view(snapshot.authorities(targets, None if submission is None else submission.by)),
+        snapshot.view(snapshot.any_authorities(targets)),
     )
 
 
@@ -203,16 +202,18 @@ def _about(judge: _Judge, question: _Question) -> list[set[int]]:
     found = [keys for issuer, keys in snapshot.about(reach) if issuer in question.owners]
     for keys in found:
         judge.registry.read_policies(snapshot, keys)
+        for view in (question.view, question.strictest):
+            snapshot.place(view, keys)
     return found
 
 
 def _with_charges(
-    judge: _Judge, request: Request, about: list[set[int]], submission: Submission | None
+    judge: _Judge, request: Request, about: list[set[int]], submitted: Policy | None
 ) -> Request:
     """A request with what has been charged, where a policy asks; never with the caller's word of it."""
     facts = tuple(fact for fact in request.facts if fact.operand not in BUDGETS)
-    submitted = submission is not None and speaks_of_budget(submission.policy)
-    if submitted or judge.snapshot.speak_of_budgets(about):
+    speaks = submitted is not None and speaks_of_budget(submitted)
+    if speaks or judge.snapshot.speak_of_budgets(about):
         spent = judge.registry.spent(request.targets)
         charged = ((BUDGET_EPSILON, spent.epsilon), (BUDGET_DELTA, spent.delta))
         facts += tuple(Fact(operand, (Number(value),)) for operand, value in charged)
@@ -244,24 +245,47 @@ def _notes(snapshot: Snapshot, question: _Question, entries: Iterable[Entry]) ->
 
 
 def _authorize(
-    judge: _Judge,
-    question: _Question,
-    added: Policy | None,
-    owners: frozenset[IRI],
-    speaker: IRI | None = None,
+    judge: _Judge, question: _Question, added: Policy | None, owners: frozenset[IRI]
 ) -> Decision:
-    """Decide by the index, and by one policy more, in the place of what its speaker has in force."""
-    snapshot = judge.snapshot
-    replaced = () if added is None or speaker is None else _said_again(judge, added, speaker)
+    """Decide by what is in force, and by one policy more.
 
+    Prohibitions are held against the request under the hierarchies of each owner of a part, too: one more
+    hierarchy can make a prohibition meet a request, and must not make a permission do so.
+    """
+    decision = _authorized(judge, question, question.view, added, owners)
+    if question.strictest is question.view or not decision.grants:
+        return decision
+    strict = _authorized(judge, question, question.strictest, added, owners)
+    return _both(decision, strict) if strict.grants else strict
+
+
+def _both(decision: Decision, strict: Decision) -> Decision:
+    """A decision with what the stricter one says besides; a grant of one alone is none."""
+    grants = [
+        replace(
+            grant,
+            rows=tuple(dict.fromkeys((*grant.rows, *other.rows))),
+            withheld=tuple(dict.fromkeys((*grant.withheld, *other.withheld))),
+        )
+        for grant in decision.grants
+        for other in strict.grants
+        if (grant.policy, grant.permission) == (other.policy, other.permission)
+    ]
+    if not grants:
+        return replace(strict, effect=Effect.DENY, grants=(), determining=())
+    return replace(decision, effect=effect_of(grants), grants=tuple(grants))
+
+
+def _authorized(
+    judge: _Judge, question: _Question, view: View, added: Policy | None, owners: frozenset[IRI]
+) -> Decision:
     def standing(policy: Policy) -> Standing:
         if added is not None and policy == added:
             return Standing.FULL
-        others = _just(speaker) if policy in replaced else frozenset[IRI]()
-        return snapshot.standing(policy, question.owners - others, question.full_owners - others)
+        return judge.snapshot.standing(view, policy, question.owners, question.full_owners)
 
-    with nullcontext() if added is None else snapshot.also(added):
-        return snapshot.index.authorize(
+    with nullcontext() if added is None else view.also(added):
+        return view.index.authorize(
             question.request, explain=judge.explain, standing=standing, owners=owners
         )
 
@@ -269,20 +293,38 @@ def _authorize(
 # --- Submitted policies
 
 
-def _submitted(judge: _Judge, question: _Question, submission: Submission) -> _Submitted:
-    policy, by, targets = submission.policy, submission.by, question.request.targets
-    owners, unknown = _owners(question, submission), _are_unknown(question)
+def resolved(registry: Registry, targets: tuple[IRI, ...], submission: Submission) -> Resolved | Reason:
+    """What a submission stands for in a request about some targets (see `submissions.resolve`)."""
+    with registry.snapshot() as snapshot:
+        request = Request(party=IRI(""), action=IRI(""), targets=targets)
+        question = _question(snapshot, request, submission)
+        return resolve(registry, snapshot, submission, _owners(question, submission))
+
+
+def _submitted(judge: _Judge, question: _Question, submission: Submission) -> _Submitted | Reason:
+    """The submitted policy as an owner says it, or why it does not count."""
+    by, targets = submission.by, question.request.targets
+    owners = _owners(question, submission)
+    found = resolve(judge.registry, judge.snapshot, submission, owners)
+    if isinstance(found, Reason):
+        return found
     shown = " and ".join(f"`{target}`" for target in targets)
-    if (refusal := _submission_refused(judge, submission, targets, owners)) is not None:
-        return _Submitted(refusal, counts=False)
-    if by is not None and by in owners:
-        if (refusal := _badly_signed(judge.registry, submission, by)) is not None:
-            return _Submitted(refusal, counts=False)
-        text = f"{by} submitted it and owns {shown}"
-        if unknown:
-            text = f"{by} submitted it, and is taken as the owner of {shown}, not known so far"
-        return _Submitted(Reason(text, policy.uid), counts=True)
-    return _stored_by_owner(judge, question, submission, shown)
+    if found.entry is not None:
+        for view in (question.view, question.strictest):
+            judge.snapshot.place(view, [found.entry.key])
+        what = "what says the same" if found.is_laid_out_anew else "it"
+        text = f"an owner of {shown} has put {what} in force"
+        if by == found.issuer:
+            text = f"{by} submitted it and owns {shown}"
+        return _Submitted(found.policy, Reason(text, found.policy.uid))
+    if (refusal := _submission_refused(judge, found, targets, owners)) is not None:
+        return refusal
+    if (refusal := _badly_signed(judge.registry, submission, found.issuer)) is not None:
+        return refusal
+    text = f"{by} submitted it and owns {shown}"
+    if _are_unknown(question):
+        text = f"{by} submitted it, and is taken as the owner of {shown}, not known so far"
+    return _Submitted(found.policy, Reason(text, found.policy.uid))
 
 
 def _owners(question: _Question, submission: Submission) -> frozenset[IRI]:
@@ -294,28 +336,14 @@ def _are_unknown(question: _Question) -> bool:
     return len(question.unknown) == len(question.request.targets)
 
 
-def _stored_by_owner(judge: _Judge, question: _Question, submission: Submission, shown: str) -> _Submitted:
-    """What became of a submission by somebody who is no owner: it rests on what an owner has stored."""
-    policy = submission.policy
-    if _is_stored_by_owner(judge.snapshot, policy, question):
-        return _Submitted(Reason(f"an owner of {shown} has put it in force", policy.uid), counts=True)
-    if (twin := _twin_of_owner(judge, policy, question)) is not None:
-        if (refusal := _badly_signed(judge.registry, submission, twin.issuer)) is not None:
-            return _Submitted(refusal, counts=False)
-        text = f"an owner of {shown} has put in force what says the same"
-        return _Submitted(Reason(text, policy.uid), counts=True)
-    who = submission.by or "nobody"
-    text = f"{who} submitted it and does not own {shown}, and no owner has put it in force"
-    return _Submitted(Reason(text, policy.uid), counts=False)
-
-
 def _submission_refused(
-    judge: _Judge, submission: Submission, targets: tuple[IRI, ...], owners: frozenset[IRI]
+    judge: _Judge, found: Resolved, targets: tuple[IRI, ...], owners: frozenset[IRI]
 ) -> Reason | None:
-    policy, registry = submission.policy, judge.registry
-    if registry.is_revoked(policy):
+    """Why what an owner submits, and has not put in force, does not count."""
+    policy, registry = found.policy, judge.registry
+    if registry.is_revoked(policy, owners):
         return Reason("it was revoked; an owner must add it again before it counts", policy.uid)
-    if submission.by is not None and (uid := registry.uid_conflict(policy, submission.by)) is not None:
+    if (uid := registry.uid_conflict(policy, found.issuer)) is not None:
         text = (
             f"another document in force uses the uid `{uid}`: give this one uids of its own, or let an"
             " owner put it in the other's place with `smalti policy add --replace`"
@@ -332,7 +360,7 @@ def _submission_refused(
 
 
 def _badly_signed(registry: Registry, submission: Submission, owner: IRI) -> Reason | None:
-    name = submission.policy.where.document or "the submitted policy"
+    name = submission.name
     is_its_own = digest_of(submission.document) == submission.policy.document_digest
     if submission.signature is not None and not is_its_own:
         return Reason(
@@ -349,53 +377,15 @@ def _just(party: IRI | None) -> frozenset[IRI]:
     return frozenset() if party is None else frozenset({party})
 
 
-def _is_stored_by_owner(snapshot: Snapshot, policy: Policy, question: _Question) -> bool:
-    return any(
-        entry.issuer in question.full_owners and snapshot.why_it_ended(entry) is None
-        for entry in snapshot.entries(policy.document_digest, policy.uid)
-    )
-
-
-def _twin_of_owner(judge: _Judge, policy: Policy, question: _Question) -> Entry | None:
-    """The entry of an owner that says the same as a submitted policy, in other bytes."""
-    return next(
-        (
-            entry
-            for entry in judge.registry.twins(judge.snapshot, policy)
-            if entry.issuer in question.full_owners and judge.snapshot.why_it_ended(entry) is None
-        ),
-        None,
-    )
-
-
-def _said_again(judge: _Judge, policy: Policy, speaker: IRI) -> tuple[Policy, ...]:
-    """What a speaker has in force that says the same as a submitted policy, in other bytes."""
-    snapshot = judge.snapshot
-    twins = judge.registry.twins(snapshot, policy)
-    mine = (one for one in twins if one.issuer == speaker and snapshot.why_it_ended(one) is None)
-    return tuple(found for one in mine if (found := snapshot.policy(one)) is not None)
-
-
-def _speaker(judge: _Judge, question: _Question, submission: Submission) -> IRI | None:
-    """Who submits what they own, or else the owner who has stored what is submitted, in other bytes."""
-    if submission.by in question.full_owners:
-        return submission.by
-    if _is_stored_by_owner(judge.snapshot, submission.policy, question):
-        return None
-    twin = _twin_of_owner(judge, submission.policy, question)
-    return None if twin is None else twin.issuer
-
-
-def _alone(judge: _Judge, question: _Question, submission: Submission) -> Decision:
-    """What a submitted policy by itself says, with all hierarchies that are stored."""
-    added = submission.policy
+def _alone(judge: _Judge, question: _Question, submission: Submission, added: Policy) -> Decision:
+    """What a submitted policy by itself says, with all hierarchies that count."""
 
     def standing(policy: Policy) -> Standing:
         return Standing.FULL if policy == added else Standing.NONE
 
     owners = _owners(question, submission)
-    with judge.snapshot.also(added):
-        return judge.snapshot.index.authorize(
+    with question.view.also(added):
+        return question.view.index.authorize(
             question.request, explain=False, standing=standing, owners=owners
         )
 
@@ -408,10 +398,7 @@ def _only_granted_by(decision: Decision, submitted: Policy, alone: Callable[[], 
         submitted: the policy of the run.
         alone: what it says by itself, which tells why it does not grant.
     """
-    name = (submitted.uid, submitted.document_digest)
-    granted = tuple(
-        grant for grant in decision.grants if (grant.policy.uid, grant.policy.document_digest) == name
-    )
+    granted = tuple(grant for grant in decision.grants if grant.policy == submitted)
     if not decision.grants:
         return decision
     if not granted:
@@ -420,6 +407,7 @@ def _only_granted_by(decision: Decision, submitted: Policy, alone: Callable[[], 
         why = () if itself.grants else itself.reasons
         reasons = (Reason(text, submitted.uid), *why, *decision.reasons)
         return replace(decision, effect=Effect.DENY, reasons=reasons, grants=(), determining=())
+    name = (submitted.uid, submitted.document_digest)
     determining = tuple(one for one in decision.determining if (one.policy, one.digest) == name)
     return replace(decision, effect=effect_of(granted), grants=granted, determining=determining)
 
@@ -489,13 +477,14 @@ def _version_is_readable(
 
 def _source_rule_failures(judge: _Judge, request: Request, version: Made, name: str) -> list[Reason]:
     about = (version.policy_uid, version.rule_uid)
-    if not judge.registry.entries_of(judge.snapshot, version.policy_digest, version.policy_uid):
+    if not judge.registry.entries_of(judge.snapshot, version):
         return [Reason(f"the policy that {name} was made under was revoked", *about)]
     limits = _purposes(judge, request, version)
     if limits is None:
         return [Reason(f"the policy that {name} was made under has ended", *about)]
     # Held against the request as an implicit permission with the rule's purposes, and nothing else.
-    alone = authorize(request, (_implicit_policy(request, limits),), judge.snapshot.hierarchies)
+    hierarchies = judge.snapshot.view(judge.snapshot.authorities((version.target,))).hierarchies
+    alone = authorize(request, (_implicit_policy(request, limits),), hierarchies)
     if alone.is_unconditional:
         return []
     purpose = f"the purpose `{request.purpose}`" if request.purpose else "a request without a purpose"
@@ -509,7 +498,7 @@ def _purposes(judge: _Judge, request: Request, version: Made) -> list[Condition]
     Where several entries of the policy stand, they say the same of it.
     """
     snapshot = judge.snapshot
-    for entry, policy in judge.registry.entries_of(snapshot, version.policy_digest, version.policy_uid):
+    for entry, policy in judge.registry.entries_of(snapshot, version):
         if policy is None or snapshot.why_it_ended(entry) is not None or not _is_valid(policy, request):
             continue
         if rules := [rule for rule in _granting(policy) if rule.uid == version.rule_uid]:
@@ -581,8 +570,7 @@ def _is_met(judge: _Judge, grant: Grant, version: Made) -> bool:
     if any(_has_columns(one) and not _is_only_columns(one) for one in conditions):
         return False
     # Of one document there are several meanings where what it inherits has changed: which one was it then?
-    made_under = judge.registry.versions_of_policy(version.policy_digest, version.policy_uid)
-    return {meaning_digest(one) for one in made_under} == {meaning_digest(policy)}
+    return judge.registry.meaning_of(judge.snapshot, version) == meaning_digest(policy)
 
 
 def _has_columns(condition: Condition) -> bool:

@@ -141,6 +141,9 @@ class VersionFacts:
     """Public, JSON-LD, as `Certificate.to_json` writes it."""
     report: Report
     """For the owners of the inputs only."""
+    policy_meaning: str | None = None
+    """The digest of what the policy meant as its issuer resolved it, with what it inherits
+    (`policy.meaning`); None: it was recorded by an earlier smalti."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +154,7 @@ class NewVersion(VersionFacts):
     """The policy document."""
     document_name: str
     issuer: IRI
-    """Who submitted the document, or added it to the registry."""
+    """The owner whose word the policy is: who has put it in force, or submits it now."""
     bound_by: IRI
     """Who bound the inputs to data: becomes the owner of those that the registry does not know."""
     signature: bytes | None = None

@@ -5,7 +5,7 @@ an index in memory that follows what is stored (`snapshot`). All claims hold wit
 users trust: parties are asserted by the caller, and authentication belongs to whatever embeds this.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -18,6 +18,7 @@ from sqlalchemy import Connection, Row, Select, select
 from smalti.engine import (
     _assets,
     _audits,
+    _authorities,
     _budgets,
     _hierarchies,
     _keys,
@@ -42,9 +43,9 @@ from smalti.engine.entries import (
 )
 from smalti.engine.secret import load_secret
 from smalti.engine.signatures import read_public_key
-from smalti.engine.snapshot import Entry, Snapshot
+from smalti.engine.snapshot import Entry, Made, Snapshot
 from smalti.engine.withdrawn import NOBODY, Withdrawn, keyed_with, stored_digests
-from smalti.errors import RegistryError, UsageError
+from smalti.errors import InternalError, PolicyError, RegistryError, UsageError
 from smalti.policy.meaning import meaning_digest
 from smalti.policy.model import Policy
 from smalti.vocab.terms import IRI
@@ -295,51 +296,88 @@ class Registry:
         with self._database.reading() as connection:
             return self._stored(connection, _policies.in_force().where(db.policies.c.id.in_(about)))
 
-    def policy_in_force(self, uid: IRI, issuer: IRI | None = None) -> Policy | None:
-        """The policy in force with that uid, for `parse`: the issuer's own, never a stranger's.
+    def policy_in_force(
+        self, uid: IRI, issuer: IRI | None = None, target: IRI | None = None
+    ) -> Policy | None:
+        """The policy in force with that uid, for reading a document that inherits from it.
 
-        Without an issuer, which is for looking only: the only one.
+        For looking only: what counts is what a document says in the name of an owner (`submissions`).
+
+        Args:
+            uid: of the parent.
+            issuer: who submits the document: the issuer's own policy, never a stranger's. None: the only
+                one with that uid.
+            target: what the document is to be run on: its owners' policy comes before the issuer's.
         """
         with self._database.reading() as connection:
-            return self._reader.in_force(connection, uid, issuer)
+            owners = self._facts(connection).full_owners(target) if target is not None else frozenset[IRI]()
+            speakers = [issuer] if issuer in owners else [*sorted(owners), issuer]
+            found = (self._reader.in_force(connection, uid, speaker) for speaker in speakers)
+            return next((policy for policy in found if policy is not None), None)
 
-    def is_in_force(self, digest: str, uid: IRI) -> bool:
-        """True if somebody put that policy of that document in force, and nobody ended it."""
-        with self._database.reading() as connection:
-            return _policies.is_in_force(connection, digest, uid)
+    def document(self, digest: str) -> bytes:
+        """The bytes of a stored policy document.
 
-    def is_revoked(self, policy: Policy) -> bool:
-        """True if that policy was ended, in whatever layout, and not put in force again."""
+        Raises:
+            InternalError: there is none.
+        """
+        query = select(db.documents.c.content).where(db.documents.c.digest == digest)
         with self._database.reading() as connection:
-            return self._reader.is_revoked(connection, policy)
+            content = connection.execute(query).scalar()
+        if content is None:
+            raise InternalError("a document that is in force is not stored")
+        return bytes(content)
 
-    def versions_of_policy(self, digest: str, uid: IRI) -> tuple[Policy, ...]:
-        """What a policy of a stored document said, in force or ended; several where its parents changed."""
+    def read_as(self, document: bytes, name: str, uid: IRI, issuer: IRI) -> Policy | None:
+        """A policy of a document, with the parents that a party has in force; None: it has none such.
+
+        Raises:
+            PolicyError: the document has errors, or a parent is not in force by that party.
+        """
         with self._database.reading() as connection:
-            return self._reader.versions_of(connection, digest, uid)
+            new = self._reader.new(connection, document, name, issuer)
+        return next((found for found in new.policies if found.uid == uid), None)
+
+    def is_revoked(self, policy: Policy, owners: Collection[IRI]) -> bool:
+        """True if one of some owners ended that policy, in whatever layout, and none has it in force."""
+        with self._database.reading() as connection:
+            return self._reader.is_revoked(connection, policy, owners)
+
+    def meaning_of(self, snapshot: Snapshot, version: Made | TargetVersion) -> str | None:
+        """The digest of what the policy of a version meant when it was made; None: it cannot be told.
+
+        Of what an earlier smalti recorded it is told where all entries of the document by the owners of
+        what it was made from, or else all by anybody, ever meant one thing.
+        """
+        if version.policy_meaning is not None:
+            return version.policy_meaning
+        owners = _owners_of_inputs(snapshot, version)
+        with self._database.reading() as connection:
+            of = (connection, version.policy_digest, version.policy_uid)
+            found = self._reader.meanings_of(*of, owners) or self._reader.meanings_of(*of, None)
+        return next(iter(found)) if len(found) == 1 else None
 
     def entries_of(
-        self, snapshot: Snapshot, digest: str, uid: IRI
+        self, snapshot: Snapshot, version: Made | TargetVersion
     ) -> tuple[tuple[Entry, Policy | None], ...]:
-        """The entries in force of one policy of one document, and those that say the same in other bytes.
+        """The entries in force that say what the policy of a version said when it was made.
 
-        Each with the policy as the document itself says it; None where it is not understood.
+        Of owners of all that it was made from, under the policy's uid. Each with the policy; None where
+        its document is the version's, and is not understood.
         """
-        same_uid = snapshot.entries_named(uid)
-        self.read_policies(snapshot, [entry.key for entry in same_uid])
-        exact = [(entry, snapshot.policy(entry)) for entry in same_uid if entry.digest == digest]
-        others = [entry for entry in same_uid if entry.digest != digest]
-        own = self.versions_of_policy(digest, uid) if others else ()
-        by_meaning = {meaning_digest(policy): policy for policy in own}
-        twins = [(one, by_meaning.get(snapshot.meaning(one) or "")) for one in others]
-        return (*exact, *((entry, policy) for entry, policy in twins if policy is not None))
-
-    def twins(self, snapshot: Snapshot, policy: Policy) -> tuple[Entry, ...]:
-        """The entries in force that say the same as a policy under its uid, in other bytes."""
-        others = [one for one in snapshot.entries_named(policy.uid) if one.digest != policy.document_digest]
-        self.read_policies(snapshot, [entry.key for entry in others])
-        wanted = meaning_digest(policy) if others else None
-        return tuple(entry for entry in others if snapshot.meaning(entry) == wanted)
+        owners = _owners_of_inputs(snapshot, version)
+        entries = [one for one in snapshot.entries_named(version.policy_uid) if one.issuer in owners]
+        self.read_policies(snapshot, [entry.key for entry in entries])
+        meaning = self.meaning_of(snapshot, version) if entries else None
+        return tuple(
+            (entry, policy)
+            for entry in entries
+            if (
+                entry.digest == version.policy_digest
+                if (policy := snapshot.policy(entry)) is None
+                else snapshot.meaning(entry) == meaning
+            )
+        )
 
     def uid_conflict(self, policy: Policy, issuer: IRI) -> IRI | None:
         """A uid of a policy of that issuer's that another document uses so that they could be confused."""
@@ -392,7 +430,7 @@ class Registry:
         Raises:
             UsageError: `by` is somebody else, or it is no such key; nothing was changed.
         """
-        _check_speaks_for_themselves(owner, by)
+        _check_speaks_for_themselves(owner, by, "which keys sign for them")
         key = read_public_key(public_key_pem, f"the key of {owner}")
         with self._database.writing() as connection:
             _keys.trust(connection, owner, key)
@@ -405,7 +443,7 @@ class Registry:
         Raises:
             UsageError: `by` is somebody else, or no such key is trusted; nothing was changed.
         """
-        _check_speaks_for_themselves(owner, by)
+        _check_speaks_for_themselves(owner, by, "which keys sign for them")
         with self._database.reading() as connection:
             _keys.check_is_trusted(connection, owner, thumbprint)
         with self._database.writing() as connection:
@@ -416,14 +454,48 @@ class Registry:
         with self._database.reading() as connection:
             return _keys.listed(connection)
 
-    # --- The data market's own hierarchies
+    # --- The data market's own hierarchies, and whose count
+
+    def trust_authority(self, owner: IRI, authority: IRI, *, by: IRI) -> None:
+        """Let an authority's hierarchies count for what an owner owns, as if the owner had added them.
+
+        For decisions about a target only hierarchies count that each of its owners added, or trusts: who
+        belongs to a group decides who is meant by a policy.
+
+        Args:
+            owner: whose targets they count for.
+            authority: who adds hierarchies, such as the operator of a data market.
+            by: who says so: the owner; asserted by the caller.
+
+        Raises:
+            UsageError: `by` is somebody else; nothing was changed.
+        """
+        _check_speaks_for_themselves(owner, by, "whose vocabularies count for them")
+        with self._database.writing() as connection:
+            _authorities.trust(connection, owner, authority)
+
+    def distrust_authority(self, owner: IRI, authority: IRI, *, by: IRI) -> None:
+        """Let an authority's hierarchies count no longer.
+
+        Raises:
+            UsageError: `by` is somebody else, or it was not trusted; nothing was changed.
+        """
+        _check_speaks_for_themselves(owner, by, "whose vocabularies count for them")
+        with self._database.reading() as connection:
+            _authorities.check_is_trusted(connection, owner, authority)
+        with self._database.writing() as connection:
+            _authorities.distrust(connection, owner, authority)
+
+    def trusted_authorities(self, owner: IRI) -> frozenset[IRI]:
+        """Whose hierarchies count for an owner's targets, besides the owner's own."""
+        with self._database.reading() as connection:
+            return _authorities.trusted(connection).get(owner, frozenset())
 
     def add_hierarchy(self, document: bytes, name: str, party: IRI) -> StoredHierarchy:
         """Put a hierarchy in force, in place of the party's former one of that name.
 
         That an asset belongs to a collection is its owner's word. Groups of parties, actions and purposes
-        are the operator's: whoever may write the registry may say who belongs to a group, so whatever
-        embeds this must restrict who may call it.
+        count for targets whose owners added them, or trust the party (`trust_authority`).
 
         Args:
             document: Turtle (see `policy.hierarchies.read`).
@@ -736,16 +808,6 @@ class Registry:
         with self._database.reading() as connection:
             return _versions.versions(connection, query)
 
-    def _store_source(
-        self, connection: Connection, new: _policies.NewPolicies, signed: tuple[str, bytes] | None
-    ) -> None:
-        """Store the policy that a version was made under."""
-        policy = new.policies[0]
-        if self._reader.twins(connection, policy):
-            _policies.keep(connection, new, policy, signed)
-        else:
-            _policies.store(connection, new, policy, dict(new.parents), signed)
-
     def check_record(self, record: NewVersion) -> None:
         """Ask before a run is published whether it can be recorded; `finish` checks it again.
 
@@ -766,35 +828,59 @@ class Registry:
 
     def _check_record(
         self, connection: Connection, record: NewVersion
-    ) -> tuple[_policies.NewPolicies, tuple[str, bytes] | None]:
-        """What the policy brings, with its signature, where it is not in force yet."""
+    ) -> tuple[_policies.NewPolicies, tuple[str, bytes] | None] | None:
+        """What the policy brings, with its signature; None where its issuer has it in force already."""
         if _policies.digest_of(record.document) != record.policy_digest:
             raise RegistryError(record.document_name, "the document is not the one that permitted the run")
-        new = self._reader.new(connection, record.document, record.document_name, record.issuer)
-        policy = next((found for found in new.policies if found.uid == record.policy_uid), None)
-        if policy is None:
-            raise RegistryError(
-                record.document_name,
-                "the policy that permitted the run cannot be read",
-                "a document that this smalti understands",
-                "use the smalti that made the run",
-            )
-        new = replace(new, policies=(policy,))
         facts = self._facts(connection)
         for one in record.inputs:
             _check_binds(facts, one.iri, record.bound_by)
-        _versions.check_record(connection, self._reader, facts, record, new)
+        _versions.check_record(connection, facts, record)
         _check_nobody_withdrew(connection, record)
-        if _policies.is_in_force(connection, record.policy_digest, record.policy_uid):
-            return new, None
-        owners = [facts.full_owners_or(one.iri, record.bound_by) for one in record.inputs]
-        # Somebody else's policy, laid out anew: the signature is on bytes, so it is needed again.
-        issuers = [record.issuer, *(IRI(row.issuer) for row in self._reader.twins(connection, policy))]
-        signer = next((one for one in issuers if all(one in found for found in owners)), record.issuer)
+        if self._is_still_in_force(connection, record):
+            return None
+        new = self._read_anew(connection, record)
+        _versions.check_may_be_stored(connection, self._reader, facts, record, new)
         key = _keys.check_signature(
-            connection, signer, record.document, record.signature, record.document_name
+            connection, record.issuer, record.document, record.signature, record.document_name
         )
         return new, _signed(key, record.signature)
+
+    def _is_still_in_force(self, connection: Connection, record: NewVersion) -> bool:
+        """Whether the issuer has the policy of a run in force, and it says what it said when it ran."""
+        query = _policies.in_force().where(
+            db.policies.c.digest == record.policy_digest,
+            db.policies.c.uid == record.policy_uid,
+            db.policies.c.issuer == record.issuer,
+        )
+        return any(
+            self._reader.meaning(connection, row.id) == record.policy_meaning
+            and _policies.parents_stand(connection, row.id)
+            for row in connection.execute(query).all()
+        )
+
+    def _read_anew(self, connection: Connection, record: NewVersion) -> _policies.NewPolicies:
+        """The policy of a run, which its issuer submitted, if it says what it said when it ran."""
+        try:
+            new = self._reader.new(connection, record.document, record.document_name, record.issuer)
+        except PolicyError:  # a parent has ended
+            new = None
+        policies = () if new is None else new.policies
+        policy = next((found for found in policies if found.uid == record.policy_uid), None)
+        is_its_own = record.issuer == record.bound_by
+        if (
+            new is None
+            or policy is None
+            or not is_its_own
+            or meaning_digest(policy) != record.policy_meaning
+        ):
+            raise UsageError(
+                str(record.policy_uid),
+                "the policy was revoked, or what it inherits was replaced",
+                "a policy that says what it said when the run began",
+                "add it again, as an owner, and run it again",
+            )
+        return replace(new, policies=(policy,))
 
     # --- Intents: used by `commit`
 
@@ -840,11 +926,12 @@ class Registry:
         with self._database.writing() as connection:
             if not _versions.end_intent(connection, intent.run):
                 return None
-            new, signed = self._check_record(connection, record)
+            brought = self._check_record(connection, record)
             _assets.claim_sources(connection, [one.iri for one in record.inputs], record.bound_by)
             _assets.admit_output(connection, record.target)
-            if not _policies.is_in_force(connection, record.policy_digest, record.policy_uid):
-                self._store_source(connection, new, signed)
+            if brought is not None:
+                new, signed = brought
+                _policies.store(connection, new, new.policies[0], dict(new.parents), signed)
             inputs = [one.hmac for one in record.report.inputs]
             _budgets.note_read(connection, [one.iri for one in record.inputs], inputs)
             return _versions.insert_version(connection, intent)
@@ -891,15 +978,18 @@ def _check_binds(facts: _assets.Facts, iri: IRI, by: IRI) -> None:
         )
 
 
+def _owners_of_inputs(snapshot: Snapshot, version: Made | TargetVersion) -> frozenset[IRI]:
+    owners = [snapshot.full_owners(given.iri) for given in version.inputs]
+    return frozenset.intersection(*owners) if owners else frozenset()
+
+
 def _signed(key: str | None, signature: bytes | None) -> tuple[str, bytes] | None:
     return None if key is None or signature is None else (key, signature)
 
 
-def _check_speaks_for_themselves(owner: IRI, by: IRI) -> None:
+def _check_speaks_for_themselves(owner: IRI, by: IRI, what: str) -> None:
     if owner != by:
-        raise UsageError(
-            str(owner), f"{by} may not say which keys sign for them", "the owner", "let them do it"
-        )
+        raise UsageError(str(owner), f"{by} may not say {what}", "the owner", "let them do it")
 
 
 def _check_nobody_withdrew(connection: Connection, record: NewVersion) -> None:

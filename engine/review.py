@@ -60,7 +60,7 @@ def _own_reasons(
 def _why_policy_ended(
     registry: Registry, snapshot: Snapshot, version: TargetVersion, now: datetime
 ) -> str | None:
-    entries = registry.entries_of(snapshot, version.policy_digest, version.policy_uid)
+    entries = registry.entries_of(snapshot, version)
     why = f"its policy `{version.policy_uid}` was revoked"
     if not entries and snapshot.is_used(version.policy_uid):
         why = f"its policy `{version.policy_uid}` was replaced"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smalti.engine.audits.plan import TrainingPlan
-from smalti.engine.authority import Submission, decide
+from smalti.engine.authority import decide, resolved
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding import check_binding
@@ -35,6 +35,7 @@ from smalti.engine.run_record import (
 )
 from smalti.engine.run_request import Outcome, Planned, PolicyDocument, RunRequest, Watch
 from smalti.engine.serialize import AnyPlan
+from smalti.engine.submissions import Submission
 from smalti.engine.verify import Original, Output, Verification, verify_run
 from smalti.engine.writing import content_digest
 from smalti.errors import GuaranteeError, PlanError, SmaltiError, UsageError, only_ours, raise_all
@@ -74,6 +75,7 @@ def plan(request: RunRequest, registry: Registry, backend: Backend) -> Planned:
     Raises:
         SmaltiError: as `run`, as far as it gets.
     """
+    request = _resolved(request, registry)
     decision = _decide(request, registry)
     if not decision.is_permitted:
         return Planned(decision, None)
@@ -96,6 +98,7 @@ def plan_undecided(request: RunRequest, registry: Registry, backend: Backend) ->
         UsageError: the policy has no permission to anonymize the target.
         SmaltiError: as `run`, as far as it gets.
     """
+    request = _resolved(request, registry)
     _check_target(request)
     offered = tuple(
         offer
@@ -243,6 +246,7 @@ def run(
     watch = watch or Watch()
     recover(registry)
     watch.phase("decide")
+    request = _resolved(request, registry)
     decision = _decide(request, registry)
     if not decision.is_permitted:
         return Outcome(decision, None, None, None)
@@ -295,6 +299,23 @@ def _published(under: RunUnder) -> Outcome:
     if request.submitter not in registry.full_owners(version.target):
         return Outcome(under.decision, made, version, None)
     return Outcome(under.decision, made, version, version.report, loss.warnings)
+
+
+def _resolved(request: RunRequest, registry: Registry) -> RunRequest:
+    """The request with its policy as an owner of the target says it.
+
+    One that does not count stays as it is: the decision says why.
+    """
+    given = request.document
+    submission = Submission(given.policy, request.owner or request.party, given.document, given.signature)
+    found = resolved(registry, (request.target,), submission)
+    if isinstance(found, Reason):
+        return request
+    document = replace(given, policy=found.policy, issuer=found.issuer)
+    if found.is_laid_out_anew:
+        content = registry.document(found.policy.document_digest)
+        document = replace(document, document=content, name=found.policy.where.document, signature=None)
+    return replace(request, document=document)
 
 
 def _decide(request: RunRequest, registry: Registry) -> Decision:

@@ -20,6 +20,7 @@ from smalti.engine.run_inputs import Given, Granted
 from smalti.engine.run_request import RunRequest, Watch
 from smalti.engine.serialize import AnyPlan, plan_digest, plan_to_json
 from smalti.policy.decision import Decision
+from smalti.policy.meaning import meaning_digest
 from smalti.vocab.terms import IRI
 
 _MEDIA_TYPES: Final = {
@@ -115,10 +116,11 @@ def new_version(  # noqa: PLR0913, PLR0917 (everything that is known at the end 
         report=report,
         document=document.document,
         document_name=document.name,
-        issuer=request.submitter,
+        issuer=document.issuer or request.submitter,
         bound_by=request.submitter,
         signature=document.signature,
         started_at=known.at,
+        policy_meaning=meaning_digest(document.policy),
     )
 
 

@@ -35,6 +35,8 @@ class PolicyDocument:
     """A detached JWS of the document (see `signatures`), where there is one."""
     warnings: tuple[Diagnostic, ...] = ()
     """What was found that is no error, as far as it was looked for."""
+    issuer: IRI | None = None
+    """The owner whose word the policy is, once it is resolved (`submissions`); None: not resolved yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

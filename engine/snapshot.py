@@ -2,6 +2,9 @@
 
 One cheap query tells whether anything was changed; then only that is read. A policy is parsed when a
 request is first about something that it speaks of: a registry of many policies answers at once.
+
+Which hierarchies count depends on what is requested: those that its owners added, or authorities that they
+trust. So policies are looked up in a `View`, of which there is one for each set of hierarchies.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,14 +14,14 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, Select, select
 
+from smalti.engine import _authorities, _hierarchies, _keys, ownership
 from smalti.engine import _database as db
-from smalti.engine import _hierarchies, _keys, ownership
 from smalti.engine._assets import Pairs
 from smalti.engine._policies import Reader, assigned
 from smalti.engine.ceilings import speaks_of_budget
 from smalti.engine.entries import AssetKind, Input, StoredHierarchy, version_iri
 from smalti.policy.decision import Reason
-from smalti.policy.hierarchies import STANDARD, Hierarchies
+from smalti.policy.hierarchies import Hierarchies
 from smalti.policy.index import PolicyIndex, Standing
 from smalti.policy.meaning import meaning_digest
 from smalti.policy.model import Policy
@@ -54,6 +57,8 @@ class Made:
     policy_uid: IRI
     rule_uid: IRI
     inputs: tuple[Input, ...]
+    policy_meaning: str | None = None
+    """Of the policy as its owner resolved it then; None: it was recorded by an earlier smalti."""
 
 
 @dataclass(slots=True)
@@ -79,11 +84,83 @@ class _Assets:
 
 
 @dataclass(slots=True)
+class _TrustingAssets:
+    """The same facts, with the authorities that an owner trusts beside that owner."""
+
+    assets: _Assets
+    authorities: dict[IRI, frozenset[IRI]]
+
+    def kind(self, iri: IRI) -> AssetKind | None:
+        return self.assets.kind(iri)
+
+    def direct_owners(self, iri: IRI) -> frozenset[IRI]:
+        owners = self.assets.direct_owners(iri)
+        return owners.union(*(self.authorities.get(owner, _NONE) for owner in owners))
+
+    def inputs(self, output: IRI) -> frozenset[IRI]:
+        return self.assets.inputs(output)
+
+    def members(self, collection: IRI) -> frozenset[IRI]:
+        return self.assets.members(collection)
+
+
+@dataclass(slots=True)
 class _Placed:
-    """A policy in the index, with the entries that say it."""
+    """A policy in an index, with the entries that say it."""
 
     policy: Policy
-    keys: set[int] = field(default_factory=set)
+    issuers: dict[int, IRI] = field(default_factory=dict)
+    """By entry."""
+
+
+class View:
+    """The policies that requests asked about so far, under the hierarchies that count for them."""
+
+    def __init__(self, hierarchies: Hierarchies) -> None:
+        self.hierarchies = hierarchies
+        self.index = PolicyIndex(hierarchies)
+        self._placed: dict[tuple[str, IRI], list[_Placed]] = {}
+        self._keys: set[int] = set()
+
+    def place(self, entry: Entry, policy: Policy) -> None:
+        """Put a policy that was read into the index, once."""
+        if entry.key in self._keys:
+            return
+        self._keys.add(entry.key)
+        same = self._placed.setdefault((entry.digest, entry.uid), [])
+        placed = next((one for one in same if one.policy == policy), None)
+        if placed is None:
+            placed = _Placed(policy)
+            same.append(placed)
+            self.index.add(policy)
+        placed.issuers[entry.key] = entry.issuer
+
+    def remove(self, entry: Entry) -> None:
+        """Forget an entry."""
+        self._keys.discard(entry.key)
+        same = self._placed.get((entry.digest, entry.uid), [])
+        for placed in [one for one in same if entry.key in one.issuers]:
+            del placed.issuers[entry.key]
+            if not placed.issuers:
+                same.remove(placed)
+                self.index.remove(placed.policy)
+
+    def issuers(self, policy: Policy) -> Iterator[tuple[int, IRI]]:
+        """The entries that say a policy of the index, each with its issuer."""
+        for placed in self._placed.get((policy.document_digest, policy.uid), ()):
+            if placed.policy is policy:
+                yield from placed.issuers.items()
+
+    @contextmanager
+    def also(self, policy: Policy) -> Iterator[None]:
+        """The index, for a moment, with one more policy; one that it has already counts once."""
+        size = self.index.size
+        self.index.add(policy)
+        try:
+            yield
+        finally:
+            if self.index.size > size:
+                self.index.remove(policy)
 
 
 class Snapshot:
@@ -92,17 +169,21 @@ class Snapshot:
     def __init__(self, reader: Reader, vocabularies: _hierarchies.Vocabularies) -> None:
         self.revision: db.Revision | None = None
         """None: nothing was read so far."""
-        self.hierarchies: Hierarchies = STANDARD
         self._reader, self._vocabularies = reader, vocabularies
         self._assets = _Assets()
         self._versions: dict[IRI, dict[int, Made]] = {}
         self._version_of: dict[IRI, Made] = {}
         self._stored_hierarchies: tuple[StoredHierarchy, ...] = ()
         self._trusted: frozenset[tuple[IRI, str]] = frozenset()
+        self._authorities: dict[IRI, frozenset[IRI]] = {}
+        """By the owner who trusts them."""
+        self._pairs: Pairs = ()
+        """The memberships of assets that count."""
         self._built: tuple[Pairs, tuple[StoredHierarchy, ...]] = ((), ())
-        """What `hierarchies` were made from."""
+        """What the views were made from."""
+        self._views: dict[tuple[tuple[str, int], ...], View] = {}
+        """By the names and numbers of the hierarchies that count."""
         self._entries: dict[int, Entry] = {}
-        self._in_force: dict[tuple[str, IRI], set[int]] = {}
         self._named: dict[IRI, set[int]] = {}
         """Entries by the uid of their policy."""
         self._meanings: dict[int, str] = {}
@@ -118,8 +199,6 @@ class Snapshot:
         """Those that were read and depend on what has been charged."""
         self._fragile: set[int] = set()
         """Those whose standing rests on more than their issuer."""
-        self._index = PolicyIndex(STANDARD)
-        self._placed: dict[tuple[str, IRI], list[_Placed]] = {}
         self._ownership: dict[IRI, tuple[frozenset[IRI], frozenset[IRI]]] = {}
 
     # --- Questions
@@ -153,9 +232,6 @@ class Snapshot:
         """The version that was read as an input, where it is one."""
         return self._versions.get(given.iri, {}).get(given.version or 0)
 
-    def is_in_force(self, digest: str, uid: IRI) -> bool:
-        return (digest, uid) in self._in_force
-
     def is_used(self, uid: IRI) -> bool:
         """Whether a policy in force has that uid, by whatever document."""
         return uid in self._named
@@ -173,10 +249,6 @@ class Snapshot:
             self._meanings[entry.key] = meaning_digest(policy)
         return self._meanings[entry.key]
 
-    def entries(self, digest: str, uid: IRI) -> list[Entry]:
-        """The entries in force of one policy of one document."""
-        return [self._entries[key] for key in sorted(self._in_force.get((digest, uid), ()))]
-
     def policy(self, entry: Entry) -> Policy | None:
         """The policy, once `missing` has named it and `load` has read it."""
         return self._policies.get(entry.key)
@@ -185,45 +257,66 @@ class Snapshot:
         """Why an entry may prohibit only, whoever asks; once it was read."""
         return self._ended.get(entry.key)
 
-    @property
-    def index(self) -> PolicyIndex:
-        """All policies that were read; whether their word counts is `standing`."""
-        return self._index
-
-    def standing(self, policy: Policy, owners: frozenset[IRI], full_owners: frozenset[IRI]) -> Standing:
-        """What a policy of the index has to say about a request.
+    def standing(
+        self, view: View, policy: Policy, owners: frozenset[IRI], full_owners: frozenset[IRI]
+    ) -> Standing:
+        """What a policy of a view's index has to say about a request.
 
         Args:
-            policy: as the index holds it.
+            view: that the request is judged in.
+            policy: as its index holds it.
             owners: who owns a part of what is requested; they may prohibit.
             full_owners: who owns all of it; they may permit.
         """
         found = Standing.NONE
-        for placed in self._placed.get((policy.document_digest, policy.uid), ()):
-            if placed.policy is not policy:
-                continue
-            for key in placed.keys:
-                issuer = self._entries[key].issuer
-                if issuer in full_owners and key not in self._ended:
-                    return Standing.FULL
-                if issuer in owners:
-                    found = Standing.PROHIBITS
+        for key, issuer in view.issuers(policy):
+            if issuer in full_owners and key not in self._ended:
+                return Standing.FULL
+            if issuer in owners:
+                found = Standing.PROHIBITS
         return found
 
-    @contextmanager
-    def also(self, policy: Policy) -> Iterator[None]:
-        """The index, for a moment, with one more policy; one that it has already counts once."""
-        size = self._index.size
-        self._index.add(policy)
-        try:
-            yield
-        finally:
-            if self._index.size > size:
-                self._index.remove(policy)
+    # --- Whose hierarchies count
+
+    def authorities(self, targets: Iterable[IRI], binder: IRI | None = None) -> frozenset[IRI]:
+        """Whose hierarchies of parties, actions and purposes count for a permission about some targets.
+
+        The owners of all of each target, and whoever each owner of a part of it trusts in that.
+
+        Args:
+            targets: of a request.
+            binder: who is taken as the owner of what nobody knows.
+        """
+        trusting = _TrustingAssets(self._assets, self._authorities)
+        bound = _NONE if binder is None else frozenset({binder}) | self._authorities.get(binder, _NONE)
+        sets = [
+            ownership.full_owners(trusting, target) if self.owners(target) else bound for target in targets
+        ]
+        return frozenset.intersection(*sets) if sets else _NONE
+
+    def any_authorities(self, targets: Iterable[IRI]) -> frozenset[IRI]:
+        """Whose hierarchies count for a prohibition: whoever owns a part, and whom such an owner trusts."""
+        trusting = _TrustingAssets(self._assets, self._authorities)
+        return frozenset[IRI]().union(*(ownership.owners(trusting, target) for target in targets))
+
+    def view(self, authorities: frozenset[IRI]) -> View:
+        """Policies under the hierarchies that some parties added."""
+        counting = tuple(one for one in self._stored_hierarchies if one.party in authorities)
+        key = tuple((one.name, one.number) for one in counting)
+        if key not in self._views:
+            found = _hierarchies.combined(counting, self._pairs, self._vocabularies)
+            self._views[key] = View(found)
+        return self._views[key]
+
+    def place(self, view: View, keys: Iterable[int]) -> None:
+        """Let a view look up entries that were read."""
+        for key in sorted(keys):
+            if (policy := self._policies.get(key)) is not None:
+                view.place(self._entries[key], policy)
 
     def reach(self, iri: IRI) -> frozenset[IRI]:
         """Whatever shares a part with the asset, itself included: where a rule may touch it."""
-        assets = self.hierarchies.assets
+        assets = self.view(_NONE).hierarchies.assets
         if not (assets.directly_broader(iri) or assets.directly_narrower(iri)):
             return frozenset({iri})
         return assets.related(iri) | {iri}
@@ -253,7 +346,7 @@ class Snapshot:
         return self._unread.intersection(keys) if self._unread else set()
 
     def load(self, connection: Connection, keys: Iterable[int]) -> None:
-        """Read entries, and put them into the index."""
+        """Read entries."""
         for key in sorted(set(keys)):
             self._policies[key] = policy = self._reader.stored(connection, key)
             self._unread.discard(key)
@@ -261,20 +354,11 @@ class Snapshot:
                 self._not_understood.add(key)
             elif speaks_of_budget(policy):
                 self._budgeted.add(key)
-            self._place(self._entries[key])
+            if policy is not None:
+                self._admit_read(self._entries[key], policy)
 
-    def _place(self, entry: Entry) -> None:
-        """Put a policy that was read into the index, and see whether it stands."""
-        policy = self._policies[entry.key]
-        if policy is None:
-            return
-        same = self._placed.setdefault((entry.digest, entry.uid), [])
-        placed = next((one for one in same if one.policy == policy), None)
-        if placed is None:
-            placed = _Placed(policy)
-            same.append(placed)
-            self._index.add(policy)
-        placed.keys.add(entry.key)
+    def _admit_read(self, entry: Entry, policy: Policy) -> None:
+        """See whether a policy that was read stands."""
         if self._may_fall(entry, policy):
             self._fragile.add(entry.key)
         self._judge(entry, policy)
@@ -287,12 +371,8 @@ class Snapshot:
     def _remove(self, entry: Entry) -> None:
         self._ended.pop(entry.key, None)
         self._fragile.discard(entry.key)
-        same = self._placed.get((entry.digest, entry.uid), [])
-        for placed in [one for one in same if entry.key in one.keys]:
-            placed.keys.discard(entry.key)
-            if not placed.keys:
-                same.remove(placed)
-                self._index.remove(placed.policy)
+        for view in self._views.values():
+            view.remove(entry)
 
     def _why_it_ended(self, entry: Entry, policy: Policy) -> Reason | None:
         if (ended := self._ended_parent(entry)) is not None:
@@ -344,6 +424,8 @@ class Snapshot:
             self._stored_hierarchies = _hierarchies.in_force(connection)
         if changed is None or any(kind == "key" for kind, _ in changed):
             self._trusted = _keys.trusted(connection)
+        if changed is None or any(kind == "authority" for kind, _ in changed):
+            self._authorities = _authorities.trusted(connection)
         self._follow_policies(connection, changed)
         self._settle()
         self.revision = revision
@@ -394,7 +476,6 @@ class Snapshot:
     def _admit(self, entry: Entry) -> None:
         self._entries[entry.key] = entry
         self._unread.add(entry.key)
-        self._in_force.setdefault((entry.digest, entry.uid), set()).add(entry.key)
         self._named.setdefault(entry.uid, set()).add(entry.key)
         for iri in entry.iris:
             self._about.setdefault(iri, {}).setdefault(entry.issuer, set()).add(entry.key)
@@ -409,7 +490,6 @@ class Snapshot:
         self._not_understood.discard(key)
         self._budgeted.discard(key)
         self._meanings.pop(key, None)
-        _discard(self._in_force, (entry.digest, entry.uid), key)
         _discard(self._named, entry.uid, key)
         for iri in entry.iris:
             _discard(self._about[iri], entry.issuer, key)
@@ -424,13 +504,10 @@ class Snapshot:
         for member, collection in pairs:
             known = self._assets.collected.get(collection, _NONE)
             self._assets.collected[collection] = known | {member}
+        self._pairs = pairs
         if (pairs, self._stored_hierarchies) != self._built:
             self._built = (pairs, self._stored_hierarchies)
-            self.hierarchies = _hierarchies.combined(self._stored_hierarchies, pairs, self._vocabularies)
-            self._index, self._placed, self._ended = PolicyIndex(self.hierarchies), {}, {}
-            for key in self._policies:
-                self._place(self._entries[key])
-            return
+            self._views = {}
         for key in self._fragile:
             if (policy := self._policies[key]) is not None:
                 self._judge(self._entries[key], policy)
@@ -445,7 +522,9 @@ class Snapshot:
         )
 
 
-_VERSION: Final = ("id", "target", "number", "run", "policy_digest", "policy_uid", "rule_uid")
+_VERSION: Final = (
+    "id", "target", "number", "run", "policy_digest", "policy_uid", "rule_uid", "policy_meaning"
+)  # fmt: skip
 
 
 def _made(row: Row[tuple[Any, ...]], inputs: tuple[Input, ...]) -> Made:
@@ -457,6 +536,7 @@ def _made(row: Row[tuple[Any, ...]], inputs: tuple[Input, ...]) -> Made:
         policy_uid=IRI(row.policy_uid),
         rule_uid=IRI(row.rule_uid),
         inputs=inputs,
+        policy_meaning=row.policy_meaning,
     )
 
 

@@ -59,11 +59,12 @@ def stated_ceilings(
         time = now or datetime.now(UTC)
         moment = Request(party=IRI(""), action=ANONYMIZE, targets=(target,), time=time)
         policies = _policies(registry, snapshot, target)
+        hierarchies = snapshot.view(snapshot.authorities((target,))).hierarchies
         return tuple(
             _stated(policy, permission)
             for policy in policies
             if in_force(policy, moment) is not UNSATISFIED
-            for permission in _releases(PreparedPolicy(policy, snapshot.hierarchies), target)
+            for permission in _releases(PreparedPolicy(policy, hierarchies), target)
         )
 
 

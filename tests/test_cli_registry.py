@@ -213,6 +213,13 @@ def test_a_group_is_known_while_its_vocabulary_is_in_force(tmp_path: Path) -> No
     assert "groups.ttl version 1" in done(tmp_path, "vocabulary", "list").out
     done(tmp_path, "vocabulary", "remove", "groups.ttl", "--as", OWNER)
     assert effect(tmp_path, party=MEMBER) == "deny"
+    done(tmp_path, "vocabulary", "add", "groups.ttl", "--as", USER)
+    assert effect(tmp_path, party=MEMBER) == "deny"
+    said = done(tmp_path, "vocabulary", "trust", USER, "--as", OWNER)
+    assert said.out == f"trusted: the vocabularies of {USER} count for what {OWNER} owns\n"
+    assert effect(tmp_path, party=MEMBER) == "permit"
+    done(tmp_path, "vocabulary", "distrust", USER, "--as", OWNER)
+    assert effect(tmp_path, party=MEMBER) == "deny"
 
 
 # --- Withdrawals and reviews

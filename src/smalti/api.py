@@ -1,8 +1,8 @@
 """The public functions; the command line is written on them.
 
-Each of them takes arguments of the annotated types only, and raises `SmaltiError` only: an argument that is
-missing, unknown or of another type is a `UsageError` (and a `TypeError`). What interrupts a program, such as
-`KeyboardInterrupt`, is no error and passes.
+Each of them takes arguments of the annotated types only, and raises `SmaltiError` only: an argument that
+is missing, unknown or of another type is a `UsageError` (and a `TypeError`). What interrupts a program,
+such as `KeyboardInterrupt`, is no error and passes.
 """
 
 import json
@@ -109,14 +109,21 @@ def check(document: AnyPath, *, dataset: AnyPath | None = None) -> tuple[Diagnos
 
 @public
 def load_policy(
-    path: AnyPath, *, registry: Registry | AnyPath | None = None, issuer: str | None = None
+    path: AnyPath,
+    *,
+    registry: Registry | AnyPath | None = None,
+    issuer: str | None = None,
+    target: str | None = None,
 ) -> PolicyDocument:
     """The one policy in a file.
+
+    A run resolves what the policy inherits anew, in the name of an owner of its target.
 
     Args:
         path: of the document.
         registry: where the policies are in force that it may inherit from; None: it inherits from none.
         issuer: who submits it, an IRI: it inherits from policies that this party has put in force.
+        target: what it will be run on, an IRI: what its owners have in force comes before the issuer's.
 
     Raises:
         PolicyError: the document has errors, all of which the message shows, or holds several policies.
@@ -128,8 +135,9 @@ def load_policy(
         parsed = parse(document, os.fspath(path)) if document else parsing.load(os.fspath(path))
     else:
         by = None if issuer is None else iri(issuer, "issuer (--owner)")
+        about = None if target is None else iri(target, "target")
         with using(registry) as known:
-            parsed = parse(document, os.fspath(path), lambda uid: known.policy_in_force(uid, by))
+            parsed = parse(document, os.fspath(path), lambda uid: known.policy_in_force(uid, by, about))
     warnings = tuple(one for one in parsed.diagnostics if one.severity is Severity.WARNING)
     return PolicyDocument(parsing.require(parsed), document, os.fspath(path), warnings=warnings)
 
@@ -332,7 +340,10 @@ def _request(
         document = policy
     else:
         document = load_policy(
-            policy, registry=choices.get("registry", DEFAULT_REGISTRY), issuer=choices.get("owner") or party
+            policy,
+            registry=choices.get("registry", DEFAULT_REGISTRY),
+            issuer=choices.get("owner") or party,
+            target=target,
         )
     purpose, owner, rule = choices.get("purpose"), choices.get("owner"), choices.get("rule")
     return RunRequest(

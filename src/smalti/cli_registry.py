@@ -337,7 +337,8 @@ def policy_owners(
 def vocabulary() -> None:
     """Say what includes what in this data market: groups, collections, purposes, actions.
 
-    Who belongs to a group is taken on trust from whoever may write the registry.
+    For decisions about a target only the vocabularies of its owners count, and of authorities that they
+    trust.
     """
 
 
@@ -356,6 +357,36 @@ def vocabulary_add(file: str, name: str | None, party: str, registry: str) -> in
     document, by = _content(file, "a vocabulary in Turtle"), iri(party, "--as")
     stored = open_registry(registry).add_hierarchy(document, name or Path(file).name, by)
     click.echo(f"in force: {stored.name}, version {stored.number}")
+    return 0
+
+
+@vocabulary.command("trust")
+@click.argument("authority", metavar="PARTY")
+@party_option("PARTY", "For whose targets the vocabularies count; an IRI taken on trust.")
+@registry_option
+def vocabulary_trust(authority: str, party: str, registry: str) -> int:
+    """Let the vocabularies of a party, such as the market's operator, count for what you own."""
+    from smalti.opening import open_registry
+    from smalti.policy.names import iri
+
+    owner, trusted = iri(party, "--as"), iri(authority, "the party")
+    open_registry(registry).trust_authority(owner, trusted, by=owner)
+    click.echo(f"trusted: the vocabularies of {trusted} count for what {owner} owns")
+    return 0
+
+
+@vocabulary.command("distrust")
+@click.argument("authority", metavar="PARTY")
+@party_option("PARTY", "Who trusted that party; an IRI taken on trust.")
+@registry_option
+def vocabulary_distrust(authority: str, party: str, registry: str) -> int:
+    """Let them count no longer."""
+    from smalti.opening import open_registry
+    from smalti.policy.names import iri
+
+    owner, trusted = iri(party, "--as"), iri(authority, "the party")
+    open_registry(registry).distrust_authority(owner, trusted, by=owner)
+    click.echo(f"no longer trusted: {trusted}")
     return 0
 
 

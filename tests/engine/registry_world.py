@@ -22,6 +22,9 @@ from smalti.engine.certificate import (
 from smalti.engine.entries import Input, NewVersion, OutputColumn
 from smalti.engine.plan import OneRowEach, OutputFormat
 from smalti.engine.registry import Registry
+from smalti.errors import PolicyError
+from smalti.policy.meaning import meaning_digest
+from smalti.policy.parse import parse
 from smalti.transforms.base import Datatype, Guarantee
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
@@ -151,6 +154,12 @@ def certificate(version: IRI, record: dict[str, Any]) -> Certificate:
     )
 
 
+def alone(text: bytes) -> str | None:
+    """What a policy means that inherits from nothing."""
+    found = parse(text, "anon.jsonld").policies
+    return meaning_digest(found[0]) if found else None
+
+
 def new_version(version: IRI, **changes: Any) -> NewVersion:
     """What a run of the source policy asks to be recorded."""
     text = changes.pop("document", SOURCE_POLICY)
@@ -175,6 +184,7 @@ def new_version(version: IRI, **changes: Any) -> NewVersion:
         "document_name": "anon.jsonld",
         "issuer": OWNER,
         "bound_by": OWNER,
+        "policy_meaning": alone(text),
         **changes,
     }
     text = certificate(version, record).to_json()
@@ -187,7 +197,19 @@ def run(registry: Registry, out: Path, content: bytes = CONTENT, **changes: Any)
         (stage.output / "data.csv").write_bytes(content)
         stage.link.write_bytes(b"private")
         (stage.spill / "scratch").write_bytes(b"private")
+        changes.setdefault("policy_meaning", meaning(registry, **changes))
         return commit.publish(registry, stage, new_version(stage.version, **changes))
+
+
+def meaning(registry: Registry, **changes: Any) -> str | None:
+    """What the policy of a run means in its issuer's name."""
+    text, issuer = changes.get("document", SOURCE_POLICY), changes.get("issuer", OWNER)
+    policy = changes.get("policy_uid", uid("anon"))
+    try:
+        found = registry.read_as(text, "anon.jsonld", policy, issuer)
+    except PolicyError:
+        return None
+    return None if found is None else meaning_digest(found)
 
 
 # --- As a script

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from smalti.engine.authority import Submission, decide
+from smalti.engine.authority import decide
 from smalti.engine.entries import Input
 from smalti.engine.registry import Registry
+from smalti.engine.submissions import Submission
 from smalti.errors import PolicyError, UsageError
 from smalti.policy.decision import Effect, Request
 from smalti.policy.parse import parse
@@ -198,16 +199,23 @@ def test_a_policys_own_memberships_count_in_it_alone(registry: Registry) -> None
 # --- Groups, purposes, versions of hierarchies
 
 
-def test_groups_are_the_operators_word(registry: Registry) -> None:
+def test_groups_are_the_word_of_owners_and_of_whom_they_trust(registry: Registry) -> None:
     registry.add_policy(permit("read", SOURCE, assignee=GROUP), "read", OWNER)
     assert not decide(registry, read(SOURCE)).is_permitted
     registry.add_hierarchy(group(USER), "groups", MARKET)
+    assert not decide(registry, read(SOURCE)).is_permitted
+    registry.trust_authority(OWNER, MARKET, by=OWNER)
+    assert registry.trusted_authorities(OWNER) == {MARKET}
     assert decide(registry, read(SOURCE)).is_permitted
     registry.add_hierarchy(group(OTHER), "groups", MARKET)
     assert not decide(registry, read(SOURCE)).is_permitted
     assert [(one.number, one.is_in_force) for one in registry.list_hierarchies()] == [(1, False), (2, True)]
     registry.add_hierarchy(group(USER), "groups", MARKET)
-    registry.remove_hierarchy("groups", MARKET)
+    registry.distrust_authority(OWNER, MARKET, by=OWNER)
+    assert not decide(registry, read(SOURCE)).is_permitted
+    registry.add_hierarchy(group(USER), "own", OWNER)
+    assert decide(registry, read(SOURCE)).is_permitted
+    registry.remove_hierarchy("own", OWNER)
     assert not decide(registry, read(SOURCE)).is_permitted
 
 
@@ -246,6 +254,8 @@ def test_a_purpose_of_the_markets_own_is_within_a_standard_one(registry: Registr
     assert not decide(registry, read(OUTPUT, purpose=own_purpose)).is_permitted
     text = f"<{own_purpose}> a dpv:Purpose ; skos:broader dpv:Marketing ."
     registry.add_hierarchy((PREFIXES + text).encode(), "purposes", MARKET)
+    assert not decide(registry, read(OUTPUT, purpose=own_purpose)).is_permitted
+    registry.trust_authority(OWNER, MARKET, by=OWNER)
     assert decide(registry, read(OUTPUT, purpose=own_purpose)).is_permitted
     assert decide(registry, read(OUTPUT, purpose=IRI(terms.DPV + "DirectMarketing"))).is_permitted
     assert not decide(registry, read(OUTPUT, purpose=IRI(terms.DPV + "Purpose"))).is_permitted

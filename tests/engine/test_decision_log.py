@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from smalti.engine.authority import Submission, decide
+from smalti.engine.authority import decide
 from smalti.engine.decision_log import ENVIRONMENT
 from smalti.engine.registry import Registry
+from smalti.engine.submissions import Submission
 from smalti.errors import RegistryError
 from smalti.policy.decision import Fact, Request
 from smalti.policy.model import Number, Text

@@ -79,7 +79,8 @@ def test_only_policies_about_what_is_asked_are_parsed(registry: Registry, tmp_pa
     again = Registry.open(tmp_path / "r.sqlite")
     assert decide(again, ASKED).is_permitted
     with again.snapshot() as snapshot:
-        assert snapshot.index.size == 1
+        view = snapshot.view(snapshot.authorities([SOURCE]))
+        assert view.index.size == 1
 
 
 def test_following_and_reading_anew_come_to_the_same(registry: Registry, tmp_path: Path) -> None:
