@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Final
 
 from smalti.policy import wording
+from smalti.policy.column_uses import ColumnUses, column_uses
 from smalti.policy.comparing import SATISFIED, UNSATISFIED
 from smalti.policy.conditions import Residual, rows_of
 from smalti.policy.conflicts import contradiction
@@ -30,6 +31,7 @@ from smalti.policy.matching import (
     PreparedPolicy,
     PreparedRule,
     Situation,
+    forbidden_columns,
     in_force,
     judged_as_grant,
     judged_as_prohibition,
@@ -37,6 +39,7 @@ from smalti.policy.matching import (
     touches,
 )
 from smalti.policy.model import NOWHERE, Condition, ConflictStrategy, Duty, Policy, Rule
+from smalti.policy.table_columns import columns_in
 from smalti.policy.transformations import Parameters, requested
 from smalti.vocab.terms import ANONYMIZE, AUDIT, IRI, TRAIN
 
@@ -44,6 +47,7 @@ NEAR_MISSES: Final = 3
 """Rules about the target that did not apply and are named in the reasons of a refusal..."""
 FEW_RULES: Final = 20
 """... where there are at most so many about the target; of more, an explanation tells."""
+_NO_COLUMNS: Final[frozenset[IRI]] = frozenset()
 FAILURES: Final = 2
 """Parts of each of them that are named."""
 
@@ -90,6 +94,10 @@ def authorize(
                      ODRL IM 2.9). `perm`: its permissions are spared by its own prohibitions, as they are
                      (with their transformation and rows), and nothing else is. Between policies: any
                      prohibition denies.
+        Columns      A column is a part of its table (`policy.table_columns`). A permission on a table
+                     reaches its columns. A prohibition on a column of a target withholds the column
+                     (`Grant.withheld`), and denies a permission that cannot do without it
+                     (`policy.column_uses`); so do prohibitions on all columns that are known.
         Several      permissions may grant one request; `request.rule` picks by its uid (or its duty's).
         Limits       a grant may have limits: some rows or columns only, or obligations. Where each one has,
                      the decision is `limited`, which permits only who understands limits.
@@ -202,6 +210,8 @@ class _Candidate:
     prepared: PreparedRule
     form: Form
     rows: tuple[Condition, ...]
+    uses: ColumnUses
+    """The columns without which it cannot be used."""
 
     @property
     def policy(self) -> PreparedPolicy:
@@ -215,13 +225,13 @@ class _Candidate:
         duty = self.form.duty
         return rule is None or rule == self.prepared.rule.uid or (duty is not None and rule == duty.uid)
 
-    def grant(self, request: Request) -> Grant:
+    def grant(self, request: Request, withheld: frozenset[IRI]) -> Grant:
         owed = tuple(
             duty
             for duty in self.form.obligations
             if _is_owed_always(duty, request) or duty.uid not in request.fulfilled
         )
-        return Grant(self.policy.policy, self.form.permission, self.rows, owed)
+        return Grant(self.policy.policy, self.form.permission, self.rows, owed, tuple(sorted(withheld)))
 
 
 def _is_owed_always(duty: Duty, request: Request) -> bool:
@@ -236,18 +246,26 @@ def _is_owed_always(duty: Duty, request: Request) -> bool:
 class _Tally:
     """What the rules say about one request."""
 
-    __slots__ = ("chosen", "denying", "forbidding", "granting", "situation", "surviving", "void")
+    __slots__ = (
+        "_columns", "_withheld", "chosen", "denying", "forbidding", "granting", "situation", "surviving",
+        "void", "withholding",
+    )  # fmt: skip
 
     def __init__(self, situation: Situation, rules: Rules) -> None:
         self.situation = situation
         permitting: list[_Candidate] = []
         forbidding: list[PreparedRule] = []
+        self._columns: dict[PreparedRule, frozenset[IRI]] = {}
+        """Of prohibitions that apply to less than all of a target: the columns that they are about."""
+        self._withheld: dict[_Candidate, frozenset[IRI]] = {}
         for prepared in rules.candidates(situation):
             if prepared.kind is not Kind.PROHIBITION:
                 permitting += _candidates(prepared, situation)
                 continue
             if _forbids(prepared, situation):
                 forbidding.append(prepared)
+                if (columns := forbidden_columns(prepared, situation)) is not None:
+                    self._columns[prepared] = columns
             if not rules.may_prohibit_only(prepared.policy):
                 for remedy in _named_remedies(prepared, situation.request):
                     permitting += _candidates(remedy, situation)
@@ -266,6 +284,12 @@ class _Tally:
             [one for one in self.chosen if not self._is_denied(one)] if self.denying else self.chosen
         )
         """The permissions that grant the request."""
+        self.withholding = [
+            one
+            for one in forbidding
+            if one in self._columns and any(self._strikes(one, two) for two in self.surviving)
+        ]
+        """Prohibitions that withhold columns of what is granted."""
 
     def _denying(self, forbidding: list[PreparedRule]) -> list[PreparedRule]:
         if not forbidding:
@@ -273,12 +297,40 @@ class _Tally:
         if self.chosen:
             return [rule for rule in forbidding if any(self._denies(rule, one) for one in self.chosen)]
         lenient = {one.policy for one in self.granting if _is_lenient(one.policy)}
-        return [rule for rule in forbidding if rule.policy not in lenient and self._hits(rule, None)]
+        whole = (rule for rule in forbidding if rule not in self._columns)
+        return [rule for rule in whole if rule.policy not in lenient and self._hits(rule, None)]
 
     def _is_denied(self, candidate: _Candidate) -> bool:
         return any(self._denies(prepared, candidate) for prepared in self.denying)
 
     def _denies(self, prepared: PreparedRule, candidate: _Candidate) -> bool:
+        """Whether a prohibition strikes a permission, which cannot do without what is forbidden."""
+        if not self._strikes(prepared, candidate):
+            return False
+        columns = self._columns.get(prepared)
+        return columns is None or candidate.uses.needs(columns) or self._leaves_nothing(candidate)
+
+    def _leaves_nothing(self, candidate: _Candidate) -> bool:
+        """Whether each column that is known of what is requested is withheld."""
+        known = self.situation.request.columns
+        return bool(known) and known <= self.withheld(candidate)
+
+    def withheld(self, candidate: _Candidate) -> frozenset[IRI]:
+        """The columns that prohibitions withhold from a permission."""
+        if not self._columns:
+            return _NO_COLUMNS
+        if candidate not in self._withheld:
+            striking = (
+                columns for rule, columns in self._columns.items() if self._strikes(rule, candidate)
+            )
+            self._withheld[candidate] = _NO_COLUMNS.union(*striking)
+        return self._withheld[candidate]
+
+    def columns(self, prepared: PreparedRule) -> frozenset[IRI] | None:
+        """The columns that a prohibition is about; None where it is about all of a target."""
+        return self._columns.get(prepared)
+
+    def _strikes(self, prepared: PreparedRule, candidate: _Candidate) -> bool:
         """Whether a prohibition hits a permission, and their policy, if it is one, lets it.
 
         What `perm` spares is what the policy itself permits: another policy's permission may be weaker. A
@@ -308,7 +360,7 @@ class _Tally:
         """What the refinements of a rule are judged by; of several transformations, by one that it hits."""
         if prepared.kind is not Kind.PROHIBITION or not self.chosen:
             return self.situation.known.parameters
-        denied = (one for one in self.chosen if self._denies(prepared, one))
+        denied = (one for one in self.chosen if self._strikes(prepared, one))
         return self._parameters(next(denied, self.chosen[0]))
 
     def form(self, prepared: PreparedRule) -> Form | None:
@@ -337,7 +389,7 @@ class _Tally:
 
     def effective(self) -> set[PreparedRule]:
         """The rules that apply and have a say; a remedy among them, where the request names it."""
-        return {*(one.prepared for one in self.granting), *self.denying}
+        return {*(one.prepared for one in self.granting), *self.denying, *self.withholding}
 
 
 def _named_remedies(prepared: PreparedRule, request: Request) -> list[PreparedRule]:
@@ -369,7 +421,7 @@ def _void(permitting: list[_Candidate], forbidding: list[PreparedRule]) -> list[
 def conclude(situation: Situation, rules: Rules, *, explain: bool) -> Decision:
     """The decision that some rules lead to."""
     request, tally = situation.request, _Tally(situation, rules)
-    grants = tuple(candidate.grant(request) for candidate in tally.surviving)
+    grants = tuple(one.grant(request, tally.withheld(one)) for one in tally.surviving)
     effect = effect_of(grants) if grants else _refusal(tally, rules)
     remedies = () if tally.surviving else _remedies(tally)
     return Decision(
@@ -417,8 +469,19 @@ def _candidates(prepared: PreparedRule, situation: Situation) -> list[_Candidate
                 break
             rows += rows_of(outcome)
         else:
-            found.append(_Candidate(prepared, form, tuple(dict.fromkeys(rows))))
+            found.append(_candidate(prepared, form, tuple(dict.fromkeys(rows)), situation))
     return found
+
+
+def _candidate(
+    prepared: PreparedRule, form: Form, rows: tuple[Condition, ...], situation: Situation
+) -> _Candidate:
+    uses = form.uses
+    if form.transformation is not None and uses.columns:
+        asked = situation.known.parameters_in(form.transformation.operands)
+        uses = column_uses(form.permission, form.obligations, asked) if asked else uses
+    # Which rows are published tells the values of the columns by which they are chosen.
+    return _Candidate(prepared, form, rows, uses.also(columns_in(rows)))
 
 
 def _refusal(tally: _Tally, rules: Rules) -> Effect:
@@ -451,7 +514,7 @@ def _reasons(effect: Effect, tally: _Tally, rules: Rules) -> list[Reason]:
     request = tally.situation.request
     others = [one for one in tally.granting if one not in tally.chosen] if request.rule else []
     grants = [_matched(one.prepared, one.form, request) for one in (*tally.chosen, *others)]
-    denials = [_matched(prepared, None, request) for prepared in tally.denying]
+    denials = [*_denials(tally), *_withholdings(tally)]
     determining = list(_determining(tally)) if tally.void or request.rule else []
     if effect in {Effect.PERMIT, Effect.LIMITED}:
         return _each_once([*grants, *denials, *determining])
@@ -468,6 +531,21 @@ def _each_once(reasons: list[Reason]) -> list[Reason]:
 def _matched(prepared: PreparedRule, form: Form | None, request: Request) -> Reason:
     text = wording.matched(prepared, None if form is None else form.duty, request)
     return Reason(text, prepared.policy.policy.uid, prepared.rule.uid)
+
+
+def _denials(tally: _Tally) -> Iterator[Reason]:
+    for prepared in tally.denying:
+        text = wording.matched(prepared, None, tally.situation.request)
+        if (columns := tally.columns(prepared)) is not None:
+            text = wording.forbidden_columns(columns)
+        yield Reason(text, prepared.policy.policy.uid, prepared.rule.uid)
+
+
+def _withholdings(tally: _Tally) -> Iterator[Reason]:
+    for prepared in tally.withholding:
+        if prepared not in tally.denying and (columns := tally.columns(prepared)) is not None:
+            text = wording.withheld_columns(columns)
+            yield Reason(text, prepared.policy.policy.uid, prepared.rule.uid)
 
 
 def _determining(tally: _Tally) -> Iterator[Reason]:

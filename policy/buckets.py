@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 from smalti.policy.hierarchies import Hierarchies, Hierarchy
 from smalti.policy.matching import PreparedRule
 from smalti.policy.model import Comparison, Named, Operator, Rule
+from smalti.policy.table_columns import spellings
 from smalti.vocab.terms import IRI, ODRL_PURPOSE
 
 _POSITIVE: Final = frozenset({Operator.EQ, Operator.IS_A, Operator.IS_ANY_OF, Operator.IS_PART_OF})
@@ -30,7 +31,8 @@ class Keys:
     @classmethod
     def of(cls, rule: Rule, hierarchies: Hierarchies) -> "Keys":
         """What one rule is about."""
-        targets = frozenset([hierarchies.assets.concept(asset.iri) for asset in rule.targets])
+        concept = hierarchies.assets.concept
+        targets = frozenset([concept(one) for asset in rule.targets for one in spellings(asset.iri)])
         parties = frozenset([hierarchies.parties.concept(party.iri) for party in rule.assignees]) or None
         return cls(targets, parties, _purposes(rule, hierarchies.purposes))
 

@@ -1,20 +1,24 @@
 """Contradictions inside of a policy: a permission and a prohibition that one request could meet together.
 
 Told from the policy alone (ODRL IM 2.9). Two rules are no contradiction when no request meets both: they
-share no target, no action or no party, or a condition of the one provably excludes one of the other. An
+share no target, no action or no party, or a condition of the one provably excludes one of the other. A
+prohibition on a column contradicts a permission on its table that uses the column, or all columns. An
 obligation to anonymize, and a duty of a permission to read, permit to anonymize, and count so.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from smalti.policy.buckets import Buckets, Keys, related
 from smalti.policy.comparing import UNSATISFIED
 from smalti.policy.conditions import evaluate_parameter
+from smalti.policy.decision import Request
 from smalti.policy.exclusion import Prover, size
 from smalti.policy.hierarchies import Hierarchy
 from smalti.policy.matching import Form, Kind, PreparedPolicy, PreparedRule
 from smalti.policy.model import Rule
+from smalti.policy.table_columns import Requested, column_keys
 from smalti.vocab.terms import IRI
 
 _STEPS: Final = 200_000
@@ -29,10 +33,12 @@ def contradiction(prepared: PreparedPolicy) -> tuple[Rule, Rule] | None:
     """
     prover = Prover(prepared.hierarchies, _STEPS + _STEPS_FOR_EACH_RULE * len(prepared.rules))
     parties = _Parties(prepared.hierarchies.parties, prover)
-    for one, other in _pairs(prepared):
+    for one, requested, other in _pairs(prepared):
         prover.step()
         if prover.is_exhausted or any(
-            parties.may_meet(form, other) and _overlap(form, other, prepared.hierarchies.actions, prover)
+            _share_a_target(requested, form, other, prover)
+            and parties.may_meet(form, other)
+            and _overlap(form, other, prepared.hierarchies.actions, prover)
             for form in _forms(one)
         ):
             return one.rule, other.rule
@@ -69,17 +75,45 @@ def _forms(prepared: PreparedRule) -> tuple[Form, ...]:
     return (() if prepared.form is None else (prepared.form,)) + prepared.by_duty
 
 
-def _pairs(prepared: PreparedPolicy) -> Iterator[tuple[PreparedRule, PreparedRule]]:
+def _pairs(prepared: PreparedPolicy) -> Iterator[tuple[PreparedRule, Requested, PreparedRule]]:
     """Those with a target, a party and a purpose that may be one."""
     hierarchies = prepared.hierarchies
     prohibitions = Buckets()
     for rule in prepared.rules:
         if rule.kind is Kind.PROHIBITION:
-            prohibitions.add(rule, Keys.of(rule.rule, hierarchies).bounded())
+            prohibitions.add(rule, _keys_of(rule))
     for rule in prepared.rules:
         if _forms(rule):
+            requested = _requested(rule)
             keys = Keys.of(rule.rule, hierarchies).widened(hierarchies)
-            yield from ((rule, other) for other in prohibitions.find(keys))
+            keys = replace(keys, targets=keys.targets | requested.sought | requested.sought_tables)
+            yield from ((rule, requested, other) for other in prohibitions.find(keys))
+
+
+def _keys_of(prohibition: PreparedRule) -> Keys:
+    keys = Keys.of(prohibition.rule, prohibition.policy.hierarchies)
+    narrower = prohibition.policy.hierarchies.assets.narrower
+    parts = frozenset[IRI]().union(*map(narrower, keys.targets))
+    return replace(keys, targets=keys.targets | column_keys(parts)).bounded()
+
+
+def _requested(prepared: PreparedRule) -> Requested:
+    """What a rule is about, as a request about all of it would name it."""
+    targets = tuple(asset.iri for asset in prepared.rule.targets)
+    request = Request(party=IRI(""), action=prepared.rule.action, targets=targets)
+    return Requested(request, prepared.policy.hierarchies.assets)
+
+
+def _share_a_target(requested: Requested, form: Form, prohibition: PreparedRule, prover: Prover) -> bool:
+    """Whether a prohibition is about what a rule is about, or about columns of it that its form needs.
+
+    So it is taken where there are no steps left to see.
+    """
+    assets = prohibition.rule.targets
+    if not prover.affords(len(requested.targets) * len(assets)):
+        return True
+    found = (requested.touched(target, asset.iri) for target in requested.targets for asset in assets)
+    return any(one.whole is not UNSATISFIED or any(map(form.uses.reaches, one.columns)) for one in found)
 
 
 def _overlap(form: Form, other: PreparedRule, actions: Hierarchy, prover: Prover) -> bool:

@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 from smalti.errors import PolicyError
 from smalti.policy.decision import Finding
+from smalti.policy.iris import normalised_column, table_of
 from smalti.policy.model import Membership
 from smalti.vocab.odrl import ACTION_PARENTS
 from smalti.vocab.purposes import BROADER, EXACT_MATCHES
@@ -48,7 +49,10 @@ class Relations:
 class Hierarchy:
     """The concepts of one kind; it never changes, but remembers what it worked out."""
 
-    __slots__ = ("_above", "_below", "_broader", "_closed", "_concepts", "_names", "_related", "relations")
+    __slots__ = (
+        "_above", "_below", "_broader", "_closed", "_columns", "_concepts", "_names", "_related",
+        "relations",
+    )  # fmt: skip
 
     def __init__(self, relations: Relations | None = None, *, is_closed: bool = False) -> None:
         """Make a hierarchy.
@@ -67,6 +71,7 @@ class Hierarchy:
         self._connect(self.relations.broader)
         self._broader: dict[IRI, frozenset[IRI]] = {}
         self._related: dict[IRI, frozenset[IRI]] = {}
+        self._columns: Edges | None = None
 
     def _name(self) -> dict[IRI, IRI]:
         return _names(self.relations)
@@ -108,6 +113,23 @@ class Hierarchy:
         if len(found) > 1:
             self._related[iri] = found
         return found
+
+    def narrower(self, iri: IRI) -> frozenset[IRI]:
+        """The concept and all that it includes, each by its one name."""
+        concept = self.concept(iri)
+        if not self.directly_narrower(concept):
+            return frozenset((concept,))
+        return frozenset(_reached(concept, self.directly_narrower))
+
+    def columns_of(self, table: IRI) -> Sequence[IRI]:
+        """The concepts that something is said about and whose IRIs name columns of a table."""
+        if self._columns is None:
+            self._columns = {}
+            for iri in self.relations.concepts:
+                for written in {iri, normalised_column(iri)}:
+                    if (whole := table_of(written)) is not None:
+                        self._columns.setdefault(whole, []).append(self.concept(iri))
+        return self._columns.get(table, ())
 
     def directly_broader(self, concept: IRI) -> Sequence[IRI]:
         """What a concept, by its one name, is said to belong to."""
@@ -166,6 +188,9 @@ class _Extended(Hierarchy):
 
     def defines(self, iri: IRI) -> bool:
         return self._base.defines(iri) or super().defines(iri)
+
+    def columns_of(self, table: IRI) -> Sequence[IRI]:
+        return (*super().columns_of(table), *self._base.columns_of(table))
 
     def directly_broader(self, concept: IRI) -> Sequence[IRI]:
         return (*super().directly_broader(concept), *self._base.directly_broader(concept))

@@ -14,8 +14,10 @@ from smalti.policy.buckets import Bucket, Buckets, Keys, related, related_purpos
 from smalti.policy.comparing import UNSATISFIED
 from smalti.policy.decision import Decision, Request
 from smalti.policy.hierarchies import STANDARD, Hierarchies, Hierarchy
+from smalti.policy.iris import normalised_column
 from smalti.policy.matching import Kind, PreparedPolicy, PreparedRule, Situation, touches
 from smalti.policy.model import Named, Policy
+from smalti.policy.table_columns import column_keys
 from smalti.vocab.terms import ANONYMIZE, IRI, ODRL_PURPOSE, READ
 
 
@@ -46,6 +48,8 @@ class PolicyIndex:
         self.hierarchies = hierarchies
         self._policies: dict[tuple[IRI, str], list[PreparedPolicy]] = {}
         self._buckets = Buckets()
+        self._columns = Buckets()
+        """By the tables that what rules are about may be columns of."""
         self._next = 0
         self._size = 0
         for policy in policies:
@@ -66,7 +70,9 @@ class PolicyIndex:
         for rule in prepared.rules:
             rule.order = self._next
             self._next += 1
-            self._buckets.add(rule, _keys(rule), is_shared=prepared.has_members)
+            keys = _keys(rule)
+            self._buckets.add(rule, keys, is_shared=prepared.has_members)
+            self._columns.add(rule, _column_keys(rule, keys), is_shared=True)
 
     def remove(self, policy: Policy) -> None:
         """Remove a policy.
@@ -82,7 +88,9 @@ class PolicyIndex:
             del self._policies[_name(policy)]
         self._size -= len(prepared.rules)
         for rule in prepared.rules:
-            self._buckets.remove(rule, _keys(rule))
+            keys = _keys(rule)
+            self._buckets.remove(rule, keys)
+            self._columns.remove(rule, _column_keys(rule, keys))
 
     def _find(self, policy: Policy) -> PreparedPolicy | None:
         same = self._policies.get(_name(policy), ())
@@ -91,12 +99,14 @@ class PolicyIndex:
     def candidates(self, request: Request) -> tuple[Policy, ...]:
         """The policies with a rule that may apply to a request, and perhaps others; in order."""
         situation = Situation(request, self.hierarchies)
-        return _policies(self._buckets.find(_sought(situation)))
+        return _policies(_Indexed(self, self._buckets, self._columns, None).candidates(situation))
 
     def about(self, targets: Iterable[IRI]) -> tuple[Policy, ...]:
         """The policies with a rule about a target, a part of one, or a whole with one; in order."""
         request = Request(party=IRI(""), action=IRI(""), targets=tuple(targets))
-        touching = _Indexed(self, self._buckets, None).touching(Situation(request, self.hierarchies))
+        touching = _Indexed(self, self._buckets, self._columns, None).touching(
+            Situation(request, self.hierarchies)
+        )
         return _policies(touching)
 
     def authorize(
@@ -116,7 +126,7 @@ class PolicyIndex:
                 for each policy that may count. The numbers of rules in the reasons count all policies.
             owners: who owns all of each target; a remedy that names nobody is theirs.
         """
-        rules = _Indexed(self, self._buckets, standing)
+        rules = _Indexed(self, self._buckets, self._columns, standing)
         return conclude(Situation(request, self.hierarchies, owners), rules, explain=explain)
 
 
@@ -144,6 +154,16 @@ def _keys(rule: PreparedRule) -> Keys:
     return keys.bounded()
 
 
+def _column_keys(rule: PreparedRule, keys: Keys) -> Keys:
+    """What a rule is found by, where a table is asked for of which it is about a column."""
+    tables = column_keys(keys.targets)
+    if rule.policy.has_members:
+        own, members = rule.policy.hierarchies.assets, rule.policy.policy.memberships
+        named = {iri for one in members for iri in (one.member, one.collection)}
+        tables |= {normalised_column(iri) for iri in _led_to(tables, named, own)}
+    return replace(keys, targets=tables).bounded()
+
+
 def _led_to(concepts: frozenset[IRI], named: set[IRI], hierarchy: Hierarchy) -> frozenset[IRI]:
     """The concepts of a policy's memberships that share a part with one of some.
 
@@ -160,7 +180,7 @@ def _sought(situation: Situation) -> Keys:
     named = [value.iri for value in stated if isinstance(value, Named)]
     purposes = named if named and len(named) == len(stated) else None
     return Keys(
-        related(hierarchies.assets, request.targets),
+        situation.requested.sought,
         hierarchies.parties.related(request.party),
         related_purposes(hierarchies.purposes, purposes),
     )
@@ -169,9 +189,12 @@ def _sought(situation: Situation) -> Keys:
 class _Indexed(Rules):
     """The rules of an index that count for one request; made for it."""
 
-    def __init__(self, index: PolicyIndex, buckets: Buckets, standing: Standings | None) -> None:
+    def __init__(
+        self, index: PolicyIndex, buckets: Buckets, columns: Buckets, standing: Standings | None
+    ) -> None:
         self._index = index
         self._buckets = buckets
+        self._columns = columns
         self._standing = standing
         self._standings: dict[PreparedPolicy, Standing] = {}
         self._found: list[Bucket] | None = None
@@ -181,7 +204,11 @@ class _Indexed(Rules):
         return self._index.size
 
     def candidates(self, situation: Situation) -> list[PreparedRule]:
-        found = self._buckets.find(_sought(situation))
+        keys = _sought(situation)
+        found = self._buckets.find(keys)
+        if of_columns := self._columns.find(replace(keys, targets=situation.requested.sought_tables)):
+            numbered = {rule.order: rule for rule in (*found, *of_columns)}
+            found = [numbered[order] for order in sorted(numbered)]
         return found if self._standing is None else [rule for rule in found if self._has_a_say(rule)]
 
     def touching(self, situation: Situation, most: int | None = None) -> Sequence[PreparedRule]:
@@ -189,25 +216,31 @@ class _Indexed(Rules):
         for bucket in self._about(situation):
             there: Iterable[tuple[int, PreparedRule]] = bucket.rules.items()
             if self._standing is not None or bucket.shared:
-                there = (one for one in there if self._is_there(one[1]) and _is_about(one[1], situation))
+                there = (
+                    one for one in there if self._is_there(one[1]) and _is_about(one, bucket, situation)
+                )
             found.update(islice(there, most))
         return [found[order] for order in sorted(found)][:most]
 
     def number_touching(self, situation: Situation) -> int:
         buckets = self._about(situation)
-        shared = {order: rule for bucket in buckets for order, rule in bucket.shared.items()}
         alone = sum(len(bucket.rules) - len(bucket.shared) for bucket in buckets)
-        return alone + sum(_is_about(rule, situation) for rule in shared.values())
+        shared = {order: bucket for bucket in buckets for order in bucket.shared}
+        return alone + sum(
+            _is_about((order, bucket.rules[order]), bucket, situation)
+            for order, bucket in shared.items()
+            if not any(order in other.rules and order not in other.shared for other in buckets)
+        )
 
     def is_about(self, situation: Situation) -> bool:
         actions, asked = situation.hierarchies.actions, situation.request.action
         return any(
-            rule.is_about(asked) and self._is_there(rule) and _is_about(rule, situation)
+            rule.is_about(asked) and self._is_there(rule) and _is_about((order, rule), bucket, situation)
             for bucket in self._about(situation)
             for action, rules in bucket.by_action.items()
             if actions.relation(asked, action) is not UNSATISFIED
             or (asked == ANONYMIZE and actions.covers(action, READ))
-            for rule in rules.values()
+            for order, rule in rules.items()
         )
 
     def may_prohibit_only(self, policy: PreparedPolicy) -> bool:
@@ -215,8 +248,9 @@ class _Indexed(Rules):
 
     def _about(self, situation: Situation) -> list[Bucket]:
         if self._found is None:
-            targets = related(situation.hierarchies.assets, situation.request.targets)
-            self._found = self._buckets.buckets(targets)
+            requested = situation.requested
+            self._found = self._buckets.buckets(requested.sought)
+            self._found += self._columns.buckets(requested.sought_tables)
         return self._found
 
     def _has_a_say(self, rule: PreparedRule) -> bool:
@@ -236,6 +270,7 @@ class _Indexed(Rules):
         return found
 
 
-def _is_about(rule: PreparedRule, situation: Situation) -> bool:
+def _is_about(found: tuple[int, PreparedRule], bucket: Bucket, situation: Situation) -> bool:
     """Whether a rule of a bucket is about a requested target; only shared ones need a look."""
-    return not rule.policy.has_members or touches(rule, situation)
+    order, rule = found
+    return order not in bucket.shared or touches(rule, situation)

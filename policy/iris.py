@@ -58,6 +58,18 @@ def is_column_of(table: str, iri: str) -> bool:
     return column.startswith(stem) and bool(name) and not _BEYOND_A_NAME.search(name)
 
 
+def table_of(iri: str) -> IRI | None:
+    """The IRI of the table that an IRI may name a column of (`is_column_of`), as it is written.
+
+    >>> table_of("http://example.com/C/Name")
+    'http://example.com/C'
+    """
+    table, _, name = iri.rpartition("/")
+    if not name or _BEYOND_A_NAME.search(name) or iri_problem(table):
+        return None
+    return IRI(table)
+
+
 def normalised_column(iri: str) -> IRI:
     """The one spelling of a column's IRI (RFC 3987, 3.1 and 5.3.2; RFC 3986, 6.2.2).
 

@@ -4,15 +4,17 @@ A permission applies when every part is satisfied; a prohibition unless some par
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, TypeAlias
 
+from smalti.policy.column_uses import ColumnUses, column_uses
 from smalti.policy.comparing import SATISFIED, UNKNOWN, UNSATISFIED, span
 from smalti.policy.conditions import Known, Outcome, Residual, conjunction, disjunction, evaluate
 from smalti.policy.conditions import evaluate_parameter as evaluate_refinement
 from smalti.policy.decision import Finding, Part, Request
 from smalti.policy.hierarchies import Hierarchies
+from smalti.policy.iris import normalised_column
 from smalti.policy.model import (
     Asset,
     Condition,
@@ -27,6 +29,7 @@ from smalti.policy.model import (
     Rule,
     Training,
 )
+from smalti.policy.table_columns import NOT_REACHED, Reached, Requested
 from smalti.policy.transformations import (
     Parameters,
     Transformation,
@@ -38,6 +41,10 @@ from smalti.vocab.terms import ANONYMIZE, AUDIT, IRI, READ
 
 PLANNED_DUTIES: Final = frozenset({ANONYMIZE, AUDIT})
 """Actions of duties that a plan fulfils; any other duty must have been fulfilled before."""
+
+
+_ANYTHING: Final = ColumnUses(frozenset())
+"""Of what is done to a table as it is."""
 
 
 class Kind(StrEnum):
@@ -68,6 +75,11 @@ class Form:
     """What a plan must contain."""
     duty: Duty | None = None
     """The duty that the permission was made from."""
+    uses: ColumnUses = field(init=False)
+    """The columns without which it cannot be used, on whatever rows."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "uses", column_uses(self.permission, self.obligations))
 
 
 class PreparedRule:
@@ -214,7 +226,7 @@ def _as_permission(rule: Rule, duty: Duty) -> Permission:
 class Situation:
     """A request, with what is known, under the hierarchies that count for one policy."""
 
-    __slots__ = ("hierarchies", "known", "owners", "request")
+    __slots__ = ("_requested", "hierarchies", "known", "owners", "request")
 
     def __init__(
         self, request: Request, hierarchies: Hierarchies, owners: frozenset[IRI] = frozenset()
@@ -224,6 +236,14 @@ class Situation:
         self.owners = owners
         """Who owns all of each target, as far as that is known."""
         self.known = Known(request, hierarchies)
+        self._requested: Requested | None = None
+
+    @property
+    def requested(self) -> Requested:
+        """The targets, with the tables that they are columns of, and their own columns."""
+        if self._requested is None:
+            self._requested = Requested(self.request, self.hierarchies.assets)
+        return self._requested
 
     def under(self, hierarchies: Hierarchies) -> "Situation":
         """The same, as a policy with members of its own sees it."""
@@ -233,20 +253,37 @@ class Situation:
 
 
 def touches(prepared: PreparedRule, situation: Situation) -> bool:
-    """Whether a rule is about a requested target, a part of it, or something that it is a part of."""
-    assets = prepared.policy.hierarchies.assets
-    return any(
-        assets.relation(target, asset.iri) is not UNSATISFIED
-        for target in situation.request.targets
-        for asset in prepared.rule.targets
-    )
+    """Whether a rule is about a requested target, a part of it, or something that it is a part of.
+
+    A column is a part of its table.
+    """
+    requested = situation.under(prepared.policy.hierarchies).requested
+    return requested.is_touched_by(asset.iri for asset in prepared.rule.targets)
+
+
+def forbidden_columns(prepared: PreparedRule, situation: Situation) -> frozenset[IRI] | None:
+    """The columns that a prohibition, if it applies, withholds of the targets.
+
+    Returns:
+        None where it is about all of a target: about the target, its table, or something with a part of
+        both. Else at least one column, as `policy.iris.normalised_column` spells it.
+    """
+    situation = situation.under(prepared.policy.hierarchies)
+    found = [
+        reached
+        for reached, outcome in _reached(prepared.rule.targets, situation)
+        if outcome is not UNSATISFIED
+    ]
+    if not found or any(reached.whole is not UNSATISFIED for reached in found):
+        return None
+    return frozenset[IRI]().union(*(reached.columns for reached in found))
 
 
 def judged_as_grant(prepared: PreparedRule, form: Form, situation: Situation) -> Iterator[Judged]:
     """The parts of what permits; it applies when each is satisfied or left to the rows."""
     rule, request = prepared.rule, situation.request
     yield Part.POLICY, in_force(prepared.policy.policy, request), None
-    yield Part.TARGET, _covered(form.permission.targets, situation), None
+    yield Part.TARGET, _covered(form.permission.targets, situation, form.uses), None
     actions = situation.hierarchies.actions
     yield Part.ACTION, actions.relation(request.action, form.permission.action), form.duty
     yield Part.PARTY, _parties(prepared, situation), None
@@ -307,26 +344,46 @@ def _within(interval: Interval, moment: Instant) -> Finding:
     return UNSATISFIED if is_before or is_after else UNKNOWN
 
 
-def _covered(assets: tuple[Asset, ...], situation: Situation) -> Outcome:
+def _covered(assets: tuple[Asset, ...], situation: Situation, uses: ColumnUses = _ANYTHING) -> Outcome:
     """Whether one rule covers every requested target: what is asked for jointly is granted jointly."""
     targets = situation.request.targets
     if len(targets) == 1:
-        return _any_asset(targets[0], assets, situation)
-    return conjunction([_any_asset(target, assets, situation) for target in targets])
+        return _any_asset(targets[0], assets, situation, uses)
+    return conjunction([_any_asset(target, assets, situation, uses) for target in targets])
 
 
 def _touched(assets: tuple[Asset, ...], situation: Situation) -> Outcome:
-    found = [_any_asset(target, assets, situation) for target in situation.request.targets]
+    found = [outcome for _, outcome in _reached(assets, situation)]
     return _undecided(found[0] if len(found) == 1 else disjunction(found))
 
 
-def _any_asset(target: IRI, assets: tuple[Asset, ...], situation: Situation) -> Outcome:
+def _reached(assets: tuple[Asset, ...], situation: Situation) -> list[tuple[Reached, Outcome]]:
+    """For each target and asset of a prohibition: what of the target it is about, and whether it is so."""
+    return [
+        (reached, _refined(_of_any(reached), asset, situation))
+        for target in situation.request.targets
+        for asset in assets
+        if (reached := situation.requested.touched(target, asset.iri)).is_anything
+    ] or [(NOT_REACHED, UNSATISFIED)]
+
+
+def _of_any(reached: Reached) -> Finding:
+    return UNKNOWN if reached.whole is UNSATISFIED else reached.whole
+
+
+def _refined(relation: Finding, asset: Asset, situation: Situation) -> Outcome:
+    if relation is UNSATISFIED or not asset.refinements:
+        return relation
+    known = situation.known
+    return conjunction((relation, *(evaluate(one, known) for one in asset.refinements)))
+
+
+def _any_asset(target: IRI, assets: tuple[Asset, ...], situation: Situation, uses: ColumnUses) -> Outcome:
     found: list[Outcome] = []
+    reaches = uses.reaches(normalised_column(target))
     for asset in assets:
-        relation: Outcome = situation.hierarchies.assets.relation(target, asset.iri)
-        if relation is not UNSATISFIED and asset.refinements:
-            known = situation.known
-            relation = conjunction((relation, *(evaluate(one, known) for one in asset.refinements)))
+        covered = situation.requested.covered(target, asset.iri, reaches_columns=reaches)
+        relation = _refined(covered, asset, situation)
         if relation is SATISFIED:
             return SATISFIED
         found.append(relation)

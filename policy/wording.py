@@ -30,6 +30,7 @@ from smalti.policy.model import (
     Truth,
     Value,
 )
+from smalti.policy.table_columns import tables_of
 from smalti.policy.transformations import Parameters
 from smalti.vocab.terms import IRI, ODRL_PURPOSE
 
@@ -115,6 +116,25 @@ def matched(prepared: PreparedRule, duty: Duty | None, request: Request) -> str:
     )
 
 
+def forbidden_columns(columns: Iterable[IRI]) -> str:
+    """That a prohibition on columns denies what cannot do without them."""
+    return (
+        f"this prohibition forbids it: the permission uses {_columns(columns)}, or nothing is left without;"
+        " a column is a part of its table"
+    )
+
+
+def withheld_columns(columns: Iterable[IRI]) -> str:
+    """That a prohibition on columns takes them out of what is granted."""
+    return f"this prohibition withholds {_columns(columns)}: it may be neither published nor shown"
+
+
+def _columns(columns: Iterable[IRI]) -> str:
+    listed = [f"`{column}`" for column in sorted(columns)]
+    noun = "the column" if len(listed) == 1 else "the columns"
+    return f"{noun} {_listed(listed, 'and')}"
+
+
 def _targets(request: Request) -> str:
     return " and ".join([f"`{target}`" for target in request.targets])
 
@@ -182,6 +202,10 @@ def _target(rule: Rule, outcome: Outcome, told: Told) -> str:
     if outcome is SATISFIED:
         return "it covers what is asked for"
     about = f"it is about the target {_either(target.iri for target in rule.targets)}"
+    if outcome is UNSATISFIED and any(
+        table in told.request.targets for target in rule.targets for table in tables_of(target.iri)
+    ):
+        return f"{about}, a column, and not about the table that it is a part of"
     if outcome is UNSATISFIED and len(told.request.targets) == 1:
         return about
     refinements = [one for target in rule.targets for one in target.refinements]

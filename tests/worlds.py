@@ -56,7 +56,12 @@ DERIVE, TRANSFER, INFORM, TRAIN = (
     IRI(ODRL + "derive"), IRI(ODRL + "transfer"), IRI(ODRL + "inform"), IRI(terms.SMALTI + "train")
 )  # fmt: skip
 AUDIT = IRI(terms.SMALTI + "audit")
-AGE, CITY = _iris("shop/age", "shop/city")
+AGE, CITY, CODE, BANK_CODE = _iris("shop/age", "shop/city", "shop/code", "bank/code")
+COLUMNS = (AGE, CITY, CODE, BANK_CODE)
+"""Of the shop and the bank."""
+CITY_OTHERWISE = IRI("http://example.com/shop/%63ity")
+DECLARED = IRI("http://schema.example/name")
+"""A column of whatever is requested, where a request knows it."""
 
 WORLD = STANDARD.with_(
     Vocabulary(
@@ -76,7 +81,7 @@ ACTIONS = (terms.READ, terms.USE, terms.ANONYMIZE, DERIVE, TRAIN, TRANSFER)
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 parties = st.sampled_from((ANN, STAFF, ANN, ALL, *PARTIES))
-assets = st.sampled_from((SHOP, SALES, SHOP, MARKET, *ASSETS))
+assets = st.sampled_from((SHOP, SALES, SHOP, MARKET, *ASSETS, CITY, AGE, CODE, CITY_OTHERWISE))
 purposes = st.sampled_from(PURPOSES)
 actions = st.sampled_from(ACTIONS)
 numbers = st.integers(1, 6).map(lambda number: Number(Decimal(number)))
@@ -173,6 +178,9 @@ on_parameters = st.builds(
 )  # fmt: skip
 
 some_assets = st.lists(assets, min_size=1, max_size=2, unique=True)
+forbidden_assets = st.lists(
+    assets | st.sampled_from([*COLUMNS, DECLARED]), min_size=1, max_size=2, unique=True
+)
 refined_assets = some_assets.flatmap(
     lambda iris: st.tuples(
         *(st.builds(Asset, st.just(iri), mostly((), st.tuples(on_rows | on_counts))) for iri in iris)
@@ -245,7 +253,7 @@ prohibitions = st.builds(
     action=st.just(terms.READ) | actions,
     refinements=st.just(()) | st.lists(on_parameters, max_size=2).map(tuple),
     uid=numbered.map(lambda uid: IRI(uid + ":no")),
-    targets=refined_assets,
+    targets=refined_assets | forbidden_assets.map(lambda iris: tuple(map(Asset, iris))),
     assignees=some_parties,
     constraints=no_or_few,
     remedies=mostly((), st.lists(remedies, max_size=2).map(tuple), 2),
@@ -273,7 +281,7 @@ intervals = st.builds(
 )
 memberships = st.lists(
     st.builds(
-        Membership, assets | parties, st.sampled_from([SALES, FARM, STAFF, ZOE]), st.booleans()
+        Membership, assets | parties, st.sampled_from([SALES, FARM, STAFF, ZOE, CODE]), st.booleans()
     ).filter(lambda one: one.member != one.collection),
     max_size=2,
 ).map(tuple)
@@ -315,6 +323,8 @@ requests = st.builds(
     time=mostly(NOW, st.none() | instants.map(lambda instant: instant.time)),
     facts=mostly((), facts, 2),
     fulfilled=st.sets(st.integers(1, 4).map(lambda number: IRI(f"urn:x:duty:{number}"))).map(frozenset),
+    columns=mostly(frozenset(), st.sampled_from([frozenset({DECLARED}), frozenset({AGE, CITY})])),
+    tables=mostly(frozenset(), st.just(frozenset({CITY})), 8),
 )
 
 remedy_requests = st.builds(
@@ -351,7 +361,7 @@ plain_prohibitions = st.builds(
     refinements=st.just(()) | st.tuples(on_parameters),
     uid=numbered.map(lambda uid: IRI(uid + ":no")),
     remedies=st.just(()) | st.tuples(plain_remedies),
-    **_plain,
+    **_plain | {"targets": _plain["targets"] | st.sampled_from(COLUMNS).map(lambda iri: (Asset(iri),))},
 )
 plain_policies = st.builds(
     Policy,

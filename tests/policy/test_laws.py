@@ -42,11 +42,13 @@ def decide(request: Request, policies: list[Policy], hierarchies: Hierarchies = 
     return authorize(request, policies, hierarchies)
 
 
-def granted(decision: Decision, rows: list[Row]) -> set[tuple[IRI, str, int]]:
-    """What is granted: under which rule, with which transformation, and which of some rows."""
+def granted(decision: Decision, rows: list[Row]) -> set[tuple[IRI, str, int, IRI]]:
+    """What is granted: under which rule, with which transformation, which of some rows and columns."""
     return {
-        (grant.permission.uid, repr(grant.permission.anonymization), number)
+        (grant.permission.uid, repr(grant.permission.anonymization), number, column)
         for grant in decision.grants
+        for column in (*worlds.COLUMNS, worlds.DECLARED)
+        if column not in grant.withheld
         for number, row in enumerate(rows)
         if all(row_satisfies(row, condition) for condition in grant.rows)
     }
@@ -320,7 +322,7 @@ def test_removing_a_constraint_from_a_prohibition_never_permits_more(
     number, policy = at(policies, place)
     rule = replace(rule, remedies=())
 
-    def forbidding(one: Prohibition) -> set[tuple[IRI, str, int]]:
+    def forbidding(one: Prohibition) -> set[tuple[IRI, str, int, IRI]]:
         changed = replace(policy, prohibitions=(*policy.prohibitions, one))
         return granted(decide(request_, swapped(policies, number, changed)), rows)
 

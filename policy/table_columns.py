@@ -1,0 +1,184 @@
+"""Columns as parts of tables: what a rule about a column says of its table, and the other way round.
+
+A column is named by its table's IRI, a slash and a name (`iris.is_column_of`), or it is known of a target
+(`Request.columns`). A rule about a table, or about a collection that the table belongs to, is about each of
+its columns. A prohibition on a column leaves the rest of the table alone: it is told apart here.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from smalti.policy.comparing import SATISFIED, UNKNOWN, UNSATISFIED
+from smalti.policy.decision import Finding, Request
+from smalti.policy.hierarchies import Hierarchy
+from smalti.policy.iris import normalised_column, table_of
+from smalti.policy.model import ColumnComparison, Condition, Logical
+from smalti.vocab.terms import IRI
+
+_NOTHING: Final[frozenset[IRI]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What of the requested targets a rule about one asset is about."""
+
+    whole: Finding
+    """Whether it is about all of a target."""
+    columns: frozenset[IRI] = _NOTHING
+    """Columns of targets that it is about, as `normalised_column` spells them."""
+
+    @property
+    def is_anything(self) -> bool:
+        return self.whole is not UNSATISFIED or bool(self.columns)
+
+
+NOT_REACHED: Final = Reached(UNSATISFIED)
+
+
+def spellings(iri: IRI) -> tuple[IRI, ...]:
+    """An IRI as it is written, and in the one spelling, where that is another."""
+    other = normalised_column(iri)
+    return (iri,) if other == iri else (iri, other)
+
+
+def tables_of(iri: IRI) -> tuple[IRI, ...]:
+    """The tables that an IRI may name a column of: one, in up to two spellings."""
+    found = (table_of(one) for one in spellings(iri))
+    return tuple(dict.fromkeys(one for one in found if one is not None))
+
+
+class Requested:
+    """The targets of one request, under the hierarchy of assets that counts for a policy."""
+
+    __slots__ = ("_assets", "_known", "_own", "_sought", "_wholes", "targets")
+
+    def __init__(self, request: Request, assets: Hierarchy) -> None:
+        self._assets = assets
+        self.targets = request.targets
+        self._known = frozenset(map(normalised_column, request.columns))
+        self._own = request.tables
+        self._wholes: dict[IRI, tuple[IRI, ...]] = {}
+        self._sought: tuple[frozenset[IRI], frozenset[IRI]] | None = None
+
+    # --- Permissions
+
+    def covered(self, target: IRI, asset: IRI, *, reaches_columns: bool = True) -> Finding:
+        """Whether a permission about an asset reaches a target.
+
+        Args:
+            target: one of the request's.
+            asset: a target of the permission.
+            reaches_columns: whether the permission, if it is on the table of a column, is about the column.
+        """
+        found = self._assets.relation(target, asset)
+        if found is SATISFIED:
+            return found
+        names = () if target in self._own or not reaches_columns else self._wholes_of(target)
+        others = [self._assets.relation(name, asset) for name in names]
+        if SATISFIED in others:
+            return SATISFIED
+        return UNKNOWN if UNKNOWN in (found, *others) else UNSATISFIED
+
+    def _wholes_of(self, target: IRI) -> tuple[IRI, ...]:
+        """Other names of a target, and of the table that it may be a column of."""
+        if (found := self._wholes.get(target)) is None:
+            names = (*spellings(target)[1:], *tables_of(target))
+            found = self._wholes[target] = names
+        return found
+
+    # --- Prohibitions
+
+    def touched(self, target: IRI, asset: IRI) -> Reached:
+        """What of a target a prohibition about an asset is about."""
+        found = self._assets.relation(target, asset)
+        if found is SATISFIED:
+            return Reached(found)
+        columns = self._columns(target, asset)
+        if found is UNKNOWN and columns and self._is_column(asset, target):
+            found = UNSATISFIED  # a hierarchy says that the column belongs to its table: still a column
+        if found is UNSATISFIED:
+            found = self._touched_as_part(target, asset)
+        return Reached(found, columns) if found is not UNSATISFIED or columns else NOT_REACHED
+
+    def _touched_as_part(self, target: IRI, asset: IRI) -> Finding:
+        """Whether it is about the target in another spelling, or about the table of a column."""
+        name = normalised_column(asset)
+        if name == normalised_column(target):
+            return SATISFIED
+        for whole in self._wholes_of(target):
+            related = self._assets.relation(whole, asset)
+            siblings = related is UNKNOWN and self._is_column(asset, whole)
+            if name == whole or (related is not UNSATISFIED and not siblings):
+                return SATISFIED if related is not UNKNOWN else UNKNOWN
+        return UNSATISFIED
+
+    def _columns(self, target: IRI, asset: IRI) -> frozenset[IRI]:
+        found: set[IRI] = set()
+        for one in self._assets.narrower(asset):
+            for name in spellings(one):
+                found.update(self._column_of(target, name))
+        return frozenset(found)
+
+    def _column_of(self, target: IRI, name: IRI) -> Iterator[IRI]:
+        """The columns of a target that one of the concepts of a prohibition stands for."""
+        column = normalised_column(name)
+        if column in self._known and column != normalised_column(target):
+            yield column
+        for table in tables_of(name):
+            if table in spellings(target) or self._assets.concept(target) in self._assets.broader(table):
+                yield column
+            elif table in self._assets.related(target) and table not in tables_of(target):
+                yield column
+                # Of a collection that the target belongs to: the column of that name in each member.
+                yield normalised_column(f"{target}/{column.rpartition('/')[2]}")
+
+    @staticmethod
+    def _is_column(asset: IRI, table: IRI) -> bool:
+        return not set(tables_of(asset)).isdisjoint(spellings(table))
+
+    # --- What rules are found by
+
+    @property
+    def sought(self) -> frozenset[IRI]:
+        """The concepts of assets by which rules about the targets, their tables or columns are found."""
+        return self._keys()[0]
+
+    @property
+    def sought_tables(self) -> frozenset[IRI]:
+        """The tables by which rules about columns of the targets are found (`column_keys`)."""
+        return self._keys()[1]
+
+    def _keys(self) -> tuple[frozenset[IRI], frozenset[IRI]]:
+        if self._sought is None:
+            assets = self._assets
+            related = [assets.related(one) for target in self.targets for one in spellings(target)]
+            near = _NOTHING.union(*related)
+            tables = _NOTHING.union(*(spellings(one) for one in near))
+            parts = [part for table in tables for part in assets.columns_of(table)]
+            wholes = [one for target in self.targets for one in self._wholes_of(target)]
+            others = [assets.related(one) for one in (*wholes, *parts, *self._known)]
+            self._sought = (near.union(*others), tables) if others else (near, tables)
+        return self._sought
+
+    def is_touched_by(self, assets: Iterable[IRI]) -> bool:
+        """Whether a rule about these assets is about a target, its table, or a column of it."""
+        listed = tuple(assets)
+        return any(self.touched(target, asset).is_anything for target in self.targets for asset in listed)
+
+
+def column_keys(concepts: Iterable[IRI]) -> frozenset[IRI]:
+    """The tables that some concepts may be columns of."""
+    return frozenset(table for iri in concepts for table in tables_of(iri))
+
+
+def columns_in(conditions: Iterable[Condition]) -> frozenset[IRI]:
+    """The columns that limits to rows look at."""
+    found: set[IRI] = set()
+    for condition in conditions:
+        match condition:
+            case ColumnComparison(column=column):
+                found.add(normalised_column(column.iri))
+            case Logical(operands=operands):
+                found |= columns_in(operands)
+    return frozenset(found)
