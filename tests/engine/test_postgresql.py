@@ -24,6 +24,7 @@ import test_budgets
 import test_collections
 import test_registry
 import test_signatures
+import test_submissions
 from registry_world import OWNER, USER
 
 from smalti.engine import _database, secret
@@ -62,6 +63,7 @@ def registry(location: str) -> Registry:
 
 
 made = test_authority.made
+attacked = test_submissions.attacked
 
 
 def adopt(module: ModuleType) -> None:
@@ -75,7 +77,8 @@ def adopt(module: ModuleType) -> None:
 
 
 for module in (
-    test_registry, test_authority, test_collections, test_signatures, test_budgets, test_budget_decisions,
+    test_registry, test_authority, test_collections, test_signatures, test_submissions, test_budgets,
+    test_budget_decisions,
 ):  # fmt: skip
     adopt(module)
 

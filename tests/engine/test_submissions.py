@@ -1,11 +1,19 @@
 """Documents of strangers: what one says of other people's assets, parties and parents changes nothing."""
 
 import json
+import sqlite3
 import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from smalti.engine.authority import decide, resolved
 from smalti.engine.entries import TargetVersion
@@ -13,7 +21,7 @@ from smalti.engine.registry import Registry
 from smalti.engine.review import reviews
 from smalti.engine.signatures import new_key, sign
 from smalti.engine.submissions import Resolved, Submission
-from smalti.errors import UsageError
+from smalti.errors import PolicyError, UsageError
 from smalti.policy.decision import Decision, Effect, Reason, Request
 from smalti.policy.meaning import meaning_digest
 from smalti.policy.model import Policy
@@ -45,7 +53,8 @@ def takes_in_assets(asset: IRI = SOURCE, **rule: Any) -> bytes:
     own = {"uid": OWN, "@type": "Asset", "partOf": {"uid": asset, "@type": "Asset", "partOf": COLLECTION}}
     wide = world.anonymize_rule("wide", COLLECTION, output="http://stranger.example/out", purpose=None)
     mine = {"uid": "http://stranger.example/rule", "target": own, "action": "odrl:use"}
-    return world.document("parent", {**wide, **rule}, mine)
+    found = {name: said for name, said in {**wide, **rule}.items() if said is not None}
+    return world.document("parent", found, mine)
 
 
 def takes_in_groups() -> bytes:
@@ -275,3 +284,107 @@ def test_a_signed_policy_is_the_owners_signed_one(registry: Registry) -> None:
     read = submission(registry, INHERITING)
     assert not decide(registry, asks(rule="wide"), submission=read).is_permitted
     assert decide(registry, asks(USER), submission=read).is_permitted
+
+
+# --- A law: nothing that strangers do makes a decision about the owners' targets permit more
+
+PURPOSE = IRI("http://stranger.example/purpose")
+VOCABULARY = f"""
+@prefix odrl: <{terms.ODRL}> .
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+@prefix dpv: <{terms.DPV}> .
+<{STRANGER}> a odrl:Party ; odrl:partOf <{GROUP}> .
+<{PURPOSE}> a dpv:Purpose ; skos:broader dpv:Marketing .
+<{OWN}> a odrl:Asset ; odrl:partOf <{COLLECTION}> .
+""".encode()
+OWNERS = {
+    "parent": world.document(
+        "parent", world.read_rule("parent", assignee=GROUP, purpose="mosaicrown:marketing")
+    ),
+    "anon": INHERITING,
+    "read": world.document("read", world.read_rule("read", assignee=USER, purpose="mosaicrown:marketing")),
+    "staff": world.document("staff", {**world.anonymize_rule("staff"), "assignee": GROUP}),
+    "no": world.document(
+        "no",
+        prohibitions=(
+            {**world.read_rule("no", assignee={"@type": "Party", "uid": STRANGER}), "action": "read"},
+        ),
+    ),
+}
+STRANGERS: dict[str, Callable[[Registry, Path], object]] = {
+    "parent with assets": lambda known, _: known.add_policy(takes_in_assets(), "p", STRANGER),
+    "parent that permits to read": lambda known, _: known.add_policy(
+        takes_in_assets(action="odrl:read", output=None), "p", STRANGER
+    ),
+    "parent with groups": lambda known, _: known.add_policy(takes_in_groups(), "p", STRANGER),
+    "the owner's document": lambda known, _: known.add_policy(INHERITING, "p", STRANGER),
+    "the owner's uids": lambda known, _: known.add_policy(
+        world.document("staff", world.read_rule("staff", OWN)), "p", STRANGER
+    ),
+    "a vocabulary": lambda known, _: known.add_hierarchy(VOCABULARY, "v", STRANGER),
+    "trust": lambda known, _: known.trust_authority(STRANGER, OWNER, by=STRANGER),
+    "an output": lambda known, place: world.run(
+        known,
+        place,
+        document=world.document("mine", world.anonymize_rule("mine", OWN, output=f"{OWN}/out")),
+        policy_uid=world.uid("mine"),
+        target=IRI(f"{OWN}/out"),
+        inputs=(world.Input(OWN),),
+        issuer=STRANGER,
+        bound_by=STRANGER,
+    ),
+    "a revocation": lambda known, _: known.revoke_policy(PARENT, STRANGER),
+}
+QUESTIONS = [
+    Request(party=party, action=action, targets=(target,), purpose=purpose)
+    for party in (USER, STRANGER)
+    for action, target in ((terms.ANONYMIZE, SOURCE), (terms.READ, SOURCE), (terms.READ, OUTPUT))
+    for purpose in (terms.MARKETING, PURPOSE)
+]
+
+
+def answers(registry: Registry) -> list[set[tuple[IRI, str]]]:
+    """What each decision grants: of each question, with each document that a stranger may submit."""
+    found = []
+    for question in QUESTIONS:
+        submitted = [submission(registry, OWNERS[name]) for name in ("anon", "staff")]
+        for one in (None, *submitted) if question.action == terms.ANONYMIZE else (None,):
+            decision = decide(registry, replace(question, understands_limits=True), submission=one)
+            found.append({(grant.permission.uid, repr(grant.permission)) for grant in decision.grants})
+    return found
+
+
+@given(st.permutations(sorted(STRANGERS)))
+@settings(max_examples=examples(3, full=100))
+def test_nothing_that_strangers_do_permits_more(acts: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        registry = Registry.open(Path(folder) / "r.sqlite", log_decisions=False)
+        for name, document in OWNERS.items():
+            registry.add_policy(document, name, OWNER)
+        world.run(registry, Path(folder) / "out", document=INHERITING)
+        before = answers(registry)
+        assert any(before)
+        for number, act in enumerate(acts):
+            with suppress(UsageError, PolicyError):
+                STRANGERS[act](registry, Path(folder) / f"out{number}")
+            for was, now in zip(before, answers(registry), strict=True):
+                assert now <= was
+
+
+def test_what_an_earlier_version_recorded_counts_while_it_is_clear_what_its_policy_meant(
+    attacked: Registry, tmp_path: Path
+) -> None:
+    world.run(attacked, tmp_path / "out", document=INHERITING)
+    attacked.close()
+    with closing(sqlite3.connect(tmp_path / "r.sqlite")) as connection, connection:
+        connection.execute("ALTER TABLE versions DROP COLUMN policy_meaning")
+        connection.execute("DROP TABLE authorities")
+        connection.execute("UPDATE smalti_meta SET value = '4' WHERE key = 'schema'")
+    older = Registry.open(tmp_path / "r.sqlite")
+    assert [one.policy_meaning for one in older.all_versions()] == [None]
+    assert reviews(older) == ()
+    older.add_policy(world.document("parent", world.read_rule("p")), "parent", OWNER, replaces=True)
+    older.add_policy(INHERITING, "anon", OWNER)  # now the document has meant two things
+    assert len(reviews(older)) == 1
+    older.trust_authority(OWNER, USER, by=OWNER)
+    assert older.trusted_authorities(OWNER) == {USER}
