@@ -416,7 +416,7 @@ def _satisfying(comparison: RowComparison, texts: pa.Array, time_zone: str | Non
     if not all_match(texts, datatype):
         raise ValueFormError
     if datatype in _NUMBERS:  # `age gt 17.5` is good for whole numbers too
-        datatype = _widest([*texts.to_pylist(), *comparison.values])
+        datatype = Datatype.DOUBLE if datatype is Datatype.DOUBLE else Datatype.DECIMAL
     both = pa.concat_arrays([texts.cast(pa.string()), pa.array(comparison.values, pa.string())])
     if datatype is Datatype.STRING:
         both = both.dictionary_encode()
@@ -428,10 +428,6 @@ def _satisfying(comparison: RowComparison, texts: pa.Array, time_zone: str | Non
         ordered: NDArray[np.bool_] = _ORDERING[operator](found, values[0])
         return ordered
     return np.isin(found, values, invert=operator in _NEGATIVE)
-
-
-def _widest(texts: Iterable[str]) -> Datatype:
-    return Datatype.DOUBLE if any("e" in text or "E" in text for text in texts) else Datatype.DECIMAL
 
 
 def leave_out_withdrawn(

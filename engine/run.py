@@ -6,6 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from smalti.engine.alike_texts import warnings_of_alike_texts
 from smalti.engine.audits.plan import TrainingPlan
 from smalti.engine.authority import decide, resolved
 from smalti.engine.backends.base import Backend
@@ -169,7 +170,8 @@ def _plan(
         if request.party is not None:
             check_binding(registry, source, table.contents, made, request.submitter)
         if isinstance(made, Plan):
-            return made, foreseen(made, table), None
+            alike = warnings_of_alike_texts(made, source, table, with_counts=False)
+            return made, (*foreseen(made, table), *alike), None
         if _is_free(made):
             return made, (), None
         from smalti.engine.charging import (  # noqa: PLC0415 (only for what is charged)
@@ -286,6 +288,7 @@ def _published(under: RunUnder) -> Outcome:
         known = given(request, registry, under.granted, source, table)
         made = compile_plan(under.granted.permission, source, table, request.options, known.circumstances)
         check_binding(registry, source, table.contents, made, request.submitter)
+        alike = warnings_of_alike_texts(made, source, table, with_counts=True)
         loss = execute(
             made, table, stage.output / file_name(made.write.output, made.write.format), stage.link,
             watch.phase,
@@ -298,7 +301,7 @@ def _published(under: RunUnder) -> Outcome:
     version = publish(registry, stage, record)
     if request.submitter not in registry.full_owners(version.target):
         return Outcome(under.decision, made, version, None)
-    return Outcome(under.decision, made, version, version.report, loss.warnings)
+    return Outcome(under.decision, made, version, version.report, (*loss.warnings, *alike))
 
 
 def _resolved(request: RunRequest, registry: Registry) -> RunRequest:

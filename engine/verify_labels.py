@@ -7,8 +7,8 @@ covers itself (with one backslash put before a first character `[`, `{` or a bac
 `{a|b|c}` covers the items that it lists, bytewise sorted, with `\\`, `|`, `{` and `}` inside an item
 preceded by a backslash; an empty last item is the missing value.
 
-Values are compared exactly: integers, decimals and doubles as the numbers that they write, dates as
-days, date-times as nanoseconds since 1970 in UTC.
+Integers and decimals are compared exactly, as the numbers that they write; doubles as the nearest floats
+of 64 bits (IEEE 754, which ends where they do); dates as days, date-times as nanoseconds since 1970 in UTC.
 """
 
 import re
@@ -266,6 +266,9 @@ def canonical(column: Column, texts: ArrowArray) -> ArrowArray:
         if column.datatype in (Datatype.DATE, Datatype.DATETIME):
             key = _day if column.datatype is Datatype.DATE else _instants(column)
             return pa.array([text and str(key(text)) for text in texts.to_pylist()], pa.large_string())
+        if column.datatype is Datatype.DOUBLE:
+            bits = _floats(pc.if_else(pc.equal(texts, ""), "0", texts)).view(np.int64)
+            return pc.if_else(pc.equal(texts, ""), "", pa.array(bits).cast(pa.large_string()))
     except UnreadableError:
         raise _unreadable_original(column) from None
     return _canonical_numbers(texts)
@@ -310,9 +313,33 @@ def _places(column: Column, originals: ArrowArray, bounds: ArrowArray) -> tuple[
     count = len(originals)
     if column.datatype in (Datatype.DATE, Datatype.DATETIME):
         keys = _temporal_places(column, originals, bounds)
+    elif column.datatype is Datatype.DOUBLE:
+        keys = _float_places(originals, bounds)
     else:
         keys = _number_places(pa.chunked_array([originals, bounds]).combine_chunks())
     return keys[:count], keys[count:]
+
+
+def _float_places(originals: ArrowArray, bounds: ArrowArray) -> Codes:
+    theirs = _floats(originals)
+    try:
+        ends = _floats(bounds)
+    except UnreadableError:
+        raise _UnreadableLabelError from None
+    _, places = np.unique(np.concatenate((theirs, ends)), return_inverse=True)
+    return places.astype(np.int64)
+
+
+def _floats(texts: ArrowArray) -> NDArray[np.float64]:
+    """The nearest float of 64 bits for each number; zero for minus zero.
+
+    Raises:
+        UnreadableError: a number lies beyond all of them.
+    """
+    found: NDArray[np.float64] = texts.cast(pa.float64()).to_numpy(zero_copy_only=False) + 0.0
+    if not np.isfinite(found).all():
+        raise UnreadableError
+    return found
 
 
 def _number_places(texts: ArrowArray) -> Codes:

@@ -166,6 +166,8 @@ class _Forms:
         yield f"text:{text}"
         if self._datatype in _NUMBERS and re.fullmatch(LEXICAL_FORMS[Datatype.DOUBLE], text, re.ASCII):
             yield self._number(Decimal(text))
+            if self._datatype is Datatype.DOUBLE:
+                yield from self._float(np.float64(text) + 0.0)
         if self._datatype is Datatype.DATETIME:
             found = re.fullmatch(
                 r"(?P<clock>\S{10}[T ][0-9:]{5,8})(?:\.(?P<fraction>[0-9]+))?(?P<zone>Z|[+-]\S{5})?", text
@@ -182,6 +184,11 @@ class _Forms:
         while written.endswith("0"):
             written, power = written[:-1], int(power) + 1
         return f"number:{'-' * sign}{written}e{power}" if written else "number:0e0"
+
+    def _float(self, number: np.float64) -> Iterator[str]:
+        """The shortest of the numbers that are nearest to a float, and its bits."""
+        yield self._number(Decimal(np.format_float_scientific(number, unique=True, trim="-")))
+        yield f"double:{int(number.view(np.uint64)):016x}"
 
     def _moments(self, clock: str, fraction: str, zone: str | None) -> Iterator[str]:
         try:

@@ -3,10 +3,12 @@
 A registry keeps `Withdrawn.digests` for a target, made with `stored_digests` from the texts that the owner
 lists. A run looks each respondent of the data up by `sought_forms`, so that every spelling of one value
 is found, as the kernel counts respondents: `7` and `7.0` where the description says that they are
-numbers, one instant in two time zones where it says that they are date-times; else the text itself.
+numbers, `0.1` and `0.10000000000000001` where it says that they are doubles, one instant in two time zones
+where it says that they are date-times; else the text itself.
 """
 
 import re
+import struct
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -75,6 +77,8 @@ def sought_forms(text: str, datatype: Datatype, time_zone: str | None) -> tuple[
     forms = [_text_form(text)]
     if datatype in _NUMBERS and _NUMBER.fullmatch(text):
         forms.append(_number_form(text))
+    if datatype is Datatype.DOUBLE and _NUMBER.fullmatch(text):
+        forms += [_number_form(repr(float(text))), _double_form(text)]
     if datatype is Datatype.DATETIME and _DATETIME.fullmatch(text):
         forms += _moment_forms(text, time_zone)
     return tuple(forms)
@@ -84,6 +88,8 @@ def _stored_forms(text: str) -> tuple[str, ...]:
     forms = [_text_form(text)]
     if _NUMBER.fullmatch(text):
         forms.append(_number_form(text))
+        if _number_form(text) != _number_form(repr(float(text))):
+            forms.append(_double_form(text))
     if _DATETIME.fullmatch(text):
         forms += _moment_forms(text, None)
     return tuple(forms)
@@ -104,6 +110,11 @@ def _number_form(text: str) -> str:
         return "number:0e0"
     power = int(exponent or 0) - len(fraction) + len(digits) - len(bare)
     return f"number:{sign}{bare}e{power}"
+
+
+def _double_form(text: str) -> str:
+    """`double:` and the bits of the nearest double, those of zero for minus zero too."""
+    return f"double:{struct.pack('>d', float(text) + 0.0).hex()}"
 
 
 def _moment_forms(text: str, time_zone: str | None) -> tuple[str, ...]:

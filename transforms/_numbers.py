@@ -16,6 +16,8 @@ from smalti.transforms.problem import Integers
 
 _MOST_DIGITS: Final = 18
 _SAMPLE: Final = 1 << 12
+_FEW_DIGITS: Final = 15
+_SMALL_POWER: Final = 290
 _POWERS: Final = 10 ** np.arange(_MOST_DIGITS + 1, dtype=np.int64)
 
 
@@ -74,17 +76,43 @@ def nearest_doubles(texts: pa.Array) -> NDArray[np.float64]:
     return doubles
 
 
+def shortest_doubles(texts: pa.Array) -> pa.Array:
+    """The same text for all numbers that have one nearest double (IEEE 754), minus zero and zero too.
+
+    Exact comparison of these compares doubles. A number of at most 15 digits, not near the ends of the
+    doubles, is the shortest one next to its double, and stays as it is; of the others the shortest is
+    taken. So numbers are equal exactly where their doubles are, and in the same order.
+    """
+    written = _written(texts)
+    is_other = (written.lengths > _FEW_DIGITS) | (np.abs(_powers(texts)) > _SMALL_POWER)
+    if not is_other.any():
+        return texts
+    others = [repr(float(text)) for text in texts.filter(pa.array(is_other)).to_pylist()]
+    return pc.replace_with_mask(texts, pa.array(is_other), pa.array(others, texts.type))
+
+
 def _written(texts: pa.Array) -> _Written:
-    mantissas, exponents = texts, np.zeros(len(texts), np.int64)
-    if any(np.any(_find(texts, letter) >= 0) for letter in "eE"):
+    mantissas, exponents = texts, _powers(texts)
+    if _has_powers(texts):
         mantissas = pc.replace_substring_regex(texts, "[eE].*", "")
-        powers = pc.replace_substring_regex(texts, r"^[^eE]*[eE]?\+?", "")
-        powers = pc.if_else(pc.equal(powers, ""), pa.scalar("0", powers.type), powers)
-        exponents = powers.cast(pa.int64()).to_numpy(zero_copy_only=False)
     lengths = pc.binary_length(mantissas).to_numpy(zero_copy_only=False).astype(np.int64)
     points = _find(mantissas, ".")
     fractions = np.where(points < 0, 0, lengths - points - 1)
     return _Written(mantissas, lengths - (points >= 0), exponents - fractions)
+
+
+def _has_powers(texts: pa.Array) -> bool:
+    return any(bool(np.any(_find(texts, letter) >= 0)) for letter in "eE")
+
+
+def _powers(texts: pa.Array) -> Integers:
+    """What is written behind `e`; 0 where nothing is."""
+    if not _has_powers(texts):
+        return np.zeros(len(texts), np.int64)
+    powers = pc.replace_substring_regex(texts, r"^[^eE]*[eE]?\+?", "")
+    powers = pc.if_else(pc.equal(powers, ""), pa.scalar("0", powers.type), powers)
+    found: Integers = powers.cast(pa.int64()).to_numpy(zero_copy_only=False)
+    return found
 
 
 def _places(written: _Written) -> int:

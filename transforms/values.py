@@ -14,7 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from smalti.transforms._numbers import decimal_places, narrow_numbers, nearest_doubles, wide_numbers
+from smalti.transforms._numbers import (
+    decimal_places,
+    narrow_numbers,
+    nearest_doubles,
+    shortest_doubles,
+    wide_numbers,
+)
 from smalti.transforms._ranking import Numbers, WideNumbers, positions, rank, rises
 from smalti.transforms._times import MOST_PLACES, NoSuchTimeError, days, instants, second_places
 from smalti.transforms.base import Datatype
@@ -104,9 +110,26 @@ def check_values(texts: pa.Array, datatype: Datatype, time_zone: str | None) -> 
 
 
 def _check_existence(texts: pa.Array, datatype: Datatype, time_zone: str | None) -> None:
-    """Each text of a number's form is a number; not each of a date's form is a date."""
+    """Each text of a decimal's form is a decimal; not each of a date's or a double's is one."""
     if datatype in (Datatype.DATE, Datatype.DATETIME):
         _numbers(texts, datatype, time_zone, None)
+    if datatype is Datatype.DOUBLE:
+        _check_finite(texts)
+
+
+def are_finite(texts: pa.Array) -> NDArray[np.bool_]:
+    """For each text of a double's form, whether there is such a double: none is above all of them.
+
+    >>> are_finite(pa.array(["1e308", "1e309", "-1e309", "1e-999"])).tolist()
+    [True, False, False, True]
+    """
+    found: NDArray[np.bool_] = np.isfinite(nearest_doubles(texts))
+    return found
+
+
+def _check_finite(texts: pa.Array) -> None:
+    if not are_finite(texts).all():
+        raise ValueFormError
 
 
 def make_codebook(
@@ -114,8 +137,10 @@ def make_codebook(
 ) -> Codebook:
     """Order the distinct, present texts of a column and give them codes.
 
+    Integers and decimals are compared exactly, doubles as those of IEEE 754.
+
     Raises:
-        ValueFormError: some text is no value of the datatype (`2023-02-30` is no date).
+        ValueFormError: some text is no value of the datatype (`2023-02-30` is no date, `1e999` no double).
     """
     if not all_match(texts, datatype):
         raise ValueFormError
@@ -161,9 +186,10 @@ def _spellings(texts: pa.Array, codes: Integers, firsts: Integers) -> pa.Array:
 def keys(texts: pa.Array, datatype: Datatype, time_zone: str | None, places: int | None = None) -> Keys:
     """Whole numbers in the order of the values, equal for equal values, and apart as the values are.
 
-    They count units: numbers in 10 ** -places; date-times in 10 ** -places seconds since 1970 in UTC;
-    dates in days since 1970-01-01, whatever the places. Keys of several calls can be compared if their
-    places are the same and, where no time zone is given, all or none of their date-times state one.
+    They count units: numbers in 10 ** -places, doubles by the shortest number that is next to each;
+    date-times in 10 ** -places seconds since 1970 in UTC; dates in days since 1970-01-01, whatever the
+    places. Keys of several calls can be compared if their places are the same and, where no time zone is
+    given, all or none of their date-times state one.
 
     Args:
         texts: the present texts of a column, or some of them; they may repeat.
@@ -208,7 +234,7 @@ def unit_places(texts: pa.Array, datatype: Datatype) -> int:
         return 0
     texts = texts.cast(pa.large_string())
     if datatype is not Datatype.DATETIME:
-        return decimal_places(texts)
+        return decimal_places(shortest_doubles(texts) if datatype is Datatype.DOUBLE else texts)
     try:
         return second_places(texts)
     except NoSuchTimeError:
@@ -220,6 +246,9 @@ def _numbers(texts: pa.Array, datatype: Datatype, time_zone: str | None, places:
     if len(texts) == 0:
         return np.empty(0, np.int64)
     texts = texts.cast(pa.large_string())
+    if datatype is Datatype.DOUBLE:
+        _check_finite(texts)
+        texts = shortest_doubles(texts)
     if datatype not in (Datatype.DATE, Datatype.DATETIME):
         return _decimal_numbers(texts, places)
     zone = ZoneInfo(time_zone) if time_zone else None

@@ -19,7 +19,7 @@ from smalti.engine.plan import Filter, RowComparison, RowCondition, RowLogical
 from smalti.policy.model import LogicalOperator, Operator
 from smalti.transforms.base import Datatype
 from smalti.transforms.problem import Flags
-from smalti.transforms.values import LEXICAL_FORMS, ValueFormError, keys, make_codebook
+from smalti.transforms.values import LEXICAL_FORMS, ValueFormError, are_finite, keys, make_codebook
 
 _NUMBERS: Final = (Datatype.INTEGER, Datatype.DECIMAL, Datatype.DOUBLE)
 _STATES_ZONE: Final = r"[T ].*(Z|[+-][0-9]{2}:[0-9]{2})$"
@@ -83,9 +83,10 @@ def satisfying(comparison: RowComparison, texts: pa.Array, time_zone: str | None
                 [times[place] for place in exist], wanted, comparison.operator
             )
         case _:
-            # One codebook for both sides: numbers are compared exactly.
+            # One codebook for both sides; a whole number may be compared with one that is none.
             both = pa.concat_arrays([some.cast(pa.string()), values])
-            codes = make_codebook(both, Datatype.DOUBLE, None, has_missing=False).codes.tolist()
+            compared_as = Datatype.DOUBLE if comparison.datatype is Datatype.DOUBLE else Datatype.DECIMAL
+            codes = make_codebook(both, compared_as, None, has_missing=False).codes.tolist()
             found[comparable] = _compared(codes[: len(some)], codes[len(some) :], comparison.operator)
     return found
 
@@ -96,6 +97,8 @@ def _comparable(comparison: RowComparison, texts: pa.Array, time_zone: str | Non
         return np.ones(len(texts), np.bool_)
     # `$` of RE2 matches at the very end only.
     fits = _matching(texts, rf"^(?:{LEXICAL_FORMS[comparison.datatype]})$")
+    if comparison.datatype is Datatype.DOUBLE:
+        fits[fits] = are_finite(texts.filter(pa.array(fits)))
     if comparison.datatype is Datatype.DATETIME and time_zone is None and comparison.values:
         stated = _matching(pa.array(comparison.values), _STATES_ZONE)
         fits &= _matching(texts, _STATES_ZONE) == stated[0]

@@ -20,7 +20,7 @@ from smalti.engine.releases.plan import Key, Measure, ReadColumn
 from smalti.errors import InternalError
 from smalti.transforms.base import Datatype
 from smalti.transforms.problem import Flags, Integers
-from smalti.transforms.values import LEXICAL_FORMS, ValueFormError, keys, make_codebook
+from smalti.transforms.values import LEXICAL_FORMS, ValueFormError, are_finite, keys, make_codebook
 
 OUTSIDE: Final = -1
 """The bin of what is in none."""
@@ -143,9 +143,10 @@ def _chunks(texts: pa.Array) -> Iterator[tuple[int, pa.Array]]:
 def identities(texts: pa.Array, column: ReadColumn) -> Integers | None:
     """A number for each text, the same for spellings of one value; None where all differ.
 
-    `1` and `1.0` are one value where the column is declared a number, one instant in two time zones is one
-    where it is declared a date-time. A text that is no such value is one of its own. Of date-times whose
-    column has no zone, those that state theirs are never the same as those that do not.
+    `1` and `1.0` are one value where the column is declared a number, `0.1` and `0.10000000000000001` where
+    it is declared a double, one instant in two time zones is one where it is declared a date-time. A text
+    that is no such value is one of its own. Of date-times whose column has no zone, those that state theirs
+    are never the same as those that do not.
 
     Args:
         texts: present ones, each once.
@@ -166,6 +167,8 @@ def identities(texts: pa.Array, column: ReadColumn) -> Integers | None:
 def _comparable(texts: pa.Array, column: ReadColumn) -> list[Integers]:
     """The places of texts of the datatype's form, those apart that cannot be compared."""
     fits = _have_form(texts, column.datatype)
+    if column.datatype is Datatype.DOUBLE:
+        fits[fits] = are_finite(texts.filter(pa.array(fits)))
     if column.datatype is not Datatype.DATETIME or column.time_zone is not None:
         return [np.flatnonzero(fits)]
     stated = _states_zone(texts)

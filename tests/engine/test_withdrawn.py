@@ -58,6 +58,12 @@ def is_found(listed: str, held: str, datatype: Datatype, zone: str | None = None
         ("700", "7e2", Datatype.DOUBLE, None),
         ("-0.50", "-0.5", Datatype.DECIMAL, None),
         ("-0", "0", Datatype.INTEGER, None),
+        ("0.1", "0.10000000000000001", Datatype.DOUBLE, None),
+        ("0.10000000000000001", "0.1", Datatype.DOUBLE, None),
+        ("9007199254740993", "9007199254740992.9", Datatype.DOUBLE, None),
+        ("9007199254740993", "9007199254740992", Datatype.DOUBLE, None),
+        ("-0.0", "0", Datatype.DOUBLE, None),
+        ("1e-400", "0", Datatype.DOUBLE, None),
         ("2020-01-31", "2020-01-31", Datatype.DATE, None),
         ("2026-03-01T12:00:00Z", "2026-03-01 13:00+01:00", Datatype.DATETIME, None),
         ("2026-03-01T12:00:00Z", "2026-03-01T13:00", Datatype.DATETIME, ROME),
@@ -81,6 +87,9 @@ def test_each_spelling_of_a_value_is_found(
         ("7", "-7", Datatype.INTEGER, None),
         ("70", "7", Datatype.INTEGER, None),
         ("number:7e0", "7", Datatype.INTEGER, None),
+        ("0.1", "0.10000000000000001", Datatype.DECIMAL, None),
+        ("9007199254740993", "9007199254740992", Datatype.INTEGER, None),
+        ("0.1", "0.10000000000000002", Datatype.DOUBLE, None),
         ("2026-03-01T12:00:00.000000001Z", "2026-03-01T12:00:00Z", Datatype.DATETIME, None),
         ("2026-03-01T12:00:00Z", "2026-03-01T12:00:00", Datatype.DATETIME, None),
         ("2026-10-25T02:30", "2026-10-25T01:30:00Z", Datatype.DATETIME, ROME),
@@ -97,7 +106,10 @@ SPELLINGS = st.one_of(
     st.from_regex(
         r"2026-(03|10)-(25|29)[T ]0[0-3]:[03]0(:00(\.[05]{1,9})?)?(Z|[+-]0[0-2]:00)?", fullmatch=True
     ),
-    st.sampled_from(["0", "-0", "0.0e5", "7", "7.0", "70e-1", "ann"]),
+    st.sampled_from(["0", "-0", "0.0e5", "7", "7.0", "70e-1", "ann", "1e-400", "4.9e-324", "5e-324"]),
+    st.sampled_from(
+        ["0.1", "0.10000000000000001", "0.10000000000000002", "9007199254740992", "9007199254740993"]
+    ),
     st.sampled_from(
         ["2026-10-25T02:30", "2026-10-25T00:30Z", "2026-10-25T01:30Z", "2026-10-25 02:30+01:00"]
     ),
