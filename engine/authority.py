@@ -128,12 +128,46 @@ def decide(
         raise UsageError("the request", "it names no target", "at least one")
     if request.time is None:
         request = replace(request, time=datetime.now(UTC))
-    with registry.snapshot() as snapshot:
-        judge = _Judge(registry, snapshot, explain)
-        decision = replace(_decide(judge, request, submission, frozenset()), request=request)
+    decision = _judged(registry, request, submission, explain=explain)
     if registry.decision_log is not None:
         registry.decision_log.append(decision, time.perf_counter() - start)
     return decision
+
+
+def _judged(
+    registry: Registry, request: Request, submission: Submission | None, *, explain: bool = False
+) -> Decision:
+    with registry.snapshot() as snapshot:
+        judge = _Judge(registry, snapshot, explain)
+        return replace(_decide(judge, request, submission, frozenset()), request=request)
+
+
+def forbidden_since(
+    registry: Registry, decision: Decision, permission: Permission, submission: Submission
+) -> Reason | None:
+    """What was forbidden after a decision was made: asked again before a long run is published.
+
+    Budgets are not asked for again: what the run itself was charged is among them by now. That the policy
+    is still in force is asked where the run is recorded (`Registry.check_record`).
+
+    Args:
+        registry: what is known now.
+        decision: that permitted the run.
+        permission: of the grant that it was made under.
+        submission: the policy of the run.
+
+    Returns:
+        The prohibition that denies now, or the column that it takes away; None where nothing was forbidden.
+    """
+    now = _judged(registry, decision.request, submission)
+    if not now.grants:
+        return now.reasons[0] if now.determining else None
+    withheld = [set(one.withheld) for one in decision.grants if one.permission == permission]
+    since = [set(one.withheld) for one in now.grants if one.permission == permission]
+    if withheld and since and not since[0] <= withheld[0]:
+        columns = ", ".join(f"`{column}`" for column in sorted(since[0] - withheld[0]))
+        return Reason(f"the use of {columns} is prohibited by now", rule=permission.uid)
+    return None
 
 
 def _decide(

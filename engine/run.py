@@ -14,7 +14,7 @@ from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding import check_binding
 from smalti.engine.bound_columns import column_iri
 from smalti.engine.certificate import ColumnLoss, Composition, Diversity, OwnerReport, PublishedFile
-from smalti.engine.commit import Stage, publish, recover, scratch, staging
+from smalti.engine.commit import Stage, recover, scratch, staging
 from smalti.engine.compile import Circumstances, compile_plan
 from smalti.engine.description import Source
 from smalti.engine.entries import NewVersion, OutputColumn
@@ -33,6 +33,7 @@ from smalti.engine.run_record import (
     new_version,
     prefixed,
     published_files,
+    register,
 )
 from smalti.engine.run_request import Outcome, Planned, PolicyDocument, RunRequest, Watch
 from smalti.engine.serialize import AnyPlan
@@ -298,7 +299,7 @@ def _published(under: RunUnder) -> Outcome:
     verification = _verified(made, known, source, table, output, stage)
     watch.phase("register")
     record = _record(under, made, known, source, output, verification, loss)
-    version = publish(registry, stage, record)
+    version = register(under, record)
     if request.submitter not in registry.full_owners(version.target):
         return Outcome(under.decision, made, version, None)
     return Outcome(under.decision, made, version, version.report, (*loss.warnings, *alike))

@@ -44,7 +44,6 @@ from smalti.engine.binding import check_binding, input_hmac
 from smalti.engine.budget import Charge
 from smalti.engine.certified import charged_run
 from smalti.engine.charging import composition, denied, memberships_said, refusal
-from smalti.engine.commit import publish
 from smalti.engine.execute import Phase
 from smalti.engine.reading import Contents, file_digest
 from smalti.engine.registry import Registry
@@ -56,6 +55,7 @@ from smalti.engine.run_record import (
     file_name,
     new_version,
     published_files,
+    register,
 )
 from smalti.engine.run_request import Outcome, Watch, refuse_options_of_rows
 from smalti.engine.serialize import plan_digest
@@ -437,7 +437,7 @@ def _registered(
     report = replace(ready.report, timings=watch.timings, figures=figures, charged_as=begun.run)
     record = new_version(under, made, ready.known, files, promised, (), files[0].digest, report)
     _refuse_registered(under, made, kept, begun)
-    version = publish(registry, under.stage, record)
+    version = register(under, record)
     with suppress(BackendError):  # it is registered: nothing takes that back
         kept.forget()
     is_owner = under.request.submitter in registry.full_owners(version.target)

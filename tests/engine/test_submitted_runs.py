@@ -9,6 +9,7 @@ from shell import POLICIES, ROOT
 
 import smalti
 from smalti.engine.registry import Registry
+from smalti.engine.run_request import Watch
 from smalti.vocab.terms import IRI
 
 SURVEY = "http://example.com/survey/contraceptive"
@@ -108,3 +109,42 @@ def test_a_stranger_runs_an_owners_policy_as_its_owner_says_it(tmp_path: Path) -
         assert outcome.report is None
         first, *_ = registry.versions(outcome.version.target)
         assert outcome.version.policy_meaning == first.policy_meaning
+
+
+class _Forbidding(Watch):
+    """Puts a prohibition in force as soon as a phase begins."""
+
+    def __init__(self, registry: Registry, target: str) -> None:
+        super().__init__()
+        self._registry, self._target = registry, target
+
+    def phase(self, name: str) -> None:
+        super().phase(name)
+        if name == "register":
+            document = parent("anonymize")
+            del document["permission"]
+            rule = {"uid": f"{PARENT}/no", "target": self._target, "action": "odrl:use"}
+            put(self._registry, {**document, "prohibition": [rule]}, OWNER)
+
+
+@pytest.mark.parametrize("kind", ["anonymize", "perturb"])
+@pytest.mark.parametrize("target", [SURVEY])
+def test_what_is_prohibited_during_a_run_is_not_published(tmp_path: Path, kind: str, target: str) -> None:
+    registry = Registry.open(tmp_path / "r.sqlite")
+    policy, place = example(kind, assignee=STRANGER), tmp_path / "policy.jsonld"
+    del policy["inheritFrom"]
+    put(registry, policy, OWNER)
+    place.write_text(json.dumps(policy))
+    with pytest.raises(smalti.SmaltiError, match="prohibited the run while it was under way"):
+        smalti.run(
+            place,
+            data={SURVEY: DATA},
+            party=STRANGER,
+            owner=OWNER,
+            purpose="statistical",
+            registry=registry,
+            out=tmp_path / "out",
+            watch=_Forbidding(registry, target),
+        )
+    assert registry.all_versions() == ()
+    assert not (tmp_path / "out").exists()
