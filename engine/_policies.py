@@ -8,6 +8,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Row, Select, insert, select, update
 
 from smalti.engine import _database as db
+from smalti.engine import _keys
 from smalti.engine._assets import Facts, claim_sources, insert_all, now_text, to_time
 from smalti.engine.entries import VERSION_PREFIX, StoredPolicy
 from smalti.errors import PolicyError, UsageError
@@ -504,6 +505,17 @@ def parents_stand(connection: Connection, entry: int) -> bool:
     return all(
         row.revoked_at is None and (row.id == entry or parents_stand(connection, row.id)) for row in rows
     )
+
+
+def key_stands(connection: Connection, entry: int) -> bool:
+    """Whether the key that signed an entry, if one did, still signs for its issuer."""
+    query = (
+        select(db.policies.c.issuer, db.policy_signatures.c.key)
+        .join(db.policy_signatures, db.policy_signatures.c.policy == db.policies.c.id)
+        .where(db.policies.c.id == entry)
+    )
+    signed = connection.execute(query).first()
+    return signed is None or (IRI(signed.issuer), signed.key) in _keys.trusted(connection)
 
 
 def is_known(connection: Connection, uid: IRI) -> bool:

@@ -64,6 +64,10 @@ class _Question:
     strictest: View
     """The same, under those that count for a prohibition."""
 
+    @property
+    def views(self) -> tuple[View, ...]:
+        return (self.view,) if self.view is self.strictest else (self.view, self.strictest)
+
 
 @dataclass(frozen=True, slots=True)
 class _Judge:
@@ -236,7 +240,7 @@ def _about(judge: _Judge, question: _Question) -> list[set[int]]:
     found = [keys for issuer, keys in snapshot.about(reach) if issuer in question.owners]
     for keys in found:
         judge.registry.read_policies(snapshot, keys)
-        for view in (question.view, question.strictest):
+        for view in question.views:
             snapshot.place(view, keys)
     return found
 
@@ -344,7 +348,7 @@ def _submitted(judge: _Judge, question: _Question, submission: Submission) -> _S
         return found
     shown = " and ".join(f"`{target}`" for target in targets)
     if found.entry is not None:
-        for view in (question.view, question.strictest):
+        for view in question.views:
             judge.snapshot.place(view, [found.entry.key])
         what = "what says the same" if found.is_laid_out_anew else "it"
         text = f"an owner of {shown} has put {what} in force"

@@ -856,6 +856,7 @@ class Registry:
         return any(
             self._reader.meaning(connection, row.id) == record.policy_meaning
             and _policies.parents_stand(connection, row.id)
+            and _policies.key_stands(connection, row.id)
             for row in connection.execute(query).all()
         )
 

@@ -122,10 +122,12 @@ class View:
         self._placed: dict[tuple[str, IRI], list[_Placed]] = {}
         self._keys: set[int] = set()
 
+    def without(self, keys: Iterable[int]) -> list[int]:
+        """Those entries that were not placed yet, in order."""
+        return sorted(set(keys) - self._keys)
+
     def place(self, entry: Entry, policy: Policy) -> None:
-        """Put a policy that was read into the index, once."""
-        if entry.key in self._keys:
-            return
+        """Put a policy that was read into the index; one that is in it already counts once."""
         self._keys.add(entry.key)
         same = self._placed.setdefault((entry.digest, entry.uid), [])
         placed = next((one for one in same if one.policy == policy), None)
@@ -287,22 +289,24 @@ class Snapshot:
             targets: of a request.
             binder: who is taken as the owner of what nobody knows.
         """
-        trusting = _TrustingAssets(self._assets, self._authorities)
         bound = _NONE if binder is None else frozenset({binder}) | self._authorities.get(binder, _NONE)
-        sets = [
-            ownership.full_owners(trusting, target) if self.owners(target) else bound for target in targets
-        ]
+        sets = [self._trusted_for(target)[1] if self.owners(target) else bound for target in targets]
         return frozenset.intersection(*sets) if sets else _NONE
 
     def any_authorities(self, targets: Iterable[IRI]) -> frozenset[IRI]:
         """Whose hierarchies count for a prohibition: whoever owns a part, and whom such an owner trusts."""
+        return _NONE.union(*(self._trusted_for(target)[0] for target in targets))
+
+    def _trusted_for(self, target: IRI) -> tuple[frozenset[IRI], frozenset[IRI]]:
+        if not self._authorities:
+            return self._owners(target)
         trusting = _TrustingAssets(self._assets, self._authorities)
-        return frozenset[IRI]().union(*(ownership.owners(trusting, target) for target in targets))
+        return ownership.owners(trusting, target), ownership.full_owners(trusting, target)
 
     def view(self, authorities: frozenset[IRI]) -> View:
         """Policies under the hierarchies that some parties added."""
         counting = tuple(one for one in self._stored_hierarchies if one.party in authorities)
-        key = tuple((one.name, one.number) for one in counting)
+        key = tuple((one.name, one.number) for one in counting) if counting else ()
         if key not in self._views:
             found = _hierarchies.combined(counting, self._pairs, self._vocabularies)
             self._views[key] = View(found)
@@ -310,7 +314,7 @@ class Snapshot:
 
     def place(self, view: View, keys: Iterable[int]) -> None:
         """Let a view look up entries that were read."""
-        for key in sorted(keys):
+        for key in view.without(keys):
             if (policy := self._policies.get(key)) is not None:
                 view.place(self._entries[key], policy)
 

@@ -275,7 +275,7 @@ def test_what_a_submission_inherits_is_read_from_its_document(attacked: Registry
         assert problem in found.text
 
 
-def test_a_signed_policy_is_the_owners_signed_one(registry: Registry) -> None:
+def test_a_signed_policy_is_the_owners_signed_one(registry: Registry, tmp_path: Path) -> None:
     private, public = new_key()
     registry.trust_key(OWNER, public, by=OWNER)
     for document, name in ((READ_PARENT, "parent"), (INHERITING, "anon")):
@@ -284,6 +284,11 @@ def test_a_signed_policy_is_the_owners_signed_one(registry: Registry) -> None:
     read = submission(registry, INHERITING)
     assert not decide(registry, asks(rule="wide"), submission=read).is_permitted
     assert decide(registry, asks(USER), submission=read).is_permitted
+    (key,) = registry.list_keys()
+    meant = meaning_digest(stored(registry, INHERITING))
+    registry.revoke_key(OWNER, key.thumbprint, by=OWNER)
+    with pytest.raises(UsageError, match="revoked|sign"):
+        world.run(registry, tmp_path / "out", document=INHERITING, policy_meaning=meant)
 
 
 # --- A law: nothing that strangers do makes a decision about the owners' targets permit more
