@@ -78,6 +78,14 @@ def check_name(in_force: Iterable[StoredHierarchy], name: str, party: IRI) -> No
 
 def check_assets(facts: ownership.Facts, name: str, vocabulary: Vocabulary, party: IRI) -> None:
     """Refuse a hierarchy that speaks of assets of other people's."""
+    for table, column in vocabulary.columns:
+        if party not in ownership.full_owners(facts, table):
+            raise UsageError(
+                name,
+                f"{party} does not own `{table}`, and may not say that `{column}` is a column of it",
+                "tables that are known, and that the party owns wholly",
+                "let its owner say so, or add a policy about it first if nobody owns it",
+            )
     for member, collection in vocabulary.assets.broader:
         for asset in (member, collection):
             is_open = asset == collection and facts.kind(asset) is None
@@ -105,6 +113,19 @@ def memberships(
         for pair in vocabularies.of(stored).assets.broader:
             if _counts(facts, pair, stored.party):
                 found[pair] = None
+    return tuple(found)
+
+
+def columns(
+    facts: ownership.Facts, in_force: Iterable[StoredHierarchy], vocabularies: Vocabularies
+) -> Pairs:
+    """The columns of tables that count now: their owners' word."""
+    found = {
+        (table, column): None
+        for stored in in_force
+        for table, column in vocabularies.of(stored).columns
+        if stored.party in ownership.full_owners(facts, table)
+    }
     return tuple(found)
 
 
@@ -145,16 +166,21 @@ def _was_theirs(facts: Facts, collection: IRI, stored: StoredHierarchy, by: IRI 
     return stored.party in ownership.full_owners(facts, collection)
 
 
-def combined(stored: Iterable[StoredHierarchy], pairs: Pairs, vocabularies: Vocabularies) -> Hierarchies:
-    """The standard hierarchies with the data market's own; of assets, with these memberships alone."""
+def combined(
+    stored: Iterable[StoredHierarchy], pairs: Pairs, vocabularies: Vocabularies, of_tables: Pairs = ()
+) -> Hierarchies:
+    """The standard hierarchies with the data market's own.
+
+    Of assets, with these memberships alone; of tables, with these columns alone.
+    """
     found = []
     for one in stored:
         vocabulary = vocabularies.of(one)
-        found.append(replace(vocabulary, assets=type(vocabulary.assets)()))
+        found.append(replace(vocabulary, assets=type(vocabulary.assets)(), columns=()))
     assets = type(Vocabulary().assets)(broader=pairs)
-    if not found and not pairs:
+    if not found and not pairs and not of_tables:
         return STANDARD
-    return STANDARD.with_(*found, Vocabulary(assets=assets))
+    return STANDARD.with_(*found, Vocabulary(assets=assets, columns=of_tables))
 
 
 def store(connection: Connection, document: bytes, digest: str, name: str, party: IRI) -> None:

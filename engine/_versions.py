@@ -25,6 +25,7 @@ from smalti.engine.entries import (
 from smalti.engine.plan import ModelFormat, OutputFormat, Respondent
 from smalti.engine.releases.report import report_from_json, report_to_json, to_json_text
 from smalti.errors import UsageError
+from smalti.policy.iris import normalised_column
 from smalti.vocab.terms import IRI
 
 if TYPE_CHECKING:
@@ -199,6 +200,19 @@ _PLAIN: Final = (
 
 def _format(name: str) -> OutputFormat | ModelFormat:
     return ModelFormat(name) if name in set(ModelFormat) else OutputFormat(name)
+
+
+def columns_read(connection: Connection, targets: Iterable[IRI]) -> frozenset[IRI]:
+    """The columns that registered runs read of some sources."""
+    of_them = db.lineage.c.input.in_(sorted(set(targets)))
+    query = select(db.versions.c.plan).where(
+        db.versions.c.id.in_(select(db.lineage.c.version).where(of_them))
+    )  # fmt: skip
+    from smalti.engine.serialize import plan_from_json  # noqa: PLC0415 (only where policies ask)
+
+    plans = {row.plan for row in connection.execute(query.distinct()).all()}
+    read = (column for plan in plans for column in plan_from_json(plan).read.columns)
+    return frozenset(normalised_column(column.iri) for column in read)
 
 
 def to_version(connection: Connection, row: Row[tuple[Any, ...]]) -> TargetVersion:

@@ -20,6 +20,7 @@ from smalti.engine.submissions import Resolved, Submission, resolve
 from smalti.errors import UsageError
 from smalti.policy.authorize import authorize
 from smalti.policy.decision import Decision, Effect, Fact, Grant, Reason, Request, effect_of
+from smalti.policy.foreign_columns import speaks_of_foreign_columns
 from smalti.policy.index import Standing
 from smalti.policy.meaning import meaning_digest
 from smalti.policy.model import (
@@ -114,6 +115,10 @@ def decide(
     What has been charged about the targets' respondents is known under `smalti:budgetEpsilon` and
     `smalti:budgetDelta`; what a request itself states there is passed over. No reason tells the figure.
 
+    A left operand is a column where its IRI says so, where an owner's vocabulary does, or where a run that
+    was registered read a column of that IRI from a target. Facts under an operand that is none of ODRL's or
+    the profile's count where a vocabulary declares it that counts. What else nobody declares is unknown.
+
     Args:
         registry: what is known; it is only read.
         request: its party is asserted by the caller; a request that states no time is about now.
@@ -190,6 +195,7 @@ def _decide(
         return Decision(request=request, effect=Effect.DENY, reasons=reasons)
     added = None if submitted is None else submitted.policy
     question = replace(question, request=_with_charges(judge, question.request, about, added))
+    question = replace(question, request=_with_columns(judge, question.request, about, added))
     if submission is None:
         decision = _authorize(judge, question, None, question.full_owners)
     else:
@@ -256,6 +262,16 @@ def _with_charges(
         charged = ((BUDGET_EPSILON, spent.epsilon), (BUDGET_DELTA, spent.delta))
         facts += tuple(Fact(operand, (Number(value),)) for operand, value in charged)
     return request if facts == request.facts else replace(request, facts=facts)
+
+
+def _with_columns(
+    judge: _Judge, request: Request, about: list[set[int]], submitted: Policy | None
+) -> Request:
+    """A request with the columns that runs read of its targets, where a policy asks."""
+    speaks = submitted is not None and speaks_of_foreign_columns(submitted)
+    if not speaks and not judge.snapshot.speak_of_columns(about):
+        return request
+    return replace(request, columns=request.columns | judge.registry.columns_read(request.targets))
 
 
 def _not_understood(snapshot: Snapshot, entries: Iterable[Entry]) -> Reason | None:

@@ -762,6 +762,14 @@ class Registry:
             of_target |= db.versions.c.run == target.removeprefix(VERSION_PREFIX)
         return self._versions(select(db.versions).where(of_target))
 
+    def columns_read(self, targets: Iterable[IRI]) -> frozenset[IRI]:
+        """The columns that registered runs read of some sources.
+
+        By the IRIs that their owners' descriptions gave them, spelled as `normalised_column` does.
+        """
+        with self._database.reading() as connection:
+            return _versions.columns_read(connection, targets)
+
     def all_versions(self) -> tuple[TargetVersion, ...]:
         """The versions of all outputs, sorted by output and number."""
         return self._versions(select(db.versions))

@@ -1,5 +1,6 @@
 """The one path that everybody takes: decide, compile, execute, verify, certify, commit, register."""
 
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
@@ -16,7 +17,7 @@ from smalti.engine.bound_columns import column_iri
 from smalti.engine.certificate import ColumnLoss, Composition, Diversity, OwnerReport, PublishedFile
 from smalti.engine.commit import Stage, recover, scratch, staging
 from smalti.engine.compile import Circumstances, compile_plan
-from smalti.engine.description import Source
+from smalti.engine.description import Source, bind
 from smalti.engine.entries import NewVersion, OutputColumn
 from smalti.engine.execute import InformationLoss, execute
 from smalti.engine.label_sizes import foreseen
@@ -37,11 +38,14 @@ from smalti.engine.run_record import (
 )
 from smalti.engine.run_request import Outcome, Planned, PolicyDocument, RunRequest, Watch
 from smalti.engine.serialize import AnyPlan
+from smalti.engine.stores import fetched
 from smalti.engine.submissions import Submission
 from smalti.engine.verify import Original, Output, Verification, verify_run
 from smalti.engine.writing import content_digest
 from smalti.errors import GuaranteeError, PlanError, SmaltiError, UsageError, only_ours, raise_all
 from smalti.policy.decision import Decision, Grant, Reason, Request
+from smalti.policy.foreign_columns import speaks_of_foreign_columns
+from smalti.policy.iris import normalised_column
 from smalti.policy.model import Duty, Permission
 from smalti.vocab.terms import ANONYMIZE, DIFFERENTIAL_PRIVACY, IRI, LOCAL_DIFFERENTIAL_PRIVACY, TRAIN
 
@@ -334,6 +338,7 @@ def _decide(request: RunRequest, registry: Registry) -> Decision:
         purpose=request.purpose,
         rule=request.rule,
         parameters=request.parameters,
+        columns=_described_columns(request),
         understands_limits=True,  # a run keeps to the rows and duties of its grant, or is refused
     )
     given = request.document
@@ -342,6 +347,22 @@ def _decide(request: RunRequest, registry: Registry) -> Decision:
     if decision.is_permitted:
         return decision
     return replace(decision, reasons=(*decision.reasons, *map(Reason, request.stands_for)))
+
+
+def _described_columns(request: RunRequest) -> frozenset[IRI]:
+    """The columns that the description gives IRIs of their own, where the policy asks.
+
+    Whoever binds data that somebody else owns has to describe it as an owner did (`check_binding`).
+
+    Raises:
+        UsageError, DataError, BackendError: as where the data is bound.
+    """
+    if not speaks_of_foreign_columns(request.document.policy):
+        return frozenset()
+    with tempfile.TemporaryDirectory(prefix="smalti-") as folder:
+        source = bind(request.target, fetched(request.data, Path(folder) / "input"))
+    declared = (column.iri for column in source.description.columns)
+    return frozenset(normalised_column(iri) for iri in declared if iri is not None)
 
 
 def _check_installed() -> None:

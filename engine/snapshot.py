@@ -21,6 +21,7 @@ from smalti.engine._policies import Reader, assigned
 from smalti.engine.ceilings import speaks_of_budget
 from smalti.engine.entries import AssetKind, Input, StoredHierarchy, version_iri
 from smalti.policy.decision import Reason
+from smalti.policy.foreign_columns import speaks_of_foreign_columns
 from smalti.policy.hierarchies import Hierarchies
 from smalti.policy.index import PolicyIndex, Standing
 from smalti.policy.meaning import meaning_digest
@@ -181,7 +182,9 @@ class Snapshot:
         """By the owner who trusts them."""
         self._pairs: Pairs = ()
         """The memberships of assets that count."""
-        self._built: tuple[Pairs, tuple[StoredHierarchy, ...]] = ((), ())
+        self._columns: Pairs = ()
+        """The columns of tables that count."""
+        self._built: tuple[Pairs, Pairs, tuple[StoredHierarchy, ...]] = ((), (), ())
         """What the views were made from."""
         self._views: dict[tuple[tuple[str, int], ...], View] = {}
         """By the names and numbers of the hierarchies that count."""
@@ -199,6 +202,8 @@ class Snapshot:
         """Why entries that were read may prohibit only, whoever asks."""
         self._budgeted: set[int] = set()
         """Those that were read and depend on what has been charged."""
+        self._speak_of_columns: set[int] = set()
+        """Those that were read and have operands which only data can tell to be columns."""
         self._fragile: set[int] = set()
         """Those whose standing rests on more than their issuer."""
         self._ownership: dict[IRI, tuple[frozenset[IRI], frozenset[IRI]]] = {}
@@ -308,7 +313,7 @@ class Snapshot:
         counting = tuple(one for one in self._stored_hierarchies if one.party in authorities)
         key = tuple((one.name, one.number) for one in counting) if counting else ()
         if key not in self._views:
-            found = _hierarchies.combined(counting, self._pairs, self._vocabularies)
+            found = _hierarchies.combined(counting, self._pairs, self._vocabularies, self._columns)
             self._views[key] = View(found)
         return self._views[key]
 
@@ -343,6 +348,11 @@ class Snapshot:
         """Whether some of those entries, which were read, depend on what has been charged."""
         return bool(self._budgeted) and any(not self._budgeted.isdisjoint(keys) for keys in sets)
 
+    def speak_of_columns(self, sets: Iterable[set[int]]) -> bool:
+        """Whether some of those entries, which were read, need the data to tell what a column is."""
+        found = self._speak_of_columns
+        return bool(found) and any(not found.isdisjoint(keys) for keys in sets)
+
     # --- Reading policies when they are asked for
 
     def missing(self, keys: Iterable[int]) -> set[int]:
@@ -356,10 +366,12 @@ class Snapshot:
             self._unread.discard(key)
             if policy is None:
                 self._not_understood.add(key)
-            elif speaks_of_budget(policy):
+            if policy is not None and speaks_of_budget(policy):
                 self._budgeted.add(key)
             if policy is not None:
                 self._admit_read(self._entries[key], policy)
+            if policy is not None and speaks_of_foreign_columns(policy):
+                self._speak_of_columns.add(key)
 
     def _admit_read(self, entry: Entry, policy: Policy) -> None:
         """See whether a policy that was read stands."""
@@ -493,6 +505,7 @@ class Snapshot:
         self._unread.discard(key)
         self._not_understood.discard(key)
         self._budgeted.discard(key)
+        self._speak_of_columns.discard(key)
         self._meanings.pop(key, None)
         _discard(self._named, entry.uid, key)
         for iri in entry.iris:
@@ -509,8 +522,9 @@ class Snapshot:
             known = self._assets.collected.get(collection, _NONE)
             self._assets.collected[collection] = known | {member}
         self._pairs = pairs
-        if (pairs, self._stored_hierarchies) != self._built:
-            self._built = (pairs, self._stored_hierarchies)
+        self._columns = _hierarchies.columns(self._assets, self._stored_hierarchies, self._vocabularies)
+        if (pairs, self._columns, self._stored_hierarchies) != self._built:
+            self._built = (pairs, self._columns, self._stored_hierarchies)
             self._views = {}
         for key in self._fragile:
             if (policy := self._policies[key]) is not None:

@@ -600,7 +600,9 @@ def _parts(prepared: PreparedRule, tally: _Tally, rules: Rules) -> Iterator[Part
     """Every part of a rule, however many fail; that of its policy first, and once."""
     situation = tally.situation.under(prepared.policy.hierarchies)
     yield _of_policy(prepared, tally, rules)
-    told = wording.Told(situation.request, situation.known, tally.parameters(prepared))
+    told = wording.Told(
+        situation.request, situation.known.about(prepared.rule.targets), tally.parameters(prepared)
+    )
     for part, outcome, subject in _judged(prepared, tally, situation):
         if part is not Part.POLICY:
             text = wording.of_part(prepared, (part, outcome, subject), told)

@@ -207,7 +207,11 @@ TABLE: Final = (
         "purpose of another vocabulary",
         "no vocabulary here defines the purpose; it matches only itself, unless a hierarchy places it.",
     ),
-    Code("P508", "taken for a column", "the operand is no known word, and no column under a target."),
+    Code(
+        "P508",
+        "unknown operand",
+        "the operand is no known word, and no column under a target; what needs it is never known.",
+    ),
     Code("P599", "more findings", "the rest of the findings is left out."),
     # What a valid policy probably does not mean; and what does not fit the data's description
     Code("P601", "never applies", "the constraints of the permission exclude each other."),

@@ -15,17 +15,23 @@ parameters of its action. An operand that nothing is known about is unknown, wha
 missing purpose satisfies neither `eq` nor `isNoneOf`. A unit that a condition states makes it unknown,
 since facts have none.
 
+A left operand that nobody declared is unknown, whatever is stated under it: it is none of ODRL's or the
+profile's, no vocabulary declares it, and it is no column of a requested target.
+
 A condition on rows cannot be decided here: it stays, as a `Residual`, with the rest simplified away.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
 from smalti.policy.comparing import SATISFIED, UNKNOWN, UNSATISFIED, compare, negated
 from smalti.policy.decision import Fact, Finding, Request
 from smalti.policy.hierarchies import Hierarchies, Hierarchy
+from smalti.policy.iris import is_column_of, normalised_column
 from smalti.policy.model import (
+    Asset,
     ColumnComparison,
     Comparison,
     Condition,
@@ -36,8 +42,14 @@ from smalti.policy.model import (
     Operator,
     Value,
 )
+from smalti.vocab.odrl import LEFT_OPERANDS
 from smalti.vocab.terms import IRI, ODRL, ODRL_PURPOSE
+from smalti.vocab.words import BY_IRI, Kind
 
+STANDARD_OPERANDS: Final = frozenset(IRI(ODRL + name) for name in LEFT_OPERANDS) | {
+    iri for iri, word in BY_IRI.items() if word.kind in {Kind.CONSTRAINT, Kind.REFINEMENT}
+}
+"""The left operands of ODRL and of the profile, which need no declaration."""
 DATE_TIME: Final = IRI(ODRL + "dateTime")
 RECIPIENT: Final = IRI(ODRL + "recipient")
 
@@ -77,14 +89,51 @@ Outcome: TypeAlias = Finding | Residual
 class Known:
     """What a request says and what is known of the world, by left operand."""
 
-    __slots__ = ("_facts", "_has_same", "_parameters", "_request", "hierarchies")
+    __slots__ = ("_facts", "_has_same", "_parameters", "_request", "_tables", "hierarchies")
 
     def __init__(self, request: Request, hierarchies: Hierarchies) -> None:
         self._request = request
+        self._tables = request.targets
         self.hierarchies = hierarchies
-        self._facts = _by_operand(request.facts)
+        self._facts = _by_operand([fact for fact in request.facts if self.is_declared(fact.operand)])
         self._parameters = _by_operand(request.parameters)
         self._has_same = any(fact.same for fact in request.parameters)
+
+    def is_declared(self, operand: IRI) -> bool:
+        """Whether what is stated under a left operand counts."""
+        return operand in STANDARD_OPERANDS or normalised_column(operand) in self.hierarchies.operands
+
+    def is_column(self, iri: IRI) -> bool:
+        """Whether an IRI, as `normalised_column` spells it, is that of a column of a requested target."""
+        declared = self.hierarchies.columns
+        return iri in self._request.columns or any(
+            is_column_of(table, iri) or iri in declared.get(table, ()) for table in self._tables
+        )
+
+    def about(self, assets: Sequence[Asset]) -> "Known":
+        """The same for a rule about some assets: beside a requested column there are others of its table.
+
+        Args:
+            assets: of the rule; a table among them that a target is a column of has the columns.
+        """
+        columns = [target for target in self._request.targets if target not in self._request.tables]
+        tables = tuple(
+            asset.iri
+            for asset in assets
+            if asset.iri not in self._tables and any(is_column_of(asset.iri, one) for one in columns)
+        )
+        if not tables:
+            return self
+        found = copy(self)
+        found._tables = (*self._tables, *tables)
+        return found
+
+    def is_unknown(self, condition: ColumnComparison | Comparison) -> bool:
+        """Whether nobody declared the operand of a comparison."""
+        if isinstance(condition, Comparison):
+            return not self.is_declared(condition.operand)
+        column = condition.column.iri
+        return not self.is_column(column) and not self.is_declared(column)
 
     @property
     def parameters(self) -> Mapping[IRI, tuple[Value, ...]]:
@@ -97,7 +146,7 @@ class Known:
 
     def values(self, operand: IRI) -> tuple[Value, ...] | None:
         """What is known under an operand of a constraint; None: nothing."""
-        known = self._facts.get(operand)
+        known = self._facts.get(_spelled(operand)) if self._facts else None
         if operand == ODRL_PURPOSE and self._request.purpose is not None:
             return (Named(self._request.purpose), *(known or ()))
         if operand == DATE_TIME and self._request.time is not None:
@@ -111,10 +160,16 @@ class Known:
         return self.hierarchies.parties if operand == RECIPIENT else None
 
 
+def _spelled(operand: IRI) -> IRI:
+    """The one spelling of an operand that somebody else declares."""
+    return operand if operand in STANDARD_OPERANDS else normalised_column(operand)
+
+
 def _by_operand(facts: Sequence[Fact]) -> dict[IRI, tuple[Value, ...]]:
     found: dict[IRI, tuple[Value, ...]] = {}
     for fact in facts:
-        found[fact.operand] = (*found.get(fact.operand, ()), *fact.values)
+        operand = _spelled(fact.operand)
+        found[operand] = (*found.get(operand, ()), *fact.values)
     return found
 
 
@@ -144,8 +199,12 @@ def evaluate(condition: Condition, known: Known) -> Outcome:
                 return UNKNOWN
             is_one = operand in {ODRL_PURPOSE, DATE_TIME}
             return holds(condition, values, known.hierarchy(operand), is_one=is_one)
-        case ColumnComparison():
-            return Residual(condition)
+        case ColumnComparison(column=column):
+            if known.is_column(column.iri):
+                return Residual(condition)
+            stated = known.values(column.iri)
+            as_fact = Comparison(column.iri, condition.operator, condition.values)
+            return UNKNOWN if stated is None else holds(as_fact, stated, None, is_one=False)
         case Logical(operator=operator, operands=operands):
             return combine(operator, [evaluate(operand, known) for operand in operands])
     assert_never(condition)
@@ -158,7 +217,7 @@ def evaluate_parameter(condition: Condition, parameters: Mapping[IRI, tuple[Valu
     """
     match condition:
         case Comparison(operand=operand):
-            values = parameters.get(operand)
+            values = parameters.get(operand) if operand in STANDARD_OPERANDS else None
             if values is None or condition.unit is not None:
                 return UNKNOWN
             return holds(condition, values, None, is_one=True)

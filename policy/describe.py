@@ -6,6 +6,7 @@ from typing import Final
 
 from smalti.policy.anonymization import unimplemented_words
 from smalti.policy.check_dataset import all_rules
+from smalti.policy.iris import is_column_of
 from smalti.policy.model import (
     Anonymization,
     Asset,
@@ -216,13 +217,17 @@ def _limits(rule: Rule) -> Iterator[str]:
     What is not known keeps a permission from applying, and no prohibition.
     """
     rest = [condition for condition in rule.constraints if not _lists_purposes(condition)]
-    rows = _list([_told(condition) for condition in rest if _is_about_rows(condition)], "and")
-    world = _list([_told(condition) for condition in rest if not _is_about_rows(condition)], "and")
+    about = [_is_about_rows(condition, rule.targets) for condition in rest]
+    rows = _list([_told(one) for one, is_it in zip(rest, about, strict=True) if is_it], "and")
+    world = _list([_told(one) for one, is_it in zip(rest, about, strict=True) if not is_it], "and")
     forbids = isinstance(rule, Prohibition)
     if rows:
         yield f"all rows, not only where {rows}" if forbids else f"only rows where {rows}"
     if world:
         yield f"if {world}, or that is not known" if forbids else f"only if {world}"
+    undeclared = dict.fromkeys(iri for one in rest for iri in _undeclared(one, rule.targets))
+    if undeclared:
+        yield f"not known unless {_list([f'`{iri}`' for iri in undeclared], 'and')} is declared"
 
 
 def _in_return(rule: Rule) -> Iterator[str]:
@@ -389,13 +394,28 @@ def _operand(condition: Condition) -> IRI | None:
 # --- Conditions
 
 
-def _is_about_rows(condition: Condition) -> bool:
+def _is_about_rows(condition: Condition, targets: Sequence[Asset]) -> bool:
     match condition:
-        case ColumnComparison():
-            return True
+        case ColumnComparison(column=column):
+            return _may_be_column(column.iri, targets)
         case Logical(operands=operands):
-            return all(map(_is_about_rows, operands))
+            return all(_is_about_rows(operand, targets) for operand in operands)
     return False
+
+
+def _may_be_column(iri: IRI, targets: Sequence[Asset]) -> bool:
+    """Whether an IRI is a column's by its form; a duty without targets of its own has its rule's."""
+    return not targets or any(is_column_of(target.iri, iri) for target in targets)
+
+
+def _undeclared(condition: Condition, targets: Sequence[Asset], depth: int = 0) -> Iterator[IRI]:
+    """The operands that are unknown unless somebody declares them, as deep as conditions are told."""
+    match condition:
+        case ColumnComparison(column=column) if not _may_be_column(column.iri, targets):
+            yield column.iri
+        case Logical(operands=operands) if depth < _DEEPEST:
+            for operand in operands:
+                yield from _undeclared(operand, targets, depth + 1)
 
 
 def _told(condition: Condition, depth: int = 0) -> str:

@@ -6,7 +6,7 @@ own vocabulary with a circle is refused where it is read: see `read`.)
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from smalti.errors import PolicyError
@@ -236,11 +236,15 @@ class Vocabulary:
     assets: Relations = field(default_factory=Relations)
     actions: Relations = field(default_factory=Relations)
     purposes: Relations = field(default_factory=Relations)
+    operands: frozenset[IRI] = frozenset()
+    """Left operands of its own: facts that are stated under them count."""
+    columns: tuple[tuple[IRI, IRI], ...] = ()
+    """Pairs of a table and a column of it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hierarchies:
-    """What includes what, for each kind of concept that a rule may name."""
+    """What includes what, for each kind of concept that a rule may name; and what names an operand."""
 
     parties: Hierarchy
     """Closed: a party that no group is known of is in no group."""
@@ -248,6 +252,11 @@ class Hierarchies:
     """Closed, likewise."""
     actions: Hierarchy
     purposes: Hierarchy
+    operands: frozenset[IRI] = frozenset()
+    """Left operands that a vocabulary declares, as `normalised_column` spells them; none of ODRL's or of
+    the profile's."""
+    columns: Mapping[IRI, frozenset[IRI]] = field(default_factory=dict)
+    """Of each table the columns that a vocabulary declares, in the same spelling."""
 
     @classmethod
     def standard(cls) -> "Hierarchies":
@@ -275,12 +284,16 @@ class Hierarchies:
                 assets=added.assets + one.assets,
                 actions=added.actions + one.actions,
                 purposes=added.purposes + one.purposes,
+                operands=added.operands | one.operands,
+                columns=added.columns + one.columns,
             )
         return Hierarchies(
             parties=self.parties.with_(added.parties),
             assets=self.assets.with_(added.assets),
             actions=_checked("action", self.actions, self.actions.with_(added.actions)),
             purposes=_checked("purpose", self.purposes, self.purposes.with_(added.purposes)),
+            operands=self.operands.union(map(normalised_column, added.operands)),
+            columns=_with_columns(self.columns, added.columns),
         )
 
     def with_members(self, memberships: Iterable[Membership]) -> "Hierarchies":
@@ -293,7 +306,14 @@ class Hierarchies:
             return self
         parties = self.parties.with_members(tuple(of_parties)) if of_parties else self.parties
         assets = self.assets.with_members(tuple(of_assets)) if of_assets else self.assets
-        return Hierarchies(parties, assets, self.actions, self.purposes)
+        return replace(self, parties=parties, assets=assets)
+
+
+def _with_columns(known: Mapping[IRI, frozenset[IRI]], added: Pairs) -> Mapping[IRI, frozenset[IRI]]:
+    found = dict(known)
+    for table, column in added:
+        found[table] = found.get(table, _NONE) | {normalised_column(column)}
+    return found
 
 
 def _pairs(table: Mapping[IRI, tuple[IRI, ...]]) -> tuple[tuple[IRI, IRI], ...]:

@@ -293,8 +293,10 @@ def judged_as_grant(prepared: PreparedRule, form: Form, situation: Situation) ->
         yield Part.TARGET, _covered(rule.targets, situation), None
     if prepared.of is not None:
         yield Part.TARGET, _covered(prepared.of.rule.targets, situation), None
-    for condition in form.permission.constraints:
-        yield Part.CONSTRAINT, evaluate(condition, situation.known), condition
+    constraints = form.permission.constraints
+    known = situation.known.about(form.permission.targets) if constraints else situation.known
+    for condition in constraints:
+        yield Part.CONSTRAINT, evaluate(condition, known), condition
     for condition in form.permission.refinements:
         found = evaluate_refinement(condition, situation.known.parameters)
         yield Part.REFINEMENT, found, condition
@@ -374,7 +376,7 @@ def _of_any(reached: Reached) -> Finding:
 def _refined(relation: Finding, asset: Asset, situation: Situation) -> Outcome:
     if relation is UNSATISFIED or not asset.refinements:
         return relation
-    known = situation.known
+    known = situation.known.about((asset,))
     return conjunction((relation, *(evaluate(one, known) for one in asset.refinements)))
 
 

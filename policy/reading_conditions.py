@@ -10,12 +10,11 @@ from smalti.policy.comparisons import (
     WrittenComparison,
     described,
     is_foreign_iri,
-    is_under,
     logical_parts,
     read_comparison,
 )
 from smalti.policy.findings import quoted
-from smalti.policy.iris import normalised_column
+from smalti.policy.iris import is_column_of, normalised_column
 from smalti.policy.model import (
     ColumnComparison,
     ColumnReference,
@@ -177,6 +176,7 @@ def _typed(written: WrittenComparison, context: ConditionContext, scope: Scope) 
     if odrl_name(written.operand) in LEFT_OPERAND_KINDS:
         return read_odrl_comparison(written, scope)
     if context.place is ConditionPlace.PARTY:
+        _report_unknown(written, "", scope)
         return _fact(written, scope)
     return _column_comparison(written, context, scope)
 
@@ -305,16 +305,31 @@ def _ordered(value: Value, written: WrittenComparison, scope: Scope) -> model.Va
     return found if is_in_order(found, value, written, scope) else None
 
 
+def _report_unknown(written: WrittenComparison, as_column: str, scope: Scope) -> None:
+    """Warn of an operand of somebody else's vocabulary.
+
+    Args:
+        written: the comparison.
+        as_column: how a column is named, where one may stand.
+        scope: where findings go.
+    """
+    is_column = ", and no column of a target" if as_column else ""
+    message = (
+        f"{quoted(written.operand_name.written)} is no operand that is known{is_column}: unless it is"
+        " declared, no permission that needs it applies, and a prohibition that needs it does"
+    )
+    help_ = f"declare it in a vocabulary (`a odrl:LeftOperand`){as_column}"
+    scope.findings.warning("P508", written.operand_name.place, message, help_)
+
+
 def _column_comparison(
     written: WrittenComparison, context: ConditionContext, scope: Scope
 ) -> ColumnComparison | None:
     name = written.operand_name
     iri = normalised_column(written.operand)
-    targets = tuple(normalised_column(target) for target in context.targets)
-    if not is_under(iri, targets):
-        message = f"{quoted(name.written)} is no word that is known, and is taken for a column"
-        help_ = "the columns of a target are named by its IRI, a slash and their name"
-        scope.findings.warning("P508", name.place, message, help_ if context.targets else "")
+    if not any(is_column_of(target, iri) for target in context.targets):
+        as_column = f", or name a column: `{context.targets[0]}/...`" if context.targets else ""
+        _report_unknown(written, as_column, scope)
     if written.operator not in _OF_COLUMNS:
         listed = ", ".join(f"`{operator}`" for operator in sorted(_OF_COLUMNS))
         message = f"`{written.operator}` makes no sense for a column's values"

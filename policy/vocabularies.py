@@ -1,8 +1,10 @@
-"""Reads a data market's own vocabulary: its groups, collections, actions and purposes (Turtle).
+"""Reads a data market's own vocabulary: its groups, collections, actions, purposes and operands (Turtle).
 
 | statement | says |
 |---|---|
 | `a odrl:Party`, `odrl:PartyCollection`, `odrl:Asset`, `odrl:AssetCollection`, `dcat:Dataset`, `odrl:Action`, `skos:Concept`, `dpv:Purpose` | of which kind a term is |
+| `a odrl:LeftOperand` | facts that are stated under a left operand count |
+| `csvw:column` | a table has a column with this IRI |
 | `odrl:partOf`, `mosaicrown:belongsTo` | a party or an asset belongs to a collection |
 | `dct:isPartOf` | an asset belongs to a collection |
 | `odrl:includedIn` | an action is included in another one |
@@ -25,7 +27,7 @@ from smalti.policy.findings import quoted
 from smalti.policy.hierarchies import STANDARD, Relations, Vocabulary
 from smalti.policy.iris import iri_problem
 from smalti.vocab.aliases import canonical
-from smalti.vocab.terms import DCAT, DCT, DPV, IRI, MOSAICROWN, ODRL, RDF, RDFS
+from smalti.vocab.terms import CSVW, DCAT, DCT, DPV, IRI, MOSAICROWN, ODRL, RDF, RDFS
 
 if TYPE_CHECKING:
     from rdflib import Graph
@@ -44,6 +46,7 @@ class _Kind(StrEnum):
     ASSET = "asset"
     ACTION = "action"
     PURPOSE = "purpose"
+    OPERAND = "left operand"
 
 
 _TYPES: Final = {
@@ -54,6 +57,7 @@ _TYPES: Final = {
     DCAT + "Dataset": _Kind.ASSET,
     ODRL + "Action": _Kind.ACTION,
     DPV + "Purpose": _Kind.PURPOSE,
+    ODRL + "LeftOperand": _Kind.OPERAND,
     _SKOS + "Concept": None,
 }
 _MEMBERS: Final = frozenset({_Kind.PARTY, _Kind.ASSET})
@@ -73,6 +77,7 @@ _REMARKS: Final = frozenset(
     + [_SKOS + name for name in ("prefLabel", "altLabel", "definition")]
 )
 _TYPE: Final = RDF + "type"
+_COLUMN: Final = CSVW + "column"
 
 
 @dataclass(slots=True)
@@ -84,6 +89,8 @@ class _Reading:
     concepts: set[IRI] = field(default_factory=set)
     """Terms that are `skos:Concept`: purposes, unless something else says what they are."""
     related: list[tuple[IRI, str, IRI]] = field(default_factory=list)
+    columns: list[tuple[IRI, IRI]] = field(default_factory=list)
+    """Tables, each with a column of it."""
     predicates: dict[IRI, set[str]] = field(default_factory=dict)
     """Of each term, those of `related`."""
     problems: list[str] = field(default_factory=list)
@@ -122,6 +129,8 @@ def read_vocabulary(document: bytes, name: str) -> Vocabulary:
         assets=_relations(_Kind.ASSET, kinds, reading),
         actions=_relations(_Kind.ACTION, kinds, reading),
         purposes=_relations(_Kind.PURPOSE, kinds, reading),
+        operands=frozenset(term for term, its in kinds.items() if its is _Kind.OPERAND),
+        columns=tuple(sorted(reading.columns)),
     )
     _check_circles(reading)
     reading.check()
@@ -154,6 +163,11 @@ def _read_statement(predicate: str, subject: "Node", object_: "Node", reading: _
     term = _term(subject, reading)
     if known == _TYPE:
         _read_type(term, str(object_), reading)
+    elif known == _COLUMN:
+        other = _term(object_, reading)
+        if term is not None and other is not None:
+            reading.columns.append((term, other))
+            reading.types.setdefault(term, set()).add(_Kind.ASSET)
     elif known in _RELATIONS:
         other = _term(object_, reading)
         if term is not None and other is not None:

@@ -209,9 +209,8 @@ def _target(rule: Rule, outcome: Outcome, told: Told) -> str:
     if outcome is UNSATISFIED and len(told.request.targets) == 1:
         return about
     refinements = [one for target in rule.targets for one in target.refinements]
-    return (
-        f"{about}, and not about all that is asked for{_missing(outcome, refinements, told.known.values)}"
-    )
+    missing = _missing(outcome, refinements, told.known, told.known.values)
+    return f"{about}, and not about all that is asked for" + (missing and f": {missing}")
 
 
 def _action(prepared: PreparedRule, outcome: Outcome, subject: Subject, request: Request) -> str:
@@ -237,7 +236,7 @@ def _party(prepared: PreparedRule, outcome: Outcome, told: Told) -> str:
     if outcome is SATISFIED:
         return about
     refinements = [one for party in rule.assignees for one in party.refinements]
-    missing = _missing(outcome, refinements, told.known.values)
+    missing = _missing(outcome, refinements, told.known, told.known.values)
     return f"{about}, and the request is by `{told.request.party}`" + (missing and f": {missing}")
 
 
@@ -247,18 +246,18 @@ def _condition(part: Part, outcome: Outcome, subject: Subject, told: Told) -> st
     assert isinstance(subject, Comparison | ColumnComparison | Logical)  # noqa: S101
     if isinstance(outcome, Residual):
         return f"its {part} {condition(subject)} limits the rows"
+    return _decided(part, finding_of(outcome), subject, told)
+
+
+def _decided(part: Part, found: Finding, subject: Condition, told: Told) -> str:
     values = told.known.values if part is Part.CONSTRAINT else told.parameters.get
-    return _decided(part, finding_of(outcome), subject, values)
-
-
-def _decided(part: Part, found: Finding, subject: Condition, values: Values) -> str:
     if found is SATISFIED:
         return f"its {part} {condition(subject)} is {found}"
     stated = _stated(subject, values)
     if stated is not None and isinstance(subject, Comparison) and _is_limit_of_purposes(subject):
         return _purpose(subject, stated)
     text = f"its {part} {condition(subject, stated or ())} is {found}"
-    if missing := _missing(found, [subject], values):
+    if missing := _missing(found, [subject], told.known, values):
         return f"{text}: {missing}"
     if stated:
         names = _Names([*_iris(subject), *_iris_of(stated)])
@@ -283,23 +282,41 @@ def _stated(subject: Condition, values: Values) -> Sequence[Value] | None:
     return stated if tellable else None
 
 
-def _missing(outcome: Outcome, conditions: Iterable[Condition], values: Values) -> str:
-    """The operands under which nothing is stated, where that leaves conditions unknown."""
-    operands = dict.fromkeys(operand for one in conditions for operand in _operands(one))
-    missing = [operand for operand in operands if values(operand) is None]
-    if outcome is not UNKNOWN or not missing:
+def _missing(outcome: Outcome, conditions: Iterable[Condition], known: Known, values: Values) -> str:
+    """The operands that nobody declares, and those under which nothing is stated.
+
+    Nothing where the conditions are not unknown.
+    """
+    if outcome is not UNKNOWN:
         return ""
-    names = _Names(operands)
-    return f"the request states no {_listed([f'`{names(one)}`' for one in missing], 'and no')}"
+    compared = [leaf for one in conditions for leaf in _comparisons(one)]
+    undeclared = dict.fromkeys(_operand(one) for one in compared if known.is_unknown(one))
+    operands = dict.fromkeys(_operand(one) for one in compared if not _is_of_rows(one, known))
+    missing = [one for one in operands if one not in undeclared and values(one) is None]
+    told = []
+    if undeclared:
+        noun = "operand" if len(undeclared) == 1 else "operands"
+        told.append(f"nobody declares the {noun} {_listed([f'`{one}`' for one in undeclared], 'and')}")
+    if missing:
+        names = _Names(operands)
+        told.append(f"the request states no {_listed([f'`{names(one)}`' for one in missing], 'and no')}")
+    return ", and ".join(told)
 
 
-def _operands(found: Condition) -> Iterator[IRI]:
-    match found:
-        case Comparison(operand=operand):
-            yield operand
-        case Logical(operands=operands):
-            for one in operands:
-                yield from _operands(one)
+def _is_of_rows(found: Comparison | ColumnComparison, known: Known) -> bool:
+    return isinstance(found, ColumnComparison) and known.is_column(found.column.iri)
+
+
+def _operand(found: Comparison | ColumnComparison) -> IRI:
+    return found.operand if isinstance(found, Comparison) else found.column.iri
+
+
+def _comparisons(found: Condition) -> Iterator[Comparison | ColumnComparison]:
+    if not isinstance(found, Logical):
+        yield found
+        return
+    for one in found.operands:
+        yield from _comparisons(one)
 
 
 def _purpose(limit: Comparison, stated: Sequence[Value]) -> str:

@@ -68,9 +68,11 @@ WORLD = STANDARD.with_(
         parties=Relations(((ANN, STAFF), (BOB, STAFF), (STAFF, ALL))),
         assets=Relations(((SHOP, SALES), (BANK, SALES), (SALES, MARKET))),
         purposes=Relations(((OWN_PURPOSE, DIRECT),)),
+        operands=frozenset({ROLE}),
     )
 )
-"""ann and bob are staff; shop and bank are sales, on the market; a campaign is direct marketing."""
+"""ann and bob are staff; shop and bank are sales, on the market; a campaign is direct marketing. Parties
+have roles."""
 
 PARTIES = (ANN, BOB, ZOE, STAFF, ALL)
 ASSETS = (SHOP, BANK, SALES, MARKET, FARM)
@@ -381,6 +383,68 @@ plain_requests = st.builds(
 )
 plain_remedy_requests = st.builds(
     lambda asked, uid: replace(asked, action=terms.ANONYMIZE, rule=uid), plain_requests, remedy_uids
+)
+
+
+# --- The same with one condition or two: whether they apply depends on these alone
+
+
+def _conditioned(
+    rule: Permission | Prohibition | Duty,
+    constraints: tuple[Condition, ...],
+    of_asset: tuple[Condition, ...],
+    of_party: tuple[Condition, ...],
+) -> Permission | Prohibition | Duty:
+    first, *others = rule.targets
+    return replace(
+        rule,
+        constraints=constraints,
+        targets=(replace(first, refinements=of_asset), *others),
+        assignees=tuple(replace(party, refinements=of_party) for party in rule.assignees),
+    )
+
+
+def _few_conditions(rules: st.SearchStrategy[Permission | Prohibition | Duty]) -> st.SearchStrategy[tuple]:  # type: ignore[type-arg]
+    some = st.builds(
+        _conditioned,
+        rules,
+        mostly((), st.tuples(conditions), 2),
+        mostly((), st.tuples(on_rows | on_counts), 3),
+        mostly((), st.tuples(on_roles), 3),
+    )
+    return st.lists(some, min_size=1, max_size=2).map(tuple)
+
+
+plain_obligations = st.builds(
+    lambda how, **parts: Duty(
+        action=terms.ANONYMIZE, output=IRI("http://example.com/out"), anonymization=how, **parts
+    ),
+    anonymizations,
+    uid=numbered.map(lambda uid: IRI(uid + ":must")),
+    targets=_plain["targets"],
+    assignees=st.just((Party(ANN),)),
+)
+plain_reads = st.builds(
+    lambda duty, condition, **parts: Permission(
+        action=terms.READ, duties=(replace(duty, constraints=condition),), **parts
+    ),
+    anonymize_duties,
+    st.tuples(conditions),
+    uid=numbered,
+    targets=_plain["targets"],
+    assignees=_plain["assignees"],
+)
+conditioned_policies = st.builds(
+    Policy,
+    uid=st.integers(1, 3).map(lambda number: IRI(f"urn:x:policy:{number}")),
+    document_digest=st.just("sha256:0"),
+    conflict=st.sampled_from([*ConflictStrategy, ConflictStrategy.PROHIBIT]),
+    permissions=_few_conditions(plain_permissions | plain_reads),
+    prohibitions=mostly((), _few_conditions(plain_prohibitions), 3),
+    obligations=mostly((), _few_conditions(plain_obligations), 3),
+)
+conditioned_requests = st.builds(
+    lambda asked, facts: replace(asked, facts=facts), plain_requests | plain_remedy_requests, facts
 )
 
 

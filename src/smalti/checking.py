@@ -1,7 +1,7 @@
 """Checks policy documents offline: parsed together, linted, held against a description, put into words."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,8 +10,9 @@ from smalti.policy.check_dataset import check_dataset
 from smalti.policy.dataset import DatasetFacts
 from smalti.policy.describe import summary
 from smalti.policy.diagnostics import Diagnostic, Severity
+from smalti.policy.foreign_columns import possible_columns
 from smalti.policy.lint import lint
-from smalti.policy.model import Policy, PolicyType
+from smalti.policy.model import Policy, PolicyType, Where
 from smalti.policy.parse import MAX_BYTES, ParsedDocument, load_all, parse
 
 STANDARD_INPUT = "-"
@@ -84,7 +85,8 @@ def _parsed(names: Sequence[str]) -> tuple[ParsedDocument, ...]:
 
 
 def _checked(parsed: ParsedDocument, facts: DatasetFacts | None, now: datetime) -> CheckedDocument:
-    found = [*parsed.diagnostics]
+    described = frozenset(where for policy in parsed.sound for where in _described(policy, facts))
+    found = [one for one in parsed.diagnostics if one.code != "P508" or one.where not in described]
     lints = [(policy, lint(policy, facts, now)) for policy in parsed.sound]
     for policy, linted in lints:
         found += linted
@@ -94,6 +96,14 @@ def _checked(parsed: ParsedDocument, facts: DatasetFacts | None, now: datetime) 
     is_valid = all(one.severity is not Severity.ERROR for one in found)
     said = tuple(_said(parsed.name, policy, linted, facts) for policy, linted in lints if is_valid)
     return CheckedDocument(parsed.name, parsed.text, tuple(found), parsed.policies, said)
+
+
+def _described(policy: Policy, facts: DatasetFacts | None) -> Iterator[Where]:
+    """Where a policy names columns that the description tells to be ones."""
+    target = None if facts is None else facts.describes(policy)
+    if facts is not None and target is not None:
+        columns = facts.columns_of(target)
+        yield from (one.where for one in possible_columns(policy) if one.iri in columns)
 
 
 def _said(name: str, policy: Policy, found: Sequence[Diagnostic], facts: DatasetFacts | None) -> str:

@@ -847,11 +847,16 @@ def test_what_is_true_of_the_party_and_of_the_collection() -> None:
     given = [policy(permission(assignees=(doctors,)))]
     assert not authorize(REQUEST, given).is_permitted
     said = replace(REQUEST, facts=(Fact(role, (Text("nurse"), Text("doctor"))),))
-    assert authorize(said, given).is_permitted
+    assert authorize(said, given).effect is Effect.DENY  # nobody declares it
+    with_roles = STANDARD.with_(Vocabulary(operands=frozenset({role})))
+    assert not authorize(REQUEST, given, with_roles).is_permitted
+    assert authorize(said, given, with_roles).is_permitted
     no = policy(prohibition(assignees=(doctors,)), uid="urn:x:2")
     everybody = policy(permission("urn:x:q"), uid="urn:x:3")
-    assert authorize(REQUEST, [everybody, no]).effect is Effect.DENY
-    assert authorize(replace(REQUEST, facts=(Fact(role, (Text("nurse"),)),)), [everybody, no]).is_permitted
+    assert authorize(REQUEST, [everybody, no], with_roles).effect is Effect.DENY
+    nurse = replace(REQUEST, facts=(Fact(role, (Text("nurse"),)),))
+    assert authorize(nurse, [everybody, no], with_roles).is_permitted
+    assert authorize(nurse, [everybody, no]).effect is Effect.DENY
 
 
 # --- Reasons and reports
@@ -890,13 +895,19 @@ def test_an_explanation_reports_each_part_of_each_rule_about_the_target() -> Non
     assert "`http://example.com/zoo`" in decision.considered[1].parts[3].text
 
 
-def test_no_value_of_a_fact_is_told() -> None:
-    role = IRI("http://example.com/role")
-    doctors = Comparison(role, Operator.EQ, (Text("doctor"),))
-    asked = replace(REQUEST, facts=(Fact(role, (Text("canary"),)),))
+@pytest.mark.parametrize(
+    ("operand", "found"),
+    [
+        (IRI(terms.ODRL + "product"), "`product eq doctor` is unsatisfied"),
+        (IRI("http://example.com/role"), "`role eq doctor` is unknown: nobody declares the operand"),
+    ],
+)
+def test_no_value_of_a_fact_is_told(operand: IRI, found: str) -> None:
+    doctors = Comparison(operand, Operator.EQ, (Text("doctor"),))
+    asked = replace(REQUEST, facts=(Fact(operand, (Text("canary"),)),))
     decision = authorize(asked, [policy(permission(constraints=(doctors,)))], explain=True)
     assert "canary" not in repr((decision.reasons, decision.considered))
-    assert "`role eq doctor` is unsatisfied" in repr(decision.reasons)
+    assert found in repr(decision.reasons)
 
 
 def told(condition: Comparison | Logical, **changes: object) -> str:
@@ -926,7 +937,11 @@ def test_what_the_request_does_not_state_is_named() -> None:
     refused = authorize(replace(REQUEST, facts=(many,)), [refined])
     assert "its refinement `count lteq 5` is unknown: the request states no `count`" in repr(refused)
     role = Comparison(IRI("http://example.com/role"), Operator.EQ, (Text("doctor"),))
-    doctors = authorize(REQUEST, [policy(permission(assignees=(Party(ACME, (role,)),)))])
+    given = [policy(permission(assignees=(Party(ACME, (role,)),)))]
+    doctors = authorize(REQUEST, given)
+    assert "`: nobody declares the operand `http://example.com/role`" in repr(doctors.reasons)
+    with_roles = STANDARD.with_(Vocabulary(operands=frozenset({role.operand})))
+    doctors = authorize(REQUEST, given, with_roles)
     assert "`: the request states no `role`" in repr(doctors.reasons)
 
 
@@ -936,7 +951,7 @@ def test_concepts_and_the_time_are_told_and_nothing_else_is() -> None:
     assert stated == "its constraint `recipient eq IT` is unsatisfied: the request states `bank`"
     late = Comparison(DATE_TIME, Operator.GT, (Instant(NOW),))
     assert told(late, time=NOW).endswith(": the request states `2026-05-01T00:00:00+00:00`")
-    born = Comparison(IRI("http://example.com/born"), Operator.GT, (Instant(NOW),))
+    born = Comparison(IRI(terms.ODRL + "event"), Operator.GT, (Instant(NOW),))
     before = Fact(born.operand, (Instant(NOW - timedelta(days=9000)),))
     assert told(born, facts=(before,)).endswith(" is unsatisfied")
     mixed = Fact(RECIPIENT, (Named(BANK), Text("canary")))

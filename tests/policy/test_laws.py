@@ -1,8 +1,10 @@
 """Laws that decisions keep, on random policies of the whole language."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import fields, replace
+from decimal import Decimal
 from itertools import combinations
+from typing import Any
 
 import pytest
 import worlds
@@ -12,21 +14,27 @@ from hypothesis import strategies as st
 from worlds import WORLD, Row, row_satisfies
 
 from smalti.policy.authorize import _Candidate, _Tally, authorize, prepare
-from smalti.policy.decision import Decision, Finding, Part, Request
+from smalti.policy.conditions import DATE_TIME
+from smalti.policy.decision import Decision, Effect, Fact, Finding, Part, Request
 from smalti.policy.hierarchies import Hierarchies
 from smalti.policy.index import PolicyIndex
 from smalti.policy.matching import PreparedRule
 from smalti.policy.model import (
+    Asset,
+    ColumnComparison,
     Comparison,
     Condition,
     ConflictStrategy,
     Duty,
+    Logical,
     Named,
+    Number,
     Operator,
     Party,
     Permission,
     Policy,
     Prohibition,
+    Text,
 )
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI, ODRL_PURPOSE
@@ -387,6 +395,92 @@ def test_an_index_forgets_what_is_removed(
         if policy in index.about(worlds.ASSETS):
             index.remove(policy)
     assert index.size == 0
+
+
+STRANGE = IRI("https://w3id.org/catenax/policy/Membership")
+ORDER = (Effect.LIMITED, Effect.PERMIT)
+"""Of effects, from the one that permits less; all others permit nothing."""
+PARTS = (Policy, Permission, Prohibition, Duty, Asset, Party, Logical)
+
+
+def comparisons(part: object) -> int:
+    """How many comparisons a policy has, wherever they are."""
+    if isinstance(part, Comparison | ColumnComparison):
+        return 1
+    inner = part if isinstance(part, tuple) else ()
+    if isinstance(part, PARTS):
+        inner = tuple(getattr(part, one.name) for one in fields(part))
+    return sum(map(comparisons, inner))
+
+
+def renamed(part: Any, place: int) -> Any:
+    """A policy with an operand that nobody declares in one comparison of it."""
+    if isinstance(part, Comparison):
+        return replace(part, operand=STRANGE)
+    if isinstance(part, ColumnComparison):
+        return replace(part, column=replace(part.column, iri=STRANGE))
+    inner = part if isinstance(part, tuple) else [getattr(part, one.name) for one in fields(part)]
+    changed = []
+    for one in inner:
+        count = comparisons(one)
+        changed.append(renamed(one, place) if 0 <= place < count else one)
+        place -= count
+    if isinstance(part, tuple):
+        return tuple(changed)
+    return type(part)(**{one.name: it for one, it in zip(fields(part), changed, strict=True)})
+
+
+def permitted(decision: Decision) -> int:
+    return ORDER.index(decision.effect) if decision.effect in ORDER else -1
+
+
+conditioned = st.lists(worlds.conditioned_policies.filter(comparisons), min_size=1, max_size=2)
+
+
+@given(worlds.conditioned_requests, conditioned, places, st.integers(0, 99), some_rows)
+@settings(max_examples=examples(60, full=3000))
+def test_renaming_an_operand_to_an_undeclared_one_never_permits_more(
+    request_: Request, policies: list[Policy], place: int, which: int, rows: list[Row]
+) -> None:
+    number, policy = at(policies, place)
+    strange = swapped(policies, number, renamed(policy, which % comparisons(policy)))
+    before, after = decide(request_, policies), decide(request_, strange)
+    assert permitted(after) <= permitted(before)
+    assert granted(after, rows) <= granted(before, rows)
+    # Nothing that is stated under it counts.
+    facts = tuple(Fact(STRANGE, (value,)) for value in (Number(Decimal(3)), Text("active"), Text("a")))
+    stated = decide(replace(request_, facts=(*request_.facts, *facts)), strange)
+    assert replace(stated, request=request_) == after
+
+
+@given(worlds.conditioned_requests, conditioned)
+@settings(max_examples=examples(16, full=1000))
+def test_to_understand_limits_permits_what_is_limited_and_nothing_else(
+    request_: Request, policies: list[Policy]
+) -> None:
+    plain = decide(request_, policies)
+    understood = decide(replace(request_, understands_limits=True), policies)
+    assert replace(understood, request=request_) == plain
+    assert plain.is_permitted == plain.is_unconditional
+    assert understood.is_permitted == (plain.is_permitted or plain.is_limited)
+
+
+@given(worlds.conditioned_requests, conditioned, some_rows)
+@settings(max_examples=examples(40, full=2000))
+def test_saying_nothing_in_place_of_a_fact_never_permits_more(
+    request_: Request, policies: list[Policy], rows: list[Row]
+) -> None:
+    before = decide(request_, policies)
+    for fact in request_.facts:
+        left = tuple(one for one in request_.facts if one is not fact)
+        silent = replace(request_, facts=left)
+        if fact.operand == ODRL_PURPOSE:
+            silent = replace(silent, purpose=None)
+        elif fact.operand == DATE_TIME:
+            silent = replace(silent, time=None)
+        after = decide(silent, policies)
+        assert permitted(after) <= permitted(before)
+        assert granted(after, rows) <= granted(before, rows)
 
 
 @given(requests, stored)

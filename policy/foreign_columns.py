@@ -1,0 +1,46 @@
+"""Operands whose IRIs do not say whether they are columns: what is known of the data tells."""
+
+from collections.abc import Iterable, Iterator
+
+from smalti.policy.check_dataset import all_rules
+from smalti.policy.iris import is_column_of
+from smalti.policy.model import (
+    ColumnComparison,
+    ColumnReference,
+    Comparison,
+    Condition,
+    Logical,
+    Policy,
+    Rule,
+)
+
+
+def speaks_of_foreign_columns(policy: Policy) -> bool:
+    """Whether some operand of a policy is a column only if a description or a vocabulary says so."""
+    targets = policy.targets
+    return any(
+        not any(is_column_of(target, one.iri) for target in targets) for one in possible_columns(policy)
+    )
+
+
+def possible_columns(policy: Policy) -> Iterator[ColumnReference]:
+    """Each operand of a policy's conditions that may be a column."""
+    for rule in all_rules(policy.rules):
+        yield from _columns(_conditions(rule))
+
+
+def _conditions(rule: Rule) -> Iterator[Condition]:
+    yield from rule.constraints
+    for asset in rule.targets:
+        yield from asset.refinements
+
+
+def _columns(conditions: Iterable[Condition]) -> Iterator[ColumnReference]:
+    for condition in conditions:
+        match condition:
+            case ColumnComparison(column=column):
+                yield column
+            case Logical(operands=operands):
+                yield from _columns(operands)
+            case Comparison():
+                pass
