@@ -15,6 +15,7 @@ from smalti.engine._policies import assigned, digest_of
 from smalti.engine.ceilings import BUDGET_DELTA, BUDGET_EPSILON, BUDGETS, speaks_of_budget
 from smalti.engine.entries import Input
 from smalti.engine.registry import Registry
+from smalti.engine.respondents import COUNTED_ROWS
 from smalti.engine.snapshot import Entry, Made, Snapshot, View
 from smalti.engine.submissions import Resolved, Submission, resolve
 from smalti.errors import UsageError
@@ -510,7 +511,7 @@ def _version_is_readable(
 ) -> tuple[list[Reason], list[Reason]]:
     name = f"version {version.number} of `{version.target}`"
     failures = _source_rule_failures(judge, request, version, name)
-    grounds = []
+    grounds = [Reason(f"of {name}: {COUNTED_ROWS}")] if version.counts_rows else []
     for target in _input_targets(judge.snapshot, version):
         if target in asked:
             failures.append(Reason(f"{name} was made from `{target}`, which is asked about already"))

@@ -55,21 +55,33 @@ def check_binding(
     versions = registry.all_versions()
     telling = contents.telling_digests
     _refuse_relabelled_output(source, telling, versions)
-    keyed = {digest: input_hmac(registry, digest) for digest in contents.digests}
-    parts = {keyed[digest] for digest in telling}
+    parts = {input_hmac(registry, digest) for digest in telling}
     alike = [version for version in versions if parts & {one.hmac for one in version.report.inputs}]
     _refuse_relabelled_input(registry, source, alike, submitter)
-    whole = [keyed[digest] for digest in contents.digests]
-    known = [version for version in alike if [one.hmac for one in version.report.inputs] == whole]
     if not registry.is_known(source.target) or submitter in registry.full_owners(source.target):
         return
-    if not _is_bound_as_before(registry, source, known, made):
+    if not _is_bound_as_before(registry, source, contents, made):
         raise UsageError(
             source.path.name,
             f"{submitter} does not own `{source.target}`, and may not say what data it is",
             "the data and the description that an owner bound to it before",
             "let an owner bind it (--owner), or run it on what an owner ran it on",
         )
+
+
+def made_from(registry: Registry, target: IRI, contents: Contents | None = None) -> list[TargetVersion]:
+    """The versions that were made from a target, oldest first.
+
+    Args:
+        registry: which is there.
+        target: the IRI.
+        contents: only those that were made from these very files; None: from any.
+    """
+    found = [one for one in registry.all_versions() if target in {given.iri for given in one.inputs}]
+    if contents is not None:
+        whole = [input_hmac(registry, digest) for digest in contents.digests]
+        found = [one for one in found if [given.hmac for given in one.report.inputs] == whole]
+    return sorted(found, key=lambda version: version.created_at)
 
 
 def _refuse_relabelled_output(
@@ -99,17 +111,12 @@ def _refuse_relabelled_input(
                 )
 
 
-def _is_bound_as_before(
-    registry: Registry, source: Source, known: list[TargetVersion], made: AnyPlan
-) -> bool:
+def _is_bound_as_before(registry: Registry, source: Source, contents: Contents, made: AnyPlan) -> bool:
     if registry.versions(source.target):
         # An output's columns and respondents are on record: nobody but an owner describes them again.
         return source.description == Description()
-    plans = [
-        plan_from_json(version.plan)
-        for version in sorted(known, key=lambda version: version.created_at)
-        if source.target in {given.iri for given in version.inputs}
-    ]
+    known = made_from(registry, source.target, contents)
+    plans = [plan_from_json(version.plan) for version in known]
     # What was once said of respondents, and corrected since, counts no more.
     said = plans and plans[-1].read.respondent == made.read.respondent
     return bool(said) and any(_is_read_alike(plan, made) for plan in plans)

@@ -1,13 +1,15 @@
 """From the columns that a policy names to those of a table; what every compiler of permissions needs."""
 
 from collections.abc import Iterable
-from typing import Generic, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Final, Generic, Protocol, TypeVar
 from urllib.parse import unquote
 
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.description import Source
 from smalti.engine.named_columns import NamedColumns
 from smalti.engine.plan import OneRowEach, Respondent, RespondentColumn
+from smalti.engine.respondents import WAYS_TO_DECLARE
 from smalti.engine.rows import ColumnFacts, leave_out_withdrawn
 from smalti.engine.withdrawn import Withdrawn
 from smalti.errors import PlanError, SmaltiError, raise_all
@@ -48,6 +50,20 @@ class Declares(Protocol):
     def where(self) -> Where: ...
 
 
+@dataclass(frozen=True, slots=True)
+class SaidOfRespondents:
+    """What is said of respondents beside the policy and the description."""
+
+    requested: Respondent | None = None
+    """By the request, on the word of a party that fully owns the data; a column by its name."""
+    recorded: Respondent | None = None
+    """By an owner in an earlier run on the same data: what holds for others, who may not say it."""
+    inherited: Respondent | None = None
+    """Where the target is itself an output, how respondents were counted for it."""
+
+
+NOTHING_SAID: Final = SaidOfRespondents()
+
 W = TypeVar("W", bound=Declares)
 
 
@@ -62,7 +78,7 @@ class BoundColumns(Generic[W]):
         wanted: W,
         source: Source,
         table: StagedTable,
-        inherited: Respondent | None,
+        said: SaidOfRespondents,
         named: Iterable[ColumnReference],
     ) -> None:
         """Take a table as its description says.
@@ -71,18 +87,19 @@ class BoundColumns(Generic[W]):
             wanted: what a policy asks; says who respondents are, if the description does not.
             source: the target's file and description.
             table: the same, bound.
-            inherited: where the target is itself an output, how respondents were counted for it.
+            said: of respondents, beside policy and description.
             named: the columns that the policy names, beside the respondent; messages may repeat them.
         """
-        self.wanted, self.source, self.table, self.inherited = wanted, source, table, inherited
+        self.wanted, self.source, self.table = wanted, source, table
+        self.inherited = said.inherited
         self.problems: list[SmaltiError] = []
         self._names = {normalised_column(column_iri(source, name)): name for name in table.contents.header}
         references = (*named, *(() if wanted.respondent is None else (wanted.respondent,)))
         in_policy = {name for one in references if (name := self.find(one.iri)) is not None}
         described = {column.name for column in source.description.columns}
         self._known = NamedColumns(table.contents.header, source.format, in_policy | described)
-        self.declared: Respondent | None = self._declaration()
-        """As policy and description say; None where they say nothing."""
+        self.declared: Respondent | None = self._declaration(said)
+        """As policy, description or request say, or an owner said before; None where nobody did."""
 
     # --- Names
 
@@ -160,13 +177,9 @@ class BoundColumns(Generic[W]):
 
     # --- Respondents
 
-    def _declaration(self) -> Respondent | None:
-        in_policy, said = self._in_policy(), self.source.description
-        in_description: Respondent | None = None
-        if said.respondent is not None:
-            in_description = RespondentColumn(said.respondent)
-        elif said.one_row_each:
-            in_description = OneRowEach(is_declared=True)
+    def _declaration(self, said: SaidOfRespondents) -> Respondent | None:
+        in_policy, in_description = self._in_policy(), self._in_description()
+        requested = self._requested(said.requested)
         if in_policy and in_description and in_policy != in_description:
             self.problem(
                 str(self.wanted.where),
@@ -175,6 +188,14 @@ class BoundColumns(Generic[W]):
                 "correct one of the two",
             )
         found = in_policy or in_description
+        if found and requested and found != requested:
+            self.problem(
+                "respondent (--respondent, --one-row-each)",
+                "the request says otherwise than policy or description who the respondents are",
+                "the same, or one declaration",
+                "leave it out of the request, or correct the policy or the description",
+            )
+        found = found or requested or said.recorded
         header = self.table.contents.header
         return None if isinstance(found, RespondentColumn) and found.column not in header else found
 
@@ -185,6 +206,25 @@ class BoundColumns(Generic[W]):
             return None
         name = self.name(self.wanted.respondent)
         return RespondentColumn(name) if name else None
+
+    def _in_description(self) -> Respondent | None:
+        said = self.source.description
+        if said.respondent is not None:
+            return RespondentColumn(said.respondent)
+        return OneRowEach(is_declared=True) if said.one_row_each else None
+
+    def _requested(self, requested: Respondent | None) -> Respondent | None:
+        if not isinstance(requested, RespondentColumn):
+            return requested
+        if requested.column in self.table.contents.header:
+            return requested
+        self.problem(
+            "respondent (--respondent)",
+            f"`{self.source.path.name}` has no column `{requested.column}`",
+            "a column of the data, by its name",
+            self._suggestion(requested.column),
+        )
+        return None
 
     def inherit(self, inherited: Respondent, declared: Respondent) -> Respondent:
         """What an output's respondents are: as they were for its input, if they can still be told apart."""
@@ -198,7 +238,14 @@ class BoundColumns(Generic[W]):
                 "make the output from the original data",
             )
             return declared
-        if declared != inherited and _is_declared(declared):
+        if _is_declared(declared) and not inherited.is_declared:
+            self.problem(
+                str(self.source.target),
+                "nothing was declared about its respondents when it was made: it counted rows",
+                "an output of data whose respondents are declared",
+                "declare them for the data that it was made from, and make it again",
+            )
+        elif declared != inherited and _is_declared(declared):
             self.problem(
                 str(self.source.target),
                 "its respondents were declared otherwise when it was made",
@@ -218,8 +265,7 @@ class BoundColumns(Generic[W]):
                 str(self.source.target),
                 "people withdrew from it, and nothing tells which rows are about them",
                 "a column that names the respondent of each row, as they were listed by it",
-                "declare it (`smalti:respondent`) in the data's description or in the policy, and make"
-                " outputs from the original data",
+                f"make outputs from the original data, and {WAYS_TO_DECLARE}",
             )
             return None
         name = self.declared.column

@@ -45,6 +45,8 @@ _CONTEXT: Final[Mapping[str, Json]] = {
     "k": "s:promisedK",
     "l": "s:promisedL",
     "quasiIdentifiers": {"@id": "s:quasiIdentifierName", "@container": "@set"},
+    "generalised": {"@id": "s:generalisedColumn", "@container": "@set"},
+    "form": "s:labelForm",
     "sensitive": {"@id": "s:sensitiveName", "@container": "@set"},
     "released": {"@id": "s:releasedName", "@container": "@set"},
     "statement": "dct:description",
@@ -135,6 +137,15 @@ class PublishedFile:
 
 
 @dataclass(frozen=True, slots=True)
+class ColumnForm:
+    """How a generalised column is published; whoever sees the output sees it."""
+
+    column: str
+    form: str
+    """`ranges`, or `sets of exact values`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Composition:
     """All releases about the same respondents, within one registry."""
 
@@ -160,6 +171,8 @@ class Certificate:
     guarantee: AnyGuarantee
     quasi_identifiers: tuple[str, ...] = ()
     """The generalised columns, by name."""
+    forms: tuple[ColumnForm, ...] = ()
+    """How their labels look; none in certificates of earlier versions."""
     sensitive: tuple[str, ...] = ()
     """The columns kept under the guarantee, by name."""
     released: tuple[str, ...] = ()
@@ -227,10 +240,14 @@ class Certificate:
             promised["l"] = self.guarantee.l
         return promised | {
             "quasiIdentifiers": self.quasi_identifiers,
+            **({"generalised": self._generalised()} if self.forms else {}),
             "sensitive": self.sensitive,
             "released": self.released,
             "statement": describe_guarantee(self.guarantee, self.sensitive),
         }
+
+    def _generalised(self) -> Json:
+        return [{"name": one.column, "form": one.form} for one in self.forms]
 
     def _activity(self) -> Json:
         return {
@@ -282,6 +299,17 @@ class ColumnLoss:
 
 
 @dataclass(frozen=True, slots=True)
+class ExactColumn:
+    """What of a text column stands exactly in the output, alone or in a set (see `exact_values`)."""
+
+    column: str
+    values: int
+    """Distinct texts, all of which are published exactly."""
+    rare: int
+    """Of these, the ones in fewer rows than k."""
+
+
+@dataclass(frozen=True, slots=True)
 class Timing:
     """How long a phase of the run took."""
 
@@ -321,17 +349,27 @@ class OwnerReport:
     """When the list of those who withdrew was read."""
     sampled_fragments: int | None = None
     """The most fragments, where first cuts came from a sample; exact cuts may lose more or less."""
+    exact: tuple[ExactColumn, ...] = ()
+    """One for each generalised text column."""
+    rows_alike: int = 0
+    """Rows that differ from another one in nothing but sensitive columns, where each is another person."""
 
 
-def describe_guarantee(guarantee: Guarantee, sensitive: tuple[str, ...]) -> str:
-    """What is promised, as one sentence for people."""
-    promise = (
-        f"each combination of published quasi-identifiers belongs to at least {guarantee.k} respondents"
-    )
+def describe_guarantee(
+    guarantee: Guarantee, sensitive: tuple[str, ...], counted: str = "respondents"
+) -> str:
+    """What is promised, as one sentence for people.
+
+    Args:
+        guarantee: of an output.
+        sensitive: the columns that are kept under it, by name.
+        counted: "respondents", or "rows" where nothing tells people apart.
+    """
+    promise = f"each combination of published quasi-identifiers belongs to at least {guarantee.k} {counted}"
     if guarantee.l is not None:
         promise += (
             f"; within it, each sensitive column by itself has at least {guarantee.l} different values"
-            f" that can be matched to {guarantee.l} different respondents, and none that all of them hold"
+            f" that can be matched to {guarantee.l} different {counted}, and none that all of them hold"
         )
     elif sensitive:
         promise += "; within it, no sensitive value is held by all of them"

@@ -13,11 +13,12 @@ from typing import ClassVar, Generic, TypeVar
 
 from smalti.engine.audits.plan import TrainingPlan
 from smalti.engine.backends.staged import StagedTable
-from smalti.engine.binding import check_binding
 from smalti.engine.charging import LosingPlan, composition, refusal
 from smalti.engine.compile import Circumstances
 from smalti.engine.description import Source
 from smalti.engine.entries import OutputColumn
+from smalti.engine.explain import warnings_in
+from smalti.engine.known_respondents import check_run, with_respondents
 from smalti.engine.perturbation.guarantee import LocalGuarantee
 from smalti.engine.reading import file_digest
 from smalti.engine.releases.draw import NoisyValue
@@ -116,12 +117,12 @@ def carry_out(kind: ChargedRun[P, E], under: RunUnder) -> Outcome:
     """
     request, registry, stage, watch = under.request, under.registry, under.stage, under.watch
     check_available()
-    columns = kind.columns_read(request, under.granted)
+    columns = with_respondents(kind.columns_read(request, under.granted), request, registry)
     with bound(request, under.backend, stage.spill, watch.phase, columns) as (source, table):
         watch.phase("plan")
         known = given(request, registry, under.granted, source, table)
         made = kind.planned(request, under.granted, source, table, known.circumstances)
-        check_binding(registry, source, table.contents, made, request.submitter)
+        check_run(registry, source, table.contents, made, request.submitter)
         watch.phase(kind.exact_phase)
         exact = kind.exact(made, table)
     digests = [file_digest(path) for path in source.paths]
@@ -164,4 +165,4 @@ def _registered(  # noqa: PLR0913, PLR0917 (everything that is known at the end 
     version = register(under, record)
     is_owner = under.request.submitter in registry.full_owners(version.target)
     told = version.report if is_owner else None
-    return Outcome(under.decision, made, version, told, composition=together, values=values)
+    return Outcome(under.decision, made, version, told, warnings_in(made), together, values)

@@ -6,7 +6,12 @@ from enum import StrEnum
 from typing import Final
 
 from smalti.engine.backends.staged import StagedTable
-from smalti.engine.bound_columns import BoundColumns, column_iri, refuse_unimplemented
+from smalti.engine.bound_columns import (
+    BoundColumns,
+    SaidOfRespondents,
+    column_iri,
+    refuse_unimplemented,
+)
 from smalti.engine.bounds import chosen_bounds
 from smalti.engine.description import Source
 from smalti.engine.faults import cell, first_fault
@@ -24,6 +29,7 @@ from smalti.engine.plan import (
     Select,
     Write,
 )
+from smalti.engine.respondents import ASSUMED, WAYS_TO_DECLARE
 from smalti.engine.rows import RowBinder, keep_satisfying, leave_out_withdrawn
 from smalti.engine.withdrawn import NOBODY, Withdrawn
 from smalti.errors import InternalError, PlanError, raise_all
@@ -95,6 +101,15 @@ class Circumstances:
     inherited: Respondent | None = None
     """Where the target is itself an output, how respondents were counted for it."""
     withdrawn: Withdrawn = NOBODY
+    requested: Respondent | None = None
+    """Who respondents are, by the request (`SaidOfRespondents`)."""
+    recorded: Respondent | None = None
+    """Who respondents are, by an owner's earlier run on the same data."""
+
+    @property
+    def respondents(self) -> SaidOfRespondents:
+        """What is said of respondents beside the policy and the description."""
+        return SaidOfRespondents(self.requested, self.recorded, self.inherited)
 
 
 NO_MORE: Final = Circumstances()
@@ -132,7 +147,7 @@ def compile_plan(
         raise InternalError("a permission of releases reached the compiler of published rows")
     refuse_unimplemented(wanted, permission)
     _refuse_budgets(wanted, permission.constraints)
-    compiler = _Compiler(wanted, source, table, circumstances.inherited)
+    compiler = _Compiler(wanted, source, table, circumstances.respondents)
     granted = compiler.granted_rows(circumstances)
     columns = compiler.columns()
     respondent = compiler.respondent(columns)
@@ -220,10 +235,10 @@ class _Compiler(BoundColumns[Anonymization]):
     """Binds columns to roles, and gathers what stands against it."""
 
     def __init__(
-        self, wanted: Anonymization, source: Source, table: StagedTable, inherited: Respondent | None
+        self, wanted: Anonymization, source: Source, table: StagedTable, said: SaidOfRespondents
     ) -> None:
         named = (*wanted.identifiers, *wanted.quasi_identifiers, *wanted.sensitive, *wanted.released)
-        super().__init__(wanted, source, table, inherited, named)
+        super().__init__(wanted, source, table, said, named)
 
     def granted_rows(self, circumstances: Circumstances) -> Filter | None:
         """Leave out who withdrew, and then the rows that are not granted; what the latter are.
@@ -341,11 +356,9 @@ class _Compiler(BoundColumns[Anonymization]):
         )
 
     def respondent(self, columns: tuple[Column, ...]) -> Respondent:
-        declared = self.declared
-        if declared is None:
-            declared = OneRowEach(is_declared=False)
-            if self.wanted.respondent is None:
-                self._refuse_repeated_identifiers(columns)
+        declared = self.declared or ASSUMED
+        if isinstance(declared, OneRowEach) and self.wanted.respondent is self.inherited is None:
+            self._refuse_repeated_identifiers(columns, declared)
         if self.inherited is not None:
             declared = self.inherit(self.inherited, declared)
         if isinstance(declared, RespondentColumn):
@@ -374,18 +387,32 @@ class _Compiler(BoundColumns[Anonymization]):
                 f"list it as `mosaicrown:identifier`, not as {roles[name]}",
             )
 
-    def _refuse_repeated_identifiers(self, columns: Iterable[Column]) -> None:
-        repeated = [c.name for c in columns if c.role is Role.IDENTIFIER and self._repeats(c)]
-        if not repeated or self.inherited is not None:
+    def _refuse_repeated_identifiers(self, columns: Iterable[Column], respondent: OneRowEach) -> None:
+        """Refuse one row for each person where identifiers tell otherwise.
+
+        Of several identifiers one may repeat: two people have one first name (`warnings_of_rows`).
+        """
+        identifiers = [c for c in columns if c.role is Role.IDENTIFIER]
+        if respondent.is_declared and len(identifiers) > 1:
+            return
+        repeated = [c.name for c in identifiers if self._repeats(c)]
+        if not repeated:
             return
         listed = ", ".join(f"`{name}`" for name in repeated)
+        if respondent.is_declared:
+            self.problem(
+                self.source.path.name,
+                f"each row is declared to be about another person, and values repeat in the identifier"
+                f" {listed}",
+                "an identifier that no two rows share, or the column that tells people apart",
+                f"declare `{repeated[0]}` instead of `smalti:oneRowEach`, or correct the data",
+            )
+            return
         self.problem(
             self.source.path.name,
             f"values repeat in the identifier {listed}, and no respondent is declared",
             "to know which rows are about the same person, for k counts people",
-            f"declare `{repeated[0]}`, or what tells people apart: in the data's description, or in the"
-            " policy as a refinement `smalti:respondent` `eq` a column (or `smalti:oneRowEach`), with the"
-            " context https://w3id.org/smalti/context.jsonld listed last",
+            f"declare `{repeated[0]}`, or what tells people apart: {WAYS_TO_DECLARE}",
         )
 
     def _repeats(self, column: Column) -> bool:

@@ -9,6 +9,7 @@ from smalti.engine.certificate import describe_guarantee, limits
 from smalti.engine.perturbation.plan import PerturbationPlan
 from smalti.engine.plan import Column, OneRowEach, Plan, RespondentColumn, Role, Write
 from smalti.engine.releases.plan import ReleasePlan
+from smalti.engine.respondents import WAYS_TO_DECLARE, counts_rows
 from smalti.engine.serialize import AnyPlan, plan_digest, plan_to_json
 from smalti.transforms.base import CutScore, Datatype, Transform
 from smalti.transforms.mondrian import (
@@ -60,11 +61,17 @@ def explain(plan: Plan) -> Explanation:
         tuple(ColumnStep(c.name, c.role, _what(plan, c), _WHY[c.role]) for c in plan.read.columns),
         _respondent(plan),
         _rows(plan),
-        f"{transform.guarantee.model}: {describe_guarantee(transform.guarantee, transform.sensitive)}",
+        f"{transform.guarantee.model}: {_promise(plan)}",
         _technique(transform),
         _warnings(plan),
         limits(transform.guarantee, transform.sensitive, plan.released),
     )
+
+
+def _promise(plan: Plan) -> str:
+    transform = plan.apply.transform
+    counted = "rows" if counts_rows(plan.read.respondent) else "respondents"
+    return describe_guarantee(transform.guarantee, transform.sensitive, counted)
 
 
 def _rows(plan: Plan) -> str | None:
@@ -95,7 +102,7 @@ def _respondent(plan: Plan) -> str:
         case OneRowEach(is_declared=True):
             return "each row is about another person (declared)"
         case OneRowEach():
-            return "each row is about another person (assumed: nothing is declared, no identifier repeats)"
+            return "rows are counted, not people: nothing is declared"
 
 
 _CUTS = {
@@ -157,9 +164,10 @@ def _warnings(plan: Plan) -> tuple[str, ...]:
         warnings.append(
             f"released columns are published as they are, and nothing is promised of them: {listed}"
         )
-    if plan.read.respondent == OneRowEach(is_declared=False):
+    if counts_rows(plan.read.respondent):
         warnings.append(
-            "no respondent is declared: k counts rows, which is right only if each is another person"
+            "no respondent is declared: k counts rows, and whose they are is not known; `run` refuses until"
+            " it is: " + WAYS_TO_DECLARE
         )
     return tuple(warnings)
 
@@ -181,6 +189,21 @@ def _set_warnings(plan: Plan) -> list[str]:
             f" should be, correct the data, or declare the datatype to see what is wrong: {guessed}"
         )
     return warnings
+
+
+def warnings_in(plan: AnyPlan) -> tuple[str, ...]:
+    """What a plan warns of, whatever the data; of a release nothing."""
+    if isinstance(plan, Plan):
+        return _warnings(plan)
+    if isinstance(plan, PerturbationPlan):
+        from smalti.engine.perturbation import explain as local  # noqa: PLC0415 (it comes with the engines)
+
+        return local.warnings_in(plan)
+    if isinstance(plan, TrainingPlan):
+        from smalti.engine.audits import explain as audits  # noqa: PLC0415 (it comes with the engines)
+
+        return audits.warnings_in(plan)
+    return ()
 
 
 def to_text(plan: AnyPlan) -> str:

@@ -6,6 +6,7 @@ from smalti.engine.bound_columns import BoundColumns, Declares, column_iri
 from smalti.engine.compile import Circumstances
 from smalti.engine.plan import OneRowEach, Respondent
 from smalti.engine.releases.plan import ReadColumn
+from smalti.engine.respondents import WAYS_TO_DECLARE
 from smalti.transforms.base import Datatype
 
 W = TypeVar("W", bound=Declares)
@@ -36,6 +37,6 @@ class OneRowColumns(BoundColumns[W]):
                 str(self.wanted.where),
                 f"nothing says which rows are about one respondent, and {why}",
                 "a respondent column, or `smalti:oneRowEach`",
-                "declare it (`smalti:respondent`) in the policy or in the data's description",
+                WAYS_TO_DECLARE,
             )
         return declared

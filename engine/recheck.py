@@ -2,7 +2,7 @@
 
 import json
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache
 from importlib.resources import files
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from smalti.engine.audits.guarantee import ModelGuarantee
 from smalti.engine.audits.plan import TrainingPlan
 from smalti.engine.backends.base import Backend
-from smalti.engine.certificate import AnyGuarantee, Composition, PublishedFile
+from smalti.engine.certificate import AnyGuarantee, Composition, PublishedFile, describe_respondents
 from smalti.engine.commit import scratch
 from smalti.engine.description import bind
 from smalti.engine.entries import TargetVersion
@@ -26,6 +26,7 @@ from smalti.engine.registry import Registry
 from smalti.engine.releases.guarantee import Loss, LossGuarantee
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.releases.recheck import ReleaseCheck, check_release, stated_guarantee
+from smalti.engine.respondents import ASSUMED, counts_rows
 from smalti.engine.rows import leave_out_rows
 from smalti.engine.serialize import plan_from_json
 from smalti.engine.stores import StoredObject, fetched
@@ -51,6 +52,8 @@ class Recheck:
     check: PublishedCheck | ReleaseCheck
     is_repeated: bool
     """True where the owner's data was at hand: the plan ran again and gave the same content."""
+    counts_rows: bool = False
+    """True where nothing was declared about its respondents: what was promised of people holds for rows."""
 
 
 def find_output(registry: Registry, which: str) -> Path:
@@ -114,7 +117,12 @@ def recheck(registry: Registry, folder: Path, workspace: Path | None = None) -> 
     )
     digests = tuple(file.digest.removeprefix("sha256:") for file in files)
     recounted = _checked(promise, output, digests, workspace)
-    return Recheck(folder, IRI(certificate.output), certificate.guarantee, version, recounted, False)
+    is_of_rows = certificate.respondents == describe_respondents(ASSUMED)
+    if version is not None:
+        is_of_rows = counts_rows(version.respondent)
+    return Recheck(
+        folder, IRI(certificate.output), certificate.guarantee, version, recounted, False, is_of_rows
+    )
 
 
 def _release_check(
@@ -302,7 +310,7 @@ def repeat(
             "the data that the output was made from",
             "bind that data, with its description, as it was",
         )
-    return Recheck(seen.folder, seen.target, seen.guarantee, seen.version, seen.check, True)
+    return replace(seen, is_repeated=True)
 
 
 def _withdrawn_then(registry: Registry, made: Plan, version: TargetVersion) -> Withdrawn:

@@ -1,10 +1,11 @@
-"""Outputs that somebody should look at again, because what they rest on has ended."""
+"""Outputs that somebody should look at again: what they rest on has ended, or was never declared."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from smalti.engine.entries import TargetVersion
 from smalti.engine.registry import Registry
+from smalti.engine.respondents import COUNTED_ROWS, counts_rows
 from smalti.engine.snapshot import Snapshot
 from smalti.vocab.terms import IRI
 
@@ -19,7 +20,9 @@ class Review:
 
 
 def reviews(registry: Registry, *, now: datetime | None = None) -> tuple[Review, ...]:
-    """The versions whose source policy ended, or from whose data somebody withdrew later.
+    """The versions whose policy ended, from whose data somebody withdrew later, or that counted rows.
+
+    The last were made by earlier versions of smalti, where nothing told people apart.
 
     A policy has ended when it was revoked or replaced, when its `dct:valid` is over or has not begun, when
     a parent of it has ended, or when its signing key is trusted no longer. What was made from such a
@@ -54,6 +57,8 @@ def _own_reasons(
         reasons.append(ended)
     if any(registry.withdrawn(one.iri, one.version, since=version.created_at) for one in version.inputs):
         reasons.append("respondents withdrew after it was made")
+    if counts_rows(version.respondent):
+        reasons.append(COUNTED_ROWS)
     return tuple(reasons)
 
 

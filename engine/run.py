@@ -7,7 +7,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from smalti.engine.alike_texts import warnings_of_alike_texts
 from smalti.engine.audits.plan import TrainingPlan
 from smalti.engine.authority import decide, resolved
 from smalti.engine.backends.base import Backend
@@ -19,8 +18,10 @@ from smalti.engine.commit import Stage, recover, scratch, staging
 from smalti.engine.compile import Circumstances, compile_plan
 from smalti.engine.description import Source, bind
 from smalti.engine.entries import NewVersion, OutputColumn
+from smalti.engine.exact_values import forms
 from smalti.engine.execute import InformationLoss, execute
-from smalti.engine.label_sizes import foreseen
+from smalti.engine.explain import warnings_in
+from smalti.engine.known_respondents import check_run, with_respondents
 from smalti.engine.offers import offers
 from smalti.engine.plan import OutputFormat, Plan
 from smalti.engine.reading import file_digest
@@ -37,6 +38,7 @@ from smalti.engine.run_record import (
     register,
 )
 from smalti.engine.run_request import Outcome, Planned, PolicyDocument, RunRequest, Watch
+from smalti.engine.run_warnings import Looked, look
 from smalti.engine.serialize import AnyPlan
 from smalti.engine.stores import fetched
 from smalti.engine.submissions import Submission
@@ -163,9 +165,10 @@ def _check_target(request: RunRequest) -> None:
 def _plan(
     request: RunRequest, registry: Registry, backend: Backend, granted: Granted
 ) -> tuple[AnyPlan, tuple[str, ...], Composition | None]:
-    """The plan, what can be foreseen of its output, and what would have been lost with it."""
+    """The plan, what it warns of, and what would have been lost with it."""
     kind = _charged(granted.permission)
-    columns = (lambda _: None) if kind is None else kind.columns_read(request, granted)
+    wanted = (lambda _: None) if kind is None else kind.columns_read(request, granted)
+    columns = with_respondents(wanted, request, registry)
     with (
         scratch(request.workspace) as place,
         bound(request, backend, place / "spill", columns=columns) as (source, table),
@@ -175,10 +178,10 @@ def _plan(
         if request.party is not None:
             check_binding(registry, source, table.contents, made, request.submitter)
         if isinstance(made, Plan):
-            alike = warnings_of_alike_texts(made, source, table, with_counts=False)
-            return made, (*foreseen(made, table), *alike), None
+            looked = look(made, source, table, is_output=known.is_output, with_counts=False)
+            return made, looked.warnings, None
         if _is_free(made):
-            return made, (), None
+            return made, warnings_in(made), None
         from smalti.engine.charging import (  # noqa: PLC0415 (only for what is charged)
             composition_with,
             foreseen_reason,
@@ -186,7 +189,7 @@ def _plan(
 
         together = composition_with(registry, request.target, made)
         reason = foreseen_reason(registry, request, granted.permission, made)
-        return made, (() if reason is None else (reason.text,)), together
+        return made, (*warnings_in(made), *(() if reason is None else (reason.text,))), together
 
 
 def _is_free(made: AnyPlan) -> bool:
@@ -292,8 +295,8 @@ def _published(under: RunUnder) -> Outcome:
         watch.phase("plan")
         known = given(request, registry, under.granted, source, table)
         made = compile_plan(under.granted.permission, source, table, request.options, known.circumstances)
-        check_binding(registry, source, table.contents, made, request.submitter)
-        alike = warnings_of_alike_texts(made, source, table, with_counts=True)
+        check_run(registry, source, table.contents, made, request.submitter)
+        looked = look(made, source, table, is_output=known.is_output, with_counts=True)
         loss = execute(
             made, table, stage.output / file_name(made.write.output, made.write.format), stage.link,
             watch.phase,
@@ -302,11 +305,12 @@ def _published(under: RunUnder) -> Outcome:
     output = Output.in_folder(stage.output, made.write.format)
     verification = _verified(made, known, source, table, output, stage)
     watch.phase("register")
-    record = _record(under, made, known, source, output, verification, loss)
+    record = _record(under, made, known, source, output, verification, loss, looked)
     version = register(under, record)
     if request.submitter not in registry.full_owners(version.target):
-        return Outcome(under.decision, made, version, None)
-    return Outcome(under.decision, made, version, version.report, (*loss.warnings, *alike))
+        return Outcome(under.decision, made, version, None, looked.in_plan)
+    warnings = dict.fromkeys((*looked.warnings, *loss.warnings))
+    return Outcome(under.decision, made, version, version.report, tuple(warnings))
 
 
 def _resolved(request: RunRequest, registry: Registry) -> RunRequest:
@@ -493,6 +497,7 @@ def _record(  # noqa: PLR0913, PLR0917 (everything that is known at the end of a
     output: Output,
     verification: Verification,
     loss: InformationLoss,
+    looked: Looked,
 ) -> NewVersion:
     files = published_files(output.paths, verification.output_digests, made.write.format)
     return new_version(
@@ -503,12 +508,13 @@ def _record(  # noqa: PLR0913, PLR0917 (everything that is known at the end of a
         Promised(
             made.apply.transform.guarantee,
             made.apply.transform.quasi_identifiers,
+            forms(made),
             made.apply.transform.sensitive,
             made.released,
         ),
         _output_columns(made, source),
         _content_of(output, files),
-        _report(under, known, source, verification, loss),
+        _report(under, known, source, verification, loss, looked),
     )
 
 
@@ -527,7 +533,12 @@ def _output_columns(made: Plan, source: Source) -> tuple[OutputColumn, ...]:
 
 
 def _report(
-    under: RunUnder, known: Given, source: Source, verification: Verification, loss: InformationLoss
+    under: RunUnder,
+    known: Given,
+    source: Source,
+    verification: Verification,
+    loss: InformationLoss,
+    looked: Looked,
 ) -> OwnerReport:
     return OwnerReport(
         engine=under.backend.name,
@@ -546,6 +557,8 @@ def _report(
         rows_filtered=verification.rows_filtered,
         withdrawn_at=known.at,
         sampled_fragments=under.request.options.sampled_fragments,
+        exact=looked.exact,
+        rows_alike=looked.alike,
     )
 
 

@@ -12,6 +12,7 @@ from smalti.engine.compile import Circumstances
 from smalti.engine.description import Source, bind
 from smalti.engine.entries import Input, TargetVersion
 from smalti.engine.execute import Phase
+from smalti.engine.known_respondents import recorded_respondent, requested_respondent
 from smalti.engine.parts import files_in
 from smalti.engine.plan import RespondentColumn
 from smalti.engine.reading import Contents
@@ -31,6 +32,11 @@ class Given:
     circumstances: Circumstances
     at: datetime
     """When it was asked who withdrew."""
+
+    @property
+    def is_output(self) -> bool:
+        """Whether the input is itself an output."""
+        return self.circumstances.inherited is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +59,8 @@ def given(
     """What a plan has to keep to: who withdrew, and how the input's respondents were counted before.
 
     Raises:
-        UsageError: the target is an output, and this is no version of it.
+        UsageError: the target is an output, and this is no version of it; or the request says who
+            respondents are, and who submits it may not.
     """
     versions = registry.versions(source.target)
     version = _version_of(source, table, versions) if versions else None
@@ -61,7 +68,14 @@ def given(
     now = datetime.now(UTC)
     withdrawn = registry.withdrawn(source.target, number, at=now)
     inherited = None if version is None else version.respondent
-    circumstances = Circumstances(granted.rows, request.asks, inherited, withdrawn)
+    circumstances = Circumstances(
+        granted.rows,
+        request.asks,
+        inherited,
+        withdrawn,
+        requested_respondent(request, registry),
+        recorded_respondent(request, registry, table.contents),
+    )
     return Given((Input(source.target, number),), circumstances, now)
 
 

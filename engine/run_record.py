@@ -10,7 +10,14 @@ from typing import Final
 from smalti.engine.authority import forbidden_since
 from smalti.engine.backends.base import Backend
 from smalti.engine.binding import input_hmac
-from smalti.engine.certificate import AnyGuarantee, Certificate, Composition, InputDigest, PublishedFile
+from smalti.engine.certificate import (
+    AnyGuarantee,
+    Certificate,
+    ColumnForm,
+    Composition,
+    InputDigest,
+    PublishedFile,
+)
 from smalti.engine.commit import Stage, publish
 from smalti.engine.description import Source
 from smalti.engine.entries import NewVersion, OutputColumn, TargetVersion
@@ -52,6 +59,7 @@ class Promised:
 
     guarantee: AnyGuarantee
     quasi_identifiers: tuple[str, ...] = ()
+    forms: tuple[ColumnForm, ...] = ()
     sensitive: tuple[str, ...] = ()
     released: tuple[str, ...] = ()
     composition: Composition | None = None
@@ -87,6 +95,7 @@ def new_version(  # noqa: PLR0913, PLR0917 (everything that is known at the end 
         issued=now,
         guarantee=promised.guarantee,
         quasi_identifiers=promised.quasi_identifiers,
+        forms=promised.forms,
         sensitive=promised.sensitive,
         released=promised.released,
         composition=promised.composition,

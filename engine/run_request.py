@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from smalti.engine.certificate import Composition, Timing
 from smalti.engine.compile import Options
 from smalti.engine.entries import TargetVersion
-from smalti.engine.plan import OutputFormat
+from smalti.engine.plan import OutputFormat, Respondent
 from smalti.engine.releases.report import Report
 from smalti.engine.serialize import AnyPlan
 from smalti.engine.stores import StoredObject
@@ -56,6 +56,8 @@ class RunRequest:
     """The uid of the permission to use, where several match."""
     asks: tuple[Fact, ...] = ()
     """A stronger guarantee than the policy's, by the operands of refinements: `mosaicrown:k` is 20."""
+    respondent: Respondent | None = None
+    """Who respondents are, where policy and description do not say it; only an owner's word counts."""
     query: "Query | None" = None
     """What is asked of a release; None: the one release that the policy permits, where it permits one."""
     options: Options = field(default_factory=Options)
@@ -104,7 +106,7 @@ class Planned:
     plan: AnyPlan | None
     """None exactly when the decision does not permit."""
     warnings: tuple[str, ...] = ()
-    """What can be foreseen of the output's size."""
+    """What to be wary of: what the plan warns of, whoever asks, and what a look at the data shows."""
     composition: Composition | None = None
     """Of what loses privacy: what all releases about the same respondents would have lost, this one too."""
 
@@ -120,7 +122,8 @@ class Outcome:
     report: Report | None
     """The owner's figures; None where the submitter does not own what the output was made from."""
     warnings: tuple[str, ...] = ()
-    """What the owner should know of the output's size; likewise."""
+    """The same as the plan's, and what the labels take; for owners of all that it was made from. Others are
+    told what follows from the plan alone."""
     composition: Composition | None = None
     """Of a release: what it and all earlier ones about the same respondents lose together."""
     values: "tuple[NoisyValue, ...]" = ()

@@ -7,6 +7,7 @@ Which hierarchies count depends on what is requested: those that its owners adde
 trust. So policies are looked up in a `View`, of which there is one for each set of hierarchies.
 """
 
+import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -60,6 +61,8 @@ class Made:
     inputs: tuple[Input, ...]
     policy_meaning: str | None = None
     """Of the policy as its owner resolved it then; None: it was recorded by an earlier smalti."""
+    counts_rows: bool = False
+    """Nothing was declared about its respondents: what it counted are rows."""
 
 
 @dataclass(slots=True)
@@ -541,7 +544,8 @@ class Snapshot:
 
 
 _VERSION: Final = (
-    "id", "target", "number", "run", "policy_digest", "policy_uid", "rule_uid", "policy_meaning"
+    "id", "target", "number", "run", "policy_digest", "policy_uid", "rule_uid", "policy_meaning",
+    "details",
 )  # fmt: skip
 
 
@@ -555,6 +559,7 @@ def _made(row: Row[tuple[Any, ...]], inputs: tuple[Input, ...]) -> Made:
         rule_uid=IRI(row.rule_uid),
         inputs=inputs,
         policy_meaning=row.policy_meaning,
+        counts_rows=json.loads(row.details)["respondent"].get("is_declared") is False,
     )
 
 

@@ -233,6 +233,7 @@ TABLE: Final = (
     Code(
         "P617", "nothing guards the model", "a model may keep what it learns, and nobody has to audit it."
     ),
+    Code("P620", "no respondent", "where nothing says which rows are about one person, no run is made."),
 )
 
 BY_CODE: Final = {code.code: code for code in TABLE}

@@ -84,6 +84,7 @@ def lint(
         found += _respondent(way, None)
     found += _budgets(policy)
     target = dataset.describes(policy) if dataset is not None else None
+    found += _undeclared(policy, dataset if target is not None else None)
     if dataset is not None and target is not None:
         found += _about_data(list(uses(policy, target)), target, dataset)
     return tuple(sorted(dict.fromkeys(found), key=lambda one: (one.where.line, one.where.column, one.code)))
@@ -367,6 +368,26 @@ def _respondent(way: Anonymization, described: IRI | None) -> Iterator[Diagnosti
             message = f"the column {quoted(reference.iri)} names the respondent, and is generalised"
             help_ = "make it an `identifier`: it still tells people apart, and is dropped"
             yield _warning("P607", reference.where, message, help_)
+
+
+def _undeclared(policy: Policy, dataset: DatasetFacts | None) -> Iterator[Diagnostic]:
+    """A promise about people, where nothing said so far tells them apart."""
+    if dataset is not None and (dataset.respondent is not None or dataset.one_row_each):
+        return
+    for rule in all_rules(policy.rules):
+        way = None if isinstance(rule, Prohibition) else rule.anonymization
+        training = rule.training if isinstance(rule, Permission) else None
+        asked = way or training
+        if asked is None or asked.respondent is not None or asked.one_row_each:
+            continue
+        where = "the policy" if dataset is None else f"the policy, and {quoted(dataset.source)} too,"
+        message = f"{where} does not say which rows are about one person: k would count rows"
+        help_ = (
+            "`run` refuses until it is said: `smalti:respondent` `eq` a column or `smalti:oneRowEach`, or"
+            " in the description, or in the request"
+        )
+        severity = Severity.NOTE if dataset is None else Severity.WARNING
+        yield Diagnostic("P620", severity, message, asked.where, help=help_)
 
 
 def _parameter(way: Anonymization, operand: IRI) -> frozenset[object]:

@@ -20,6 +20,7 @@ OUTPUT = "http://example/anonCustomer"
 USER = "http://org/user"
 OWNER = "http://example.com/party/owner"
 MARKETING = "marketing"
+RESPONDENT = "https://w3id.org/smalti#respondent"
 HEADER = ("who", "age", "city", "illness")
 """Of the small tables that tests write themselves."""
 
@@ -91,13 +92,20 @@ def listing(folder: Path) -> dict[str, bytes]:
 
 
 def small_policy(folder: Path, **changes: Any) -> Path:
-    """A policy on a table with the columns of `HEADER`; `changes` replace or remove (None) its parts."""
+    """A policy on a table with the columns of `HEADER`; `changes` replace or remove (None) its parts.
+
+    It says that each row is about another person, where no description in the folder says who is.
+    """
     place = folder / changes.pop("file", "policy.jsonld")
+    if any(RESPONDENT in one.read_text(encoding="utf-8") for one in folder.glob("*-metadata.json")):
+        changes = {"respondent": None} | changes
     place.write_text(json.dumps(small_document(**changes), indent=1), encoding="utf-8")
     return place
 
 
 def small_document(**changes: Any) -> dict[str, Any]:
+    """The same as an object; each row is about another person, unless `respondent` is None."""
+
     def columns(*names: str) -> list[dict[str, str]]:
         return [{"@id": f"{CUSTOMER}/{name}"} for name in names]
 
@@ -108,6 +116,7 @@ def small_document(**changes: Any) -> dict[str, Any]:
         "identifier": ("isAllOf", columns("who")),
         "quasi-identifier": ("isAllOf", columns("age", "city")),
         "sensitive": ("isAllOf", columns("illness")),
+        "respondent": ("eq", {"@id": "https://w3id.org/smalti#oneRowEach"}),
     }
     words |= {key: value for key, value in changes.items() if key in words}
     rule = {
@@ -118,7 +127,7 @@ def small_document(**changes: Any) -> dict[str, Any]:
             {
                 "rdf:value": {"@id": "odrl:anonymize"},
                 "refinement": [
-                    {"leftOperand": f"mosaicrown:{name}", "operator": said[0], "rightOperand": said[1]}
+                    {"leftOperand": _word(name), "operator": said[0], "rightOperand": said[1]}
                     for name, said in words.items()
                     if said is not None
                 ],
@@ -139,6 +148,10 @@ def small_document(**changes: Any) -> dict[str, Any]:
         "conflict": "prohibit",
         "permission": [rule, *changes.get("more", [])],
     }
+
+
+def _word(name: str) -> str:
+    return RESPONDENT if name == "respondent" else f"mosaicrown:{name}"
 
 
 def small_rows(count: int = 12) -> list[list[str]]:
@@ -186,7 +199,7 @@ def describe(
         },
     }
     if respondent:
-        document["https://w3id.org/smalti#respondent"] = respondent
+        document[RESPONDENT] = respondent
     metadata = place.with_name(place.name + "-metadata.json")
     metadata.write_text(json.dumps(document), encoding="utf-8")
     return metadata

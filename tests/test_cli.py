@@ -152,7 +152,8 @@ def test_an_interrupted_run_registers_nothing(
 def test_check_says_what_is_valid(tmp_path: Path, policy: Path) -> None:
     assert ok("check", policy, cwd=tmp_path).out == (
         f"{policy}: valid: {USER} may anonymize {CUSTOMER} for marketing: k at least 2, 1 column dropped by"
-        f" name, 2 generalised, 1 kept; output {OUTPUT}. Not checked: the data and its description\n"
+        f" name, 2 generalised, 1 kept, each row about another person; output {OUTPUT}. Not checked: the"
+        " data and its description\n"
     )
     assert ok("check", policy, "--format", "json", cwd=tmp_path).json == []
 
@@ -325,9 +326,10 @@ def test_an_output_can_be_the_input_of_the_next_run(
     assert before.keys() == listing(tmp_path).keys()
 
 
-def test_an_output_of_which_nobody_can_be_counted_is_refused(tmp_path: Path, policy: Path) -> None:
+def test_an_output_of_which_nobody_can_be_counted_is_refused(tmp_path: Path) -> None:
     rows = [[f"p{n // 2}", *row[1:]] for n, row in enumerate(small_rows(24))]
     data = small_table(tmp_path, rows, respondent="who")
+    policy = small_policy(tmp_path)
     ok("run", policy, *request(data), "--out", "out", cwd=tmp_path)
     before = listing(tmp_path)
     ran = smalti(
@@ -342,9 +344,9 @@ def test_an_output_of_which_nobody_can_be_counted_is_refused(tmp_path: Path, pol
 def test_a_respondent_is_never_published(tmp_path: Path) -> None:
     """Whoever sees it could put each person's rows together, across classes."""
     columns = [{"@id": f"{CUSTOMER}/who"}, {"@id": f"{CUSTOMER}/illness"}]
-    policy = small_policy(tmp_path, identifier=None, sensitive=("isAllOf", columns))
     rows = [[f"p{n // 2}", *row[1:]] for n, row in enumerate(small_rows(24))]
     data = small_table(tmp_path, rows, respondent="who")
+    policy = small_policy(tmp_path, identifier=None, sensitive=("isAllOf", columns))
     before = listing(tmp_path)
     ran = smalti("run", policy, *request(data), "--out", "out", cwd=tmp_path)
     assert ran.code == 1
@@ -354,9 +356,9 @@ def test_a_respondent_is_never_published(tmp_path: Path) -> None:
 
 def test_a_generalised_respondent_counts_nobody_later(tmp_path: Path) -> None:
     columns = [{"@id": f"{CUSTOMER}/{name}"} for name in ("who", "age")]
-    policy = small_policy(tmp_path, **{"identifier": None, "quasi-identifier": ("isAllOf", columns)})
     rows = [[f"p{n // 2}", *row[1:]] for n, row in enumerate(small_rows(24))]
     data = small_table(tmp_path, rows, respondent="who")
+    policy = small_policy(tmp_path, **{"identifier": None, "quasi-identifier": ("isAllOf", columns)})
     ok("run", policy, *request(data), "--out", "out", cwd=tmp_path)
     published = tmp_path / "out" / "anonCustomer.csv"
     chained = chained_policy(tmp_path)

@@ -236,8 +236,8 @@ def published(folder: Path, out: str) -> list[str]:
 
 
 def test_respondents_who_withdrew_are_left_out_of_every_later_run(tmp_path: Path) -> None:
-    small_policy(tmp_path)
     small_table(tmp_path, small_rows(12), respondent="who")
+    small_policy(tmp_path)
     made(tmp_path, "before")
     (tmp_path / "list.txt").write_text("p3\np4\n", encoding="utf-8")
     stranger = smalti("targets", "withdraw", CUSTOMER, "--from", "list.txt", "--as", USER, cwd=tmp_path)

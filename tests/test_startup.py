@@ -47,7 +47,7 @@ def test_a_run_imports_nothing_that_it_does_not_need(tmp_path: Path) -> None:
 
 
 def test_the_form_of_descriptions_is_there_where_there_is_one(tmp_path: Path) -> None:
-    policy, data = small_policy(tmp_path), small_table(tmp_path, respondent="who")
+    data, policy = small_table(tmp_path, respondent="who"), small_policy(tmp_path)
     found = modules(tmp_path, "run", policy, *request(data), "--out", tmp_path / "out")
     assert "smalti.engine.csvw" in found
 

@@ -158,7 +158,7 @@ class _Compiler(OneRowColumns[Training]):
         self, wanted: Training, source: Source, table: StagedTable, circumstances: Circumstances
     ) -> None:
         named = (wanted.label_column, *wanted.identifiers)
-        super().__init__(wanted, source, table, circumstances.inherited, named)
+        super().__init__(wanted, source, table, circumstances.respondents, named)
         self._circumstances = circumstances
         self.check_names()
         if circumstances.rows:

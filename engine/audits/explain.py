@@ -49,7 +49,7 @@ def explain_training(plan: TrainingPlan) -> TrainingExplanation:
         f"{guarantee.model}: {describe(guarantee)}",
         _loss(plan),
         _audit(plan),
-        _warnings(plan),
+        warnings_in(plan),
         limits(guarantee),
     )
 
@@ -155,7 +155,8 @@ def _respondents_for(attack: str, plan: TrainingPlan, audit: Audit) -> int:
     return math.ceil(least_records(AttackType(attack), confidence, SET_SIZE) / Fraction(plan.train.part))
 
 
-def _warnings(plan: TrainingPlan) -> tuple[str, ...]:
+def warnings_in(plan: TrainingPlan) -> tuple[str, ...]:
+    """What the plan warns of, whatever the data."""
     found = [
         f"column {name} will be dropped: the policy says so"
         for name in plan.select.dropped

@@ -40,11 +40,13 @@ from smalti.engine.audits.recipes import architecture_of, hyperparameters_of
 from smalti.engine.audits.records import TrainingRecords, training_records
 from smalti.engine.audits.report import TrainingReport
 from smalti.engine.audits.training import Parts, target, trainer_of
-from smalti.engine.binding import check_binding, input_hmac
+from smalti.engine.binding import input_hmac
 from smalti.engine.budget import Charge
 from smalti.engine.certified import charged_run
 from smalti.engine.charging import composition, denied, memberships_said, refusal
 from smalti.engine.execute import Phase
+from smalti.engine.explain import warnings_in
+from smalti.engine.known_respondents import check_run
 from smalti.engine.reading import Contents, file_digest
 from smalti.engine.registry import Registry
 from smalti.engine.run_inputs import Given, bound, check_unchanged, given
@@ -187,7 +189,7 @@ def _prepared(under: RunUnder) -> tuple[_Ready, Contents]:
         watch.phase("plan")
         known = given(request, registry, under.granted, source, table)
         made = compile_training(under.granted.permission, source, table, known.circumstances)
-        check_binding(registry, source, table.contents, made, request.submitter)
+        check_run(registry, source, table.contents, made, request.submitter)
         watch.phase("records")
         records, contents = training_records(made, table), table.contents
     digests = [file_digest(path) for path in source.paths]
@@ -441,9 +443,8 @@ def _registered(
     with suppress(BackendError):  # it is registered: nothing takes that back
         kept.forget()
     is_owner = under.request.submitter in registry.full_owners(version.target)
-    return Outcome(
-        under.decision, made, version, version.report if is_owner else None, composition=together
-    )
+    told = version.report if is_owner else None
+    return Outcome(under.decision, made, version, told, warnings_in(made), together)
 
 
 def _refuse_registered(under: RunUnder, made: TrainingPlan, kept: Checkpoint, begun: Begun) -> None:

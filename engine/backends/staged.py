@@ -205,6 +205,24 @@ class StagedTable:
         x, present = self.present(column)
         return self._holds(f"SELECT count({x}) > count(DISTINCT {x}) AS x FROM {STAGED} WHERE {present}")
 
+    def rows_alike(self, columns: Sequence[str]) -> int:
+        """The number of rows that another one equals in all of some columns; at least one is named."""
+        keys = ", ".join(self.present(name)[0] for name in columns)
+        groups = f"SELECT count(*) AS n FROM {STAGED} GROUP BY {keys}"
+        found = self.relations.take(
+            f"SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS x FROM ({groups}) AS g WHERE n > 1"
+        )
+        return int(found.column("x")[0].as_py())
+
+    def values_in(self, column: str, rows: int) -> tuple[int, int]:
+        """The number of distinct present texts of a column, and of those in fewer rows than so many."""
+        x, present = self.present(column)
+        held = f"SELECT count(*) AS n FROM {STAGED} WHERE {present} GROUP BY {x}"
+        found = self.relations.take(
+            f"SELECT count(*) AS v, count(CASE WHEN n < {rows} THEN 1 END) AS r FROM ({held}) AS g"
+        )
+        return int(found.column("v")[0].as_py()), int(found.column("r")[0].as_py())
+
     def first_missing(self, column: str) -> int | None:
         """The first row that has no value there; None where each has one."""
         if self._missing is None:

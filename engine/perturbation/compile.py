@@ -169,7 +169,7 @@ class _Compiler(OneRowColumns[Anonymization]):
         table: StagedTable,
         circumstances: Circumstances,
     ) -> None:
-        super().__init__(wanted, source, table, circumstances.inherited, allowed.columns)
+        super().__init__(wanted, source, table, circumstances.respondents, allowed.columns)
         self._allowed, self._circumstances = allowed, circumstances
         self.check_names()
         if circumstances.rows:

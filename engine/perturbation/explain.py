@@ -57,7 +57,7 @@ def explain_perturbation(plan: PerturbationPlan) -> PerturbationExplanation:
             ("posterior belief", f"at most {up(plan.loss.belief)}, one half before"),
             ("membership advantage", f"at most {up(plan.loss.advantage)}"),
         ),
-        _warnings(plan),
+        warnings_in(plan),
         limits(guarantee),
     )
 
@@ -105,7 +105,8 @@ def _respondent(plan: PerturbationPlan) -> str:
     return "each row is about another person (declared)"
 
 
-def _warnings(plan: PerturbationPlan) -> tuple[str, ...]:
+def warnings_in(plan: PerturbationPlan) -> tuple[str, ...]:
+    """What the plan warns of, whatever the data."""
     found = [
         f"column {name} will be dropped: the policy does not name it"
         for name in plan.select.dropped

@@ -40,6 +40,7 @@ from smalti.engine.releases.query import (
     stands_for,
 )
 from smalti.engine.releases.terms import ReleaseTerms, read_terms, words_of_loss
+from smalti.engine.respondents import WAYS_TO_DECLARE
 from smalti.engine.rows import RowBinder
 from smalti.errors import InternalError, PlanError, SmaltiError, raise_all
 from smalti.policy.conditions import in_words
@@ -210,7 +211,7 @@ class _Compiler(BoundColumns[Anonymization]):
         circumstances: Circumstances,
         terms: ReleaseTerms,
     ) -> None:
-        super().__init__(wanted, source, table, circumstances.inherited, _named(wanted))
+        super().__init__(wanted, source, table, circumstances.respondents, _named(wanted))
         self.terms, self._circumstances = terms, circumstances
         self.check_names()
         self.respondent: Respondent = self._respondent()
@@ -232,12 +233,12 @@ class _Compiler(BoundColumns[Anonymization]):
             return self.inherit(inherited, self.declared or inherited)
         elif self.declared is not None:
             return self.declared
-        elif self.wanted.respondent is None and said.respondent is None:
+        elif self._circumstances.requested is None and self.wanted.respondent is said.respondent is None:
             self.problem(
                 str(self.wanted.where),
                 "nothing says who the respondents are, and nothing is assumed of a release",
                 "a column that tells them apart, or `smalti:oneRowEach`",
-                "declare it in the policy as a refinement `smalti:respondent`, or in the description",
+                WAYS_TO_DECLARE,
             )
         return OneRowEach(is_declared=True)
 

@@ -21,7 +21,7 @@ from smalti.engine import run as _engine
 from smalti.engine.arguments import public
 from smalti.engine.backends.base import Backend
 from smalti.engine.compile import Options
-from smalti.engine.plan import OutputFormat
+from smalti.engine.plan import OneRowEach, OutputFormat, Respondent, RespondentColumn
 from smalti.engine.recheck import Recheck
 from smalti.engine.registry import Registry
 from smalti.engine.run import EngineName, Outcome, Planned, PolicyDocument, RunRequest, Watch
@@ -167,6 +167,12 @@ class Choices(EngineChoices, total=False):
     """Who submits the policy and binds the data, an IRI that is trusted; the party when not given."""
     rule: str | None
     """The uid of the permission to use, where several match."""
+    respondent: str | None
+    """The name of the column that tells people apart: rows with the same value there are about one person.
+    For where policy and description do not say it, which it must not contradict. Who submits the policy
+    must own all of the data, or bind what nobody owns yet."""
+    one_row_each: bool
+    """True: each row is about another person; likewise, and instead of `respondent`."""
     registry: Registry | AnyPath
     """What is known already; `smalti.sqlite` when not given. A path without a file is an empty one."""
     output_format: str
@@ -354,6 +360,7 @@ def _request(
         purpose=None if purpose is None else word(Kind.PURPOSE, purpose, "purpose (--purpose)"),
         owner=None if owner is None else iri(owner, "owner (--owner)"),
         rule=None if rule is None else iri(rule, "rule (--rule)"),
+        respondent=_respondent(choices.get("respondent"), choices.get("one_row_each", False)),
         asks=tuple(
             given.about(given.parameter(one, "parameters (--with)"), target)
             for one in choices.get("parameters", ())
@@ -368,6 +375,22 @@ def _request(
         checkpoint=_checkpoint(choices),
         workspace=_workspace(choices),
     )
+
+
+def _respondent(column: str | None, one_row_each: bool) -> Respondent | None:
+    """Who respondents are, as a request says it."""
+    if column is not None and one_row_each:
+        raise UsageError(
+            "respondent (--respondent, --one-row-each)",
+            "a column tells people apart, and each row is about another person",
+            "one of the two",
+            "leave one out",
+        )
+    if column is None:
+        return OneRowEach(is_declared=True) if one_row_each else None
+    if not isinstance(column, str) or not column:
+        raise UsageError("respondent (--respondent)", "it names no column", "the name of a column")
+    return RespondentColumn(column)
 
 
 def _checkpoint(choices: Choices) -> Path | None:

@@ -50,6 +50,11 @@ def _run_options(command: Command) -> Command:
         click.option("--query", metavar="FILE",
                      help="What statistics to release, under a policy with differential privacy; where it"
                      " permits exactly one, that one is made without."),
+        click.option("--one-row-each", is_flag=True,
+                     help="Each row of the data is about another person; instead of --respondent."),
+        click.option("--respondent", metavar="COLUMN",
+                     help="The column that tells people apart, where neither policy nor description says"
+                     " it. Who submits the policy must own the data."),
         click.option("--rule", metavar="UID", help="The permission to use, where several match."),
         click.option("--owner", metavar="PARTY",
                      help="Who submits the policy and binds the data, an IRI taken on trust."
@@ -89,7 +94,6 @@ def plan(policy: str, **options: Any) -> int:
         _show_denial(planned.decision, shown_as)
         return FINDINGS
     _show_plan(planned, as_json=shown_as == "json")
-    _warn(planned.warnings)
     return 0
 
 
@@ -127,30 +131,23 @@ def run(
         click.echo(console.as_json(console.outcome_json(outcome)), nl=False)
     else:
         console.show_outcome(console.console(), outcome, registry)
-    _warn(outcome.warnings)
     return 0 if outcome.decision.is_permitted else FINDINGS
 
 
 def _show_plan(planned: Any, *, as_json: bool) -> None:
-    from smalti import api
+    from smalti import api, console
+    from smalti.engine.explain import warnings_in
 
     told = api.explain(planned.plan, as_json=as_json)
-    if planned.composition is None:
-        click.echo(told, nl=False)
-        return
-    from smalti import console
-
     if as_json:
-        click.echo(console.with_composition(told, planned.composition), nl=False)
+        click.echo(console.planned_json(told, planned), nl=False)
         return
     click.echo(told, nl=False)
-    if planned.composition.releases > 1:  # one alone loses what its plan says, which is more exact
+    of_plan = warnings_in(planned.plan)  # the text says them
+    console.show_warnings(console.console(), [one for one in planned.warnings if one not in of_plan])
+    if planned.composition is not None and planned.composition.releases > 1:
+        # One alone loses what its plan says, which is more exact.
         console.show_composition(console.console(), planned.composition)
-
-
-def _warn(warnings: tuple[str, ...]) -> None:
-    for warning in warnings:
-        click.echo(f"warning: {warning}", err=True)
 
 
 def _show_warnings(document: "PolicyDocument") -> None:

@@ -22,6 +22,7 @@ from smalti.engine.plan import Plan, Role
 from smalti.engine.releases.guarantee import up
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.releases.report import Report
+from smalti.engine.respondents import COUNTED_ROWS, counts_rows
 from smalti.engine.serialize import AnyPlan
 from smalti.policy.decision import Decision, RuleReport
 from smalti.policy.describe import describe_condition, describe_duty
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from smalti.doctor import Check
     from smalti.engine.case_runs import CaseResult
     from smalti.engine.recheck import Recheck
-    from smalti.engine.run import Outcome
+    from smalti.engine.run import Outcome, Planned
 
 Json = dict[str, Any]
 
@@ -273,6 +274,7 @@ def show_outcome(out: Console, outcome: "Outcome", registry: str) -> None:
         return
     folder = version.path
     out.print(Text(headline(outcome.decision), style="bold green"))
+    show_warnings(out, outcome.warnings)
     if isinstance(made, ReleasePlan):
         from smalti.console_releases import show_release  # noqa: PLC0415 (it is written on this module)
 
@@ -326,14 +328,14 @@ def _columns(made: Plan, report: OwnerReport | None) -> Table:
     return table
 
 
-def owner_lines(report: Report) -> Iterable[str]:
-    """The owner's figures as sentences."""
+def owner_lines(report: Report, counted: str = "respondents") -> Iterable[str]:
+    """The owner's figures as sentences; `counted` is "rows" where nothing told people apart."""
     if not isinstance(report, OwnerReport):
         if report.respondents_listed:
             yield f"{report.respondents_listed} respondents withdrew: rows of theirs take no part"
         return
     yield (
-        f"achieved k = {report.k}: {report.respondents} respondents in"
+        f"achieved k = {report.k}: {report.respondents} {counted} in"
         f" {report.classes} {'class' if report.classes == 1 else 'classes'};"
         f" {_rows(report)}"
     )
@@ -341,6 +343,16 @@ def owner_lines(report: Report) -> Iterable[str]:
         listed = ", ".join(f"{one.column} {one.l}" for one in report.diversity)
         yield f"achieved l (least over the classes): {listed}"
     yield f"information lost (global certainty penalty): {report.loss:.1%}"
+    for one in report.exact:
+        yield (
+            f"published exactly, alone or in a set: {one.values} values of {one.column}, {one.rare} of them"
+            " in fewer rows than k"
+        )
+    if report.rows_alike:
+        yield (
+            f"{report.rows_alike} rows differ from another one in nothing but sensitive columns; each is"
+            " declared to be about another person"
+        )
     if report.sampled_fragments is not None:
         yield (
             f"first cuts, into at most {report.sampled_fragments} fragments, came from a sample: exact ones"
@@ -370,7 +382,9 @@ def _rows(report: OwnerReport) -> str:
 def outcome_json(outcome: "Outcome") -> Json:
     """The same for programs."""
     version, made = outcome.version, outcome.plan
-    document: Json = {"decision": decision_json(outcome.decision)}
+    document: Json = {
+        "decision": decision_json(outcome.decision), "warnings": list(outcome.warnings)
+    }  # fmt: skip
     if version is not None and made is not None:
         document |= version_json(version) | {"promise": _promise(made)}
         if outcome.composition is not None:
@@ -391,9 +405,17 @@ def show_composition(out: Console, together: Composition) -> None:
     fields(out, ("together", told))
 
 
-def with_composition(plan: str, together: Composition) -> str:
-    """A plan in JSON, with the same."""
-    return as_json({**json.loads(plan), "composition": _camel(asdict(together))})
+def show_warnings(out: Console, warnings: Iterable[str]) -> None:
+    """What to be wary of, one after the other."""
+    fields(out, *(("warning", one) for one in warnings))
+
+
+def planned_json(plan: str, planned: "Planned") -> str:
+    """A plan in JSON, with all that it warns of and what all releases would have lost together."""
+    document: Json = {**json.loads(plan), "warnings": list(planned.warnings)}
+    if planned.composition is not None:
+        document["composition"] = _camel(asdict(planned.composition))
+    return as_json(document)
 
 
 def _promise(made: AnyPlan) -> str:
@@ -466,7 +488,8 @@ def show_versions(
         )
         fields(out, *(("  review", reason) for reason in ended.get(version.run, ())))
         if with_report:
-            fields(out, *(("  owner", line) for line in owner_lines(version.report)))
+            counted = "rows" if counts_rows(version.respondent) else "respondents"
+            fields(out, *(("  owner", line) for line in owner_lines(version.report, counted)))
 
 
 def show_policies(out: Console, policies: Iterable[StoredPolicy]) -> None:
@@ -536,6 +559,7 @@ def show_recheck(out: Console, seen: "Recheck") -> None:
         out.print(Text(f"verified: {seen.target}", style="bold green"))
         fields(out, ("recorded", f"version {seen.version.number} in this registry"))
     check = seen.check
+    fields(out, *([("people", COUNTED_ROWS)] if seen.counts_rows else []))
     fields(out, *(("recounted", str(prop)) for prop in check.recounted))
     if isinstance(check, PublishedCheck):
         fields(out, ("rows", f"{check.rows} in {check.classes} classes of {check.least_rows} or more"))
@@ -562,6 +586,7 @@ def recheck_json(seen: "Recheck") -> Json:
         "recounted": [str(prop) for prop in seen.check.recounted],
         "attested": [] if seen.is_repeated else [str(prop) for prop in seen.check.attested],
         "repeated": seen.is_repeated,
+        "countsRows": seen.counts_rows,
         **_counts(seen),
     }
 

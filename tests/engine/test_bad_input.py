@@ -162,11 +162,11 @@ def test_a_described_column_that_the_data_lacks(tmp_path: Path) -> None:
 
 def test_identifiers_that_repeat_without_a_respondent(tmp_path: Path) -> None:
     rows = [[f"p{n // 2}", *row[1:]] for n, row in enumerate(small_rows())]
-    policy, data = small_policy(tmp_path), small_table(tmp_path, rows)
+    policy, data = small_policy(tmp_path, respondent=None), small_table(tmp_path, rows)
     ran = attempt(tmp_path, policy, data, code=1)
     paragraph(
         ran, "people.csv", "values repeat in the identifier `who`", "k counts people",
-        "Declare `who`", "smalti:respondent", "smalti:oneRowEach",
+        "Declare `who`", "smalti:respondent", "smalti:oneRowEach", "--respondent",
     )  # fmt: skip
     describe(data, HEADER, respondent="who")
     assert smalti("run", policy, *request(data), "--out", "out", cwd=tmp_path).code == 0
@@ -175,8 +175,8 @@ def test_identifiers_that_repeat_without_a_respondent(tmp_path: Path) -> None:
 @pytest.mark.parametrize("people", [1, 2, 4])
 def test_fewer_respondents_than_k(tmp_path: Path, people: int) -> None:
     rows = [[f"p{n % people}", *row[1:]] for n, row in enumerate(small_rows(10))]
-    policy = small_policy(tmp_path, k=("gteq", people + 1))
-    ran = attempt(tmp_path, policy, small_table(tmp_path, rows, respondent="who"), code=1)
+    data = small_table(tmp_path, rows, respondent="who")
+    ran = attempt(tmp_path, small_policy(tmp_path, k=("gteq", people + 1)), data, code=1)
     paragraph(ran, CUSTOMER, f"cannot meet k-anonymity with k = {people + 1}", "Ask the data's owner")
 
 

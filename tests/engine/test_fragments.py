@@ -81,10 +81,16 @@ def all_distinct(rows: int) -> list[list[str]]:
     ]
 
 
+def one_row_each(rows: list[list[str]]) -> list[list[str]]:
+    return [[str(number), *row[1:]] for number, row in enumerate(rows)]
+
+
 TABLES = {
-    "adult-like, missing values and skew": lambda: People(adult_like(1500, 1), 3, 1, 4, one_row_each=True),
+    "adult-like, missing values and skew": lambda: People(
+        one_row_each(adult_like(1500, 1)), 3, 1, 4, one_row_each=True
+    ),
     "repeated respondents": lambda: People(adult_like(1500, 2), 3, 1, 4, one_row_each=False),
-    "l-diversity": lambda: People(adult_like(1500, 3), 3, 2, 4, one_row_each=True),
+    "l-diversity": lambda: People(one_row_each(adult_like(1500, 3)), 3, 2, 4, one_row_each=True),
     "l-diversity of repeated respondents": lambda: People(adult_like(1500, 4), 4, 3, 4, one_row_each=False),
     "all-distinct numbers": lambda: People(all_distinct(1500), 3, 1, 4, one_row_each=True),
 }

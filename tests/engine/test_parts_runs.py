@@ -346,7 +346,7 @@ def owned(tmp_path: Path) -> Path:
 
 
 def test_a_part_of_somebody_elses_input_cannot_be_relabelled(tmp_path: Path, owned: Path) -> None:
-    policy = other_policy(tmp_path, NEW)
+    policy = other_policy(tmp_path, NEW, respondent=None)
     mine = folder_of(tmp_path / "mine", [[f"q{n}", *row[1:]] for n, row in enumerate(small_rows(30))])
     declare(mine)
     theirs = (owned / "part-00010.csv").read_bytes()

@@ -136,6 +136,7 @@ def shown(found: tuple[Diagnostic, ...]) -> list[tuple[str, int]]:
 RELEASES: dict[str, object] = {
     "method": "differential-privacy", "k": None, "l": None, "identifiers": (), "quasi_identifiers": (),
     "sensitive": (), "parameters": (compared(SMALTI + "epsilon", Operator.LTEQ, number(1), line=21),),
+    "one_row_each": True,
 }  # fmt: skip
 
 
@@ -163,7 +164,8 @@ def test_a_release_without_a_budget_can_never_be(
 
 def test_a_budget_that_nothing_charges_is_pointed_out() -> None:
     budget = compared(SMALTI + "budgetEpsilon", Operator.LTEQ, number(3), line=30)
-    rule = may(budget, action=ANONYMIZE, anonymization=WAY, output=IRI("http://x.org/o"))
+    way = replace(WAY, one_row_each=True)
+    rule = may(budget, action=ANONYMIZE, anonymization=way, output=IRI("http://x.org/o"))
     (found,) = lint(policy(rule))
     assert (found.code, found.where.line) == ("P616", 30)
     assert "`smalti:budgetEpsilon` stands beside the method `l-diversity`" in found.message
@@ -355,7 +357,7 @@ def test_ends_of_ranges_are_noted_once() -> None:
     assert (note.code, note.severity, note.where.line) == ("P605", Severity.NOTE, 20)
     assert "`age`" in note.message
     assert "city" not in note.message
-    assert lint(ranged) == ()
+    assert shown(lint(ranged)) == [("P620", 20)]
     both = replace(ranged, permissions=ranged.permissions * 2)
     assert shown(lint(both, FACTS)) == [("P605", 20)]
     region = parameter("labelBounds", Text("region"))
@@ -375,7 +377,23 @@ def test_a_respondent_that_is_generalised() -> None:
     quasi = {"quasi_identifiers": (column("id", 28),), "identifiers": ()}
     assert shown(lint(anonymizing(**quasi), FACTS)) == [("P607", 28)]
     assert shown(lint(anonymizing(**quasi, respondent=column("id")))) == [("P607", 28)]
-    assert lint(anonymizing(**quasi)) == ()
+    assert lint(anonymizing(**quasi, one_row_each=True)) == ()
+
+
+def test_a_promise_about_people_whom_nothing_tells_apart() -> None:
+    """Unless the policy or the description says it; a note where there is no description yet."""
+    (note,) = lint(anonymizing())
+    assert (note.code, note.severity, note.where.line) == ("P620", Severity.NOTE, 20)
+    assert "k would count rows" in note.message
+    assert "`run` refuses until it is said" in note.help
+    (warning,) = lint(anonymizing(), replace(FACTS, respondent=None))
+    assert (warning.code, warning.severity) == ("P620", Severity.WARNING)
+    assert "`t.csv-metadata.json`" in warning.message
+    assert lint(anonymizing(one_row_each=True)) == lint(anonymizing(respondent=column("id"))) == ()
+    assert lint(anonymizing(), FACTS) == ()
+    assert lint(anonymizing(), replace(FACTS, respondent=None, one_row_each=True)) == ()
+    by_duty = Duty(uid=UID, action=ANONYMIZE, targets=(Asset(TARGET),), anonymization=WAY)
+    assert shown(lint(policy(may(duties=(by_duty,))))) == [("P620", 20)]
 
 
 def test_more_than_there_is() -> None:

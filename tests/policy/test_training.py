@@ -358,4 +358,7 @@ def test_training_fits_the_description_of_the_data() -> None:
 def test_what_training_probably_does_not_mean(
     refinements: list[Json], parts: dict[str, Json], expected: list[str]
 ) -> None:
-    assert [one.code for one in lint(require(train(*refinements, **parts)))] == expected
+    each = s("respondent", {"@id": "smalti:oneRowEach"})
+    assert [one.code for one in lint(require(train(*refinements, each, **parts)))] == expected
+    undeclared = lint(require(train(*refinements, **parts)))
+    assert sorted(one.code for one in undeclared) == sorted([*expected, "P620"])
