@@ -352,7 +352,7 @@ class OwnerReport:
     exact: tuple[ExactColumn, ...] = ()
     """One for each generalised text column."""
     rows_alike: int = 0
-    """Rows that differ from another one in nothing but sensitive columns, where each is another person."""
+    """Rows that equal another one in all columns but the sensitive ones, where each is another person."""
 
 
 def describe_guarantee(

@@ -6,9 +6,8 @@ from smalti.engine.backends.staged import StagedTable
 from smalti.engine.plan import OneRowEach, Plan, Role
 
 _ALIKE: Final = (
-    "each row is declared to be about another person, and some rows differ in nothing but sensitive"
-    " columns: if these are of one person, k counts that person more than once; a column that tells people"
-    " apart (`smalti:respondent`) leaves no doubt"
+    "each row is declared to be about another person, and rows repeat in all columns but the sensitive"
+    " ones: if they are about one person, k counts that person more than once"
 )
 
 

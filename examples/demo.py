@@ -42,23 +42,24 @@ def main() -> None:
     generator = [sys.executable, DATA / "transactions.py", "--customers", "1000", "--seed", "7"]
     subprocess.run([*generator, "--out", customers], check=True, stdout=subprocess.DEVNULL)  # noqa: S603
 
-    show("1. Generated customer transactions, several for each customer", customers, 2)
+    show("1. Generated customer transactions, several for each customer", customers, 1)
     smalti(
         "run", POLICIES / "fig-2.6-canonical.jsonld", "--data", f"http://example.com/Customer={customers}",
         "--as", "http://org/user", "--owner", OWNER, "--purpose", "marketing",
         "--out", WORK / "customers-out",
     )  # fmt: skip
-    show("The first rows of its output", WORK / "customers-out" / "anonCustomer.csv", 2)
+    show("The first row of its output", WORK / "customers-out" / "anonCustomer.csv", 1)
 
     print(
-        "\n2. Who may read the output? Whoever may read its input, for a purpose of the policy that made it"
+        "\n2. Who may read the output? Whoever may read its input, for a purpose of the policy behind it",
+        end="",
     )
     smalti("policy", "add", POLICIES / "analyst-read.jsonld", "--as", OWNER)
     question = ("decide", "--as", "http://example.com/party/analyst", "--action", "read")
     smalti(*question, "--target", "http://example/anonCustomer", "--purpose", "marketing")
     smalti(*question, "--target", "http://example/anonCustomer", "--purpose", "statistical")
 
-    print("\n3. Real microdata: a survey of 1,473 women, with the contraceptive method they use")
+    print("\n3. Real microdata: a survey of 1,473 women, with the contraceptive method they use", end="")
     smalti(
         "run", POLICIES / "contraceptive.jsonld",
         "--data", f"http://example.com/survey/contraceptive={DATA / 'contraceptive.csv'}",

@@ -343,16 +343,11 @@ def owner_lines(report: Report, counted: str = "respondents") -> Iterable[str]:
         listed = ", ".join(f"{one.column} {one.l}" for one in report.diversity)
         yield f"achieved l (least over the classes): {listed}"
     yield f"information lost (global certainty penalty): {report.loss:.1%}"
-    for one in report.exact:
-        yield (
-            f"published exactly, alone or in a set: {one.values} values of {one.column}, {one.rare} of them"
-            " in fewer rows than k"
-        )
+    if report.exact:
+        listed = ", ".join(f"{one.column} {one.values} ({one.rare})" for one in report.exact)
+        yield f"texts published exactly, alone or in sets (of these, in fewer rows than k): {listed}"
     if report.rows_alike:
-        yield (
-            f"{report.rows_alike} rows differ from another one in nothing but sensitive columns; each is"
-            " declared to be about another person"
-        )
+        yield f"{report.rows_alike} rows repeat in all columns but the sensitive ones"
     if report.sampled_fragments is not None:
         yield (
             f"first cuts, into at most {report.sampled_fragments} fragments, came from a sample: exact ones"

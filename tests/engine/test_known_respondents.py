@@ -166,7 +166,7 @@ def test_rows_that_differ_in_nothing_but_sensitive_columns_are_pointed_out(tmp_p
     policy = small_policy(tmp_path, identifier=None)
     rows = [["p1", "30", "Rome", "flu"], ["p1", "30", "Rome", "gout"], *small_rows(10)[2:]]
     data = small_table(tmp_path, rows)
-    told = "some rows differ in nothing but sensitive columns"
+    told = "rows repeat in all columns but the sensitive ones"
     planned = api.plan(policy, data={CUSTOMER: data}, registry=tmp_path / "smalti.sqlite")
     assert any(told in one for one in planned.warnings)
     outcome = run(policy, data)
