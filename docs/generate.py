@@ -152,7 +152,13 @@ A constraint limits a rule; a refinement limits an action, or the members of a c
 parties. It compares a left operand with a right operand, or takes conditions together with `and`, `or`,
 `xone` or `andSequence` (whose operands are an `@list`). The left operand is a word below, or the IRI of a
 column: then the rule is about those rows whose value compares so, and a row without a value satisfies
-nothing."""
+nothing.
+
+An IRI is that of a column where it is a target's IRI, a slash and a name, where the description of the
+target's data says so (`propertyUrl`), or where the target's owner says so in a vocabulary (`csvw:column`).
+Any other left operand that is no word below is *unknown* (P508), whatever is stated under it, unless a
+vocabulary declares it (`a odrl:LeftOperand`): no permission that needs it applies, and a prohibition that
+needs it does. In `or`, what another operand satisfies is satisfied all the same; in `xone`, nothing is."""
 
 _PURPOSE_TEXT = """\
 A purpose is a constraint, or MOSAICrOWN's property `purpose` of a rule. A purpose includes every narrower

@@ -162,15 +162,8 @@ def described(folder: Path) -> Path:
 
 def limited(folder: Path) -> Path:
     named = [{"@id": AGE}, {"@id": f"{CUSTOMER}/city"}]
-    each = compared(
-        "https://w3id.org/smalti#respondent", "eq", {"@id": "https://w3id.org/smalti#oneRowEach"}
-    )
     rows = {"constraint": [compared(AGE, "gteq", 24)]}
-    policy = small_policy(folder, rule=rows, **{"quasi-identifier": ("isAllOf", named)})
-    document = json.loads(policy.read_text(encoding="utf-8"))
-    document["permission"][0]["action"][0]["refinement"].append(each)
-    policy.write_text(json.dumps(document), encoding="utf-8")
-    return policy
+    return small_policy(folder, rule=rows, **{"quasi-identifier": ("isAllOf", named)})
 
 
 def test_a_description_declares_a_column_to_runs_and_to_later_decisions(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from smalti.errors import PolicyError
 from smalti.policy.decision import Finding
 from smalti.policy.hierarchies import STANDARD, Hierarchy, Relations, read
+from smalti.policy.model import Membership
 from smalti.vocab import terms
 from smalti.vocab.terms import DPV, IRI, MARKETING, READ, STATISTICAL, USE
 
@@ -176,6 +177,25 @@ def test_a_vocabulary_of_all_kinds() -> None:
 def test_what_is_not_understood_is_refused(text: str, words: str) -> None:
     with pytest.raises(PolicyError, match=words):
         read(turtle(text), "market.ttl")
+
+
+def test_a_vocabulary_declares_operands_and_columns() -> None:
+    added = read(
+        turtle("""
+            @prefix csvw: <http://www.w3.org/ns/csvw#> .
+            x:Membership a odrl:LeftOperand , skos:Concept ; rdfs:label "member of"@en .
+            x:shop csvw:column x:age , <http://example.com/T/%41ge> .
+        """),
+        "own",
+    )
+    assert added.operands == {x("Membership")}
+    own = STANDARD.with_(added)
+    assert own.operands == {x("Membership")}
+    assert own.columns == {x("shop"): {x("age"), x("T/Age")}}
+    assert own.with_members([Membership(x("a"), x("b"), False)]).operands == own.operands
+    for wrong in ("x:Membership a odrl:LeftOperand ; odrl:partOf x:all .", 'x:shop csvw:column "age" .'):
+        with pytest.raises(PolicyError):
+            read(turtle("@prefix csvw: <http://www.w3.org/ns/csvw#> .\n" + wrong), "own")
 
 
 def test_a_vocabulary_is_no_larger_than_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
