@@ -1,6 +1,6 @@
 """Assets, owners and lineage, inside a transaction."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -11,6 +11,7 @@ from smalti.engine import _database as db
 from smalti.engine import ownership
 from smalti.engine.entries import Asset, AssetKind
 from smalti.errors import UsageError
+from smalti.policy.table_columns import tables_of
 from smalti.vocab.terms import IRI
 
 Pairs = tuple[tuple[IRI, IRI], ...]
@@ -81,10 +82,18 @@ class Facts:
 
     def full_owners_or(self, iri: IRI, owner: IRI) -> frozenset[IRI]:
         """The full owners; `owner` where nobody owns it yet."""
-        return self.full_owners(iri) if self.is_known(iri) else frozenset({owner})
+        return self.full_owners(iri) if self.is_owned(iri) else frozenset({owner})
 
     def is_known(self, iri: IRI) -> bool:
         return self.kind(iri) is not None
+
+    def is_owned(self, iri: IRI) -> bool:
+        """Whether it is known, or may be a column of a known table."""
+        return self.is_known(iri) or bool(self.tables(iri))
+
+    def tables(self, iri: IRI) -> frozenset[IRI]:
+        """The known tables that it may be a column of."""
+        return ownership.tables(self, iri)
 
     def is_open(self, iri: IRI) -> bool:
         """True for a collection of a hierarchy in force that nobody has claimed as an asset."""
@@ -110,6 +119,11 @@ def claim_sources(connection: Connection, iris: Iterable[IRI], owner: IRI) -> No
     insert_all(connection, insert(db.assets), assets)
     insert_all(connection, insert(db.owners), ({"iri": iri, "party": owner} for iri in new))
     db.note_all(connection, "asset", new)
+
+
+def without_columns(facts: Facts, iris: Collection[IRI]) -> list[IRI]:
+    """Those that can be no columns, of one another or of known tables: a column is no asset."""
+    return [iri for iri in iris if facts.tables(iri) == _NOBODY and set(iris).isdisjoint(tables_of(iri))]
 
 
 def admit_output(connection: Connection, iri: IRI) -> None:

@@ -9,12 +9,13 @@ from sqlalchemy import Connection, Row, Select, insert, select, update
 
 from smalti.engine import _database as db
 from smalti.engine import _keys
-from smalti.engine._assets import Facts, claim_sources, insert_all, now_text, to_time
+from smalti.engine._assets import Facts, claim_sources, insert_all, now_text, to_time, without_columns
 from smalti.engine.entries import VERSION_PREFIX, StoredPolicy
 from smalti.errors import PolicyError, UsageError
 from smalti.policy.check_dataset import all_rules
 from smalti.policy.meaning import is_generated, meaning_digest
 from smalti.policy.model import Policy, Rule
+from smalti.policy.table_columns import tables_of
 from smalti.vocab.terms import IRI
 
 _MAX_PARAMETERS: Final = 500
@@ -292,6 +293,10 @@ def check_new(connection: Connection, reader: Reader, facts: Facts, new: NewPoli
 def _check_target(connection: Connection, facts: Facts, policy: Policy, target: IRI, issuer: IRI) -> None:
     _check_is_no_version(connection, policy, target)
     owners = frozenset({issuer}) if facts.is_open(target) else facts.full_owners_or(target, issuer)
+    for table in tables_of(target):
+        # Whoever owns a table says what is forbidden of its columns, whatever else their IRIs stand for.
+        if facts.is_known(table) or table in policy.targets:
+            owners |= facts.full_owners_or(table, issuer)
     if issuer not in owners:
         raise UsageError(
             str(policy.where),
@@ -397,7 +402,7 @@ def add(
         new: what was checked.
         signature: the thumbprint of the key and the signature, where there is one.
     """
-    claimed = [target for target in new.targets if not facts.is_open(target)]
+    claimed = [one for one in without_columns(facts, new.targets) if not facts.is_open(one)]
     claim_sources(connection, claimed, new.issuer)
     entries = dict(new.parents)
     for policy in _parents_first(new.policies):

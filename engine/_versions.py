@@ -25,7 +25,7 @@ from smalti.engine.entries import (
 from smalti.engine.plan import ModelFormat, OutputFormat, Respondent
 from smalti.engine.releases.report import report_from_json, report_to_json, to_json_text
 from smalti.errors import UsageError
-from smalti.policy.iris import normalised_column
+from smalti.policy.iris import is_column_of, normalised_column
 from smalti.vocab.terms import IRI
 
 if TYPE_CHECKING:
@@ -82,6 +82,36 @@ def versions(connection: Connection, query: Select[tuple[Any, ...]]) -> tuple[Ta
     """The versions that a query on their table selects, sorted by output and number."""
     ordered = query.order_by(db.versions.c.target, db.versions.c.number)
     return tuple(to_version(connection, row) for row in connection.execute(ordered).all())
+
+
+def known_columns(connection: Connection, target: IRI) -> frozenset[IRI]:
+    """The columns that a target is known to have, as `normalised_column` spells them.
+
+    Those of its versions, if it is an output; and those that runs read of it. Of a table of which a run
+    looked at some columns only, the ones whose IRIs do not say it: not to know others is not to have none.
+    """
+    details = select(db.versions.c.details).where(db.versions.c.target == target)
+    made = db.versions.c.id == db.lineage.c.version
+    plans = select(db.versions.c.plan).distinct().join(db.lineage, made).where(db.lineage.c.input == target)
+    found = [
+        IRI(column["iri"])
+        for text in connection.execute(details).scalars()
+        for column in json.loads(text)["columns"]
+    ]
+    for text in connection.execute(plans).scalars():
+        found += _columns_read(text, target)
+    return frozenset(map(normalised_column, found))
+
+
+def _columns_read(plan: str, target: IRI) -> list[IRI]:
+    """The columns of a target that a recorded plan tells of; none where its form is another version's."""
+    try:
+        steps = json.loads(plan)["steps"]
+        is_whole = not {"release", "perturb"} & {step["step"] for step in steps}
+        iris = [IRI(column["iri"]) for column in steps[0]["columns"]]
+    except (ValueError, KeyError, TypeError, IndexError):
+        return []
+    return [iri for iri in iris if is_whole or not is_column_of(target, iri)]
 
 
 def was_read(connection: Connection, source: IRI, inputs: Iterable[str]) -> bool:
@@ -200,19 +230,6 @@ _PLAIN: Final = (
 
 def _format(name: str) -> OutputFormat | ModelFormat:
     return ModelFormat(name) if name in set(ModelFormat) else OutputFormat(name)
-
-
-def columns_read(connection: Connection, targets: Iterable[IRI]) -> frozenset[IRI]:
-    """The columns that registered runs read of some sources."""
-    of_them = db.lineage.c.input.in_(sorted(set(targets)))
-    query = select(db.versions.c.plan).where(
-        db.versions.c.id.in_(select(db.lineage.c.version).where(of_them))
-    )  # fmt: skip
-    from smalti.engine.serialize import plan_from_json  # noqa: PLC0415 (only where policies ask)
-
-    plans = {row.plan for row in connection.execute(query.distinct()).all()}
-    read = (column for plan in plans for column in plan_from_json(plan).read.columns)
-    return frozenset(normalised_column(column.iri) for column in read)
 
 
 def to_version(connection: Connection, row: Row[tuple[Any, ...]]) -> TargetVersion:

@@ -21,7 +21,6 @@ from smalti.engine.submissions import Resolved, Submission, resolve
 from smalti.errors import UsageError
 from smalti.policy.authorize import authorize
 from smalti.policy.decision import Decision, Effect, Fact, Grant, Reason, Request, effect_of
-from smalti.policy.foreign_columns import speaks_of_foreign_columns
 from smalti.policy.index import Standing
 from smalti.policy.meaning import meaning_digest
 from smalti.policy.model import (
@@ -43,6 +42,7 @@ from smalti.vocab.terms import IRI
 
 IMPLICIT_RULE = IRI(terms.SMALTI + "implicitRule")
 """The uid under which the implicit rule appears in a decision."""
+_NO_COLUMNS: Final[frozenset[IRI]] = frozenset()
 _NAMED: Final = 5
 """Policies of others that are named in the reasons."""
 
@@ -183,7 +183,7 @@ def forbidden_since(
 def _decide(
     judge: _Judge, request: Request, submission: Submission | None, asked: frozenset[IRI]
 ) -> Decision:
-    question = _question(judge.snapshot, request, submission)
+    question = _with_columns(judge, _question(judge.snapshot, request, submission))
     about = _about(judge, question)
     entries = judge.snapshot.exceptional(about)
     submitted = None if submission is None else _submitted(judge, question, submission)
@@ -196,7 +196,6 @@ def _decide(
         return Decision(request=request, effect=Effect.DENY, reasons=reasons)
     added = None if submitted is None else submitted.policy
     question = replace(question, request=_with_charges(judge, question.request, about, added))
-    question = replace(question, request=_with_columns(judge, question.request, about, added))
     if submission is None:
         decision = _authorize(judge, question, None, question.full_owners)
     else:
@@ -223,18 +222,42 @@ def _question(snapshot: Snapshot, request: Request, submission: Submission | Non
         )
     )
     return _Question(
-        replace(request, targets=targets),
+        replace(request, targets=targets, tables=_tables(snapshot, targets)),
         made[0] if len(made) == 1 else (),
         tuple(target for target in targets if not _is_known(snapshot, target)),
-        frozenset[IRI]().union(*map(snapshot.owners, targets)),
+        _part_owners(snapshot, targets, submission),
         frozenset.intersection(*map(snapshot.full_owners, targets)),
         snapshot.view(snapshot.authorities(targets, None if submission is None else submission.by)),
         snapshot.view(snapshot.any_authorities(targets)),
     )
 
 
+def _with_columns(judge: _Judge, question: _Question) -> _Question:
+    """The question, with the columns that earlier runs recorded of the targets."""
+    request = question.request
+    known = [judge.registry.known_columns(judge.snapshot, target) for target in request.targets]
+    columns = request.columns.union(*known)
+    if columns == request.columns:
+        return question
+    return replace(question, request=replace(request, columns=columns))
+
+
 def _is_known(snapshot: Snapshot, target: IRI) -> bool:
-    return snapshot.is_known(target) or len(snapshot.reach(target)) > 1
+    return snapshot.is_known(target) or len(snapshot.related(target)) > 1 or bool(snapshot.tables(target))
+
+
+def _part_owners(
+    snapshot: Snapshot, targets: tuple[IRI, ...], submission: Submission | None
+) -> frozenset[IRI]:
+    """Who owns a part of a target; of what nobody knows, who binds it: they may have forbidden columns."""
+    found = frozenset[IRI]().union(*map(snapshot.owners, targets))
+    binds = submission is not None and not any(_is_known(snapshot, target) for target in targets)
+    return found | _just(submission.by) if submission is not None and binds else found
+
+
+def _tables(snapshot: Snapshot, targets: Iterable[IRI]) -> frozenset[IRI]:
+    """The targets that have data of their own, though they may be columns of a known table."""
+    return frozenset(one for one in targets if snapshot.has_data(one) and snapshot.tables(one))
 
 
 # --- Policies that count
@@ -243,8 +266,8 @@ def _is_known(snapshot: Snapshot, target: IRI) -> bool:
 def _about(judge: _Judge, question: _Question) -> list[set[int]]:
     """Read what owners issued about what is requested; the entries of each issuer about each asset."""
     snapshot = judge.snapshot
-    reach = frozenset[IRI]().union(*map(snapshot.reach, question.request.targets))
-    found = [keys for issuer, keys in snapshot.about(reach) if issuer in question.owners]
+    requested = snapshot.requested(question.request)
+    found = [keys for issuer, keys in snapshot.touching(requested) if issuer in question.owners]
     for keys in found:
         judge.registry.read_policies(snapshot, keys)
         for view in question.views:
@@ -263,16 +286,6 @@ def _with_charges(
         charged = ((BUDGET_EPSILON, spent.epsilon), (BUDGET_DELTA, spent.delta))
         facts += tuple(Fact(operand, (Number(value),)) for operand, value in charged)
     return request if facts == request.facts else replace(request, facts=facts)
-
-
-def _with_columns(
-    judge: _Judge, request: Request, about: list[set[int]], submitted: Policy | None
-) -> Request:
-    """A request with the columns that runs read of its targets, where a policy asks."""
-    speaks = submitted is not None and speaks_of_foreign_columns(submitted)
-    if not speaks and not judge.snapshot.speak_of_columns(about):
-        return request
-    return replace(request, columns=request.columns | judge.registry.columns_read(request.targets))
 
 
 def _not_understood(snapshot: Snapshot, entries: Iterable[Entry]) -> Reason | None:
@@ -404,9 +417,10 @@ def _submission_refused(
             " owner put it in the other's place with `smalti policy add --replace`"
         )
         return Reason(text, policy.uid)
-    about = frozenset[IRI]().union(*map(judge.snapshot.reach, targets))
+    request = Request(party=IRI(""), action=IRI(""), targets=targets)
+    requested = judge.snapshot.requested(request)
     for rule, says, assigner in assigned(policy):
-        is_about = policy.memberships or not about.isdisjoint(target.iri for target in rule.targets)
+        is_about = policy.memberships or requested.is_touched_by(target.iri for target in rule.targets)
         if assigner not in owners and is_about:
             shown = " and ".join(f"`{target}`" for target in targets)
             text = f"its assigner {assigner} does not own {shown}: it does not count"
@@ -516,8 +530,8 @@ def _version_is_readable(
         if target in asked:
             failures.append(Reason(f"{name} was made from `{target}`, which is asked about already"))
             continue
-        reading = _decide(judge, replace(request, targets=(target,)), None, asked)
-        plain = [grant for grant in reading.grants if _is_plain(grant) or _is_met(judge, grant, version)]
+        reading = _decide(judge, replace(request, targets=(target,), columns=_NO_COLUMNS), None, asked)
+        plain = [grant for grant in reading.grants if _shows_only_granted(judge, grant, version)]
         if plain:
             rules = ", ".join(f"`{grant.permission.uid}`" for grant in plain)
             grounds.append(Reason(f"reading `{target}`, an input of {name}, is permitted by {rules}"))
@@ -591,6 +605,22 @@ def _operands(condition: Condition) -> Iterator[IRI]:
         case Logical(operands=operands):
             for one in operands:
                 yield from _operands(one)
+
+
+def _shows_only_granted(judge: _Judge, grant: Grant, version: Made) -> bool:
+    """Whether who may read an input under a grant may see what a version shows of it.
+
+    Nothing of a version may come from a column that is withheld of the input.
+    """
+    whole = replace(grant, withheld=())
+    if not (_is_plain(whole) or _is_met(judge, whole, version)):
+        return False
+    if not grant.withheld:
+        return True
+    from smalti.engine.used_columns import uses_any  # noqa: PLC0415 (only where columns are withheld)
+
+    plan = judge.registry.plan_of(version)
+    return plan is not None and not uses_any(plan, grant.withheld)
 
 
 def _is_plain(grant: Grant) -> bool:

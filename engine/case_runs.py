@@ -223,7 +223,7 @@ def _class_differences(expected: ExpectedPlan, plan: Plan) -> Iterator[str]:
         if wanted is not None and wanted != found:
             yield f"expected {name} to be {wanted}, and it is {found}"
     for name, columns, roles in (
-        ("dropped", expected.dropped, (Role.IDENTIFIER, Role.UNLISTED)),
+        ("dropped", expected.dropped, (Role.IDENTIFIER, Role.UNLISTED, Role.WITHHELD)),
         ("generalised", expected.generalised, (Role.QUASI_IDENTIFIER,)),
         ("kept", expected.kept, (Role.SENSITIVE, Role.RELEASED)),
     ):

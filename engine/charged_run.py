@@ -18,13 +18,13 @@ from smalti.engine.compile import Circumstances
 from smalti.engine.description import Source
 from smalti.engine.entries import OutputColumn
 from smalti.engine.explain import warnings_in
-from smalti.engine.known_respondents import check_run, with_respondents
+from smalti.engine.known_respondents import with_respondents
 from smalti.engine.perturbation.guarantee import LocalGuarantee
 from smalti.engine.reading import file_digest
 from smalti.engine.releases.draw import NoisyValue
 from smalti.engine.releases.guarantee import LossGuarantee
 from smalti.engine.releases.report import ReleaseReport
-from smalti.engine.run_inputs import Given, Granted, bound, check_unchanged, given
+from smalti.engine.run_inputs import Given, Granted, admit, bound, check_unchanged, given
 from smalti.engine.run_record import (
     Promised,
     RunUnder,
@@ -122,7 +122,7 @@ def carry_out(kind: ChargedRun[P, E], under: RunUnder) -> Outcome:
         watch.phase("plan")
         known = given(request, registry, under.granted, source, table)
         made = kind.planned(request, under.granted, source, table, known.circumstances)
-        check_run(registry, source, table.contents, made, request.submitter)
+        admit(request, registry, known, source, table, made)
         watch.phase(kind.exact_phase)
         exact = kind.exact(made, table)
     digests = [file_digest(path) for path in source.paths]

@@ -1,6 +1,6 @@
 """The charge of a run: taken before anything random is drawn for it, and told to whom it concerns."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -20,8 +20,9 @@ from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.run_record import RunUnder
 from smalti.engine.run_request import RunRequest
 from smalti.engine.serialize import plan_digest
+from smalti.engine.used_columns import denied
 from smalti.errors import InternalError
-from smalti.policy.decision import Decision, Effect, Reason
+from smalti.policy.decision import Decision, Reason
 from smalti.policy.model import Permission
 from smalti.transforms.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation
@@ -141,11 +142,6 @@ def _no_room(request: RunRequest, permission: Permission, ceiling: Ceiling, spen
             " (`smalti:budgetDelta`)"
         )
     return Reason(text, request.document.policy.uid, permission.uid)
-
-
-def denied(decision: Decision, reason: Reason) -> Decision:
-    """A decision that would have permitted, and for this reason does not."""
-    return replace(decision, effect=Effect.DENY, reasons=(reason,), grants=(), determining=(), remedies=())
 
 
 def composition(registry: Registry, target: IRI) -> Composition:

@@ -1,7 +1,7 @@
 """From a permission and a bound table to a plan; a duty becomes a transform here and nowhere else."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -111,6 +111,9 @@ class Circumstances:
         """What is said of respondents beside the policy and the description."""
         return SaidOfRespondents(self.requested, self.recorded, self.inherited)
 
+    withheld: frozenset[str] = frozenset()
+    """The columns whose use is prohibited, by name; what only drops them says so."""
+
 
 NO_MORE: Final = Circumstances()
 """The permission's words, and nothing beside."""
@@ -149,7 +152,7 @@ def compile_plan(
     _refuse_budgets(wanted, permission.constraints)
     compiler = _Compiler(wanted, source, table, circumstances.respondents)
     granted = compiler.granted_rows(circumstances)
-    columns = compiler.columns()
+    columns = compiler.columns(circumstances.withheld)
     respondent = compiler.respondent(columns)
     bounds = chosen_bounds(wanted, circumstances.asks, compiler.problems)
     raise_all(compiler.problems)
@@ -271,10 +274,14 @@ class _Compiler(BoundColumns[Anonymization]):
     def _quasi_identifiers(self) -> set[str | None]:
         return {self.find(column.iri) for column in self.wanted.quasi_identifiers}
 
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self, withheld: frozenset[str]) -> tuple[Column, ...]:
         roles = self._roles()
         self.check_names()
-        return tuple(self._column(name, roles) for name in self.table.contents.header)
+        found = (self._column(name, roles) for name in self.table.contents.header)
+        return tuple(
+            replace(one, role=Role.WITHHELD) if one.name in withheld and not one.role.is_published else one
+            for one in found
+        )
 
     def _roles(self) -> dict[str, Role]:
         roles: dict[str, Role] = {}
@@ -392,7 +399,8 @@ class _Compiler(BoundColumns[Anonymization]):
 
         Of several identifiers one may repeat: two people have one first name (`warnings_of_rows`).
         """
-        identifiers = [c for c in columns if c.role is Role.IDENTIFIER]
+        named = {self.find(one.iri) for one in self.wanted.identifiers}
+        identifiers = [c for c in columns if c.name in named]
         if respondent.is_declared and len(identifiers) > 1:
             return
         repeated = [c.name for c in identifiers if self._repeats(c)]

@@ -25,6 +25,7 @@ _WHY = {
     Role.SENSITIVE: "sensitive",
     Role.RELEASED: "released, on the policy author's word",
     Role.UNLISTED: "not named in the policy",
+    Role.WITHHELD: "withheld: the policy prohibits its use",
 }
 
 

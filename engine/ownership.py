@@ -1,14 +1,16 @@
 """Who owns an asset, from facts about it: one rule for decisions in memory and for writes in a transaction.
 
 A source has the owners that are on record. An output is owned through what it was made from, and a
-collection through its members besides its own owners. Whoever owns all of it may permit; whoever owns a
-part of it may prohibit.
+collection through its members besides its own owners. What may be a column of a known table, by its IRI, is
+owned through the table; where somebody registered it as an asset of its own, both own a part of it. Whoever
+owns all of it may permit; whoever owns a part of it may prohibit.
 """
 
 from collections.abc import Callable
 from typing import Protocol
 
 from smalti.engine.entries import AssetKind
+from smalti.policy.table_columns import tables_of
 from smalti.vocab.terms import IRI
 
 
@@ -39,6 +41,13 @@ def full_owners(facts: Facts, iri: IRI) -> frozenset[IRI]:
     return frozenset.intersection(*sets) if sets else frozenset()
 
 
+def tables(facts: Facts, iri: IRI) -> frozenset[IRI]:
+    """The known tables that an IRI may name a column of."""
+    return frozenset(
+        table for table in tables_of(iri) if facts.kind(table) is not None or facts.members(table)
+    )
+
+
 def sources(facts: Facts, iri: IRI) -> frozenset[IRI]:
     """The asset and everything that it comes from, through all versions of all outputs between."""
     return frozenset(_reach(facts.inputs, iri))
@@ -49,14 +58,14 @@ def _owner_sets(facts: Facts, iri: IRI) -> list[frozenset[IRI]]:
 
     def parts(current: IRI) -> frozenset[IRI]:
         made_from = facts.inputs(current) if facts.kind(current) is AssetKind.OUTPUT else frozenset[IRI]()
-        return made_from | facts.members(current)
+        return made_from | facts.members(current) | tables(facts, current)
 
     found = []
     for current in _reach(parts, iri):
         kind = facts.kind(current)
         if kind is AssetKind.SOURCE:
             found.append(facts.direct_owners(current))
-        elif kind is None and not facts.members(current):
+        elif kind is None and not facts.members(current) and not tables(facts, current):
             found.append(frozenset[IRI]())
     return found
 

@@ -22,6 +22,8 @@ class Role(StrEnum):
     RELEASED = "released"
     UNLISTED = "unlisted"
     """Named nowhere in the policy: dropped."""
+    WITHHELD = "withheld"
+    """A policy prohibits its use: dropped, whatever else it would be."""
 
     @property
     def is_published(self) -> bool:

@@ -143,6 +143,28 @@ class Registry:
             facts = self._facts(connection)
             return facts.is_known(iri) or bool(facts.owners(iri))
 
+    def known_columns(self, snapshot: Snapshot, target: IRI) -> frozenset[IRI]:
+        """The columns that a target is known to have, from its versions and from what was made of it."""
+        found = snapshot.known_columns(target)
+        if found is None:
+            with self._database.reading() as connection:
+                found = _versions.known_columns(connection, target)
+            snapshot.remember_columns(target, found)
+        return found
+
+    def plan_of(self, version: Made) -> str | None:
+        """The plan of a version, as it was recorded."""
+        query = select(db.versions.c.plan).where(
+            db.versions.c.target == version.target, db.versions.c.number == version.number
+        )
+        with self._database.reading() as connection:
+            return connection.execute(query).scalar()
+
+    def has_data(self, iri: IRI) -> bool:
+        """Whether it is an output, or something was made from it: then it is a table of its own."""
+        with self.snapshot() as snapshot:
+            return snapshot.has_data(iri)
+
     def owners(self, iri: IRI) -> frozenset[IRI]:
         """Who owns an asset, or any source that it was made from; they may prohibit.
 
@@ -761,14 +783,6 @@ class Registry:
         if target.startswith(VERSION_PREFIX):
             of_target |= db.versions.c.run == target.removeprefix(VERSION_PREFIX)
         return self._versions(select(db.versions).where(of_target))
-
-    def columns_read(self, targets: Iterable[IRI]) -> frozenset[IRI]:
-        """The columns that registered runs read of some sources.
-
-        By the IRIs that their owners' descriptions gave them, spelled as `normalised_column` does.
-        """
-        with self._database.reading() as connection:
-            return _versions.columns_read(connection, targets)
 
     def all_versions(self) -> tuple[TargetVersion, ...]:
         """The versions of all outputs, sorted by output and number."""

@@ -1,13 +1,19 @@
-"""Outputs that somebody should look at again: what they rest on has ended, or was never declared."""
+"""Outputs to look at again: what they rest on has ended, is prohibited, or was never declared."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from smalti.engine.entries import TargetVersion
+from smalti.engine.entries import Input, TargetVersion
+from smalti.engine.plan import ModelFormat
 from smalti.engine.registry import Registry
 from smalti.engine.respondents import COUNTED_ROWS, counts_rows
 from smalti.engine.snapshot import Snapshot
-from smalti.vocab.terms import IRI
+from smalti.engine.used_columns import uses_any
+from smalti.policy.authorize import prohibited_columns
+from smalti.policy.decision import Request
+from smalti.policy.model import ConflictStrategy
+from smalti.vocab.terms import ANONYMIZE, IRI, TRAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +28,8 @@ class Review:
 def reviews(registry: Registry, *, now: datetime | None = None) -> tuple[Review, ...]:
     """The versions whose policy ended, from whose data somebody withdrew later, or that counted rows.
 
-    The last were made by earlier versions of smalti, where nothing told people apart.
+    The last were made by earlier versions of smalti, where nothing told people apart. Likewise those made
+    from a column whose use an owner prohibits, for whoever they were made for.
 
     A policy has ended when it was revoked or replaced, when its `dct:valid` is over or has not begun, when
     a parent of it has ended, or when its signing key is trusted no longer. What was made from such a
@@ -59,7 +66,39 @@ def _own_reasons(
         reasons.append("respondents withdrew after it was made")
     if counts_rows(version.respondent):
         reasons.append(COUNTED_ROWS)
+    reasons += [
+        f"`{uid}` prohibits the use of a column that it was made from"
+        for uid in dict.fromkeys(
+            uid
+            for given in version.inputs
+            for uid in _prohibitions(registry, snapshot, version, given, now)
+        )
+    ]
     return tuple(reasons)
+
+
+def _prohibitions(
+    registry: Registry, snapshot: Snapshot, version: TargetVersion, given: Input, now: datetime
+) -> Iterator[IRI]:
+    """The rules of an input's owners that prohibit the use of columns which a version was made from."""
+    request = Request(
+        party=version.party,
+        action=TRAIN if isinstance(version.format, ModelFormat) else ANONYMIZE,
+        targets=(given.iri,),
+        purpose=version.purpose,
+        time=now,
+        columns=registry.known_columns(snapshot, given.iri),
+    )
+    owners = snapshot.owners(given.iri)
+    touching = snapshot.touching(snapshot.requested(request))
+    keys = sorted(frozenset[int]().union(*(keys for issuer, keys in touching if issuer in owners)))
+    registry.read_policies(snapshot, keys)
+    policies = [policy for key in keys if (policy := snapshot.policy(snapshot.entry(key))) is not None]
+    hierarchies = snapshot.view(snapshot.any_authorities((given.iri,))).hierarchies
+    for policy, rule, columns in prohibited_columns(request, policies, hierarchies):
+        is_spared = policy.uid == version.policy_uid and policy.conflict is ConflictStrategy.PERMIT
+        if not is_spared and uses_any(version.plan, columns):
+            yield rule.uid
 
 
 def _why_policy_ended(

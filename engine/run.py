@@ -21,12 +21,12 @@ from smalti.engine.entries import NewVersion, OutputColumn
 from smalti.engine.exact_values import forms
 from smalti.engine.execute import InformationLoss, execute
 from smalti.engine.explain import warnings_in
-from smalti.engine.known_respondents import check_run, with_respondents
+from smalti.engine.known_respondents import with_respondents
 from smalti.engine.offers import offers
 from smalti.engine.plan import OutputFormat, Plan
 from smalti.engine.reading import file_digest
 from smalti.engine.registry import Registry
-from smalti.engine.run_inputs import Given, Granted, bound, check_unchanged, given
+from smalti.engine.run_inputs import Given, Granted, admit, bound, check_unchanged, given
 from smalti.engine.run_record import (
     Promised,
     RunUnder,
@@ -42,12 +42,21 @@ from smalti.engine.run_warnings import Looked, look
 from smalti.engine.serialize import AnyPlan
 from smalti.engine.stores import fetched
 from smalti.engine.submissions import Submission
+from smalti.engine.used_columns import (
+    DeclaresMoreError,
+    DeniedOnDataError,
+    check_withheld,
+    declared_columns,
+    denied,
+    refusal,
+    withheld_columns,
+)
 from smalti.engine.verify import Original, Output, Verification, verify_run
 from smalti.engine.writing import content_digest
 from smalti.errors import GuaranteeError, PlanError, SmaltiError, UsageError, only_ours, raise_all
 from smalti.policy.decision import Decision, Grant, Reason, Request
 from smalti.policy.foreign_columns import speaks_of_foreign_columns
-from smalti.policy.iris import normalised_column
+from smalti.policy.iris import is_column_of, normalised_column
 from smalti.policy.model import Duty, Permission
 from smalti.vocab.terms import ANONYMIZE, DIFFERENTIAL_PRIVACY, IRI, LOCAL_DIFFERENTIAL_PRIVACY, TRAIN
 
@@ -84,14 +93,25 @@ def plan(request: RunRequest, registry: Registry, backend: Backend) -> Planned:
         SmaltiError: as `run`, as far as it gets.
     """
     request = _resolved(request, registry)
-    decision = _decide(request, registry)
+    columns = _declared(request)
+    try:
+        return _planned(request, registry, backend, columns)
+    except DeclaresMoreError as more:
+        return _planned(request, registry, backend, more.columns)
+
+
+def _planned(request: RunRequest, registry: Registry, backend: Backend, columns: frozenset[IRI]) -> Planned:
+    decision = _decide(request, registry, columns)
     if not decision.is_permitted:
         return Planned(decision, None)
-    granted = _granted(request, decision)
-    found = _plan(request, registry, backend, granted)
+    granted = replace(_granted(request, decision), columns=columns)
+    try:
+        found = _plan(request, registry, backend, granted)
+    except DeniedOnDataError as refused:
+        return Planned(denied(decision, refused.reason), None)
     made = found[0]
     if not isinstance(made, Plan) and not _is_free(made):
-        from smalti.engine.charging import denied, foreseen_reason  # noqa: PLC0415 (only for what is charged)
+        from smalti.engine.charging import foreseen_reason  # noqa: PLC0415 (only for what is charged)
 
         if (reason := foreseen_reason(registry, request, granted.permission, made)) is not None:
             return Planned(denied(decision, reason), None)
@@ -136,7 +156,9 @@ def plan_granted(request: RunRequest, registry: Registry, backend: Backend, gran
         SmaltiError: as `run`, as far as it gets.
     """
     _check_target(request)
-    return Planned(None, *_plan(request, registry, backend, Granted(grant.permission, grant.rows)))
+    return Planned(
+        None, *_plan(request, registry, backend, Granted(grant.permission, grant.rows, grant.withheld))
+    )
 
 
 def is_release(permission: Permission) -> bool:
@@ -175,13 +197,17 @@ def _plan(
     ):
         known = given(request, registry, granted, source, table)
         made = _made(kind, request, granted, source, table, known.circumstances)
+        warnings = _missing_columns(known)
         if request.party is not None:
             check_binding(registry, source, table.contents, made, request.submitter)
+            check_withheld(replace(known.withheld, lacking=()), table.contents.header, made)
+        else:
+            warnings += _own_prohibitions(request, source, table, made)
         if isinstance(made, Plan):
             looked = look(made, source, table, is_output=known.is_output, with_counts=False)
-            return made, looked.warnings, None
+            return made, (*looked.warnings, *warnings), None
         if _is_free(made):
-            return made, warnings_in(made), None
+            return made, (*warnings_in(made), *warnings), None
         from smalti.engine.charging import (  # noqa: PLC0415 (only for what is charged)
             composition_with,
             foreseen_reason,
@@ -189,7 +215,34 @@ def _plan(
 
         together = composition_with(registry, request.target, made)
         reason = foreseen_reason(registry, request, granted.permission, made)
-        return made, (*warnings_in(made), *(() if reason is None else (reason.text,))), together
+        denial = () if reason is None else (reason.text,)
+        return made, (*warnings_in(made), *denial, *warnings), together
+
+
+def _missing_columns(known: Given) -> tuple[str, ...]:
+    """What a plan tells of prohibitions that name no column of the data; a run is denied."""
+    return tuple(
+        f"a policy prohibits the use of `{iri}`, and the data has no such column: a run is denied"
+        for iri in known.withheld.lacking
+    )
+
+
+def _own_prohibitions(
+    request: RunRequest, source: Source, table: StagedTable, made: AnyPlan
+) -> tuple[str, ...]:
+    """What the policy itself forbids to some of the plan's columns; nobody asked, so nothing is decided."""
+    found = []
+    declared = declared_columns(source)
+    for rule in request.document.policy.prohibitions:
+        iris = [
+            asset.iri
+            for asset in rule.targets
+            if is_column_of(request.target, asset.iri) or normalised_column(asset.iri) in declared
+        ]
+        withheld = withheld_columns(source, table.contents.header, iris)
+        if (reason := refusal(made, table.contents.header, withheld)) is not None:
+            found.append(f"where the prohibition `{rule.uid}` applies, a run is denied: {reason.text}")
+    return tuple(found)
 
 
 def _is_free(made: AnyPlan) -> bool:
@@ -257,10 +310,43 @@ def run(
     recover(registry)
     watch.phase("decide")
     request = _resolved(request, registry)
-    decision = _decide(request, registry)
+    columns = _declared(request)
+    try:
+        return _run(request, out, registry, backend, watch, columns)
+    except DeclaresMoreError as more:
+        return _run(request, out, registry, backend, watch, more.columns)
+
+
+def _run(
+    request: RunRequest,
+    out: Path,
+    registry: Registry,
+    backend: Backend,
+    watch: Watch,
+    columns: frozenset[IRI],
+) -> Outcome:
+    decision = _decide(request, registry, columns)
     if not decision.is_permitted:
         return Outcome(decision, None, None, None)
-    granted = _granted(request, decision)
+    granted = replace(_granted(request, decision), columns=columns)
+    try:
+        return _carried_out(request, out, registry, backend, watch, decision, granted)
+    except DeniedOnDataError as refused:
+        decision = denied(decision, refused.reason)
+        if registry.decision_log is not None:
+            registry.decision_log.append(decision, 0.0)
+        return Outcome(decision, None, None, None)
+
+
+def _carried_out(  # noqa: PLR0913, PLR0917 (likewise)
+    request: RunRequest,
+    out: Path,
+    registry: Registry,
+    backend: Backend,
+    watch: Watch,
+    decision: Decision,
+    granted: Granted,
+) -> Outcome:
     registry.check_output(granted.output, (request.target,), request.submitter)
     with staging(registry, out) as stage:
         made_under = RunUnder(request, registry, backend, decision, granted, stage, watch)
@@ -295,7 +381,7 @@ def _published(under: RunUnder) -> Outcome:
         watch.phase("plan")
         known = given(request, registry, under.granted, source, table)
         made = compile_plan(under.granted.permission, source, table, request.options, known.circumstances)
-        check_run(registry, source, table.contents, made, request.submitter)
+        admit(request, registry, known, source, table, made)
         looked = look(made, source, table, is_output=known.is_output, with_counts=True)
         loss = execute(
             made, table, stage.output / file_name(made.write.output, made.write.format), stage.link,
@@ -330,7 +416,19 @@ def _resolved(request: RunRequest, registry: Registry) -> RunRequest:
     return replace(request, document=document)
 
 
-def _decide(request: RunRequest, registry: Registry) -> Decision:
+def _declared(request: RunRequest) -> frozenset[IRI]:
+    """The columns that a description declares, as far as it can be read before a decision."""
+    if speaks_of_foreign_columns(request.document.policy):
+        return _described_columns(request)
+    if not isinstance(request.data, Path):
+        return frozenset()
+    try:
+        return declared_columns(bind(request.target, request.data))
+    except SmaltiError:
+        return frozenset()  # told once the data may be read
+
+
+def _decide(request: RunRequest, registry: Registry, columns: frozenset[IRI]) -> Decision:
     _check_target(request)
     action = _action(request)
     if action == TRAIN:
@@ -342,8 +440,8 @@ def _decide(request: RunRequest, registry: Registry) -> Decision:
         purpose=request.purpose,
         rule=request.rule,
         parameters=request.parameters,
-        columns=_described_columns(request),
-        understands_limits=True,  # a run keeps to the rows and duties of its grant, or is refused
+        columns=columns,
+        understands_limits=True,  # a run keeps to rows, columns and duties of its grant, or is refused
     )
     given = request.document
     submission = Submission(given.policy, request.submitter, given.document, given.signature)
@@ -354,19 +452,16 @@ def _decide(request: RunRequest, registry: Registry) -> Decision:
 
 
 def _described_columns(request: RunRequest) -> frozenset[IRI]:
-    """The columns that the description gives IRIs of their own, where the policy asks.
+    """The columns that the description gives IRIs of their own, wherever the data is.
 
     Whoever binds data that somebody else owns has to describe it as an owner did (`check_binding`).
 
     Raises:
         UsageError, DataError, BackendError: as where the data is bound.
     """
-    if not speaks_of_foreign_columns(request.document.policy):
-        return frozenset()
     with tempfile.TemporaryDirectory(prefix="smalti-") as folder:
         source = bind(request.target, fetched(request.data, Path(folder) / "input"))
-    declared = (column.iri for column in source.description.columns)
-    return frozenset(normalised_column(iri) for iri in declared if iri is not None)
+    return declared_columns(source)
 
 
 def _check_installed() -> None:
@@ -437,7 +532,7 @@ def _granted(request: RunRequest, decision: Decision) -> Granted:
         if not _is_contained(duty, grant, request.target)
     ]
     raise_all(problems)
-    return Granted(permission, grant.rows)
+    return Granted(permission, grant.rows, grant.withheld)
 
 
 def _says_how(permission: Permission) -> bool:

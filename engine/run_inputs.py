@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,13 +12,21 @@ from smalti.engine.compile import Circumstances
 from smalti.engine.description import Source, bind
 from smalti.engine.entries import Input, TargetVersion
 from smalti.engine.execute import Phase
-from smalti.engine.known_respondents import recorded_respondent, requested_respondent
+from smalti.engine.known_respondents import check_run, recorded_respondent, requested_respondent
 from smalti.engine.parts import files_in
 from smalti.engine.plan import RespondentColumn
 from smalti.engine.reading import Contents
 from smalti.engine.registry import Registry
 from smalti.engine.run_request import RunRequest
+from smalti.engine.serialize import AnyPlan
 from smalti.engine.stores import fetched
+from smalti.engine.used_columns import (
+    NOTHING_WITHHELD,
+    Withheld,
+    check_declared,
+    check_withheld,
+    withheld_columns,
+)
 from smalti.errors import DataError, InternalError, UsageError
 from smalti.policy.model import Condition, Permission
 from smalti.vocab.terms import IRI
@@ -32,6 +40,8 @@ class Given:
     circumstances: Circumstances
     at: datetime
     """When it was asked who withdrew."""
+    withheld: Withheld = NOTHING_WITHHELD
+    """Of the columns that the data has."""
 
     @property
     def is_output(self) -> bool:
@@ -45,6 +55,10 @@ class Granted:
 
     permission: Permission
     rows: tuple[Condition, ...]
+    withheld: tuple[IRI, ...] = ()
+    """Columns that may be neither published nor shown (`Grant.withheld`)."""
+    columns: frozenset[IRI] | None = None
+    """Columns that the decision knew to be the target's; None: nothing was decided."""
 
     @property
     def output(self) -> IRI:
@@ -56,9 +70,10 @@ class Granted:
 def given(
     request: RunRequest, registry: Registry, granted: Granted, source: Source, table: StagedTable
 ) -> Given:
-    """What a plan has to keep to: who withdrew, and how the input's respondents were counted before.
+    """What a plan has to keep to: who withdrew, how respondents were counted before, what is withheld.
 
     Raises:
+        DeclaresMoreError: the description declares columns that the decision did not know of.
         UsageError: the target is an output, and this is no version of it; or the request says who
             respondents are, and who submits it may not.
     """
@@ -68,6 +83,9 @@ def given(
     now = datetime.now(UTC)
     withdrawn = registry.withdrawn(source.target, number, at=now)
     inherited = None if version is None else version.respondent
+    if granted.columns is not None:
+        check_declared(source, granted.columns)
+    withheld = withheld_columns(source, table.contents.header, granted.withheld)
     circumstances = Circumstances(
         granted.rows,
         request.asks,
@@ -75,8 +93,23 @@ def given(
         withdrawn,
         requested_respondent(request, registry),
         recorded_respondent(request, registry, table.contents),
+        withheld.names,
     )
-    return Given((Input(source.target, number),), circumstances, now)
+    return Given((Input(source.target, number),), circumstances, now, withheld)
+
+
+def admit(
+    request: RunRequest, registry: Registry, known: Given, source: Source, table: StagedTable, made: AnyPlan
+) -> None:
+    """Where every run passes before anything is counted: may this be done with this data?
+
+    Raises:
+        UsageError, PlanError: not by anybody, or not by the submitter (`known_respondents.check_run`).
+        DeniedOnDataError: a policy prohibits the use of a column that the plan needs, or that is not there.
+    """
+    check_run(registry, source, table.contents, made, request.submitter)
+    lacking = tuple(iri for iri in known.withheld.lacking if not registry.has_data(iri))
+    check_withheld(replace(known.withheld, lacking=lacking), table.contents.header, made)
 
 
 @contextmanager

@@ -21,12 +21,12 @@ from smalti.engine._assets import Pairs
 from smalti.engine._policies import Reader, assigned
 from smalti.engine.ceilings import speaks_of_budget
 from smalti.engine.entries import AssetKind, Input, StoredHierarchy, version_iri
-from smalti.policy.decision import Reason
-from smalti.policy.foreign_columns import speaks_of_foreign_columns
+from smalti.policy.decision import Reason, Request
 from smalti.policy.hierarchies import Hierarchies
 from smalti.policy.index import PolicyIndex, Standing
 from smalti.policy.meaning import meaning_digest
 from smalti.policy.model import Policy
+from smalti.policy.table_columns import Requested, spellings, tables_of
 from smalti.vocab.terms import IRI
 
 _NONE: Final[frozenset[IRI]] = frozenset()
@@ -195,6 +195,8 @@ class Snapshot:
         self._named: dict[IRI, set[int]] = {}
         """Entries by the uid of their policy."""
         self._meanings: dict[int, str] = {}
+        self._columns_about: dict[IRI, dict[IRI, set[int]]] = {}
+        """Likewise, by the tables that what a policy speaks of may be columns of."""
         self._about: dict[IRI, dict[IRI, set[int]]] = {}
         """What a policy speaks of, its issuer, its entries."""
         self._policies: dict[int, Policy | None] = {}
@@ -205,11 +207,12 @@ class Snapshot:
         """Why entries that were read may prohibit only, whoever asks."""
         self._budgeted: set[int] = set()
         """Those that were read and depend on what has been charged."""
-        self._speak_of_columns: set[int] = set()
-        """Those that were read and have operands which only data can tell to be columns."""
         self._fragile: set[int] = set()
         """Those whose standing rests on more than their issuer."""
         self._ownership: dict[IRI, tuple[frozenset[IRI], frozenset[IRI]]] = {}
+        self._known_columns: dict[IRI, frozenset[IRI]] = {}
+        self._read_from: set[IRI] = set()
+        """What versions were made from."""
 
     # --- Questions
 
@@ -237,6 +240,14 @@ class Snapshot:
         if (one := self._version_of.get(target)) is not None:
             return (one,)
         return tuple(self._versions.get(target, {}).values())
+
+    def known_columns(self, target: IRI) -> frozenset[IRI] | None:
+        """The columns that a target is known to have; None: not asked for since the last version."""
+        return self._known_columns.get(target) if self.is_known(target) else _NONE
+
+    def remember_columns(self, target: IRI, columns: frozenset[IRI]) -> None:
+        """Keep what was read, until another version is made."""
+        self._known_columns[target] = columns
 
     def version(self, given: Input) -> Made | None:
         """The version that was read as an input, where it is one."""
@@ -326,17 +337,35 @@ class Snapshot:
             if (policy := self._policies.get(key)) is not None:
                 view.place(self._entries[key], policy)
 
-    def reach(self, iri: IRI) -> frozenset[IRI]:
-        """Whatever shares a part with the asset, itself included: where a rule may touch it."""
+    def has_data(self, iri: IRI) -> bool:
+        """Whether it is an output, or something was made from it."""
+        return self._assets.kind(iri) is AssetKind.OUTPUT or iri in self._read_from
+
+    def related(self, iri: IRI) -> frozenset[IRI]:
+        """Whatever shares a part with the asset by the hierarchies, itself included."""
         assets = self.view(_NONE).hierarchies.assets
         if not (assets.directly_broader(iri) or assets.directly_narrower(iri)):
             return frozenset({iri})
         return assets.related(iri) | {iri}
 
+    def requested(self, request: Request) -> Requested:
+        """The targets of a request, with their tables and columns: where a rule may touch them."""
+        return Requested(request, self.view(_NONE).hierarchies.assets)
+
+    def tables(self, iri: IRI) -> frozenset[IRI]:
+        """The known tables that an IRI may name a column of."""
+        return ownership.tables(self._assets, iri)
+
     def about(self, iris: Iterable[IRI]) -> Iterator[tuple[IRI, set[int]]]:
         """Each issuer with entries that speak of one of these."""
         for iri in iris:
             yield from self._about.get(iri, {}).items()
+
+    def touching(self, requested: Requested) -> Iterator[tuple[IRI, set[int]]]:
+        """Each issuer with entries that speak of what is requested, of its tables, or of its columns."""
+        yield from self.about(requested.sought.union(requested.targets))
+        for table in requested.sought_tables:
+            yield from self._columns_about.get(table, {}).items()
 
     def entry(self, key: int) -> Entry:
         return self._entries[key]
@@ -350,11 +379,6 @@ class Snapshot:
     def speak_of_budgets(self, sets: Iterable[set[int]]) -> bool:
         """Whether some of those entries, which were read, depend on what has been charged."""
         return bool(self._budgeted) and any(not self._budgeted.isdisjoint(keys) for keys in sets)
-
-    def speak_of_columns(self, sets: Iterable[set[int]]) -> bool:
-        """Whether some of those entries, which were read, need the data to tell what a column is."""
-        found = self._speak_of_columns
-        return bool(found) and any(not found.isdisjoint(keys) for keys in sets)
 
     # --- Reading policies when they are asked for
 
@@ -373,8 +397,6 @@ class Snapshot:
                 self._budgeted.add(key)
             if policy is not None:
                 self._admit_read(self._entries[key], policy)
-            if policy is not None and speaks_of_foreign_columns(policy):
-                self._speak_of_columns.add(key)
 
     def _admit_read(self, entry: Entry, policy: Policy) -> None:
         """See whether a policy that was read stands."""
@@ -468,11 +490,13 @@ class Snapshot:
             db.versions.c.target, db.versions.c.number
         )
         for row in _rows(connection, query, db.versions.c.id, keys):
+            self._known_columns.clear()
             made = _made(row, tuple(inputs.get(row.id, ())))
             self._versions.setdefault(made.target, {})[made.number] = made
             self._version_of[made.iri] = made
             known = self._assets.made_from.get(made.target, _NONE)
             self._assets.made_from[made.target] = known | {given.iri for given in made.inputs}
+            self._read_from.update(given.iri for given in made.inputs)
 
     def _follow_policies(self, connection: Connection, changed: set[tuple[str, str]] | None) -> None:
         keys = _keys_of(changed, "policy")
@@ -497,7 +521,8 @@ class Snapshot:
         self._unread.add(entry.key)
         self._named.setdefault(entry.uid, set()).add(entry.key)
         for iri in entry.iris:
-            self._about.setdefault(iri, {}).setdefault(entry.issuer, set()).add(entry.key)
+            for table, about in _places(iri, self._about, self._columns_about):
+                about.setdefault(table, {}).setdefault(entry.issuer, set()).add(entry.key)
 
     def _forget(self, key: int) -> None:
         entry = self._entries.pop(key, None)
@@ -508,13 +533,14 @@ class Snapshot:
         self._unread.discard(key)
         self._not_understood.discard(key)
         self._budgeted.discard(key)
-        self._speak_of_columns.discard(key)
         self._meanings.pop(key, None)
         _discard(self._named, entry.uid, key)
         for iri in entry.iris:
-            _discard(self._about[iri], entry.issuer, key)
-            if not self._about[iri]:
-                del self._about[iri]
+            for place, about in _places(iri, self._about, self._columns_about):
+                if entry.issuer in about.get(place, {}):
+                    _discard(about[place], entry.issuer, key)
+                    if not about[place]:
+                        del about[place]
 
     def _settle(self) -> None:
         """Work out anew what follows from the facts: memberships, owners, and which policies stand."""
@@ -581,6 +607,14 @@ def _rows(
         return
     for start in range(0, len(keys), _AT_ONCE):
         yield from connection.execute(query.where(column.in_(keys[start : start + _AT_ONCE]))).all()
+
+
+def _places(
+    iri: IRI, about: dict[IRI, dict[IRI, set[int]]], columns_about: dict[IRI, dict[IRI, set[int]]]
+) -> Iterator[tuple[IRI, dict[IRI, dict[IRI, set[int]]]]]:
+    """Where an entry that speaks of an IRI is looked up."""
+    yield from ((one, about) for one in spellings(iri))
+    yield from ((table, columns_about) for table in tables_of(iri))
 
 
 def _discard(sets: dict[Any, set[int]], name: Any, key: int) -> None:

@@ -71,7 +71,8 @@ def stated_ceilings(
 def _policies(registry: Registry, snapshot: Snapshot, target: IRI) -> list[Policy]:
     """What whoever owns all of the target has put in force about it, and may still permit."""
     owners = snapshot.full_owners(target)
-    found = [keys for issuer, keys in snapshot.about(snapshot.reach(target)) if issuer in owners]
+    requested = snapshot.requested(Request(party=IRI(""), action=ANONYMIZE, targets=(target,)))
+    found = [keys for issuer, keys in snapshot.touching(requested) if issuer in owners]
     keys = sorted(frozenset[int]().union(*found))
     registry.read_policies(snapshot, keys)
     entries = [snapshot.entry(key) for key in keys]

@@ -24,6 +24,7 @@ from smalti.policy.decision import (
     effect_of,
 )
 from smalti.policy.hierarchies import STANDARD, Hierarchies
+from smalti.policy.iris import is_column_of
 from smalti.policy.matching import (
     Form,
     Judged,
@@ -284,21 +285,22 @@ class _Tally:
             [one for one in self.chosen if not self._is_denied(one)] if self.denying else self.chosen
         )
         """The permissions that grant the request."""
-        self.withholding = [
-            one
-            for one in forbidding
-            if one in self._columns and any(self._strikes(one, two) for two in self.surviving)
-        ]
-        """Prohibitions that withhold columns of what is granted."""
+        self.withholding = [one for one in self._hitting(list(self._columns)) if one not in self.denying]
+        """Prohibitions on columns that apply, and deny nothing."""
 
     def _denying(self, forbidding: list[PreparedRule]) -> list[PreparedRule]:
         if not forbidding:
             return []
         if self.chosen:
             return [rule for rule in forbidding if any(self._denies(rule, one) for one in self.chosen)]
+        return [rule for rule in self._hitting(forbidding) if rule not in self._columns]
+
+    def _hitting(self, forbidding: list[PreparedRule]) -> list[PreparedRule]:
+        """The prohibitions that strike a chosen permission; where there is none, those that apply."""
+        if self.chosen:
+            return [rule for rule in forbidding if any(self._strikes(rule, one) for one in self.chosen)]
         lenient = {one.policy for one in self.granting if _is_lenient(one.policy)}
-        whole = (rule for rule in forbidding if rule not in self._columns)
-        return [rule for rule in whole if rule.policy not in lenient and self._hits(rule, None)]
+        return [rule for rule in forbidding if rule.policy not in lenient and self._hits(rule, None)]
 
     def _is_denied(self, candidate: _Candidate) -> bool:
         return any(self._denies(prepared, candidate) for prepared in self.denying)
@@ -313,7 +315,11 @@ class _Tally:
     def _leaves_nothing(self, candidate: _Candidate) -> bool:
         """Whether each column that is known of what is requested is withheld."""
         known = self.situation.request.columns
-        return bool(known) and known <= self.withheld(candidate)
+        if not known or not known <= self.withheld(candidate):
+            return False
+        # Where only columns with IRIs of their own are known, there may be others.
+        targets = self.situation.request.targets
+        return any(is_column_of(target, column) for target in targets for column in known)
 
     def withheld(self, candidate: _Candidate) -> frozenset[IRI]:
         """The columns that prohibitions withhold from a permission."""
@@ -435,6 +441,27 @@ def conclude(situation: Situation, rules: Rules, *, explain: bool) -> Decision:
     )
 
 
+def prohibited_columns(
+    request: Request, policies: Iterable[Policy], hierarchies: Hierarchies = STANDARD
+) -> tuple[tuple[Policy, Rule, frozenset[IRI]], ...]:
+    """The prohibitions on columns of what is requested that may apply, each with the columns.
+
+    Refinements are not looked at: what would be done is not known. Nor are strategies for conflicts.
+
+    Args:
+        request: who does what to which targets.
+        policies: those of the targets' owners that are in force.
+        hierarchies: what includes what.
+    """
+    situation, found = Situation(request, hierarchies), []
+    for policy in distinct(policies):
+        for prepared in PreparedPolicy(policy, hierarchies).rules:
+            if prepared.kind is Kind.PROHIBITION and _forbids(prepared, situation):
+                columns = forbidden_columns(prepared, situation)
+                found += [] if columns is None else [(policy, prepared.rule, columns)]
+    return tuple(found)
+
+
 def _rule_names(tally: _Tally) -> Iterator[RuleName]:
     if tally.surviving:
         for candidate in tally.surviving:
@@ -543,7 +570,8 @@ def _denials(tally: _Tally) -> Iterator[Reason]:
 
 def _withholdings(tally: _Tally) -> Iterator[Reason]:
     for prepared in tally.withholding:
-        if prepared not in tally.denying and (columns := tally.columns(prepared)) is not None:
+        columns = tally.columns(prepared)
+        if columns is not None and any(columns <= tally.withheld(one) for one in tally.surviving):
             text = wording.withheld_columns(columns)
             yield Reason(text, prepared.policy.policy.uid, prepared.rule.uid)
 

@@ -46,7 +46,7 @@ class Request:
     (`policy.iris.is_column_of`); in the spelling of `policy.iris.normalised_column`. What is known of the
     data, never the requester's word."""
     tables: frozenset[IRI] = frozenset()
-    """Targets that are known as assets of their own, though their IRIs are such as columns have: a
+    """Targets that are known as tables of their own, though their IRIs are such as columns have: a
     permission on the other table does not reach them. What is known, never the requester's word."""
     understands_limits: bool = False
     """The requester's word that they read the limits of each grant, and keep to them."""

@@ -43,13 +43,12 @@ from smalti.engine.audits.training import Parts, target, trainer_of
 from smalti.engine.binding import input_hmac
 from smalti.engine.budget import Charge
 from smalti.engine.certified import charged_run
-from smalti.engine.charging import composition, denied, memberships_said, refusal
+from smalti.engine.charging import composition, memberships_said, refusal
 from smalti.engine.execute import Phase
 from smalti.engine.explain import warnings_in
-from smalti.engine.known_respondents import check_run
 from smalti.engine.reading import Contents, file_digest
 from smalti.engine.registry import Registry
-from smalti.engine.run_inputs import Given, bound, check_unchanged, given
+from smalti.engine.run_inputs import Given, admit, bound, check_unchanged, given
 from smalti.engine.run_record import (
     Promised,
     RunUnder,
@@ -61,6 +60,7 @@ from smalti.engine.run_record import (
 )
 from smalti.engine.run_request import Outcome, Watch, refuse_options_of_rows
 from smalti.engine.serialize import plan_digest
+from smalti.engine.used_columns import denied
 from smalti.errors import BackendError, DataError, UsageError
 from smalti.policy.decision import Decision, Reason
 from smalti.transforms.learning.model_files import save
@@ -189,7 +189,7 @@ def _prepared(under: RunUnder) -> tuple[_Ready, Contents]:
         watch.phase("plan")
         known = given(request, registry, under.granted, source, table)
         made = compile_training(under.granted.permission, source, table, known.circumstances)
-        check_run(registry, source, table.contents, made, request.submitter)
+        admit(request, registry, known, source, table, made)
         watch.phase("records")
         records, contents = training_records(made, table), table.contents
     digests = [file_digest(path) for path in source.paths]
