@@ -70,6 +70,12 @@ and a prohibition meet:
 | `prohibit` | the prohibition counts |
 | `invalid`, or absent | the policy is void: its permissions grant nothing, its prohibitions deny |
 
+A column is a part of its table. A permission on a table reaches its columns. A prohibition on a column
+forbids every use of the table that needs it: to generalise or publish it, to count people or choose rows by
+it, to learn from it. What can be done without the column is permitted without it (P621). A prohibited
+column that the data lacks denies a run; a target below a described table that is no column of it is a
+finding (P622).
+
 Action, target, assigner and assignee may stand on the policy, for all rules that do not have them (the
 compact form). A policy with `inheritFrom` takes over the rules of its parents.
 

@@ -65,6 +65,7 @@ class _Expectation(_Object):
     rules: tuple[str, ...] | None = None
     obligations: tuple[str, ...] | None = None
     rows: bool | None = None
+    withheld: tuple[str, ...] | None = None
     plan: _Plan | None = None
 
 
@@ -110,6 +111,8 @@ class Expectation:
     """The uids of the duties that come back as obligations."""
     has_rows: bool | None
     """Whether the grant is limited to some rows."""
+    withheld: frozenset[IRI] | None
+    """The columns that may be neither published nor shown."""
     plan: ExpectedPlan | None
 
 
@@ -198,6 +201,7 @@ def _case(path: Path, case: _Case) -> Case:
         _iris(expect.rules, where),
         _iris(expect.obligations, where),
         expect.rows,
+        _iris(expect.withheld, where),
         None if expect.plan is None else _plan(path.parent, expect.plan),
     )
     owners = frozenset(iri(owner, where) for owner in world.owners)

@@ -26,6 +26,7 @@ from smalti.errors import SmaltiError, UsageError
 from smalti.policy.authorize import authorize
 from smalti.policy.decision import Decision, Fact, Request
 from smalti.policy.hierarchies import STANDARD, Hierarchies, read
+from smalti.policy.iris import normalised_column
 from smalti.policy.model import Number, Policy
 from smalti.policy.parse import ParsedDocument, parse_all
 from smalti.policy.render import render_human
@@ -128,6 +129,12 @@ def _decision_failures(case: Case, decision: Decision) -> Iterator[str]:
     obliged = frozenset(duty.uid for grant in decision.grants for duty in grant.obligations)
     if expected.obligations is not None and obliged != expected.obligations:
         yield f"expected the obligations {_listed(expected.obligations)}, and they are {_listed(obliged)}"
+    withheld = frozenset(column for grant in decision.grants for column in grant.withheld)
+    if expected.withheld is not None and withheld != frozenset(map(normalised_column, expected.withheld)):
+        yield (
+            f"expected the columns {_listed(expected.withheld)} to be withheld, and they are"
+            f" {_listed(withheld)}"
+        )
     has_rows = any(grant.rows for grant in decision.grants)
     if expected.has_rows is not None and has_rows is not expected.has_rows:
         yield (

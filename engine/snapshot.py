@@ -350,7 +350,7 @@ class Snapshot:
 
     def requested(self, request: Request) -> Requested:
         """The targets of a request, with their tables and columns: where a rule may touch them."""
-        return Requested(request, self.view(_NONE).hierarchies.assets)
+        return Requested(request, self.view(_NONE).hierarchies)
 
     def tables(self, iri: IRI) -> frozenset[IRI]:
         """The known tables that an IRI may name a column of."""

@@ -234,6 +234,10 @@ TABLE: Final = (
         "P617", "nothing guards the model", "a model may keep what it learns, and nobody has to audit it."
     ),
     Code("P620", "no respondent", "where nothing says which rows are about one person, no run is made."),
+    Code(
+        "P621", "meet at a column", "a column is a part of its table: a prohibition on it holds there, too."
+    ),
+    Code("P622", "no column of the table", "a target below the table that names none of its columns."),
 )
 
 BY_CODE: Final = {code.code: code for code in TABLE}

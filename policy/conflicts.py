@@ -45,6 +45,34 @@ def contradiction(prepared: PreparedPolicy) -> tuple[Rule, Rule] | None:
     return None
 
 
+def met_columns(prepared: PreparedPolicy) -> Iterator[tuple[Rule, Rule, frozenset[IRI]]]:
+    """Each rule that permits and each prohibition that may meet at columns, with those columns.
+
+    Of a bounded number of pairs; a prohibition of the whole table is none.
+    """
+    prover = Prover(prepared.hierarchies, _STEPS)
+    parties = _Parties(prepared.hierarchies.parties, prover)
+    for one, requested, other in _pairs(prepared):
+        for form in _forms(one):
+            prover.step()
+            if prover.is_exhausted:
+                return
+            columns = _columns_met(requested, form, other)
+            may_meet = columns and parties.may_meet(form, other)
+            if may_meet and _overlap(form, other, prepared.hierarchies.actions, prover):
+                yield one.rule, other.rule, columns
+                break
+
+
+def _columns_met(requested: Requested, form: Form, prohibition: PreparedRule) -> frozenset[IRI]:
+    """The columns of a rule that its form needs and a prohibition forbids; none where it forbids it all."""
+    assets = prohibition.rule.targets
+    found = [requested.touched(target, asset.iri) for target in requested.targets for asset in assets]
+    if any(one.whole is not UNSATISFIED for one in found):
+        return frozenset()
+    return frozenset(column for one in found for column in one.columns if form.uses.reaches(column))
+
+
 class _Parties:
     """Whom rules are about; worked out once for each, since a rule of many parties may be in many pairs."""
 
@@ -101,7 +129,7 @@ def _requested(prepared: PreparedRule) -> Requested:
     """What a rule is about, as a request about all of it would name it."""
     targets = tuple(asset.iri for asset in prepared.rule.targets)
     request = Request(party=IRI(""), action=prepared.rule.action, targets=targets)
-    return Requested(request, prepared.policy.hierarchies.assets)
+    return Requested(request, prepared.policy.hierarchies)
 
 
 def _share_a_target(requested: Requested, form: Form, prohibition: PreparedRule, prover: Prover) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from smalti.policy.iris import column_iri, normalised_column
+from smalti.policy.iris import column_iri, is_column_of, normalised_column
 from smalti.policy.model import Policy
 from smalti.vocab.terms import IRI
 
@@ -55,8 +55,11 @@ class DatasetFacts:
 
         Its own target, or the one target of the policy, or the one under which a described column stands.
         """
-        if self.target is not None or len(policy.targets) == 1:
-            return self.target or next(iter(policy.targets))
+        tables = [
+            one for one in policy.targets if not any(is_column_of(table, one) for table in policy.targets)
+        ]
+        if self.target is not None or len(tables) == 1:
+            return self.target or tables[0]
         stated = [column.iri for column in self.columns if column.iri is not None]
         found = [
             target

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
 from smalti.policy.check_dataset import Use, all_rules, parameters_of, uses
-from smalti.policy.conflicts import contradiction
+from smalti.policy.conflicts import contradiction, met_columns
 from smalti.policy.dataset import ORDERED, ColumnFacts, DatasetFacts
 from smalti.policy.diagnostics import Diagnostic, Severity
 from smalti.policy.exclusion import Prover, size
@@ -75,6 +75,7 @@ def lint(
         hierarchies: what includes what.
     """
     found = [*_ended(policy, now), *_void(policy, hierarchies)]
+    found += _columns(policy, hierarchies)
     prover = Prover(hierarchies, _STEPS)
     for rule in policy.permissions:
         found += [*_never(rule, prover), *_unguarded(rule)]
@@ -118,6 +119,26 @@ def _void(policy: Policy, hierarchies: Hierarchies) -> Iterator[Diagnostic]:
     )
     help_ = 'add "conflict": "prohibit" (or "perm"), or keep the two rules apart'
     yield _warning("P602", one.where, message, help_)
+
+
+def _columns(policy: Policy, hierarchies: Hierarchies) -> Iterator[Diagnostic]:
+    """Permissions and prohibitions that meet at a column; of a void policy, it is said that it is void."""
+    if policy.conflict is ConflictStrategy.INVALID or not policy.prohibitions:
+        return
+    for rule, other, columns in met_columns(PreparedPolicy(policy, hierarchies)):
+        listed = " and ".join(quoted(column) for column in sorted(columns)[:3])
+        if policy.conflict is ConflictStrategy.PERMIT:
+            message = f"{_named(other)} forbids {listed}, and does not hold against this rule"
+            help_ = 'that is what "conflict": "perm" means; "prohibit" lets the prohibition win'
+        elif isinstance(rule, Permission) and rule.anonymization is None and rule.training is None:
+            message = f"this permission meets {_named(other)}: where both apply, {listed} is withheld"
+            help_ = "say so in the policy's description, or keep the two rules apart"
+        else:
+            message = (
+                f"this rule needs {listed}, which {_named(other)} forbids: where both apply, it is denied"
+            )
+            help_ = "drop the column (`mosaicrown:identifier`), or narrow the prohibition"
+        yield _warning("P621", rule.where, message, help_)
 
 
 def _named(rule: Rule) -> str:

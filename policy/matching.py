@@ -242,7 +242,7 @@ class Situation:
     def requested(self) -> Requested:
         """The targets, with the tables that they are columns of, and their own columns."""
         if self._requested is None:
-            self._requested = Requested(self.request, self.hierarchies.assets)
+            self._requested = Requested(self.request, self.hierarchies)
         return self._requested
 
     def under(self, hierarchies: Hierarchies) -> "Situation":

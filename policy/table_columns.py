@@ -11,7 +11,7 @@ from typing import Final
 
 from smalti.policy.comparing import SATISFIED, UNKNOWN, UNSATISFIED
 from smalti.policy.decision import Finding, Request
-from smalti.policy.hierarchies import Hierarchy
+from smalti.policy.hierarchies import Hierarchies
 from smalti.policy.iris import normalised_column, table_of
 from smalti.policy.model import ColumnComparison, Condition, Logical
 from smalti.vocab.terms import IRI
@@ -49,14 +49,17 @@ def tables_of(iri: IRI) -> tuple[IRI, ...]:
 
 
 class Requested:
-    """The targets of one request, under the hierarchy of assets that counts for a policy."""
+    """The targets of one request, under the hierarchies that count for a policy."""
 
-    __slots__ = ("_assets", "_known", "_own", "_sought", "_wholes", "targets")
+    __slots__ = ("_assets", "_declared", "_known", "_own", "_sought", "_wholes", "targets")
 
-    def __init__(self, request: Request, assets: Hierarchy) -> None:
-        self._assets = assets
+    def __init__(self, request: Request, hierarchies: Hierarchies) -> None:
+        self._assets = hierarchies.assets
+        self._declared = hierarchies.columns
         self.targets = request.targets
-        self._known = frozenset(map(normalised_column, request.columns))
+        names = (name for target in request.targets for name in spellings(target))
+        declared = (self._declared.get(name, _NOTHING) for name in names)
+        self._known = frozenset(map(normalised_column, request.columns)).union(*declared)
         self._own = request.tables
         self._wholes: dict[IRI, tuple[IRI, ...]] = {}
         self._sought: tuple[frozenset[IRI], frozenset[IRI]] | None = None
@@ -83,9 +86,14 @@ class Requested:
     def _wholes_of(self, target: IRI) -> tuple[IRI, ...]:
         """Other names of a target, and of the table that it may be a column of."""
         if (found := self._wholes.get(target)) is None:
-            names = (*spellings(target)[1:], *tables_of(target))
+            names = (*spellings(target)[1:], *tables_of(target), *self._tables_declaring(target))
             found = self._wholes[target] = names
         return found
+
+    def _tables_declaring(self, target: IRI) -> Iterator[IRI]:
+        """The tables that a vocabulary declares a target to be a column of."""
+        column = normalised_column(target)
+        return (table for table, columns in self._declared.items() if column in columns)
 
     # --- Prohibitions
 

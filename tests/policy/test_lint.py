@@ -532,3 +532,37 @@ def test_places_come_from_the_document() -> None:
   {"leftOperand": "count", "operator": "gt", "rightOperand": 9}]}}"""
     (found,) = lint(parse(document.encode(), "a.jsonld").policies[0])
     assert (found.code, found.where.line, found.help) == ("P601", 5, "the other one is at line 4")
+
+
+# --- Columns of a table
+
+
+def test_rules_that_meet_at_a_column() -> None:
+    """Both places are told: the one by the finding, the other one in its text."""
+    releasing = Anonymization(
+        method="k-anonymity", algorithm=None, k=Bound(Operator.EQ, 2), l=None, identifiers=(),
+        quasi_identifiers=(column("age"),), sensitive=(), released=(column("city"),), respondent=None,
+        one_row_each=True,
+    )  # fmt: skip
+    anonymizing = may(action=ANONYMIZE, anonymization=releasing, output=IRI("http://x.org/out"))
+    against = may_not(action=USE, targets=(Asset(IRI(f"{TARGET}/city")),))
+    for rule, words in ((anonymizing, "it is denied"), (may(), "is withheld")):
+        (found,) = lint(policy(rule, against))
+        assert (found.code, found.where.line) == ("P621", 7)
+        assert "the prohibition at line 9" in found.message
+        assert words in found.message
+        (found,) = lint(policy(rule, against, conflict=ConflictStrategy.PERMIT))
+        assert (found.code, "does not hold" in found.message) == ("P621", True)
+        assert shown(lint(policy(rule, against, conflict=ConflictStrategy.INVALID))) == [("P602", 7)]
+    elsewhere = may_not(action=USE, targets=(Asset(IRI(f"{TARGET}/born")),))
+    assert lint(policy(anonymizing, elsewhere)) == ()
+    assert lint(policy(may(purpose("Marketing")), replace(against, constraints=(purpose("Sports"),)))) == ()
+
+
+def test_a_target_below_the_table_names_one_of_its_columns() -> None:
+    for name, codes in (("city", []), ("%63ity", []), ("born", []), ("cty", ["P622"])):
+        against = may_not(targets=(Asset(IRI(f"{TARGET}/{name}"), where=at(3)),))
+        found = check_dataset(policy(may(), against), replace(FACTS, target=None))
+        assert [one.code for one in found] == codes
+    assert found[0].where.line == 3
+    assert "`city`" in found[0].help

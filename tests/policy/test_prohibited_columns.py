@@ -395,3 +395,12 @@ def test_nothing_is_left_of_a_table_whose_columns_are_all_prohibited() -> None:
     decision = decide(given, columns=frozenset({NAME, AGE}))
     assert decision.effect is Effect.DENY
     assert {one.rule for one in decision.determining} == {"urn:x:n", "urn:x:n2"}
+
+
+def test_a_vocabulary_declares_a_column_of_a_table() -> None:
+    declaring = STANDARD.with_(Vocabulary(columns=((TABLE, DECLARED),)))
+    given = apart(permit(), forbid(DECLARED))
+    assert withheld(decide(given, hierarchies=declaring)) == (DECLARED,)
+    assert decide(given, DECLARED, hierarchies=declaring).effect is Effect.DENY
+    assert decide(apart(permit()), DECLARED, hierarchies=declaring).effect is Effect.PERMIT
+    assert decide(apart(permit()), DECLARED).effect is not Effect.PERMIT
