@@ -149,12 +149,15 @@ def check_output_iri(
     asset = find_asset(connection, output)
     if output in inputs and (asset is None or asset.kind is AssetKind.SOURCE):
         raise _taken(output, "it is the IRI of its input")
+    owners = [facts.full_owners_or(iri, bound_by) for iri in inputs]
+    tables = [facts.owners(table) for table in facts.tables(output)]
+    if not frozenset[IRI]().union(*tables) <= frozenset.intersection(*owners):
+        raise _taken(output, "it may be a column of somebody else's table")
     if asset is None:
         return
     used = select(db.lineage.c.version).where(db.lineage.c.input == output)
     if asset.kind is AssetKind.SOURCE and connection.execute(used).first() is not None:
         raise _taken(output, "it is the IRI of a source")
-    owners = [facts.full_owners_or(iri, bound_by) for iri in inputs]
     if not facts.owners(output) <= frozenset.intersection(*owners):
         raise _taken(output, "it belongs to somebody else")
 

@@ -259,7 +259,7 @@ def test_cases_that_hold_pass(tmp_path: Path, policy: Path) -> None:
         ({"effect": "permit", "rules": ["urn:x:1"]}, f"and they are `{UID}`"),
         ({"effect": "permit", "rules": []}, "expected the rules none"),
         ({"effect": "permit", "rows": True}, "expected a limit to some rows"),
-        ({"effect": "permit", "withheld": ["urn:x:t/c"]}, "expected the columns `urn:x:t/c` to be withheld"),
+        ({"effect": "permit", "withheld": ["urn:x:t/c"]}, "columns `urn:x:t/c` to be withheld"),
         ({"effect": "permit", "obligations": ["urn:x:1"]}, "and they are none"),
         ({"effect": "limited"}, "expected the effect `limited`, and it is `permit`"),
         ({"effect": "permit", "plan": PLAN | {"k": 3}}, "expected k to be 3, and it is 2"),

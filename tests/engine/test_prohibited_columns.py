@@ -8,6 +8,7 @@ import pytest
 from effort import examples
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from shell import POLICIES, ROOT
 
 import smalti
 from smalti.engine.registry import Registry
@@ -296,6 +297,15 @@ def test_who_registered_a_column_before_its_table_gains_nothing(world: World, ru
     assert is_denied(world.run(policy(permission(released=["Name"]), uid="4")))
 
 
+def test_an_output_takes_no_column_of_somebody_elses_table(world: World) -> None:
+    world.add(policy({**READ, "uid": "urn:x:i", "target": "http://example.com/theirs"}, uid="i"), STRANGER)
+    taking = {**permission(), "output": "http://example.com/theirs/Name"}
+    with pytest.raises(UsageError, match="may be a column of somebody else's table"):
+        world.run(policy(taking))
+    own = {**permission(uid="p2"), "output": f"{TABLE}/anonymized"}
+    assert world.run(policy(own, uid="2")).version is not None
+
+
 def test_a_table_of_its_own_under_a_table_needs_its_own_permission(world: World) -> None:
     inner = f"{TABLE}/branch"
     world.add(policy(READ))
@@ -393,3 +403,38 @@ def test_the_published_header_never_holds_a_prohibited_column(
         return
     assert world.header() == published
     assert world.header().isdisjoint(forbidden)
+
+
+# --- Every kind of run
+
+
+SURVEY = "http://example.com/survey/contraceptive"
+DATA = ROOT / "examples" / "data" / "contraceptive.csv"
+
+
+@pytest.mark.parametrize(
+    ("kind", "used", "unused"),
+    [
+        ("contraceptive-statistics", "age", "religion"),
+        ("contraceptive-local", "age", "husband_occupation"),
+        ("contraceptive-model", "age", None),
+    ],
+)
+def test_releases_reports_and_models_do_without_a_prohibited_column(
+    tmp_path: Path, kind: str, used: str, unused: str | None
+) -> None:
+    registry, place = Registry.open(tmp_path / "r.sqlite"), tmp_path / "policy.jsonld"
+    for number, column in enumerate((used, unused)):
+        document = json.loads((POLICIES / f"{kind}.jsonld").read_text())
+        party = document["permission"][0]["assignee"]
+        document["prohibition"] = [prohibition(f"{SURVEY}/{column}")]
+        place.write_text(json.dumps(document))
+        if column is None:
+            continue
+        outcome = smalti.run(
+            place, data={SURVEY: DATA}, party=party, owner=OWNER, purpose="statistical", registry=registry,
+            query=POLICIES / "contraceptive.query.json" if "statistics" in kind else None,
+            out=tmp_path / f"out{number}",
+        )  # fmt: skip
+        assert (outcome.version is None) is (column == used)
+        assert outcome.decision.effect is (Effect.DENY if column == used else Effect.LIMITED)
