@@ -364,7 +364,8 @@ class _Compiler(BoundColumns[Anonymization]):
 
     def respondent(self, columns: tuple[Column, ...]) -> Respondent:
         declared = self.declared or ASSUMED
-        if isinstance(declared, OneRowEach) and self.wanted.respondent is self.inherited is None:
+        is_said_elsewhere = self.wanted.respondent is not None or self.inherited is not None
+        if isinstance(declared, OneRowEach) and not is_said_elsewhere:
             self._refuse_repeated_identifiers(columns, declared)
         if self.inherited is not None:
             declared = self.inherit(self.inherited, declared)

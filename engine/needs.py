@@ -1,7 +1,9 @@
-"""What an engine needs from the machine, and the command that installs it; imports nothing."""
+"""What an engine needs from the machine, and the command that installs it; imports next to nothing."""
 
 from typing import Final
 
+from smalti.errors import install_line
+
 OLDEST_JAVA: Final = 17
 INSTALL_JAVA: Final = "install it: apt-get install default-jre-headless (Debian, Ubuntu; as root)"
-INSTALL_SPARK: Final = "install it: pip install 'smalti[spark]'"
+INSTALL_SPARK: Final = install_line("spark")

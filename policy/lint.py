@@ -396,7 +396,7 @@ def _undeclared(policy: Policy, dataset: DatasetFacts | None) -> Iterator[Diagno
     if dataset is not None and (dataset.respondent is not None or dataset.one_row_each):
         return
     for rule in all_rules(policy.rules):
-        way = None if isinstance(rule, Prohibition) else rule.anonymization
+        way = rule.anonymization if isinstance(rule, Permission | Duty) else None
         training = rule.training if isinstance(rule, Permission) else None
         asked = way or training
         if asked is None or asked.respondent is not None or asked.one_row_each:

@@ -59,7 +59,7 @@ def adult_like() -> ModuleType:
 def _missing_for_spark() -> tuple[str, str] | None:
     """Return what Spark tests lack here, and the command that installs it."""
     if find_spec("pyspark") is None or find_spec("pandas") is None:
-        return "the extra `spark` is not installed", "make test (or: pip install 'smalti[spark]')"
+        return "the extra `spark` is not installed", "make test (or here: pip install '.[spark]')"
     if jre.find() is None:
         return f"no Java runtime, version {jre.OLDEST} or newer", jre.install_command()
     return None

@@ -36,7 +36,7 @@ def test_it_is_said_what_to_install(tmp_path: Path, arguments: tuple[str, ...]) 
         check=False,
     )  # fmt: skip
     assert ran.returncode == 3
-    assert "pip install 'smalti[audit]'" in ran.stderr
+    assert "pip install '.[audit]'" in ran.stderr
     assert "internal error" not in ran.stderr
     assert not list(tmp_path.glob("*.decisions.jsonl"))
     assert not (tmp_path / "out").exists()

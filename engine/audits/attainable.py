@@ -198,8 +198,8 @@ def _told_of_many(attack: str, bound: FigureBound, confidence: Decimal, part: Fr
 
 def _sentence(asked: str, least: int, advised: int) -> str:
     return (
-        f"{asked} takes about {least} respondents at least; a guess keeps to it in nine of ten trainings"
-        f" from about {advised} on, at the first attempt"
+        f"{asked} takes about {least} respondents at least; a guess keeps to it in nine of ten trainings or"
+        f" more from about {advised} on, at the first attempt"
     )
 
 

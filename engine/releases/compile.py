@@ -233,7 +233,7 @@ class _Compiler(BoundColumns[Anonymization]):
             return self.inherit(inherited, self.declared or inherited)
         elif self.declared is not None:
             return self.declared
-        elif self._circumstances.requested is None and self.wanted.respondent is said.respondent is None:
+        elif not (self._circumstances.requested or self.wanted.respondent or said.respondent):
             self.problem(
                 str(self.wanted.where),
                 "nothing says who the respondents are, and nothing is assumed of a release",

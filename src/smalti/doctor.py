@@ -9,7 +9,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from smalti.engine.needs import INSTALL_JAVA, INSTALL_SPARK, OLDEST_JAVA
+from smalti.engine.needs import INSTALL_JAVA, OLDEST_JAVA
+from smalti.errors import install_line
 
 _PARTS = (
     ("core", ("pyld", "rdflib", "pydantic", "jsonschema", "duckdb", "pyarrow", "numpy", "sqlalchemy")),
@@ -60,8 +61,7 @@ def _python() -> Check:
 
 
 def _package(name: str, part: str) -> Check:
-    wanted = f"smalti[{part.removeprefix('extra ')}]" if part.startswith("extra ") else "smalti"
-    mend = INSTALL_SPARK if part == "extra spark" else f"install it: pip install '{wanted}'"
+    mend = install_line(part.removeprefix("extra ") if part.startswith("extra ") else None)
     try:
         return Check(name, True, importlib.metadata.version(name), part, mend)
     except importlib.metadata.PackageNotFoundError:

@@ -88,8 +88,20 @@ def not_installed(where: str, what: str, package: str, extra: str) -> BackendErr
         where,
         f"{what} is not installed",
         f"the package {package}",
-        f"install it: pip install 'smalti[{extra}]'",
+        install_line(extra),
     )
+
+
+def install_line(extra: str | None = None) -> str:
+    """How to install smalti, or what an extra of it brings; each message and page that says it says this.
+
+    No index of packages has smalti, so the command names a checkout, and works in its folder alone.
+
+    >>> install_line("privacy")
+    "install it: pip install '.[privacy]', in the folder of smalti's checkout"
+    """
+    command = "pip install ." if extra is None else f"pip install '.[{extra}]'"
+    return f"install it: {command}, in the folder of smalti's checkout"
 
 
 class RegistryError(SmaltiError):

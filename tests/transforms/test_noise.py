@@ -450,7 +450,7 @@ def test_without_the_library_the_error_names_the_extra() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert BackendError.__name__ in run.stderr
-    assert "pip install 'smalti[privacy]'" in run.stderr
+    assert "pip install '.[privacy]'" in run.stderr
 
 
 def test_noise_has_one_door() -> None:

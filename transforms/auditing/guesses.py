@@ -1,9 +1,9 @@
 """How many records it takes for a guess to keep to a bound as a rule: for whoever plans a training.
 
 A guess gives scores that say nothing about membership, and are all different. Its measured figures scatter,
-and their limits stay below a bound in `SHARE` of all trainings from some number of records on. These
-numbers are for advice alone: they come from distributions of large numbers, and nothing is refused because
-of them.
+and their limits stay below a bound in about `SHARE` of all trainings from some number of records on, and in
+more where few scores are different, for these scatter less. These numbers are for advice alone: they
+come from distributions of large numbers, and nothing is refused because of them.
 """
 
 import math

@@ -7,7 +7,7 @@ Python 3.12, and needs what TensorFlow 2.16 took away; it declares TensorFlow 2 
 import sys
 from typing import Any, Final, NamedTuple
 
-from smalti.errors import BackendError, not_installed
+from smalti.errors import BackendError, install_line, not_installed
 
 _WHERE: Final = "training with tensorflow-privacy"
 _EXTRA: Final = "audit-tf"
@@ -32,7 +32,7 @@ def libraries() -> Libraries:
             _WHERE,
             "it does not run on this version of Python",
             "Python 3.11",
-            f"make an environment of it: python3.11 -m venv, and there pip install 'smalti[{_EXTRA}]'",
+            f"make an environment of it (python3.11 -m venv); {install_line(_EXTRA)}",
         )
     try:
         import tensorflow  # noqa: PLC0415 (an extra, and many seconds)
@@ -44,7 +44,7 @@ def libraries() -> Libraries:
             _WHERE,
             f"TensorFlow {major}.{minor} is installed, in which tensorflow-privacy does not run",
             "TensorFlow 2.15",
-            f"install it in an environment of its own: pip install 'smalti[{_EXTRA}]'",
+            f"make an environment for it alone; {install_line(_EXTRA)}",
         )
     try:
         import tensorflow_privacy  # noqa: PLC0415

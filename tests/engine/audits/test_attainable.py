@@ -142,7 +142,7 @@ def test_it_is_told_for_respondents() -> None:
     (told,) = told_of(audit(advantage_of), HALF, DELTA)
     assert told == (
         "attackAdvantage at most 0.3 takes about 196 respondents at least; a guess keeps to it in nine of"
-        " ten trainings from about 446 on, at the first attempt"
+        " ten trainings or more from about 446 on, at the first attempt"
     )
     assert "takes about 490 respondents" in told_of(audit(advantage_of), Fraction(1, 5), DELTA)[0]
     rare = told_of(audit(bound("truePositiveRate", "0.05", "0.01")), HALF, DELTA)
@@ -163,7 +163,7 @@ def test_of_other_figures_and_attacks_it_is_told_too() -> None:
     sets = told_of(audit(bound("attackAdvantage", "0.3"), attacks=("set-membership",)), HALF, DELTA)
     assert sets == (
         "set-membership: attackAdvantage at most 0.3 takes about 8200 respondents at least; a guess keeps"
-        " to it in nine of ten trainings from about 23400 on, at the first attempt",
+        " to it in nine of ten trainings or more from about 23400 on, at the first attempt",
     )
     single = bound("attackPrecision", "0.5")
     (told,) = told_of(audit(single, attacks=("single-membership",)), HALF, DELTA)

@@ -395,7 +395,7 @@ EXPLAINED = [
     " others are held out",
     "audit loss on this model and on one that memorises",
     "audit attackAdvantage at most 0.3 takes about 196 respondents at least; a guess keeps to it in nine of"
-    " ten trainings from about 446 on, at the first attempt",
+    " ten trainings or more from about 446 on, at the first attempt",
     "audit attackAdvantage at most 0.3, at a confidence of 0.95 over all attempts",
     "promise audited: the attack loss was tried; it found a leak that was planted in another model (half of"
     " its records memorised), and on this one stayed within attackAdvantage 0.3, with a confidence of 0.95"

@@ -39,6 +39,7 @@ from stub_sampler import StubSampler
 import smalti
 from smalti.cli import main
 from smalti.engine.budget import Ceiling
+from smalti.engine.plan import RespondentColumn
 from smalti.engine.releases import run as releasing
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.errors import BackendError, DataError, GuaranteeError, PlanError, UsageError
@@ -115,6 +116,43 @@ def test_without_noise_it_would_be_the_bounded_aggregates(
     ages = {sex: [float(age) for _, one, age in ROWS if one == sex] for sex in "fm"}
     for sex in "fm":
         assert values["age", sex] == pytest.approx(sum(ages[sex]) / len(ages[sex]), abs=1)
+
+
+def test_rows_without_a_respondent_are_left_out_and_required_is_not_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether a release fails must not tell of a row; rows that are published are another matter."""
+    monkeypatch.setattr(releasing, "SAMPLER", NoNoise())
+    data = visits(tmp_path, [*ROWS, ("", "f", "30"), ("p0", "", "")])
+    columns = [{"name": name, "required": True} for name in ("patient", "sex", "age")]
+    described = {
+        "@context": "http://www.w3.org/ns/csvw",
+        "url": data.name,
+        "tableSchema": {"columns": columns},
+    }
+    data.with_name(f"{data.name}-metadata.json").write_text(json.dumps(described))
+    values = {(row["statistic"], row["sex"]): float(row["value"]) for row in table(release(tmp_path, data))}
+    assert values["visits", ""] == 60
+
+
+def test_the_request_says_who_respondents_are(tmp_path: Path, data: Path) -> None:
+    """Also of a release, before which nothing was assumed; others get what the owner said."""
+    silent = tmp_path / "silent.jsonld"
+    document = json.loads(Path(policy(tmp_path)).read_text())
+    refinements = document["permission"][0]["action"][0]["refinement"]
+    refinements[:] = [one for one in refinements if "respondent" not in one["leftOperand"]]
+    silent.write_text(json.dumps(document))
+    with pytest.raises(PlanError, match="nothing says who the respondents are") as told:
+        release(tmp_path, data, policy=silent)
+    assert "--respondent" in told.value.way_out
+    assert not (tmp_path / "r.sqlite").exists() or spent(tmp_path) == ("0", 0)
+    first = release(tmp_path, data, policy=silent, respondent="patient")
+    assert first.version is not None
+    assert first.version.respondent == RespondentColumn("patient")
+    registry(tmp_path).add_policy(silent.read_bytes(), "silent.jsonld", issuer=OWNER)
+    again = release(tmp_path, data, "again", policy=silent, owner=None)
+    assert again.version is not None
+    assert again.version.respondent == RespondentColumn("patient")
 
 
 def test_two_releases_add_up_and_the_third_is_refused(tmp_path: Path, data: Path) -> None:
@@ -426,7 +464,7 @@ def test_without_the_library_that_draws_nothing_is_charged(
 ) -> None:
     monkeypatch.setitem(sys.modules, "opendp", None)
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)
-    with pytest.raises(BackendError, match=r"pip install 'smalti\[privacy\]'"):
+    with pytest.raises(BackendError, match=r"pip install '\.\[privacy\]'"):
         release(tmp_path, data)
     assert spent(tmp_path) == ("0", 0)
 

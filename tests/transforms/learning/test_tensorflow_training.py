@@ -56,7 +56,7 @@ def test_libraries_that_are_missing_or_do_not_fit_are_named_with_the_way_out(
         said = use_of(python, version, changed)
     assert said.startswith("training with tensorflow-privacy: ")
     assert re.search(problem, said)
-    assert "pip install 'smalti[audit-tf]'" in said
+    assert "pip install '.[audit-tf]'" in said
 
 
 def test_records_are_in_a_batch_with_the_rate_and_independently() -> None:
