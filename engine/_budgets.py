@@ -173,7 +173,16 @@ def note_read(connection: Connection, assets: Iterable[IRI], inputs: Iterable[st
 
 def known_as(connection: Connection, inputs: Iterable[str]) -> frozenset[IRI]:
     """The assets whose respondents are those of some files, by their keyed digests."""
-    ledgers = [row.id for row in _ledgers(connection, _as_members((), inputs))]
+    return _members_of(connection, _as_members((), inputs))
+
+
+def joined(connection: Connection, assets: Iterable[IRI]) -> frozenset[IRI]:
+    """The assets that some assets were found to share a ledger with; empty before any was noted."""
+    return _members_of(connection, _as_members(assets, ()))
+
+
+def _members_of(connection: Connection, some: Iterable[str]) -> frozenset[IRI]:
+    ledgers = [row.id for row in _ledgers(connection, some)]
     members = select(db.ledger_members.c.member).where(db.ledger_members.c.ledger.in_(ledgers))
     found = connection.execute(members).scalars()
     return frozenset(IRI(one) for one in found if not one.startswith(_BYTES))

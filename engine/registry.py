@@ -700,6 +700,12 @@ class Registry:
         with self._database.reading() as connection:
             return _budgets.budget(connection, self._same_respondents(connection, (target,)))
 
+    def same_respondents(self, targets: Iterable[IRI]) -> frozenset[IRI]:
+        """The assets that share a ledger with some targets, these too; also by files of the same bytes."""
+        with self._database.reading() as connection:
+            assets = self._same_respondents(connection, targets)
+            return assets | _budgets.joined(connection, assets)
+
     def owners_budget(self, target: IRI, *, by: IRI) -> Budget:
         """The same, for its owners.
 

@@ -58,7 +58,7 @@ def stated_ceilings(
         target = next((one.target for one in snapshot.versions(target)), target)
         time = now or datetime.now(UTC)
         moment = Request(party=IRI(""), action=ANONYMIZE, targets=(target,), time=time)
-        policies = _policies(registry, snapshot, target)
+        policies = policies_about(registry, snapshot, target)
         hierarchies = snapshot.view(snapshot.authorities((target,))).hierarchies
         return tuple(
             _stated(policy, permission)
@@ -68,7 +68,7 @@ def stated_ceilings(
         )
 
 
-def _policies(registry: Registry, snapshot: Snapshot, target: IRI) -> list[Policy]:
+def policies_about(registry: Registry, snapshot: Snapshot, target: IRI) -> list[Policy]:
     """What whoever owns all of the target has put in force about it, and may still permit."""
     owners = snapshot.full_owners(target)
     requested = snapshot.requested(Request(party=IRI(""), action=ANONYMIZE, targets=(target,)))

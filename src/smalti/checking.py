@@ -10,10 +10,13 @@ from smalti.policy.check_dataset import check_dataset
 from smalti.policy.dataset import DatasetFacts
 from smalti.policy.describe import summary
 from smalti.policy.diagnostics import Diagnostic, Severity
+from smalti.policy.findings import quoted
 from smalti.policy.foreign_columns import possible_columns
 from smalti.policy.lint import lint
 from smalti.policy.model import Policy, PolicyType, Where
 from smalti.policy.parse import MAX_BYTES, ParsedDocument, load_all, parse
+from smalti.policy.shutting_out import charged_rules, shut_outs
+from smalti.vocab.terms import IRI
 
 STANDARD_INPUT = "-"
 _WITHOUT_EFFECT = frozenset({"P601", "P603", "P604", "P615"})
@@ -64,7 +67,27 @@ def check_documents(
 
         facts = read_dataset_facts(_description(dataset))
     found = _parsed(names)
-    return tuple(_checked(parsed, facts, now or datetime.now(UTC)) for parsed in found)
+    shut_out = _shut_out(found)
+    return tuple(_checked(parsed, facts, now or datetime.now(UTC), shut_out) for parsed in found)
+
+
+def _shut_out(documents: Sequence[ParsedDocument]) -> Sequence[tuple[Policy, Diagnostic]]:
+    """Rules of all documents that shut each other out, each with its policy; once for each of them."""
+    policies = list(dict.fromkeys(policy for parsed in documents for policy in parsed.sound))
+    rules = [rule for policy in policies for rule in charged_rules(policy)]
+    said = [(one.member, one.collection) for policy in policies for one in policy.memberships]
+    found: dict[tuple[IRI, IRI], tuple[Policy, Diagnostic]] = {}
+    for one in shut_outs(rules, said):
+        place = one.by.rule.where
+        where = f" ({place})" if place.document else ""
+        message = (
+            f"this rule is denied once {quoted(one.by.rule.uid)}{where} was used about the same people:"
+            f" {one.why}"
+        )
+        help_ = "give both rules ceilings that leave room for each other, and one neighbouring relation"
+        told = Diagnostic("P621", Severity.WARNING, message, one.rule.rule.where, help=help_)
+        found.setdefault((one.rule.policy.uid, one.rule.rule.uid), (one.rule.policy, told))
+    return tuple(found.values())
 
 
 def _description(dataset: Path) -> Path:
@@ -84,10 +107,18 @@ def _parsed(names: Sequence[str]) -> tuple[ParsedDocument, ...]:
     return tuple(spoken if name == STANDARD_INPUT else read[name] for name in once)
 
 
-def _checked(parsed: ParsedDocument, facts: DatasetFacts | None, now: datetime) -> CheckedDocument:
+def _checked(
+    parsed: ParsedDocument,
+    facts: DatasetFacts | None,
+    now: datetime,
+    shut_out: Sequence[tuple[Policy, Diagnostic]],
+) -> CheckedDocument:
     described = frozenset(where for policy in parsed.sound for where in _described(policy, facts))
     found = [one for one in parsed.diagnostics if one.code != "P508" or one.where not in described]
-    lints = [(policy, lint(policy, facts, now)) for policy in parsed.sound]
+    lints = [
+        (policy, (*lint(policy, facts, now), *(told for about, told in shut_out if about is policy)))
+        for policy in parsed.sound
+    ]
     for policy, linted in lints:
         found += linted
         if facts is not None:

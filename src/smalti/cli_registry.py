@@ -153,16 +153,31 @@ def policy() -> None:
 @click.option("--replace", is_flag=True, help="End what is in force under the same uids, at once.")
 @party_option("OWNER", "Who issues it; an IRI taken on trust.")
 @registry_option
-def policy_add(file: str, signature: str | None, replace: bool, party: str, registry: str) -> int:
-    """Put the policies of a document in force. Of a target not known yet, the issuer becomes the owner."""
+@format_option("human", "json")
+def policy_add(
+    file: str, signature: str | None, replace: bool, party: str, registry: str, shown_as: str
+) -> int:
+    """Put the policies of a document in force. Of a target not known yet, the issuer becomes the owner.
+
+    Warns of rules in force about the same people that shut each other out of their budget.
+    """
+    from smalti import console
+    from smalti.engine.shut_out import shut_out_with
     from smalti.opening import open_registry
     from smalti.policy.names import iri
 
     document = _content(file, "a policy document")
     signed = None if signature is None else _content(signature, "a detached signature")
     known, issuer = open_registry(registry), iri(party, "--as")
-    for stored in known.add_policy(document, file, issuer, signature=signed, replaces=replace):
+    added = known.add_policy(document, file, issuer, signature=signed, replaces=replace)
+    warnings = shut_out_with(known, added)
+    if shown_as == "json":
+        in_force = [console.policy_json(stored, "in force") for stored in added]
+        click.echo(console.as_json({"policies": in_force, "warnings": list(warnings)}), nl=False)
+        return 0
+    for stored in added:
         click.echo(f"in force: {stored.uid}")
+    console.show_warnings(console.console(), warnings)
     return 0
 
 
