@@ -238,7 +238,7 @@ TABLE: Final = (
         "P621", "meet at a column", "a column is a part of its table: a prohibition on it holds there, too."
     ),
     Code("P622", "no column of the table", "a target below the table that names none of its columns."),
-    Code("P621", "rules shut each other out", "one rule may use up what another rule needs of a ledger."),
+    Code("P623", "rules shut each other out", "one rule may use up what another rule needs of a ledger."),
 )
 
 BY_CODE: Final = {code.code: code for code in TABLE}

@@ -85,7 +85,7 @@ def _shut_out(documents: Sequence[ParsedDocument]) -> Sequence[tuple[Policy, Dia
             f" {one.why}"
         )
         help_ = "give both rules ceilings that leave room for each other, and one neighbouring relation"
-        told = Diagnostic("P621", Severity.WARNING, message, one.rule.rule.where, help=help_)
+        told = Diagnostic("P623", Severity.WARNING, message, one.rule.rule.where, help=help_)
         found.setdefault((one.rule.policy.uid, one.rule.rule.uid), (one.rule.policy, told))
     return tuple(found.values())
 

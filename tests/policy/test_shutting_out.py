@@ -1,4 +1,4 @@
-"""Rules that shut each other out of one ledger (P621), as the ledger itself would find."""
+"""Rules that shut each other out of one ledger (P623), as the ledger itself would find."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -58,4 +58,4 @@ def test_a_rule_is_shut_out_exactly_where_the_ledger_would_have_no_room(
 def test_a_rule_does_not_shut_itself_out() -> None:
     alone = _rule(Decimal(2), Decimal(2), Decimal(1), None, change=False, about=0)
     assert shut_outs((alone, alone)) == ()
-    assert BY_CODE["P621"].title == "rules shut each other out"
+    assert BY_CODE["P623"].title == "rules shut each other out"
