@@ -114,7 +114,7 @@ def claim_sources(connection: Connection, iris: Iterable[IRI], owner: IRI) -> No
     facts = Facts(connection)
     facts.fetch(iris)
     new = [iri for iri in sorted(set(iris)) if not facts.is_known(iri)]
-    now = now_text()
+    now = db.tick(connection)
     assets = ({"iri": iri, "kind": AssetKind.SOURCE, "registered_at": now} for iri in new)
     insert_all(connection, insert(db.assets), assets)
     insert_all(connection, insert(db.owners), ({"iri": iri, "party": owner} for iri in new))
@@ -129,7 +129,7 @@ def without_columns(facts: Facts, iris: Collection[IRI]) -> list[IRI]:
 def admit_output(connection: Connection, iri: IRI) -> None:
     """Make the IRI an output; its owners follow from its inputs from now on."""
     if find_asset(connection, iri) is None:
-        values = {"iri": iri, "kind": AssetKind.OUTPUT, "registered_at": now_text()}
+        values = {"iri": iri, "kind": AssetKind.OUTPUT, "registered_at": db.tick(connection)}
         connection.execute(insert(db.assets).values(values))
     connection.execute(update(db.assets).where(db.assets.c.iri == iri).values(kind=AssetKind.OUTPUT))
     connection.execute(delete(db.owners).where(db.owners.c.iri == iri))
@@ -185,10 +185,6 @@ def insert_all(connection: Connection, statement: Insert, rows: Iterable[dict[st
 def to_text(time: datetime) -> str:
     """A time as the tables hold it: in UTC, so that texts sort as times."""
     return time.astimezone(UTC).isoformat(timespec="microseconds")
-
-
-def now_text() -> str:
-    return to_text(datetime.now(UTC))
 
 
 def to_time(text: str) -> datetime:

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Row, func, insert, select, update
 
 from smalti.engine import _budgets
 from smalti.engine import _database as db
-from smalti.engine._assets import now_text, to_text, to_time
+from smalti.engine._assets import to_text, to_time
 from smalti.engine.audits.attempts import Attempt, AttemptState, from_record
 from smalti.errors import InternalError
 from smalti.vocab.terms import IRI
@@ -66,7 +66,7 @@ def end(connection: Connection, run: str, state: AttemptState, figures: str) -> 
     done = connection.execute(
         update(db.audits)
         .where(db.audits.c.run == run, db.audits.c.state.in_(_OPEN))
-        .values(state=state.value, figures=figures, ended_at=now_text())
+        .values(state=state.value, figures=figures, ended_at=db.tick(connection))
     )
     if done.rowcount != 1:
         raise InternalError("an attempt ended that was not under way")

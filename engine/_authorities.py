@@ -7,7 +7,6 @@ added, or an authority that the owner trusts, such as the operator of a data mar
 from sqlalchemy import Connection, insert, select, update
 
 from smalti.engine import _database as db
-from smalti.engine._assets import now_text
 from smalti.errors import UsageError
 from smalti.vocab.terms import IRI
 
@@ -25,7 +24,7 @@ def trusted(connection: Connection) -> dict[IRI, frozenset[IRI]]:
 def trust(connection: Connection, owner: IRI, authority: IRI) -> None:
     """Let an authority's hierarchies count for an owner's targets from now on."""
     if authority not in trusted(connection).get(owner, ()):
-        values = {"owner": owner, "authority": authority, "trusted_at": now_text()}
+        values = {"owner": owner, "authority": authority, "trusted_at": db.tick(connection)}
         connection.execute(insert(db.authorities).values(values))
         db.note(connection, "authority", owner)
 
@@ -43,5 +42,5 @@ def distrust(connection: Connection, owner: IRI, authority: IRI) -> None:
     check_is_trusted(connection, owner, authority)
     where = (db.authorities.c.owner == owner) & (db.authorities.c.authority == authority)
     ended = update(db.authorities).where(where, db.authorities.c.ended_at.is_(None))
-    connection.execute(ended.values(ended_at=now_text()))
+    connection.execute(ended.values(ended_at=db.tick(connection)))
     db.note(connection, "authority", owner)

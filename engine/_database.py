@@ -6,6 +6,7 @@ import sqlite3
 import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -44,6 +45,9 @@ _MENDABLE_VERSIONS: Final = frozenset({"1", "2", "3", "4"})
 _BUSY_MILLISECONDS: Final = 30_000
 _WRITERS: Final = 7_645_213_902
 """The advisory lock that each writing transaction on PostgreSQL holds, so that writers come one by one."""
+
+_CLOCK: Final = "clock"
+_LEAST: Final = timedelta(microseconds=1)
 
 metadata = MetaData()
 
@@ -138,6 +142,7 @@ versions = Table(
     Column("report", Text, nullable=False),
     Column("details", Text, nullable=False),
     Column("policy_meaning", String(80)),
+    Column("recorded_at", String(40)),
     UniqueConstraint("target", "number"),
 )
 lineage = Table(
@@ -553,9 +558,61 @@ def _mend(connection: Connection) -> None:
 
         note_versions(connection)
     known = {column["name"] for column in inspect(connection).get_columns(versions.name)}
-    if versions.c.policy_meaning.name not in known:
-        connection.execute(text("ALTER TABLE versions ADD COLUMN policy_meaning VARCHAR(80)"))
+    for column, kind in (
+        (versions.c.policy_meaning, "VARCHAR(80)"),
+        (versions.c.recorded_at, "VARCHAR(40)"),
+    ):
+        if column.name not in known:
+            connection.execute(text(f"ALTER TABLE versions ADD COLUMN {column.name} {kind}"))
+    _start_clock(connection)
     connection.execute(update(meta).where(meta.c.key == "schema").values(value=str(SCHEMA_VERSION)))
+
+
+def _start_clock(connection: Connection) -> None:
+    """Begin after all that earlier versions wrote, each by the clock of its machine."""
+    written = (
+        assets.c.registered_at,
+        hierarchies.c.added_at,
+        withdrawals.c.withdrawn_at,
+        versions.c.created_at,
+    )
+    times = [connection.execute(select(func.max(column))).scalar() for column in written]
+    if (known := [time for time in times if time is not None]) and last_tick(connection) is None:
+        connection.execute(insert(meta).values(key=_CLOCK, value=max(known)))
+
+
+def wall_clock() -> datetime:
+    """This machine's time; several machines that use one registry need not agree on it."""
+    return datetime.now(UTC)
+
+
+def tick(connection: Connection) -> str:
+    """The time of a writing transaction, later than all that the registry holds, as its tables hold it.
+
+    Which of two things came first is asked of these times, and a clock that is ahead or behind must not
+    answer it. So where this machine's clock is behind what others wrote, the time goes on from that.
+    """
+    last, now = last_tick(connection), wall_clock()
+    time = now if last is None else max(now, last + 2 * _LEAST)
+    value = time.astimezone(UTC).isoformat(timespec="microseconds")
+    row = meta.c.key == _CLOCK
+    if last is None:
+        connection.execute(insert(meta).values(key=_CLOCK, value=value))
+    else:
+        connection.execute(update(meta).where(row).values(value=value))
+    return value
+
+
+def last_tick(connection: Connection) -> datetime | None:
+    """The time of the last thing that was written; None: nothing was, or by an earlier smalti."""
+    found = connection.execute(select(meta.c.value).where(meta.c.key == _CLOCK)).scalar()
+    return None if found is None else datetime.fromisoformat(found)
+
+
+def moment(connection: Connection) -> datetime:
+    """A time after all that the registry holds, and before whatever is written next."""
+    last = last_tick(connection)
+    return wall_clock() if last is None else last + _LEAST
 
 
 def note(connection: Connection, kind: str, subject: str) -> None:

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Row, Select, func, insert, select, update
 
 from smalti.engine import _database as db
 from smalti.engine import ownership
-from smalti.engine._assets import Facts, Pairs, find_asset, now_text, to_time
+from smalti.engine._assets import Facts, Pairs, find_asset, to_time
 from smalti.engine.entries import StoredHierarchy
 from smalti.errors import PolicyError, RegistryError, UsageError
 from smalti.policy.hierarchies import STANDARD, Hierarchies, Vocabulary, read
@@ -191,7 +191,13 @@ def store(connection: Connection, document: bytes, digest: str, name: str, party
     known = select(db.documents.c.digest).where(db.documents.c.digest == digest)
     if connection.execute(known).first() is None:
         connection.execute(insert(db.documents).values(digest=digest, content=document))
-    values = {"name": name, "number": number, "digest": digest, "party": party, "added_at": now_text()}
+    values = {
+        "name": name,
+        "number": number,
+        "digest": digest,
+        "party": party,
+        "added_at": db.tick(connection),
+    }
     connection.execute(insert(db.hierarchies).values(values))
     db.note(connection, "hierarchy", name)
 
@@ -199,7 +205,7 @@ def store(connection: Connection, document: bytes, digest: str, name: str, party
 def end(connection: Connection, name: str) -> None:
     """Take the hierarchy of that name out of force, if there is one."""
     where = (db.hierarchies.c.name == name) & db.hierarchies.c.removed_at.is_(None)
-    connection.execute(update(db.hierarchies).where(where).values(removed_at=now_text()))
+    connection.execute(update(db.hierarchies).where(where).values(removed_at=db.tick(connection)))
     db.note(connection, "hierarchy", name)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, insert, select, update
 
 from smalti.engine import _database as db
-from smalti.engine._assets import now_text, to_time
+from smalti.engine._assets import to_time
 from smalti.engine.entries import TrustedKey
 from smalti.engine.signatures import PublicKey, signing_key
 from smalti.errors import UsageError
@@ -16,7 +16,12 @@ def trust(connection: Connection, owner: IRI, key: PublicKey) -> None:
     """Let a key sign for an owner from now on."""
     same = _trusted(owner).where(db.keys.c.thumbprint == key.thumbprint)
     if connection.execute(same).first() is None:
-        values = {"owner": owner, "thumbprint": key.thumbprint, "pem": key.pem, "trusted_at": now_text()}
+        values = {
+            "owner": owner,
+            "thumbprint": key.thumbprint,
+            "pem": key.pem,
+            "trusted_at": db.tick(connection),
+        }
         connection.execute(insert(db.keys).values(values))
         db.note(connection, "key", owner)
 
@@ -25,7 +30,9 @@ def revoke(connection: Connection, owner: IRI, thumbprint: str) -> None:
     """End the trust in a key."""
     check_is_trusted(connection, owner, thumbprint)
     where = (db.keys.c.owner == owner) & (db.keys.c.thumbprint == thumbprint)
-    ended = update(db.keys).where(where, db.keys.c.revoked_at.is_(None)).values(revoked_at=now_text())
+    ended = (
+        update(db.keys).where(where, db.keys.c.revoked_at.is_(None)).values(revoked_at=db.tick(connection))
+    )
     connection.execute(ended)
     db.note(connection, "key", owner)
 

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Row, Select, insert, select, update
 
 from smalti.engine import _database as db
 from smalti.engine import _keys
-from smalti.engine._assets import Facts, claim_sources, insert_all, now_text, to_time, without_columns
+from smalti.engine._assets import Facts, claim_sources, insert_all, to_time, without_columns
 from smalti.engine.entries import VERSION_PREFIX, StoredPolicy
 from smalti.errors import PolicyError, UsageError
 from smalti.policy.check_dataset import all_rules
@@ -443,7 +443,7 @@ def store(
         connection.execute(insert(db.documents).values(digest=digest, content=new.document))
     values = {"uid": policy.uid, "digest": digest, "name": new.name, "issuer": new.issuer}
     (key,) = connection.execute(
-        insert(db.policies).values(**values, added_at=now_text())
+        insert(db.policies).values(**values, added_at=db.tick(connection))
     ).inserted_primary_key or (0,)
     _store_facts(connection, key, policy, new.inherited)
     rows = ({"policy": key, "uid": uid, "parent": parent} for uid, parent in parents.items())
@@ -481,7 +481,9 @@ def _is_as_good(connection: Connection, entry: int, signature: tuple[str, bytes]
 
 def end(connection: Connection, entry: int) -> None:
     """Take an entry out of force."""
-    connection.execute(update(db.policies).where(db.policies.c.id == entry).values(revoked_at=now_text()))
+    connection.execute(
+        update(db.policies).where(db.policies.c.id == entry).values(revoked_at=db.tick(connection))
+    )
     db.note(connection, "policy", str(entry))
 
 

@@ -11,9 +11,10 @@ from sqlalchemy import Connection, Row, Select, delete, func, insert, select
 
 from smalti.engine import _database as db
 from smalti.engine import _policies
-from smalti.engine._assets import Facts, find_asset, insert_all, now_text, to_text, to_time
+from smalti.engine._assets import Facts, find_asset, insert_all, to_text, to_time
 from smalti.engine.certificate import PublishedFile
 from smalti.engine.entries import (
+    VERSION_PREFIX,
     AssetKind,
     Input,
     Intent,
@@ -42,7 +43,8 @@ class _Details:
 
 def check_record(connection: Connection, facts: Facts, record: NewVersion) -> None:
     """Refuse a version that may not be recorded, whatever its policy (see `Registry.check_record`)."""
-    check_output_iri(connection, facts, record.target, [i.iri for i in record.inputs], record.bound_by)
+    said = SaidBy(record.issuer, record.bound_by)
+    check_output_iri(connection, facts, record.target, [one.iri for one in record.inputs], said)
     _check_input_versions(connection, record)
     if any(record.issuer not in facts.full_owners_or(i.iri, record.bound_by) for i in record.inputs):
         raise UsageError(
@@ -132,7 +134,7 @@ def begin(connection: Connection, intent: Intent) -> None:
             out=str(intent.out),
             record=to_json_text(record),
             document=intent.record.document,
-            created_at=now_text(),
+            created_at=db.tick(connection),
         )
     )
 
@@ -143,23 +145,56 @@ def end_intent(connection: Connection, run: str) -> bool:
 
 
 def check_output_iri(
-    connection: Connection, facts: Facts, output: IRI, inputs: Sequence[IRI], bound_by: IRI
+    connection: Connection, facts: Facts, output: IRI, inputs: Sequence[IRI], said: "SaidBy"
 ) -> None:
-    """An output never takes over an IRI that stands for other people's data, or for a source in use."""
+    """An output never takes over an IRI that stands for other people's data, or for something in use.
+
+    That the new owners own the output so far is not enough: anybody can make somebody else a co-owner of
+    an input. So whoever says what the output is must own what stands under its IRI.
+    """
+    owners = frozenset.intersection(*(facts.full_owners_or(iri, said.bound_by) for iri in inputs))
+
+    def is_theirs(asset: IRI) -> bool:
+        return said.issuer in facts.full_owners(asset) and facts.owners(asset) <= owners
+
+    if (problem := _in_use(connection, facts, output)) is not None:
+        raise _taken(output, problem)
+    if not all(is_theirs(table) for table in facts.tables(output)):
+        raise _taken(output, "it may be a column of somebody else's table")
     asset = find_asset(connection, output)
     if output in inputs and (asset is None or asset.kind is AssetKind.SOURCE):
         raise _taken(output, "it is the IRI of its input")
-    owners = [facts.full_owners_or(iri, bound_by) for iri in inputs]
-    tables = [facts.owners(table) for table in facts.tables(output)]
-    if not frozenset[IRI]().union(*tables) <= frozenset.intersection(*owners):
-        raise _taken(output, "it may be a column of somebody else's table")
     if asset is None:
         return
     used = select(db.lineage.c.version).where(db.lineage.c.input == output)
     if asset.kind is AssetKind.SOURCE and connection.execute(used).first() is not None:
         raise _taken(output, "it is the IRI of a source")
-    if not facts.owners(output) <= frozenset.intersection(*owners):
+    if not is_theirs(output):
         raise _taken(output, "it belongs to somebody else")
+
+
+@dataclass(frozen=True, slots=True)
+class SaidBy:
+    """Whose word a run rests on."""
+
+    issuer: IRI
+    """The owner whose word the policy is, and with it the output's IRI."""
+    bound_by: IRI
+    """Who says what data the inputs are."""
+
+
+def _in_use(connection: Connection, facts: Facts, output: IRI) -> str | None:
+    """What else an IRI stands for, that is no asset of its own."""
+    run = output.removeprefix(VERSION_PREFIX)
+    version = select(db.versions.c.id).where(db.versions.c.run == run)
+    if run != output and connection.execute(version).first() is not None:
+        return "it is the IRI of a version"
+    if facts.is_open(output):
+        return "it is a collection"
+    for table in facts.tables(output):
+        if normalised_column(output) in known_columns(connection, table):
+            return f"it is a column of `{table}`"
+    return None
 
 
 def _taken(output: IRI, problem: str) -> UsageError:
@@ -189,6 +224,8 @@ def insert_version(connection: Connection, intent: Intent) -> TargetVersion:
     record = intent.record
     last = select(func.max(db.versions.c.number)).where(db.versions.c.target == record.target)
     number = (connection.execute(last).scalar() or 0) + 1
+    # Nobody withdrew since the run asked, or it would not be recorded now.
+    recorded_at = None if record.started_at is None else db.tick(connection)
     details = _Details(record.files, record.columns, record.respondent, record.rule_purposes)
     values = {name: getattr(record, name) for name in _PLAIN}
     added = insert(db.versions).values(
@@ -198,6 +235,7 @@ def insert_version(connection: Connection, intent: Intent) -> TargetVersion:
         run=intent.run,
         path=str(intent.out),
         created_at=to_text(record.created_at),
+        recorded_at=recorded_at,
         report=report_to_json(record.report),
         details=to_json_text(details),
     )
@@ -213,7 +251,13 @@ def insert_version(connection: Connection, intent: Intent) -> TargetVersion:
     )
     # As reading it back would give it, for which every part of its form would have to be built first.
     facts = {one.name: getattr(record, one.name) for one in fields(VersionFacts)}
-    return TargetVersion(**facts, number=number, run=intent.run, path=intent.out)
+    return TargetVersion(
+        **facts,
+        number=number,
+        run=intent.run,
+        path=intent.out,
+        recorded_at=None if recorded_at is None else to_time(recorded_at),
+    )
 
 
 _PLAIN: Final = (
@@ -252,6 +296,7 @@ def to_version(connection: Connection, row: Row[tuple[Any, ...]]) -> TargetVersi
         number=row.number,
         run=row.run,
         path=Path(row.path),
+        recorded_at=None if row.recorded_at is None else to_time(row.recorded_at),
     )
 
 

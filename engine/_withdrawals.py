@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, func, insert, select
 
 from smalti.engine import _database as db
-from smalti.engine._assets import Facts, insert_all, now_text
+from smalti.engine._assets import Facts, insert_all
 from smalti.engine._versions import to_version
 from smalti.engine.entries import AssetKind, TargetVersion
 from smalti.engine.plan import RespondentColumn
@@ -93,7 +93,7 @@ def add(connection: Connection, target: IRI, column: str, respondents: Iterable[
     """Add respondents, each by all digests of the same value; who is there already stays as they are."""
     query = select(db.withdrawals.c.hmac).where(db.withdrawals.c.target == target)
     known = set(connection.execute(query).scalars())
-    now, rows = now_text(), []
+    now, rows = db.tick(connection), []
     for digests in respondents:
         new = digests - known
         known |= new
@@ -174,14 +174,18 @@ def _inputs(
     connection: Connection, target: IRI, number: int | None, window: Window
 ) -> list[tuple[IRI, int | None, Window]]:
     query = (
-        select(db.lineage.c.input, db.lineage.c.input_version, db.versions.c.created_at)
+        select(
+            db.lineage.c.input,
+            db.lineage.c.input_version,
+            func.coalesce(db.versions.c.recorded_at, db.versions.c.created_at).label("made_at"),
+        )
         .join(db.versions, db.versions.c.id == db.lineage.c.version)
         .where(db.versions.c.target == target)
     )
     if number is not None:
         query = query.where(db.versions.c.number == number)
     return [
-        (IRI(row.input), row.input_version, _later(window, row.created_at))
+        (IRI(row.input), row.input_version, _later(window, row.made_at))
         for row in connection.execute(query).all()
     ]
 

@@ -12,17 +12,19 @@ from datetime import UTC, datetime
 from typing import Final
 
 from smalti.engine._policies import assigned, digest_of
+from smalti.engine.budget import Spent
 from smalti.engine.ceilings import BUDGET_DELTA, BUDGET_EPSILON, BUDGETS, speaks_of_budget
-from smalti.engine.entries import Input
+from smalti.engine.entries import Input, NewVersion
+from smalti.engine.plan import ModelFormat
 from smalti.engine.registry import Registry
 from smalti.engine.respondents import COUNTED_ROWS
 from smalti.engine.snapshot import Entry, Made, Snapshot, View
 from smalti.engine.submissions import Resolved, Submission, resolve
-from smalti.errors import UsageError
+from smalti.errors import PolicyError, UsageError
 from smalti.policy.authorize import authorize
 from smalti.policy.decision import Decision, Effect, Fact, Grant, Reason, Request, effect_of
 from smalti.policy.index import Standing
-from smalti.policy.meaning import meaning_digest
+from smalti.policy.meaning import grant_digest, meaning_digest
 from smalti.policy.model import (
     Asset,
     ColumnComparison,
@@ -63,12 +65,12 @@ class _Question:
     """Of all of each target; may permit."""
     view: View
     """The policies about it, under the hierarchies that count for a permission."""
-    strictest: View
-    """The same, under those that count for a prohibition."""
+    strict: tuple[View, ...]
+    """The same, under those that count for a prohibition: of all owners of a part together, and of each."""
 
     @property
     def views(self) -> tuple[View, ...]:
-        return (self.view,) if self.view is self.strictest else (self.view, self.strictest)
+        return (self.view, *self.strict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,8 @@ class _Judge:
     registry: Registry
     snapshot: Snapshot
     explain: bool
+    asks_charges: bool = True
+    """False: as if nothing had been charged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,46 +142,67 @@ def decide(
         raise UsageError("the request", "it names no target", "at least one")
     if request.time is None:
         request = replace(request, time=datetime.now(UTC))
-    decision = _judged(registry, request, submission, explain=explain)
+    with registry.snapshot() as snapshot:
+        judge = _Judge(registry, snapshot, explain)
+        decision = replace(_decide(judge, request, submission, frozenset()), request=request)
     if registry.decision_log is not None:
         registry.decision_log.append(decision, time.perf_counter() - start)
     return decision
 
 
-def _judged(
-    registry: Registry, request: Request, submission: Submission | None, *, explain: bool = False
-) -> Decision:
-    with registry.snapshot() as snapshot:
-        judge = _Judge(registry, snapshot, explain)
-        return replace(_decide(judge, request, submission, frozenset()), request=request)
+def check_still_permitted(registry: Registry, record: NewVersion) -> None:
+    """Refuse to record a run that is not permitted any more: what owners take back meanwhile counts.
 
+    Asked inside of the transaction that records it, also where somebody else ends a run that was killed.
+    Time and charges are those of the decision: a charge of the run itself is in the ledger by now.
 
-def forbidden_since(
-    registry: Registry, decision: Decision, permission: Permission, submission: Submission
-) -> Reason | None:
-    """What was forbidden after a decision was made: asked again before a long run is published.
-
-    Budgets are not asked for again: what the run itself was charged is among them by now. That the policy
-    is still in force is asked where the run is recorded (`Registry.check_record`).
-
-    Args:
-        registry: what is known now.
-        decision: that permitted the run.
-        permission: of the grant that it was made under.
-        submission: the policy of the run.
-
-    Returns:
-        The prohibition that denies now, or the column that it takes away; None where nothing was forbidden.
+    Raises:
+        UsageError: an owner prohibits it by now, or no longer permits it.
+        RegistryError: the registry cannot be read.
     """
-    now = _judged(registry, decision.request, submission)
-    if not now.grants:
-        return now.reasons[0] if now.determining else None
-    withheld = [set(one.withheld) for one in decision.grants if one.permission == permission]
-    since = [set(one.withheld) for one in now.grants if one.permission == permission]
-    if withheld and since and not since[0] <= withheld[0]:
-        columns = ", ".join(f"`{column}`" for column in sorted(since[0] - withheld[0]))
-        return Reason(f"the use of {columns} is prohibited by now", rule=permission.uid)
-    return None
+    try:
+        policy = registry.read_as(record.document, record.document_name, record.policy_uid, record.issuer)
+    except PolicyError:  # a parent has ended
+        policy = None
+    if policy is None:
+        raise _no_longer(record, Reason("what its policy inherits from has ended", record.policy_uid))
+    permitted = record.permitted
+    request = _request_of(record) if permitted is None else permitted.request
+    submission = Submission(policy, record.issuer, record.document, record.signature)
+    with registry.snapshot() as snapshot:
+        judge = _Judge(registry, snapshot, explain=False, asks_charges=False)
+        decision = _decide(judge, request, submission, frozenset())
+    if permitted is None:
+        if not decision.grants and decision.determining:
+            raise _no_longer(record, *decision.reasons)
+        return
+    same = [one for one in decision.grants if grant_digest(one.permission, one.rows) == permitted.grant]
+    if not same:
+        raise _no_longer(record, *decision.reasons)
+    if not any(set(one.withheld) <= set(permitted.withheld) for one in same):
+        raise _no_longer(record, Reason("the use of one of its columns is prohibited by now"))
+
+
+def _request_of(record: NewVersion) -> Request:
+    return Request(
+        party=record.party,
+        action=terms.TRAIN if record.format in set(ModelFormat) else terms.ANONYMIZE,
+        targets=tuple(given.iri for given in record.inputs),
+        purpose=record.purpose,
+        rule=record.rule_uid,
+        time=record.created_at,
+        understands_limits=True,
+    )
+
+
+def _no_longer(record: NewVersion, *reasons: Reason) -> UsageError:
+    why = reasons[0].text if reasons else "no rule permits it"
+    return UsageError(
+        str(record.policy_uid),
+        f"the run is not permitted any more: {why}",
+        "a run that is still permitted when it is recorded",
+        "`smalti decide --explain` tells what is permitted now",
+    )
 
 
 def _decide(
@@ -221,15 +246,28 @@ def _question(snapshot: Snapshot, request: Request, submission: Submission | Non
             for target, versions in zip(request.targets, made, strict=True)
         )
     )
+    view = snapshot.view(snapshot.authorities(targets, None if submission is None else submission.by))
     return _Question(
         replace(request, targets=targets, tables=_tables(snapshot, targets)),
         made[0] if len(made) == 1 else (),
         tuple(target for target in targets if not _is_known(snapshot, target)),
         _part_owners(snapshot, targets, submission),
         frozenset.intersection(*map(snapshot.full_owners, targets)),
-        snapshot.view(snapshot.authorities(targets, None if submission is None else submission.by)),
-        snapshot.view(snapshot.any_authorities(targets)),
+        view,
+        _strict_views(snapshot, targets, view),
     )
+
+
+def _strict_views(snapshot: Snapshot, targets: tuple[IRI, ...], view: View) -> tuple[View, ...]:
+    """The views that prohibitions are held against the request in, besides the one of permissions.
+
+    A vocabulary can make a prohibition meet a request, and can keep one from it (`isNoneOf`): so those of
+    all owners of a part count together, and those of each count alone.
+    """
+    owners = sorted(frozenset[IRI]().union(*map(snapshot.owners, targets)))
+    each = [snapshot.view(snapshot.authorities_of(owner)) for owner in owners]
+    views = dict.fromkeys((snapshot.view(snapshot.any_authorities(targets)), *each))
+    return tuple(one for one in views if one is not view)
 
 
 def _with_columns(judge: _Judge, question: _Question) -> _Question:
@@ -282,7 +320,7 @@ def _with_charges(
     facts = tuple(fact for fact in request.facts if fact.operand not in BUDGETS)
     speaks = submitted is not None and speaks_of_budget(submitted)
     if speaks or judge.snapshot.speak_of_budgets(about):
-        spent = judge.registry.spent(request.targets)
+        spent = judge.registry.spent(request.targets) if judge.asks_charges else Spent()
         charged = ((BUDGET_EPSILON, spent.epsilon), (BUDGET_DELTA, spent.delta))
         facts += tuple(Fact(operand, (Number(value),)) for operand, value in charged)
     return request if facts == request.facts else replace(request, facts=facts)
@@ -321,10 +359,15 @@ def _authorize(
     hierarchy can make a prohibition meet a request, and must not make a permission do so.
     """
     decision = _authorized(judge, question, question.view, added, owners)
-    if question.strictest is question.view or not decision.grants:
-        return decision
-    strict = _authorized(judge, question, question.strictest, added, owners)
-    return _both(decision, strict) if strict.grants else strict
+    for view in question.strict:
+        strict = _authorized(judge, question, view, added, owners)
+        if not decision.grants:
+            break
+        if strict.grants:
+            decision = _both(decision, strict)
+        elif strict.determining:  # prohibitions
+            decision = strict
+    return decision
 
 
 def _both(decision: Decision, strict: Decision) -> Decision:

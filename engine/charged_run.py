@@ -14,6 +14,7 @@ from typing import ClassVar, Generic, TypeVar
 from smalti.engine.audits.plan import TrainingPlan
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.charging import LosingPlan, composition, refusal
+from smalti.engine.commit import publish
 from smalti.engine.compile import Circumstances
 from smalti.engine.description import Source
 from smalti.engine.entries import OutputColumn
@@ -32,7 +33,6 @@ from smalti.engine.run_record import (
     file_name,
     new_version,
     published_files,
-    register,
 )
 from smalti.engine.run_request import Outcome, RunRequest
 from smalti.engine.writing import content_digest
@@ -162,7 +162,7 @@ def _registered(  # noqa: PLR0913, PLR0917 (everything that is known at the end 
     content = content_digest([path], made.write.format)
     report = replace(report, timings=under.watch.timings)
     record = new_version(under, made, known, files, promised, kind.output_columns(made), content, report)
-    version = register(under, record)
+    version = publish(registry, under.stage, record)
     is_owner = under.request.submitter in registry.full_owners(version.target)
     told = version.report if is_owner else None
     return Outcome(under.decision, made, version, told, warnings_in(made), together, values)

@@ -99,7 +99,8 @@ def refusal(under: RunUnder, made: LosingPlan, contents: Contents) -> Decision |
         time=datetime.now(UTC),
     )
     ceiling = declared_ceiling(under.granted.permission)
-    if registry.charge(charge, ceiling, memberships_said(request), bound_by=request.submitter):
+    said = memberships_said(request)
+    if registry.charge(charge, ceiling, said, bound_by=request.submitter, said_by=request.document.issuer):
         return None
     spent = registry.budget(request.target).spent
     decision = denied(under.decision, _no_room(request, under.granted.permission, ceiling, spent))

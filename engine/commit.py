@@ -16,12 +16,14 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from hashlib import file_digest
 from pathlib import Path
 from typing import Final
 
 from smalti.engine import locks
 from smalti.engine._database import sync_folder
+from smalti.engine.authority import check_still_permitted
 from smalti.engine.entries import Intent, NewVersion, TargetVersion, new_run, version_iri
 from smalti.engine.parts import CERTIFICATE_NAME
 from smalti.engine.registry import Registry
@@ -144,6 +146,7 @@ def publish(registry: Registry, stage: Stage, record: NewVersion) -> TargetVersi
     if stage.version not in record.certificate:
         raise InternalError("a certificate names another version than its run makes")
     registry.check_record(record)
+    check_still_permitted(registry, record)
     _check_place(stage.out, str(stage.out))
     forget_link(stage)
     with _translated(str(stage.out)):
@@ -156,7 +159,7 @@ def publish(registry: Registry, stage: Stage, record: NewVersion) -> TargetVersi
     try:
         with _translated(str(stage.out)):
             _move(stage)
-        return registry.finish(intent) or _ended_by_another(registry, stage)
+        return _finished(registry, intent) or _ended_by_another(registry, stage)
     except BaseException:
         with suppress(SmaltiError):  # what cannot be undone now, the next recovery ends
             _undo(registry, intent)
@@ -400,7 +403,7 @@ def _end(registry: Registry, intent: Intent) -> TargetVersion | None:
         is_published = _is_published(intent)
     if is_published:
         try:
-            return registry.finish(intent)
+            return _finished(registry, intent)
         except UsageError:
             pass  # it may no longer be recorded, for example because its policy was revoked
     _undo(registry, intent)
@@ -408,6 +411,11 @@ def _end(registry: Registry, intent: Intent) -> TargetVersion | None:
         # Killed between making the final folder and moving onto it. Only an empty folder goes this way.
         intent.out.rmdir()
     return None
+
+
+def _finished(registry: Registry, intent: Intent) -> TargetVersion | None:
+    """Record an output, if it is still permitted then: nobody else writes to the registry meanwhile."""
+    return registry.finish(intent, partial(check_still_permitted, registry))
 
 
 def _undo(registry: Registry, intent: Intent) -> None:

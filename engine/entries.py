@@ -10,6 +10,7 @@ from typing import Final
 from smalti.engine.certificate import PublishedFile
 from smalti.engine.plan import ModelFormat, OutputFormat, Respondent
 from smalti.engine.releases.report import Report
+from smalti.policy.decision import Request
 from smalti.policy.model import Policy
 from smalti.transforms.base import Datatype
 from smalti.vocab.terms import IRI
@@ -146,6 +147,17 @@ class VersionFacts:
     (`policy.meaning`); None: it was recorded by an earlier smalti."""
 
 
+@dataclass(frozen=True, slots=True)
+class Permitted:
+    """What a decision permitted a run to do."""
+
+    request: Request
+    grant: str
+    """The digest of the permission and the rows that it is limited to (`policy.meaning.grant_digest`)."""
+    withheld: tuple[IRI, ...]
+    """The columns that were prohibited."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewVersion(VersionFacts):
     """What a run asks to be recorded, with the policy that permitted it."""
@@ -161,6 +173,11 @@ class NewVersion(VersionFacts):
     """Of the policy document, where it came with one."""
     started_at: datetime | None = None
     """Before the run asked who withdrew: who withdraws from then on keeps it from being recorded."""
+    permitted: Permitted | None = None
+    """What was decided; the same is asked again before the run is recorded. None: only whether it is
+    prohibited by now."""
+    binds_as_owner: bool = True
+    """Whether `bound_by` owned the inputs, or nobody did, before they were bound."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +189,13 @@ class TargetVersion(VersionFacts):
     run: str
     path: Path
     """The published folder, absolute."""
+    recorded_at: datetime | None = None
+    """By the registry's clock, as withdrawals are; None: it was recorded by an earlier smalti."""
+
+    @property
+    def known_since(self) -> datetime:
+        """From when on withdrawals came too late for it."""
+        return self.recorded_at or self.created_at
 
     @property
     def iri(self) -> IRI:

@@ -5,7 +5,7 @@ an index in memory that follows what is stored (`snapshot`). All claims hold wit
 users trust: parties are asserted by the caller, and authentication belongs to whatever embeds this.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -634,6 +634,14 @@ class Registry:
                 )
             return _withdrawals.count(connection, target)
 
+    def moment(self) -> datetime:
+        """A time after all that was written so far, and before whatever is written next.
+
+        By the registry's clock, which never goes back: those of the machines that use it may differ.
+        """
+        with self._database.reading() as connection:
+            return db.moment(connection)
+
     # --- Budgets of releases
 
     def charge(
@@ -643,6 +651,7 @@ class Registry:
         memberships: Iterable[tuple[IRI, IRI]] = (),
         *,
         bound_by: IRI | None = None,
+        said_by: IRI | None = None,
     ) -> bool:
         """Charge a release, if it fits: before anything random is drawn for it, and once for each draw.
 
@@ -658,6 +667,7 @@ class Registry:
                 all charges, also of those under other permissions.
             memberships: what the policy says of assets and the collections that they belong to.
             bound_by: who bound the target to data; owns it from now on where nobody did. None: nobody has.
+            said_by: the owner whose word the policy is, and the memberships; None: `bound_by`.
 
         Returns:
             Whether it was charged; durable when this returns. False: it does not fit, and never will;
@@ -672,11 +682,11 @@ class Registry:
         """
         # Sums only grow: what does not fit now need not wait for the other writers.
         with self._database.reading() as connection:
-            assets = self._same_respondents(connection, (charge.target,), memberships, bound_by)
+            assets = self._same_respondents(connection, (charge.target,), memberships, bound_by, said_by)
             if not _budgets.fits(connection, charge, ceiling, assets):
                 return False
         with self._database.writing() as connection:
-            assets = self._same_respondents(connection, (charge.target,), memberships, bound_by)
+            assets = self._same_respondents(connection, (charge.target,), memberships, bound_by, said_by)
             if not _budgets.fits(connection, charge, ceiling, assets):
                 return False
             if bound_by is not None:
@@ -726,13 +736,17 @@ class Registry:
         targets: Iterable[IRI],
         memberships: Iterable[tuple[IRI, IRI]] = (),
         by: IRI | None = None,
+        said_by: IRI | None = None,
     ) -> frozenset[IRI]:
         """The assets that the ledgers of some targets are found by.
 
-        What belongs together is the word of its owners, here as everywhere: nobody else joins a ledger.
+        What belongs together is the word of its owners, here as everywhere: nobody else joins a ledger. A
+        policy says it in its issuer's name, and not in that of other owners of its target.
         """
         plain, targets = _assets.Facts(connection), tuple(targets)
         speakers = _speakers(plain, targets, by)
+        if speakers is not None and said_by is not None:
+            speakers &= {said_by}
         said = (pair for pair in memberships if speakers is None or _may_say(plain, pair, speakers))
         # Also by memberships that have ended: what is one ledger stays one.
         pairs = (*_hierarchies.ever_said(plain, self._vocabularies, by), *said)
@@ -741,7 +755,13 @@ class Registry:
 
     # --- Audits
 
-    def begin_attempt(self, attempt: Attempt, memberships: Iterable[tuple[IRI, IRI]] = ()) -> Attempt:
+    def begin_attempt(
+        self,
+        attempt: Attempt,
+        memberships: Iterable[tuple[IRI, IRI]] = (),
+        *,
+        said_by: IRI | None = None,
+    ) -> Attempt:
         """Write down that a model is about to be trained under an audit duty; nothing takes it back.
 
         Who bound its target to data owns that from now on, where nobody did.
@@ -749,6 +769,7 @@ class Registry:
         Args:
             attempt: its number is not looked at.
             memberships: what the policy says of assets and the collections that they belong to.
+            said_by: the owner whose word the policy is; None: who bound the target.
 
         Returns:
             The attempt, with its number among all at models of the same data (see `charge`).
@@ -759,7 +780,8 @@ class Registry:
         """
         with self._database.writing() as connection:
             self._claim(connection, attempt.target, attempt.inputs, attempt.bound_by)
-            assets = self._same_respondents(connection, (attempt.target,), memberships, attempt.bound_by)
+            of = (attempt.target,)
+            assets = self._same_respondents(connection, of, memberships, attempt.bound_by, said_by)
             return _audits.begin(connection, attempt, assets)
 
     def end_attempt(self, run: str, state: AttemptState, figures: str = "") -> None:
@@ -845,14 +867,21 @@ class Registry:
         with self._database.reading() as connection:
             self._check_record(connection, record)
 
-    def check_output(self, output: IRI, inputs: Sequence[IRI], bound_by: IRI) -> None:
+    def check_output(self, output: IRI, inputs: Sequence[IRI], bound_by: IRI, issuer: IRI) -> None:
         """Ask, before any work, whether an output may have this IRI.
+
+        Args:
+            output: the IRI.
+            inputs: what it will be made from.
+            bound_by: who says what data the inputs are.
+            issuer: the owner whose word the policy is that names the output.
 
         Raises:
             UsageError: it stands for its input, for a source in use, or for other people's data.
         """
+        said = _versions.SaidBy(issuer, bound_by)
         with self._database.reading() as connection:
-            _versions.check_output_iri(connection, self._facts(connection), output, inputs, bound_by)
+            _versions.check_output_iri(connection, self._facts(connection), output, inputs, said)
 
     def _check_record(
         self, connection: Connection, record: NewVersion
@@ -863,6 +892,7 @@ class Registry:
         facts = self._facts(connection)
         for one in record.inputs:
             _check_binds(facts, one.iri, record.bound_by)
+        _check_still_binds(connection, facts, record)
         _versions.check_record(connection, facts, record)
         _check_nobody_withdrew(connection, record)
         if self._is_still_in_force(connection, record):
@@ -942,8 +972,13 @@ class Registry:
         with self._database.writing() as connection:
             _versions.end_intent(connection, run)
 
-    def finish(self, intent: Intent) -> TargetVersion | None:
+    def finish(self, intent: Intent, check: Callable[[NewVersion], None]) -> TargetVersion | None:
         """Turn an intent into a version, in one transaction: owners, policy, certificate, lineage.
+
+        Args:
+            intent: of the run.
+            check: asked inside of the transaction, in which nobody else writes; raises what keeps the run
+                from being recorded (`authority.check_still_permitted`).
 
         Returns:
             The version; None if somebody else ended the intent.
@@ -956,6 +991,7 @@ class Registry:
             if not _versions.end_intent(connection, intent.run):
                 return None
             brought = self._check_record(connection, record)
+            check(record)
             _assets.claim_sources(connection, [one.iri for one in record.inputs], record.bound_by)
             _assets.admit_output(connection, record.target)
             if brought is not None:
@@ -1010,6 +1046,22 @@ def _check_binds(facts: _assets.Facts, iri: IRI, by: IRI) -> None:
 def _owners_of_inputs(snapshot: Snapshot, version: Made | TargetVersion) -> frozenset[IRI]:
     owners = [snapshot.full_owners(given.iri) for given in version.inputs]
     return frozenset.intersection(*owners) if owners else frozenset()
+
+
+def _check_still_binds(connection: Connection, facts: _assets.Facts, record: NewVersion) -> None:
+    """Refuse what somebody bound as an owner who owns it no longer, unless an owner bound the same."""
+    inputs = [one.hmac for one in record.report.inputs]
+    for given in record.inputs:
+        is_theirs = record.bound_by in facts.full_owners_or(given.iri, record.bound_by)
+        if not is_theirs and (
+            record.binds_as_owner or not _versions.was_read(connection, given.iri, inputs)
+        ):
+            raise UsageError(
+                str(given.iri),
+                f"{record.bound_by} does not own it any more, and said what data it is",
+                "the data that an owner bound to it",
+                "let an owner bind it (--owner)",
+            )
 
 
 def _signed(key: str | None, signature: bytes | None) -> tuple[str, bytes] | None:

@@ -62,7 +62,7 @@ def _own_reasons(
     reasons = []
     if (ended := _why_policy_ended(registry, snapshot, version, now)) is not None:
         reasons.append(ended)
-    if any(registry.withdrawn(one.iri, one.version, since=version.created_at) for one in version.inputs):
+    if any(registry.withdrawn(one.iri, one.version, since=version.known_since) for one in version.inputs):
         reasons.append("respondents withdrew after it was made")
     if counts_rows(version.respondent):
         reasons.append(COUNTED_ROWS)

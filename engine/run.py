@@ -14,7 +14,7 @@ from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding import check_binding
 from smalti.engine.bound_columns import column_iri
 from smalti.engine.certificate import ColumnLoss, Composition, Diversity, OwnerReport, PublishedFile
-from smalti.engine.commit import Stage, recover, scratch, staging
+from smalti.engine.commit import Stage, publish, recover, scratch, staging
 from smalti.engine.compile import Circumstances, compile_plan
 from smalti.engine.description import Source, bind
 from smalti.engine.entries import NewVersion, OutputColumn
@@ -35,7 +35,6 @@ from smalti.engine.run_record import (
     new_version,
     prefixed,
     published_files,
-    register,
 )
 from smalti.engine.run_request import Outcome, Planned, PolicyDocument, RunRequest, Watch
 from smalti.engine.run_warnings import Looked, look
@@ -347,9 +346,12 @@ def _carried_out(  # noqa: PLR0913, PLR0917 (likewise)
     decision: Decision,
     granted: Granted,
 ) -> Outcome:
-    registry.check_output(granted.output, (request.target,), request.submitter)
+    issuer = request.document.issuer or request.submitter
+    registry.check_output(granted.output, (request.target,), request.submitter, issuer)
     with staging(registry, out) as stage:
-        made_under = RunUnder(request, registry, backend, decision, granted, stage, watch)
+        made_under = RunUnder(
+            request, registry, backend, decision, granted, stage, watch, _binds_as_owner(request, registry)
+        )
         if granted.permission.training is not None:
             from smalti.engine.audits.run import carry_out_training  # noqa: PLC0415 (only for training)
 
@@ -392,11 +394,16 @@ def _published(under: RunUnder) -> Outcome:
     verification = _verified(made, known, source, table, output, stage)
     watch.phase("register")
     record = _record(under, made, known, source, output, verification, loss, looked)
-    version = register(under, record)
+    version = publish(registry, stage, record)
     if request.submitter not in registry.full_owners(version.target):
         return Outcome(under.decision, made, version, None, looked.in_plan)
     warnings = dict.fromkeys((*looked.warnings, *loss.warnings))
     return Outcome(under.decision, made, version, version.report, tuple(warnings))
+
+
+def _binds_as_owner(request: RunRequest, registry: Registry) -> bool:
+    is_known = registry.exists and registry.is_known(request.target)
+    return not is_known or request.submitter in registry.full_owners(request.target)
 
 
 def _resolved(request: RunRequest, registry: Registry) -> RunRequest:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from smalti.engine.backends.base import Backend
@@ -80,7 +80,7 @@ def given(
     versions = registry.versions(source.target)
     version = _version_of(source, table, versions) if versions else None
     number = None if version is None else version.number
-    now = datetime.now(UTC)
+    now = registry.moment()
     withdrawn = registry.withdrawn(source.target, number, at=now)
     inherited = None if version is None else version.respondent
     if granted.columns is not None:

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from smalti.engine.authority import forbidden_since
 from smalti.engine.backends.base import Backend
 from smalti.engine.binding import input_hmac
 from smalti.engine.certificate import (
@@ -18,19 +17,17 @@ from smalti.engine.certificate import (
     InputDigest,
     PublishedFile,
 )
-from smalti.engine.commit import Stage, publish
+from smalti.engine.commit import Stage
 from smalti.engine.description import Source
-from smalti.engine.entries import NewVersion, OutputColumn, TargetVersion
+from smalti.engine.entries import NewVersion, OutputColumn, Permitted
 from smalti.engine.plan import ModelFormat, OutputFormat
 from smalti.engine.registry import Registry
 from smalti.engine.releases.report import Report
 from smalti.engine.run_inputs import Given, Granted
 from smalti.engine.run_request import RunRequest, Watch
 from smalti.engine.serialize import AnyPlan, plan_digest, plan_to_json
-from smalti.engine.submissions import Submission
-from smalti.errors import UsageError
 from smalti.policy.decision import Decision
-from smalti.policy.meaning import meaning_digest
+from smalti.policy.meaning import grant_digest, meaning_digest
 from smalti.vocab.terms import IRI
 
 _MEDIA_TYPES: Final = {
@@ -51,6 +48,8 @@ class RunUnder:
     granted: Granted
     stage: Stage
     watch: Watch
+    binds_as_owner: bool
+    """Whether the submitter owned the target, or nobody did, before it was bound to data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,28 +132,17 @@ def new_version(  # noqa: PLR0913, PLR0917 (everything that is known at the end 
         signature=document.signature,
         started_at=known.at,
         policy_meaning=meaning_digest(document.policy),
+        permitted=_permitted(under),
+        binds_as_owner=under.binds_as_owner,
     )
 
 
-def register(under: RunUnder, record: NewVersion) -> TargetVersion:
-    """Publish and record an output, unless something was forbidden since the run was permitted.
-
-    Raises:
-        UsageError: an owner prohibited it during the run.
-        SmaltiError: as `commit.publish`.
-    """
-    document = under.request.document
-    submission = Submission(document.policy, under.request.submitter, document.document, document.signature)
-    permission = under.granted.permission
-    forbidden = forbidden_since(under.registry, under.decision, permission, submission)
-    if forbidden is not None:
-        raise UsageError(
-            str(forbidden.rule or permission.uid),
-            f"its owner prohibited the run while it was under way: {forbidden.text}",
-            "a run that is still permitted when it is published",
-            "`smalti decide --explain` tells what is permitted now",
-        )
-    return publish(under.registry, under.stage, record)
+def _permitted(under: RunUnder) -> Permitted:
+    """What the decision let the run do."""
+    granted = under.granted
+    return Permitted(
+        under.decision.request, grant_digest(granted.permission, granted.rows), granted.withheld
+    )
 
 
 def file_name(output: IRI, kind: OutputFormat | ModelFormat) -> str:

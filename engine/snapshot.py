@@ -308,13 +308,17 @@ class Snapshot:
             targets: of a request.
             binder: who is taken as the owner of what nobody knows.
         """
-        bound = _NONE if binder is None else frozenset({binder}) | self._authorities.get(binder, _NONE)
+        bound = _NONE if binder is None else self.authorities_of(binder)
         sets = [self._trusted_for(target)[1] if self.owners(target) else bound for target in targets]
         return frozenset.intersection(*sets) if sets else _NONE
 
     def any_authorities(self, targets: Iterable[IRI]) -> frozenset[IRI]:
         """Whose hierarchies count for a prohibition: whoever owns a part, and whom such an owner trusts."""
         return _NONE.union(*(self._trusted_for(target)[0] for target in targets))
+
+    def authorities_of(self, owner: IRI) -> frozenset[IRI]:
+        """An owner, and whom that one trusts."""
+        return frozenset({owner}) | self._authorities.get(owner, _NONE)
 
     def _trusted_for(self, target: IRI) -> tuple[frozenset[IRI], frozenset[IRI]]:
         if not self._authorities:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Final
 
 from smalti.policy import model
-from smalti.policy.model import Logical, LogicalOperator, Policy
+from smalti.policy.model import Condition, Logical, LogicalOperator, Permission, Policy
 from smalti.vocab.terms import IRI
 
 GENERATED: Final = ("urn:smalti:policy:sha256:", "urn:smalti:rule:sha256:")
@@ -73,6 +73,11 @@ def meaning_digest(policy: Policy) -> str:
     inherited from. An absent conflict strategy is `invalid`, an absent type Set.
     """
     return "sha256:" + hashlib.sha256(canonical_meaning(policy).encode()).hexdigest()
+
+
+def grant_digest(permission: Permission, rows: tuple[Condition, ...]) -> str:
+    """Likewise, of a permission that grants a request, on the rows that it is limited to."""
+    return "sha256:" + hashlib.sha256(f"{_text(permission)}{_text(rows)}".encode()).hexdigest()
 
 
 def canonical_meaning(policy: Policy) -> str:

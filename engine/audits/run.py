@@ -44,6 +44,7 @@ from smalti.engine.binding import input_hmac
 from smalti.engine.budget import Charge
 from smalti.engine.certified import charged_run
 from smalti.engine.charging import composition, memberships_said, refusal
+from smalti.engine.commit import publish
 from smalti.engine.execute import Phase
 from smalti.engine.explain import warnings_in
 from smalti.engine.reading import Contents, file_digest
@@ -56,7 +57,6 @@ from smalti.engine.run_record import (
     file_name,
     new_version,
     published_files,
-    register,
 )
 from smalti.engine.run_request import Outcome, Watch, refuse_options_of_rows
 from smalti.engine.serialize import plan_digest
@@ -243,7 +243,8 @@ def _number(under: RunUnder, made: TrainingPlan, contents: Contents) -> int:
         inputs=tuple(input_hmac(under.registry, digest) for digest in contents.telling_digests),
         begun_at=datetime.now(UTC),
     )
-    return under.registry.begin_attempt(attempt, memberships_said(request)).number
+    said = memberships_said(request)
+    return under.registry.begin_attempt(attempt, said, said_by=request.document.issuer).number
 
 
 def _next_attempt(under: RunUnder, made: TrainingPlan) -> int:
@@ -439,7 +440,7 @@ def _registered(
     report = replace(ready.report, timings=watch.timings, figures=figures, charged_as=begun.run)
     record = new_version(under, made, ready.known, files, promised, (), files[0].digest, report)
     _refuse_registered(under, made, kept, begun)
-    version = register(under, record)
+    version = publish(registry, under.stage, record)
     with suppress(BackendError):  # it is registered: nothing takes that back
         kept.forget()
     is_owner = under.request.submitter in registry.full_owners(version.target)

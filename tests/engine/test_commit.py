@@ -34,6 +34,7 @@ def names(folder: Path) -> list[str]:
 
 def test_a_run_publishes_its_output_and_nothing_else(registry: Registry, tmp_path: Path) -> None:
     made = world.run(registry, tmp_path / "out")
+    registry.close()
     assert names(tmp_path) == ["out", "r.sqlite"]
     assert names(tmp_path / "out") == [commit.CERTIFICATE_NAME, "data.csv"]
     assert (tmp_path / "out" / "data.csv").read_bytes() == world.CONTENT
@@ -154,8 +155,8 @@ def test_a_failure_leaves_nothing(
         return
     real = Registry.finish
 
-    def interrupted(self: Registry, intent: Any) -> Any:
-        real(self, intent)
+    def interrupted(self: Registry, intent: Any, check: Any) -> Any:
+        real(self, intent, check)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Registry, "finish", interrupted)

@@ -209,7 +209,9 @@ def test_a_run_is_recorded_under_what_its_policy_meant(attacked: Registry, tmp_p
     ):
         with pytest.raises(UsageError):
             world.run(attacked, tmp_path / "out", document=INHERITING, bound_by=STRANGER, **changes)
-    version = world.run(attacked, tmp_path / "out", document=INHERITING, bound_by=STRANGER)
+    world.run(attacked, tmp_path / "first", document=INHERITING)
+    asked = {"document": INHERITING, "bound_by": STRANGER, "binds_as_owner": False}
+    version = world.run(attacked, tmp_path / "out", **asked)
     assert isinstance(version, TargetVersion)
     assert version.policy_meaning == meaning_digest(stored(attacked, INHERITING))
 
