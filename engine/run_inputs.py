@@ -28,6 +28,7 @@ from smalti.engine.used_columns import (
     withheld_columns,
 )
 from smalti.errors import DataError, InternalError, UsageError
+from smalti.policy.iris import MOST_IN_STEM, file_stem
 from smalti.policy.model import Condition, Permission
 from smalti.vocab.terms import IRI
 
@@ -64,7 +65,15 @@ class Granted:
     def output(self) -> IRI:
         if self.permission.output is None:
             raise InternalError("a permission without an output was granted")
-        return self.permission.output
+        output = self.permission.output
+        if len(file_stem(output)) > MOST_IN_STEM:
+            raise UsageError(
+                str(self.permission.where),
+                "the last part of the output's IRI is too long for the name of a file",
+                f"at most {MOST_IN_STEM} characters",
+                "name another asset in the policy: `smalti check` shows the place",
+            )
+        return output
 
 
 def given(

@@ -1,6 +1,5 @@
 """What is recorded of a run, whatever it was: its files, its certificate, and under what it was made."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,6 +26,7 @@ from smalti.engine.run_inputs import Given, Granted
 from smalti.engine.run_request import RunRequest, Watch
 from smalti.engine.serialize import AnyPlan, plan_digest, plan_to_json
 from smalti.policy.decision import Decision
+from smalti.policy.iris import file_stem
 from smalti.policy.meaning import grant_digest, meaning_digest
 from smalti.vocab.terms import IRI
 
@@ -147,9 +147,7 @@ def _permitted(under: RunUnder) -> Permitted:
 
 def file_name(output: IRI, kind: OutputFormat | ModelFormat) -> str:
     """The name of an output's file: the last part of its IRI, in letters that every system takes."""
-    last = re.split(r"[/#:]", output.rstrip("/#:"))[-1]
-    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", last).strip(".-") or "output"
-    return f"{stem}.{kind}"
+    return f"{file_stem(output)}.{kind}"
 
 
 def published_files(

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from smalti.policy.findings import quoted
+from smalti.policy.iris import MOST_IN_STEM, file_stem
 from smalti.policy.model import Asset, Condition, Membership, Party, Where
 from smalti.policy.nodes import Name, Node, Property, Value
 from smalti.policy.properties import Place, check_properties
@@ -76,6 +77,11 @@ def read_output(rule: Node, reading: Reading) -> IRI | None:
     if isinstance(value, Node) and (value.get(SOURCE) is not None or value.get(REFINEMENT) is not None):
         message = "an output is a new asset, and no part of a collection"
         reading.scope.findings.error("P309", value.place, message, "name it alone")
+        return None
+    if (length := len(file_stem(named.iri))) > MOST_IN_STEM:
+        message = f"the last part of the output's IRI, which its file is called by, has {length} characters"
+        help_ = f"name an asset whose last part has at most {MOST_IN_STEM}"
+        reading.scope.findings.error("P442", value.place, message, help_)
         return None
     return named.iri
 

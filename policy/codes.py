@@ -195,6 +195,11 @@ TABLE: Final = (
     ),
     Code("P440", "audit out of place", "an audit is the duty of who may train or otherwise use a model."),
     Code("P441", "training out of place", "a permission alone lets somebody train a model."),
+    Code(
+        "P442",
+        "output's name too long",
+        "an output's file is called by the last part of its IRI, which has at most 200 characters.",
+    ),
     # Warnings and notes
     Code("P501", "no uid", "a policy has a uid (ODRL IM 2.1); one is made from the document's digest."),
     Code("P502", "no profile", "a policy with words outside ODRL's core names a profile (ODRL IM 4.2)."),

@@ -10,6 +10,8 @@ SCHEMES: Final = frozenset({"http", "https", "urn", "did", "mailto", "tag"})
 """Schemes of IRIs that a policy may use; any other is an undefined prefix, or leads to a file."""
 _FORBIDDEN: Final = re.compile(r"[\s<>\"{}|\\^`\x00-\x20\x7f-\x9f]")  # RFC 3987, 2.2
 _TO_SPELL: Final = re.compile(r"%[0-9A-Fa-f]{2}|[^\x00-\x7f]+")
+MOST_IN_STEM: Final = 200
+"""Bytes of a `file_stem`: with the number of a part and an ending, file systems take 255."""
 _UNRESERVED: Final = re.compile(r"[A-Za-z0-9._~-]")  # RFC 3986, 2.3
 _BEYOND_A_NAME: Final = re.compile(r"[/?#]")
 _COMPLETE: Final = re.compile(r"https?://[^/?#@]+.*|urn:[A-Za-z0-9][A-Za-z0-9-]*:.+|(?:did|mailto|tag):.+")
@@ -31,6 +33,16 @@ def iri_problem(iri: str) -> str:
     if _FORBIDDEN.search(iri):
         return "has a character that an IRI cannot have"
     return "" if _COMPLETE.fullmatch(iri) else "is not a complete IRI"
+
+
+def file_stem(output: str) -> str:
+    """The name of an output's file without its ending: the last part of its IRI, in letters of all systems.
+
+    >>> file_stem("http://example.com/anon/Größe 2#")
+    'Gr-e-2'
+    """
+    last = re.split(r"[/#:]", output.rstrip("/#:"))[-1]
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", last).strip(".-") or "output"
 
 
 def column_iri(target: IRI, name: str) -> IRI:

@@ -21,13 +21,17 @@ from hypothesis import strategies as st
 from smalti.engine import writing
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.description import Source, bind
-from smalti.engine.parts import files_in, part_of
-from smalti.engine.plan import OutputFormat
+from smalti.engine.parts import METADATA_SUFFIX, files_in, part_of
+from smalti.engine.plan import ModelFormat, OutputFormat
 from smalti.engine.reading import inspect, text_batches
+from smalti.engine.run_inputs import Granted
+from smalti.engine.run_record import file_name
 from smalti.engine.verify_read import Original, Output, read_original, read_output
 from smalti.engine.writing import Files, content_digest
 from smalti.errors import BackendError, DataError, GuaranteeError, SmaltiError, UsageError
-from smalti.vocab.terms import IRI
+from smalti.policy.iris import MOST_IN_STEM
+from smalti.policy.model import Permission
+from smalti.vocab.terms import ANONYMIZE, IRI
 
 T = IRI("http://example.com/t")
 BOM = b"\xef\xbb\xbf"
@@ -378,3 +382,14 @@ def test_a_missing_part_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(SmaltiError, match=r"1\.csv"):
         read_output(output, NAMES, ())
     assert replace(output, parts=output.parts[:1]).paths == (folder / "0.csv",)
+
+
+def test_the_longest_name_of_an_output_is_one_of_a_file_and_a_longer_one_is_refused(tmp_path: Path) -> None:
+    output = IRI("http://example.com/" + "a" * MOST_IN_STEM)
+    for kind in (*OutputFormat, *ModelFormat):
+        part = part_of(tmp_path / file_name(output, kind), 10**9, 10**10)
+        part.with_name(part.name + METADATA_SUFFIX).touch()
+    permission = Permission(uid=IRI("urn:x:1"), targets=(), action=ANONYMIZE)
+    assert Granted(replace(permission, output=output), ()).output == output
+    with pytest.raises(UsageError, match="too long for the name of a file"):
+        _ = Granted(replace(permission, output=IRI(output + "a")), ()).output

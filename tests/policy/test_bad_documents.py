@@ -154,6 +154,7 @@ EXPECTED: dict[str, list[tuple[str, int, int]]] = {
     "output-is-collection": [("P309", 22, 15)],
     "output-is-target": [("P413", 22, 15)],
     "output-missing": [("P414", 7, 18)],
+    "output-name-too-long": [("P442", 22, 15)],
     "outputs-in-a-circle": [("P413", 17, 15), ("P413", 28, 15)],
     "outputs-several": [("P304", 22, 5)],
     "overflow": [("P106", 15, 77)],
