@@ -1,5 +1,6 @@
 """The registry's tables, and how its database is opened: a file of SQLite's, or PostgreSQL by address."""
 
+import logging
 import os
 import secrets
 import sqlite3
@@ -39,6 +40,10 @@ from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from smalti.errors import RegistryError
+
+# Without a handler of the program's own, SQLAlchemy would tell of a connection that is closed while an
+# interrupt comes with a traceback on standard error.
+logging.getLogger("sqlalchemy.pool").addHandler(logging.NullHandler())
 
 SCHEMA_VERSION: Final = 5
 _MENDABLE_VERSIONS: Final = frozenset({"1", "2", "3", "4"})

@@ -90,7 +90,7 @@ def staging(registry: Registry, out: Path) -> Iterator[Stage]:
         yield stage
     finally:
         # The lock is given up last: as long as it is held, nobody else removes the folder.
-        shutil.rmtree(stage.folder, ignore_errors=True)
+        _remove(stage.folder)
         os.close(lock)
 
 
@@ -118,8 +118,17 @@ def scratch(workspace: Path | None = None) -> Iterator[Path]:
     try:
         yield stage.folder
     finally:
-        shutil.rmtree(stage.folder, ignore_errors=True)
+        _remove(stage.folder)
         os.close(lock)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a private folder, also when an interrupt comes meanwhile."""
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    except KeyboardInterrupt:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def publish(registry: Registry, stage: Stage, record: NewVersion) -> TargetVersion:

@@ -1,8 +1,8 @@
 """The command line: a thin skin over `smalti.api`.
 
 Exit codes: 0 done, permitted, valid; 1 findings, a denial, a guarantee that cannot be met; 2 wrong
-usage; 3 an internal error, or the machine. Modules are imported by the command that needs them, so that
-`smalti --version` and `--help` answer at once.
+usage; 3 an internal error, the machine, or an interrupt. Modules are imported by the command that needs
+them, so that `smalti --version` and `--help` answer at once.
 """
 
 import os
@@ -12,43 +12,55 @@ from pathlib import Path
 import click
 
 from smalti import cli_audit, cli_budget, cli_language, cli_perturbation, cli_registry, cli_runs
+from smalti.interrupts import MESSAGE, noticed
 from smalti.options import MACHINE, format_option, registry_option
 
-_INTERRUPTED = "interrupted; an output that was not registered yet is removed"
+_Ended = tuple[str, int]
+"""What is said of how a command ended, nothing where it said so itself, and its exit code."""
 
 
 def main() -> None:
-    """Run the command line and leave with its exit code."""
-    from smalti.errors import SmaltiError, unforeseen
-    from smalti.interrupts import noticed
-    from smalti.startup import few_collections, without_pandas
+    """Run the command line and leave with its exit code.
+
+    An interrupt ends it with 3, also where a library loses it; then it is noticed as the next phase of a
+    run begins, before anything is registered, or at the end.
+    """
+    from smalti.startup import few_collections
 
     with few_collections(), noticed() as interrupts:
         try:
-            with without_pandas(sys.argv):
-                code = cli.main(standalone_mode=False, prog_name="smalti")
-            sys.exit(code or 0)
-        except (click.exceptions.Abort, KeyboardInterrupt):
-            _fail(_INTERRUPTED, MACHINE)
-        except click.ClickException as error:
-            error.show()
-            sys.exit(error.exit_code)
-        except SmaltiError as error:
-            # A library that is interrupted fails with an error of its own.
-            if interrupts.came:
-                _fail(_INTERRUPTED, MACHINE)
-            _fail(str(error), error.exit_code)
-        except BrokenPipeError:
-            # Whoever read the answer went away: there is nobody to tell, and no finding either.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(MACHINE)
-        except Exception as error:
-            _fail(_INTERRUPTED if interrupts.came else str(unforeseen(error)), MACHINE)
+            text, code = _ended()
+        except KeyboardInterrupt:  # while another end was dealt with
+            text, code = MESSAGE, MACHINE
+        interrupts.end()
+        if interrupts.came:
+            text, code = MESSAGE, MACHINE
+        if text:
+            click.echo(click.style("error: ", fg="red", bold=True) + text, err=True)
+        sys.exit(code)
 
 
-def _fail(text: str, code: int) -> None:
-    click.echo(click.style("error: ", fg="red", bold=True) + text, err=True)
-    sys.exit(code)
+def _ended() -> _Ended:
+    """Run the command; how it ended."""
+    from smalti.errors import SmaltiError, unforeseen
+    from smalti.startup import without_pandas
+
+    try:
+        with without_pandas(sys.argv):
+            return "", cli.main(standalone_mode=False, prog_name="smalti") or 0
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        return MESSAGE, MACHINE
+    except click.ClickException as error:
+        error.show()
+        return "", error.exit_code
+    except SmaltiError as error:
+        return str(error), error.exit_code
+    except BrokenPipeError:
+        # Whoever read the answer went away: there is nobody to tell, and no finding either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return "", MACHINE
+    except Exception as error:
+        return str(unforeseen(error)), MACHINE
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

@@ -7,9 +7,18 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
 from smalti.engine.run import Watch
+from smalti.interrupts import check
 
 
-class _Shown(Watch):
+class _Noticing(Watch):
+    """Notices an interrupt that a library lost, before the next phase."""
+
+    def phase(self, name: str) -> None:
+        check()
+        super().phase(name)
+
+
+class _Shown(_Noticing):
     """Shows the phase under way with its time, and those that have ended with their rows per second."""
 
     def __init__(self, progress: Progress) -> None:
@@ -41,7 +50,7 @@ def showing_phases() -> Iterator[Watch]:
     """A watch that shows the phases, where standard error is a terminal."""
     out = Console(stderr=True)
     if not out.is_terminal:
-        yield Watch()
+        yield _Noticing()
         return
     columns = (
         SpinnerColumn(finished_text=" "),
