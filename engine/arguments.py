@@ -8,12 +8,13 @@ import os
 import sys
 import types
 import typing
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
 from decimal import Decimal
 from difflib import get_close_matches
 from functools import cache, wraps
 from numbers import Integral, Real
+from types import SimpleNamespace
 from typing import Any, Final, ParamSpec, TypeVar
 
 from smalti.errors import ArgumentTypeError, UsageError, only_ours
@@ -104,17 +105,16 @@ def _annotations(
     function: Callable[..., object],
 ) -> tuple[Mapping[str, object], Mapping[str, object] | None]:
     """The types of a function's arguments by name, and those of its choices, where it takes any."""
-    expected: dict[str, object] = {}
+    parameters = inspect.signature(function).parameters
+    # Without what the function returns, whose types need not be imported yet.
+    said = {name: function.__annotations__[name] for name in parameters if name in function.__annotations__}
+    of_parameters = SimpleNamespace(__annotations__=said)
+    expected = typing.get_type_hints(of_parameters, function.__globals__, dict(_LATE))
     choices: Mapping[str, object] | None = None
-    for name, parameter in inspect.signature(function).parameters.items():
-        annotation = parameter.annotation
-        if isinstance(annotation, str):
-            annotation = eval(annotation, function.__globals__, dict(_LATE))  # noqa: S307 (our own source)
+    for name, parameter in parameters.items():
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            (of,) = typing.get_args(annotation)
+            (of,) = typing.get_args(expected.pop(name))
             choices = typing.get_type_hints(of, localns=dict(_LATE))
-        elif annotation is not inspect.Parameter.empty:
-            expected[name] = annotation
     return expected, choices
 
 
@@ -153,7 +153,7 @@ def _check_value(where: str, value: object, annotation: object) -> None:
     for part, of in _parts(value, options):
         _check_value(f"{where}, a part", part, of)
     if isinstance(value, _RECORDS):
-        for name, of in _fields(type(value)).items():
+        for name, of in _fields(typing.cast(Hashable, type(value))).items():
             _check_value(f"{where}, `{name}`", getattr(value, name), of)
 
 
@@ -230,7 +230,7 @@ def _parts(value: object, options: Sequence[object]) -> Iterator[tuple[object, o
 
 
 @cache
-def _fields(record: type[object]) -> Mapping[str, object]:
+def _fields(record: Any) -> Mapping[str, object]:
     return typing.get_type_hints(record)
 
 
