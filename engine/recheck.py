@@ -1,13 +1,14 @@
 """Looking at an output again, after it was made: by its bytes alone, or with the owner's data."""
 
 import json
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from smalti.engine.audits.guarantee import ModelGuarantee
 from smalti.engine.audits.plan import TrainingPlan
@@ -30,14 +31,17 @@ from smalti.engine.respondents import ASSUMED, counts_rows
 from smalti.engine.rows import leave_out_rows
 from smalti.engine.serialize import plan_from_json
 from smalti.engine.stores import StoredObject, fetched
+from smalti.engine.taken import Taken, taken
 from smalti.engine.verify import Original, Output, Promise, PublishedCheck, verify_published, verify_run
 from smalti.engine.withdrawn import Withdrawn
 from smalti.engine.writing import content_digest
-from smalti.errors import GuaranteeError, UsageError, only_ours
+from smalti.errors import DataError, GuaranteeError, UsageError, only_ours
 from smalti.transforms.base import Guarantee
 from smalti.vocab.terms import DIFFERENTIAL_PRIVACY, IRI, LOCAL_DIFFERENTIAL_PRIVACY
 
 P = TypeVar("P")
+_MOST_BYTES: Final = 1 << 28
+"""Of a certificate, which lists the parts of its output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,41 +92,66 @@ def recheck(registry: Registry, folder: Path, workspace: Path | None = None) -> 
         GuaranteeError: the bytes, the certificate or a promise are not what was recorded.
         UsageError: the folder holds no certificate.
     """
-    text, certificate = _certificate(folder)
-    versions = registry.versions(IRI(certificate.version))
-    version = versions[-1] if versions else None
-    _check_place(registry, folder, certificate)
-    if version is not None and version.certificate != text:
-        raise GuaranteeError(
-            str(folder / CERTIFICATE_NAME),
-            "the certificate is not the one that was recorded",
-            "the recorded text",
-            "take the output from its registered place again",
-        )
+    with taken(folder) as output, scratch(workspace) as place:
+        text, certificate = _certificate(output)
+        versions = registry.versions(IRI(certificate.version))
+        version = versions[-1] if versions else None
+        _check_place(registry, output, certificate)
+        if version is not None and version.certificate != text:
+            raise GuaranteeError(
+                str(folder / CERTIFICATE_NAME),
+                "the certificate is not the one that was recorded",
+                "the recorded text",
+                "take the output from its registered place again",
+            )
+        files = version.files if version else certificate.files
+        copy = place / "copy"
+        copy.mkdir()
+        for file in files:
+            output.copy(file.name, copy / file.name, file.size + 1)
+        with _as_told_of(folder, copy):
+            check = _check(registry, copy, text, certificate, version)
+    is_of_rows = isinstance(check, PublishedCheck) and _is_of_rows(certificate, version)
+    return Recheck(
+        folder, IRI(certificate.output), certificate.guarantee, version, check, False, is_of_rows
+    )
+
+
+def _is_of_rows(certificate: "_Stated", version: TargetVersion | None) -> bool:
+    """Whether nothing told people apart when the output was made."""
+    if version is not None:
+        return counts_rows(version.respondent)
+    return certificate.respondents == describe_respondents(ASSUMED)
+
+
+@contextmanager
+def _as_told_of(folder: Path, copy: Path) -> Iterator[None]:
+    """Tell of a folder what is found in its copy."""
+    try:
+        yield
+    except (GuaranteeError, DataError) as error:
+        where = error.where.replace(str(copy), str(folder))
+        raise type(error)(where, error.problem, error.expected, error.way_out) from None
+
+
+def _check(
+    registry: Registry, folder: Path, text: str, certificate: "_Stated", version: TargetVersion | None
+) -> PublishedCheck | ReleaseCheck:
+    """Check the copy of an output, in a private folder."""
+    guarantee = certificate.guarantee
+    if isinstance(guarantee, LocalGuarantee):
+        return _perturbation_check(registry, folder, text, guarantee, certificate, version)
+    if isinstance(guarantee, LossGuarantee):
+        return _release_check(registry, folder, text, guarantee, certificate, version)
+    if isinstance(guarantee, ModelGuarantee):
+        return _model_check(registry, folder, text, guarantee, certificate, version)
     files = version.files if version else certificate.files
-    if isinstance(certificate.guarantee, LocalGuarantee):
-        check = _perturbation_check(registry, folder, text, certificate.guarantee, certificate, version)
-        return Recheck(folder, IRI(certificate.output), certificate.guarantee, version, check, False)
-    if isinstance(certificate.guarantee, LossGuarantee):
-        check = _release_check(registry, folder, text, certificate.guarantee, certificate, version)
-        return Recheck(folder, IRI(certificate.output), certificate.guarantee, version, check, False)
-    if isinstance(certificate.guarantee, ModelGuarantee):
-        check = _model_check(registry, folder, text, certificate.guarantee, certificate, version)
-        return Recheck(folder, IRI(certificate.output), certificate.guarantee, version, check, False)
     parts = tuple(folder / file.name for file in files)
     output = Output(folder, _format(files[0].name), parts)
     columns = tuple(column.name for column in version.columns) if version else _columns(output)
-    promise = Promise(
-        columns, certificate.quasi_identifiers, certificate.sensitive, (), certificate.guarantee
-    )
+    promise = Promise(columns, certificate.quasi_identifiers, certificate.sensitive, (), guarantee)
     digests = tuple(file.digest.removeprefix("sha256:") for file in files)
-    recounted = _checked(promise, output, digests, workspace)
-    is_of_rows = certificate.respondents == describe_respondents(ASSUMED)
-    if version is not None:
-        is_of_rows = counts_rows(version.respondent)
-    return Recheck(
-        folder, IRI(certificate.output), certificate.guarantee, version, recounted, False, is_of_rows
-    )
+    return _checked(promise, output, digests)
 
 
 def _release_check(
@@ -221,8 +250,9 @@ def _recorded_plan(place: Path, version: TargetVersion, kind: type[P]) -> P:
     return plan
 
 
-def _check_place(registry: Registry, folder: Path, certificate: "_Stated") -> None:
+def _check_place(registry: Registry, output: Taken, certificate: "_Stated") -> None:
     """A folder holds the output that was registered there, and nothing else."""
+    folder = output.folder
     place = folder.absolute()
     here = {version.iri for version in registry.all_versions() if version.path == place}
     if here and certificate.version not in here:
@@ -233,7 +263,7 @@ def _check_place(registry: Registry, folder: Path, certificate: "_Stated") -> No
             "put it back, or name the folder where this one was registered",
         )
     published = {file.name for file in certificate.files}
-    found = {path.name for path in folder.iterdir()} - {CERTIFICATE_NAME}
+    found = output.names() - {CERTIFICATE_NAME}
     if found - published:
         raise GuaranteeError(
             str(folder),
@@ -250,12 +280,9 @@ def _check_place(registry: Registry, folder: Path, certificate: "_Stated") -> No
         )
 
 
-def _checked(
-    promise: Promise, output: Output, digests: tuple[str, ...], workspace: Path | None
-) -> PublishedCheck:
+def _checked(promise: Promise, output: Output, digests: tuple[str, ...]) -> PublishedCheck:
     try:
-        with scratch(workspace) as place:
-            return verify_published(promise, output, digests, folder=place)
+        return verify_published(promise, output, digests, folder=output.path.parent)
     except GuaranteeError as error:
         raise GuaranteeError(
             error.where,
@@ -371,16 +398,20 @@ def stated_in(place: Path) -> tuple[AnyGuarantee, tuple[PublishedFile, ...]]:
         UsageError: there is none.
         GuaranteeError: it is none of smalti.
     """
-    _, found = _certificate(place)
+    name = place.name if place.is_file() else CERTIFICATE_NAME
+    with taken(place.parent if place.is_file() else place) as output:
+        _, found = _certificate(output, name)
     return found.guarantee, found.files
 
 
-def _certificate(folder: Path) -> tuple[str, _Stated]:
-    place = folder if folder.is_file() else folder / CERTIFICATE_NAME
-    if not place.is_file():
-        raise UsageError(str(folder), f"there is no {CERTIFICATE_NAME}", "the folder that a run published")
+def _certificate(output: Taken, name: str = CERTIFICATE_NAME) -> tuple[str, _Stated]:
+    place, read = output.folder / name, output.read(name, _MOST_BYTES)
+    if read is None:
+        raise UsageError(
+            str(output.folder), f"there is no {CERTIFICATE_NAME}", "the folder that a run published"
+        )
     try:
-        text = place.read_text(encoding="utf-8")
+        text = read.decode()
         document = json.loads(text)
         _schema().validate(document)
         return text, _stated(document)
