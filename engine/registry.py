@@ -54,7 +54,11 @@ from smalti.vocab.terms import IRI
 @public_methods
 @dataclass(slots=True)
 class Registry:
-    """The registry at one place. Safe to use from several processes, and from several threads."""
+    """The registry at one place. Safe to use from several processes, and from several threads.
+
+    Whoever holds this object is trusted: it tells all that is recorded, parties, paths and owners' figures
+    among it. What a party may be shown is for the caller to choose, as `smalti targets` does.
+    """
 
     _database: db.Database
     decision_log: DecisionLog | None = None

@@ -418,13 +418,40 @@ def test_targets_shows_figures_to_owners_only(tmp_path: Path, made: Path) -> Non
     for arguments in ([], [OUTPUT]):
         told = ok("targets", *arguments, cwd=tmp_path).out
         assert f"{OUTPUT} version 1" in told
-        assert not any(figure in told for figure in FIGURES)
+        assert not any(figure in told for figure in (*FIGURES, USER, str(tmp_path)))
+        assert str(tmp_path) not in ok("targets", *arguments, "--format", "json", cwd=tmp_path).out
         owned = ok("targets", *arguments, "--as", OWNER, cwd=tmp_path).out
-        assert all(figure in owned for figure in FIGURES)
+        assert all(figure in owned for figure in (*FIGURES, USER, "out/anonCustomer.csv"))
         for stranger in (USER, ANALYST):
             refused = smalti("targets", *arguments, "--as", stranger, cwd=tmp_path)
             assert (refused.code, refused.out) == (2, "")
             assert "does not own" in refused.message
+
+
+def test_an_owner_sees_where_its_own_is_and_no_more(tmp_path: Path, made: Path, policy: Path) -> None:
+    other, anybody = "http://example.com/party/other", "http://org/somebody"
+    document = (
+        (tmp_path / policy).read_text().replace(USER, anybody).replace("com/policy/", "com/policy/other/")
+    )
+    document = document.replace(CUSTOMER, "http://example.com/Other").replace(
+        OUTPUT, "http://example/others"
+    )
+    (tmp_path / "other.jsonld").write_text(document)
+    (tmp_path / "elsewhere").mkdir()
+    rows = [(f"o{i}", str(20 + i % 9), "Oslo", "gout" if i % 2 else "flu") for i in range(40)]
+    data = small_table(tmp_path / "elsewhere", rows)
+    asked = request(data, party=anybody, owner=other, target="http://example.com/Other")
+    done = smalti("run", "other.jsonld", *asked, "--out", "others", cwd=tmp_path)
+    assert done.code == 0, done.err
+    told = ok("targets", "--as", other, cwd=tmp_path).out
+    assert "others/others.csv" in told
+    assert anybody in told
+    assert USER not in told
+    assert "out/anonCustomer.csv" not in told
+    listed = ok("targets", "--as", other, "--format", "json", cwd=tmp_path).json
+    shown = {one["target"]: one for one in listed}
+    assert shown["http://example/others"]["party"] == anybody
+    assert not {"party", "folder", "ownerReport"} & shown[OUTPUT].keys()
 
 
 def test_targets_as_json_and_as_turtle(tmp_path: Path, made: Path) -> None:
@@ -433,6 +460,7 @@ def test_targets_as_json_and_as_turtle(tmp_path: Path, made: Path) -> None:
     assert "ownerReport" not in shown
     (owned,) = ok("targets", "--format", "json", "--as", OWNER, cwd=tmp_path).json
     assert owned.pop("ownerReport")["k"] == 2
+    assert (owned.pop("party"), Path(owned.pop("folder"))) == (USER, tmp_path / "out")
     assert owned == shown
     graph = rdflib.Graph().parse(data=ok("targets", "--format", "turtle", cwd=tmp_path).out)
     assert rdflib.URIRef(OUTPUT) in set(graph.subjects())

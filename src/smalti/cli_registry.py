@@ -34,13 +34,18 @@ def targets() -> None:
 @click.argument("target", required=False, metavar="[IRI]")
 @click.option("--affected-by", "policy_uid", metavar="UID",
               help="Only what was made under this policy, and what was made from that.")  # fmt: skip
-@party_option("OWNER", "Show the owner's figures too; taken on trust.", required=False)
+@party_option(
+    "OWNER", "Of what this party owns, show for whom, where, and figures; taken on trust.", required=False
+)
 @registry_option
 @format_option("human", "json", "turtle")
 def targets_list(
     target: str | None, policy_uid: str | None, party: str | None, registry: str, shown_as: str
 ) -> int:
-    """List what was recorded, with its versions."""
+    """List what was recorded, with its versions.
+
+    For whom something was made, and where it is, is shown to its owners alone (--as).
+    """
     from smalti import console
     from smalti.errors import UsageError
     from smalti.opening import open_registry
@@ -48,10 +53,9 @@ def targets_list(
 
     known = open_registry(registry)
     versions = _versions(known, target, policy_uid)
-    if party is not None and not all(_owns_inputs(known, IRI(party), one) for one in versions):
-        raise UsageError(
-            "--as", f"{party} does not own all of these", "an owner", "name one target it owns"
-        )
+    owned = {one.run for one in versions if party is not None and _owns_inputs(known, IRI(party), one)}
+    if party is not None and versions and not owned:
+        raise UsageError("--as", f"{party} does not own any of these", "an owner", "leave it out")
     if shown_as == "turtle":
         if target or policy_uid:
             raise UsageError("--format turtle", "it shows the whole registry", "no target", "leave it out")
@@ -60,10 +64,10 @@ def targets_list(
         click.echo(export(known), nl=False)
     elif shown_as == "json":
         ended = _reviewed(known)
-        shown = [_version_json(one, ended.get(one.run), party is not None) for one in versions]
+        shown = [_version_json(one, ended.get(one.run), one.run in owned) for one in versions]
         click.echo(console.as_json(shown), nl=False)
     elif versions:
-        console.show_versions(console.console(), versions, _reviewed(known), party is not None)
+        console.show_versions(console.console(), versions, _reviewed(known), owned)
     else:
         click.echo(f"nothing is recorded in {registry}")
     return 0
@@ -132,13 +136,14 @@ def _reviewed(known: "Registry") -> dict[str, tuple[str, ...]]:
 
 
 def _version_json(
-    version: "TargetVersion", reasons: tuple[str, ...] | None, with_report: bool
+    version: "TargetVersion", reasons: tuple[str, ...] | None, is_owned: bool
 ) -> dict[str, Any]:
     from smalti import console
 
     review = {"forReview": reasons is not None, "reviewReasons": list(reasons or ())}
-    shown = console.version_json(version) | review
-    return shown | {"ownerReport": console.report_json(version.report)} if with_report else shown
+    if not is_owned:
+        return console.listed_json(version) | review
+    return console.version_json(version) | review | {"ownerReport": console.report_json(version.report)}
 
 
 @click.group()

@@ -3,7 +3,7 @@
 import json
 import re
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -305,8 +305,13 @@ def show_outcome(out: Console, outcome: "Outcome", registry: str) -> None:
 
 
 def _place(folder: Path, files: Sequence[PublishedFile]) -> str:
+    names = _names(files)
+    return str(folder / names) if len(files) == 1 else f"{folder}: {names}"
+
+
+def _names(files: Sequence[PublishedFile]) -> str:
     first, last = files[0].name, files[-1].name
-    return str(folder / first) if len(files) == 1 else f"{folder}: {len(files)} parts, {first} to {last}"
+    return first if len(files) == 1 else f"{len(files)} parts, {first} to {last}"
 
 
 def fields(out: Console, *told: tuple[str, str]) -> None:
@@ -449,16 +454,19 @@ def _camel(value: Any) -> Any:
 
 def version_json(version: TargetVersion) -> Json:
     """A version as it is recorded, without the owner's figures."""
+    return listed_json(version) | {"folder": str(version.path), "party": version.party}
+
+
+def listed_json(version: TargetVersion) -> Json:
+    """The same for whoever reads a list: neither for whom it was made, nor where it is."""
     return {
         "target": version.target,
         "version": version.number,
         "versionIri": version.iri,
-        "folder": str(version.path),
         "files": [_camel(asdict(file)) for file in version.files],
         "planDigest": version.plan_digest,
         "policy": version.policy_uid,
         "rule": version.rule_uid,
-        "party": version.party,
         "purpose": version.purpose,
         "inputs": [{"iri": one.iri, "version": one.version} for one in version.inputs],
         "created": version.created_at.isoformat(),
@@ -466,23 +474,31 @@ def version_json(version: TargetVersion) -> Json:
 
 
 def show_versions(
-    out: Console, versions: Iterable[TargetVersion], ended: Mapping[str, tuple[str, ...]], with_report: bool
+    out: Console,
+    versions: Iterable[TargetVersion],
+    ended: Mapping[str, tuple[str, ...]],
+    owned: Container[str],
 ) -> None:
-    """Versions; `ended` says by run why one is to be reviewed."""
+    """Versions; `ended` says by run why one is to be reviewed.
+
+    Of those of the runs in `owned`, also for whom they were made, where they are, and the owner's figures.
+    """
     for version in versions:
         inputs = ", ".join(
             one.iri if one.version is None else f"{one.iri} version {one.version}" for one in version.inputs
         )
         out.print(Text(f"{version.target} version {version.number}", style=LABEL))
+        is_owned, purpose = version.run in owned, short(version.purpose)
+        place = _place(version.path, version.files) if is_owned else _names(version.files)
         fields(
             out,
             ("  made", f"{version.created_at:%Y-%m-%d %H:%M} UTC from {inputs}"),
-            ("  for", f"{version.party}, {short(version.purpose)}"),
+            ("  for", f"{version.party}, {purpose}" if is_owned else purpose),
             ("  policy", version.policy_uid),
-            ("  file", _place(version.path, version.files)),
+            ("  file", place),
         )
         fields(out, *(("  review", reason) for reason in ended.get(version.run, ())))
-        if with_report:
+        if is_owned:
             counted = "rows" if counts_rows(version.respondent) else "respondents"
             fields(out, *(("  owner", line) for line in owner_lines(version.report, counted)))
 

@@ -288,7 +288,7 @@ def test_recovery_compares_all_parts(
     (tmp_path / "people.csv").write_bytes(csv_of(small_rows(30)))
     registry = Registry.open(tmp_path / "smalti.sqlite")
 
-    def dies(self: Registry, intent: Intent) -> None:
+    def dies(self: Registry, intent: Intent, *_: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
