@@ -34,6 +34,6 @@ def test_a_table_of_losses(releases: int, figures: list[str]) -> None:
 @pytest.mark.parametrize("releases", [1, 2])
 def test_a_plan(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], releases: int) -> None:
     monkeypatch.setattr(api, "explain", lambda *_, **__: "the plan\n")
-    planned = SimpleNamespace(plan=None, composition=together(releases))
+    planned = SimpleNamespace(plan=None, composition=together(releases), warnings=())
     cli_runs._show_plan(planned, as_json=False)
     assert ("0.750" in capsys.readouterr().out) is (releases > 1)

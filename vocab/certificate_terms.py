@@ -70,6 +70,8 @@ CERTIFICATE_TERMS: Final[Mapping[str, str]] = MappingProxyType({
     "shadowModels": "the number of shadow models",
     "randomness": "where the randomness of a training came from, where it was no source fit for a release",
     "auditState": "what became of an attempt",
+    "generalisedColumn": "a published column whose values were generalised, with the form of its labels",
+    "labelForm": "how a generalised column is written: as ranges, or as sets of exact values",
     "auditAttempt": "the number of an attempt at models of the same data",
     "errorProbability": "the probability that a limit is on the wrong side",
     "trainAccuracy": "the share of records that a model predicts right, of those that it was trained on",
