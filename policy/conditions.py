@@ -21,7 +21,7 @@ profile's, no vocabulary declares it, and it is no column of a requested target.
 A condition on rows cannot be decided here: it stays, as a `Residual`, with the rest simplified away.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
@@ -93,7 +93,7 @@ class Known:
 
     def __init__(self, request: Request, hierarchies: Hierarchies) -> None:
         self._request = request
-        self._tables = request.targets
+        self._tables = tuple((target,) for target in request.targets)
         self.hierarchies = hierarchies
         self._facts = _by_operand([fact for fact in request.facts if self.is_declared(fact.operand)])
         self._parameters = _by_operand(request.parameters)
@@ -104,29 +104,39 @@ class Known:
         return operand in STANDARD_OPERANDS or normalised_column(operand) in self.hierarchies.operands
 
     def is_column(self, iri: IRI) -> bool:
-        """Whether an IRI, as `normalised_column` spells it, is that of a column of a requested target."""
+        """Whether an IRI, as `normalised_column` spells it, is that of a column of each requested target.
+
+        A limit by a column of one target says nothing of the rows of another.
+        """
+        if len(self._tables) == 1 and iri in self._request.columns:
+            return True
         declared = self.hierarchies.columns
-        return iri in self._request.columns or any(
-            is_column_of(table, iri) or iri in declared.get(table, ()) for table in self._tables
+        return all(
+            any(is_column_of(table, iri) or iri in declared.get(table, ()) for table in tables)
+            for tables in self._tables
         )
 
     def about(self, assets: Sequence[Asset]) -> "Known":
-        """The same for a rule about some assets: beside a requested column there are others of its table.
+        """The same for a rule about some assets.
+
+        A target that is there only as a column of one of them has no columns itself, whatever IRIs begin
+        with its own: beside it there are the other columns of its table.
 
         Args:
-            assets: of the rule; a table among them that a target is a column of has the columns.
+            assets: of the rule.
         """
-        columns = [target for target in self._request.targets if target not in self._request.tables]
-        tables = tuple(
-            asset.iri
-            for asset in assets
-            if asset.iri not in self._tables and any(is_column_of(asset.iri, one) for one in columns)
-        )
-        if not tables:
+        names = {asset.iri for asset in assets}
+        tables = tuple(self._tables_of(target, names) for target in self._request.targets)
+        if tables == self._tables:
             return self
         found = copy(self)
-        found._tables = (*self._tables, *tables)
+        found._tables = tables
         return found
+
+    def _tables_of(self, target: IRI, assets: Collection[IRI]) -> tuple[IRI, ...]:
+        if target in self._request.tables or target in assets:
+            return (target,)
+        return tuple(table for table in assets if is_column_of(table, target)) or (target,)
 
     def is_unknown(self, condition: ColumnComparison | Comparison) -> bool:
         """Whether nobody declared the operand of a comparison."""
@@ -188,6 +198,15 @@ def in_words(asked: Sequence[Fact], operands: Collection[IRI]) -> dict[IRI, tupl
             for fact in asked
         ]
     )
+
+
+def leaves(conditions: Iterable[Condition]) -> Iterator[ColumnComparison | Comparison]:
+    """The comparisons of some conditions, out of logical ones."""
+    for condition in conditions:
+        if isinstance(condition, Logical):
+            yield from leaves(condition.operands)
+        else:
+            yield condition
 
 
 def evaluate(condition: Condition, known: Known) -> Outcome:

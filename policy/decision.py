@@ -181,6 +181,10 @@ class Decision:
     considered: tuple[RuleReport, ...] = ()
     """Every rule about a target of the request, where an explanation was asked for."""
 
+    def __bool__(self) -> bool:
+        """As `is_permitted`: a denial is false."""
+        return self.is_permitted
+
     @property
     def is_permitted(self) -> bool:
         """Whether the requester may go on: without limit, or within limits that they understand.

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from smalti.policy.column_uses import ColumnUses, column_uses
 from smalti.policy.comparing import SATISFIED, UNKNOWN, UNSATISFIED, span
-from smalti.policy.conditions import Known, Outcome, Residual, conjunction, disjunction, evaluate
+from smalti.policy.conditions import Known, Outcome, Residual, conjunction, disjunction, evaluate, leaves
 from smalti.policy.conditions import evaluate_parameter as evaluate_refinement
 from smalti.policy.decision import Finding, Part, Request
 from smalti.policy.hierarchies import Hierarchies
@@ -293,6 +293,7 @@ def judged_as_grant(prepared: PreparedRule, form: Form, situation: Situation) ->
         yield Part.TARGET, _covered(rule.targets, situation), None
     if prepared.of is not None:
         yield Part.TARGET, _covered(prepared.of.rule.targets, situation), None
+    yield from _of_assigners(prepared, form, situation)
     constraints = form.permission.constraints
     known = situation.known.about(form.permission.targets) if constraints else situation.known
     for condition in constraints:
@@ -307,7 +308,27 @@ def judged_as_grant(prepared: PreparedRule, form: Form, situation: Situation) ->
     duties = rule.duties if isinstance(rule, Permission) else ()
     for duty in duties if prepared.of is None else _beside(prepared.of.rule):
         if duty.action not in PLANNED_DUTIES:
-            yield Part.DUTY, _fulfilled(duty, request), duty
+            yield Part.DUTY, _fulfilled(duty, situation), duty
+
+
+def _of_assigners(prepared: PreparedRule, form: Form, situation: Situation) -> Iterator[Judged]:
+    """What must be true of who assigns a rule, and of whom a remedy's prohibition is for.
+
+    A request says nothing of an assigner: facts are about the world and the requester. So whatever refines
+    one is unknown.
+    """
+    rules = [
+        prepared.rule,
+        *([prepared.of.rule] if prepared.of else []),
+        *([form.duty] if form.duty else []),
+    ]
+    for rule in rules:
+        for assigner in rule.assigners:
+            for condition in assigner.refinements:
+                yield Part.CONSTRAINT, UNKNOWN, condition
+    for assignee in prepared.of.rule.assignees if prepared.of is not None else ():
+        for condition in assignee.refinements:
+            yield Part.CONSTRAINT, _undecided(evaluate(condition, situation.known)), condition
 
 
 def judged_as_prohibition(prepared: PreparedRule, situation: Situation) -> Iterator[Judged]:
@@ -415,8 +436,15 @@ def _any_party(parties: tuple[Party, ...], situation: Situation) -> Finding:
     return _undecided(disjunction(found))
 
 
-def _fulfilled(duty: Duty, request: Request) -> Finding:
-    return SATISFIED if duty.uid in request.fulfilled else UNKNOWN
+def _fulfilled(duty: Duty, situation: Situation) -> Finding:
+    """Whether a duty was fulfilled, as the requester says; nobody can say so of what is not understood."""
+    if duty.uid not in situation.request.fulfilled:
+        return UNKNOWN
+    conditions = [*duty.constraints, *duty.refinements]
+    conditions += [one for party in (*duty.assignees, *duty.assigners) for one in party.refinements]
+    conditions += [one for target in duty.targets for one in target.refinements]
+    known = situation.known
+    return UNKNOWN if any(known.is_unknown(leaf) for leaf in leaves(conditions)) else SATISFIED
 
 
 def _undecided(outcome: Outcome) -> Finding:
