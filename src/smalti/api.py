@@ -255,9 +255,9 @@ def run(
         the owner's report. A denial is no exception.
 
     Raises:
-        SmaltiError: says where, what, what was expected and the way out; nothing was published or registered
-            then. (Where the registry itself could not be read at the very end, as on a full disk, the next
-            command that opens it ends the run: it registers the whole output, or removes it.)
+        SmaltiError: says where, what, what was expected and the way out; nothing was published or
+            registered then. (Where the registry itself could not be read at the very end, as on a full disk,
+            the next command that opens it ends the run: it registers the whole output, or removes it.)
     """
     if choices.get("workspace") is not None:
         raise UsageError(
