@@ -509,3 +509,13 @@ def test_explaining_changes_nothing_else(request_: Request, policies: list[Polic
         for part in report.parts:
             assert part.text
             assert not part.text.endswith(".")
+
+
+@given(requests, stored, worlds.assets, some_rows)
+@settings(max_examples=examples(16, full=1000))
+def test_asking_for_more_targets_never_permits_more(
+    request_: Request, policies: list[Policy], target: IRI, rows: list[Row]
+) -> None:
+    """What is asked for jointly is granted jointly, and no column of one target speaks of another."""
+    more = replace(request_, targets=tuple(dict.fromkeys((*request_.targets, target))))
+    assert granted(decide(more, policies), rows) <= granted(decide(request_, policies), rows)
