@@ -142,15 +142,15 @@ def _check_value(where: str, value: object, annotation: object) -> None:
         ArgumentTypeError: it is of another type.
         UsageError: it is a path or a text with a character that none has.
     """
-    options = list(_options(annotation))
+    options, takes_paths = _resolved(typing.cast(Hashable, annotation))
     if not any(_is(value, one) for one in options):
         expected = " or ".join(_words(one) for one in options)
         raise ArgumentTypeError(where, f"it is of the type `{type(value).__name__}`", expected)
-    if any(_is_path(one) for one in options):
+    if takes_paths:
         _check_characters(where, _path(value), os.fsencode)
     elif isinstance(value, str):
         _check_characters(where, value, str.encode)
-    for part, of in _parts(value, options):
+    for part, of in () if isinstance(value, str) else _parts(value, options):
         _check_value(f"{where}, a part", part, of)
     if isinstance(value, _RECORDS):
         for name, of in _fields(typing.cast(Hashable, type(value))).items():
@@ -166,6 +166,13 @@ def _check_characters(where: str, text: str | None, encode: Callable[[str], byte
         raise UsageError(where, "it holds a character that no text has", "Unicode text without U+0000")
 
 
+@cache
+def _resolved(annotation: object) -> tuple[tuple[object, ...], bool]:
+    """The single types of an annotation, and whether a path is one of them."""
+    options = tuple(_options(annotation))
+    return options, any(map(_is_path, options))
+
+
 def _options(annotation: object) -> Iterator[object]:
     """The single types of a union, resolved."""
     if isinstance(annotation, typing.NewType):
@@ -178,7 +185,9 @@ def _options(annotation: object) -> Iterator[object]:
 
 
 def _is(value: object, option: object) -> bool:
-    kind = typing.get_origin(option) or option
+    kind = option if type(option) is type else _origin(typing.cast(Hashable, option))
+    if type(value) is kind:
+        return True
     if kind is Any or isinstance(kind, TypeVar):
         return True
     if kind is os.PathLike:
@@ -188,6 +197,11 @@ def _is(value: object, option: object) -> bool:
     if kind in _NUMBERS:
         return isinstance(value, _NUMBERS[kind]) and not isinstance(value, bool)
     return isinstance(value, kind) if isinstance(kind, type) else callable(value)
+
+
+@cache
+def _origin(option: object) -> object:
+    return typing.get_origin(option) or option
 
 
 def _is_several(value: object, kind: object) -> bool:

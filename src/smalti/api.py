@@ -256,7 +256,7 @@ def run(
 
     Raises:
         SmaltiError: says where, what, what was expected and the way out; nothing was published or
-            registered then. (Where the registry itself could not be read at the very end, as on a full disk,
+            registered then. (Where the registry itself cannot be read at the very end, as on a full disk,
             the next command that opens it ends the run: it registers the whole output, or removes it.)
     """
     if choices.get("workspace") is not None:
