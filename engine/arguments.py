@@ -142,7 +142,7 @@ def _check_value(where: str, value: object, annotation: object) -> None:
         ArgumentTypeError: it is of another type.
         UsageError: it is a path or a text with a character that none has.
     """
-    options, takes_paths = _resolved(typing.cast(Hashable, annotation))
+    options, takes_paths = _resolved(annotation)
     if not any(_is(value, one) for one in options):
         expected = " or ".join(_words(one) for one in options)
         raise ArgumentTypeError(where, f"it is of the type `{type(value).__name__}`", expected)
@@ -185,7 +185,7 @@ def _options(annotation: object) -> Iterator[object]:
 
 
 def _is(value: object, option: object) -> bool:
-    kind = option if type(option) is type else _origin(typing.cast(Hashable, option))
+    kind = option if type(option) is type else _origin(option)
     if type(value) is kind:
         return True
     if kind is Any or isinstance(kind, TypeVar):
