@@ -93,7 +93,7 @@ class Known:
 
     def __init__(self, request: Request, hierarchies: Hierarchies) -> None:
         self._request = request
-        self._tables = tuple((target,) for target in request.targets)
+        self._tables: tuple[tuple[IRI, ...], ...] = tuple((target,) for target in request.targets)
         self.hierarchies = hierarchies
         self._facts = _by_operand([fact for fact in request.facts if self.is_declared(fact.operand)])
         self._parameters = _by_operand(request.parameters)
