@@ -291,7 +291,8 @@ def check_new(connection: Connection, reader: Reader, facts: Facts, new: NewPoli
 
 
 def _check_target(connection: Connection, facts: Facts, policy: Policy, target: IRI, issuer: IRI) -> None:
-    _check_is_no_version(connection, policy, target)
+    for whole in (target, *tables_of(target)):
+        _check_is_no_version(connection, policy, whole)
     owners = frozenset({issuer}) if facts.is_open(target) else facts.full_owners_or(target, issuer)
     for table in tables_of(target):
         # Whoever owns a table says what is forbidden of its columns, whatever else their IRIs stand for.

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
@@ -194,7 +195,17 @@ def _in_use(connection: Connection, facts: Facts, output: IRI) -> str | None:
     for table in facts.tables(output):
         if normalised_column(output) in known_columns(connection, table):
             return f"it is a column of `{table}`"
-    return None
+    return "a run has read a column of that IRI" if _was_column(connection, output) else None
+
+
+def _was_column(connection: Connection, iri: IRI) -> bool:
+    """Whether a recorded plan reads a column of that IRI, of whatever table."""
+    query = select(db.versions.c.plan).where(db.versions.c.plan.contains(iri, autoescape=True))
+    for plan in connection.execute(query).scalars():
+        with suppress(ValueError, KeyError, TypeError, IndexError):
+            if iri in {column["iri"] for column in json.loads(plan)["steps"][0]["columns"]}:
+                return True
+    return False
 
 
 def _taken(output: IRI, problem: str) -> UsageError:

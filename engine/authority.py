@@ -21,7 +21,8 @@ from smalti.engine.respondents import COUNTED_ROWS
 from smalti.engine.snapshot import Entry, Made, Snapshot, View
 from smalti.engine.submissions import Resolved, Submission, resolve
 from smalti.errors import PolicyError, UsageError
-from smalti.policy.authorize import authorize
+from smalti.policy.authorize import authorize, prohibited_columns
+from smalti.policy.column_uses import column_uses
 from smalti.policy.decision import Decision, Effect, Fact, Grant, Reason, Request, effect_of
 from smalti.policy.index import Standing
 from smalti.policy.meaning import grant_digest, meaning_digest
@@ -39,6 +40,7 @@ from smalti.policy.model import (
     Rule,
     Where,
 )
+from smalti.policy.table_columns import columns_in
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 
@@ -367,7 +369,38 @@ def _authorize(
             decision = _both(decision, strict)
         elif strict.determining:  # prohibitions
             decision = strict
+        else:  # the permission itself needs more vocabularies; what is forbidden of columns does not
+            decision = _without(decision, _columns_forbidden(judge, question, view, added))
     return decision
+
+
+def _columns_forbidden(
+    judge: _Judge, question: _Question, view: View, added: Policy | None
+) -> frozenset[IRI]:
+    """The columns that owners forbid, as one view has it."""
+    policies = [
+        policy
+        for policy in view.index.about(question.request.targets)
+        if judge.snapshot.standing(view, policy, question.owners, question.full_owners) is not Standing.NONE
+    ]
+    policies += [] if added is None or added in policies else [added]
+    found = prohibited_columns(question.request, policies, view.hierarchies)
+    return frozenset[IRI]().union(*(columns for _, _, columns in found))
+
+
+def _without(decision: Decision, columns: frozenset[IRI]) -> Decision:
+    """A decision with some columns withheld; a grant that cannot do without one is none."""
+    if not columns:
+        return decision
+    grants = [
+        replace(grant, withheld=tuple(sorted({*grant.withheld, *columns})))
+        for grant in decision.grants
+        if not column_uses(grant.permission, grant.obligations).also(columns_in(grant.rows)).needs(columns)
+    ]
+    names = ", ".join(f"`{column}`" for column in sorted(columns))
+    reasons = (Reason(f"an owner prohibits the use of {names}"), *decision.reasons)
+    effect = effect_of(grants) if grants else Effect.DENY
+    return replace(decision, effect=effect, grants=tuple(grants), reasons=reasons)
 
 
 def _both(decision: Decision, strict: Decision) -> Decision:

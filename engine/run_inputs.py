@@ -28,7 +28,7 @@ from smalti.engine.used_columns import (
     withheld_columns,
 )
 from smalti.errors import DataError, InternalError, UsageError
-from smalti.policy.iris import MOST_IN_STEM, file_stem
+from smalti.policy.iris import MOST_IN_STEM, file_stem, is_column_of
 from smalti.policy.model import Condition, Permission
 from smalti.vocab.terms import IRI
 
@@ -117,7 +117,12 @@ def admit(
         DeniedOnDataError: a policy prohibits the use of a column that the plan needs, or that is not there.
     """
     check_run(registry, source, table.contents, made, request.submitter)
-    lacking = tuple(iri for iri in known.withheld.lacking if not registry.has_data(iri))
+    # Below the table, an IRI with data of its own is a table itself, and nobody but the owner makes one.
+    lacking = tuple(
+        iri
+        for iri in known.withheld.lacking
+        if not (is_column_of(source.target, iri) and registry.has_data(iri))
+    )
     check_withheld(replace(known.withheld, lacking=lacking), table.contents.header, made)
 
 

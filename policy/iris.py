@@ -12,6 +12,8 @@ _FORBIDDEN: Final = re.compile(r"[\s<>\"{}|\\^`\x00-\x20\x7f-\x9f]")  # RFC 3987
 _TO_SPELL: Final = re.compile(r"%[0-9A-Fa-f]{2}|[^\x00-\x7f]+")
 MOST_IN_STEM: Final = 200
 """Bytes of a `file_stem`: with the number of a part and an ending, file systems take 255."""
+_RESERVED: Final = re.compile(r"[:@!$&'()*+,;=]")
+_IS_NO_NAME: Final = re.compile(r"[?#]")
 _UNRESERVED: Final = re.compile(r"[A-Za-z0-9._~-]")  # RFC 3986, 2.3
 _BEYOND_A_NAME: Final = re.compile(r"[/?#]")
 _COMPLETE: Final = re.compile(r"https?://[^/?#@]+.*|urn:[A-Za-z0-9][A-Za-z0-9-]*:.+|(?:did|mailto|tag):.+")
@@ -86,7 +88,8 @@ def normalised_column(iri: str) -> IRI:
     """The one spelling of a column's IRI (RFC 3987, 3.1 and 5.3.2; RFC 3986, 6.2.2).
 
     What is beyond ASCII is percent-encoded, percent-encodings are in upper case, and those of unreserved
-    characters are decoded.
+    characters are decoded. In a last part that is a name, reserved characters are encoded, as in the
+    default `propertyUrl` of a column (CSVW metadata, 5.6): `a:b` and `a%3Ab` name one column.
 
     >>> normalised_column("http://example.com/T/Größe")
     'http://example.com/T/Gr%C3%B6%C3%9Fe'
@@ -94,6 +97,8 @@ def normalised_column(iri: str) -> IRI:
     'http://example.com/T/Gr%C3%B6%C3%9Fe'
     >>> normalised_column("http://example.com/T/%41ge")
     'http://example.com/T/Age'
+    >>> normalised_column("http://example.com/T/a:b")
+    'http://example.com/T/a%3Ab'
     """
 
     def spelled(found: re.Match[str]) -> str:
@@ -103,4 +108,8 @@ def normalised_column(iri: str) -> IRI:
         character = chr(int(part[1:], 16))
         return character if _UNRESERVED.fullmatch(character) else part.upper()
 
-    return IRI(_TO_SPELL.sub(spelled, iri))
+    spelled_out = _TO_SPELL.sub(spelled, iri)
+    table, slash, name = spelled_out.rpartition("/")
+    if not slash or table.endswith("/") or _IS_NO_NAME.search(name):
+        return IRI(spelled_out)
+    return IRI(f"{table}/{_RESERVED.sub(lambda found: quote(found.group()), name)}")

@@ -119,6 +119,8 @@ class Requested:
             siblings = related is UNKNOWN and self._is_column(asset, whole)
             if name == whole or (related is not UNSATISFIED and not siblings):
                 return SATISFIED if related is not UNKNOWN else UNKNOWN
+            if normalised_column(target) in self._columns(whole, asset):
+                return SATISFIED  # what is withheld of the table
         return UNSATISFIED
 
     def _columns(self, target: IRI, asset: IRI) -> frozenset[IRI]:
@@ -165,6 +167,8 @@ class Requested:
             tables = _NOTHING.union(*(spellings(one) for one in near))
             parts = [part for table in tables for part in assets.columns_of(table)]
             wholes = [one for target in self.targets for one in self._wholes_of(target)]
+            collections = _NOTHING.union(*(assets.related(one) for one in wholes)) - set(wholes)
+            tables = tables.union(*(spellings(one) for one in collections))
             others = [assets.related(one) for one in (*wholes, *parts, *self._known)]
             self._sought = (near.union(*others), tables) if others else (near, tables)
         return self._sought
