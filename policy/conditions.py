@@ -116,6 +116,17 @@ class Known:
             for tables in self._tables
         )
 
+    def may_be_column(self, iri: IRI) -> bool:
+        """Whether an IRI may be that of a column of some requested target: then no fact is stated under it.
+
+        Else a fact would decide a prohibition once more is asked for, and not before.
+        """
+        declared = self.hierarchies.columns
+        tables = {*self._request.targets, *(table for tables in self._tables for table in tables)}
+        return iri in self._request.columns or any(
+            is_column_of(table, iri) or iri in declared.get(table, ()) for table in tables
+        )
+
     def about(self, assets: Sequence[Asset]) -> "Known":
         """The same for a rule about some assets.
 
@@ -221,6 +232,8 @@ def evaluate(condition: Condition, known: Known) -> Outcome:
         case ColumnComparison(column=column):
             if known.is_column(column.iri):
                 return Residual(condition)
+            if known.may_be_column(column.iri):
+                return UNKNOWN
             stated = known.values(column.iri)
             as_fact = Comparison(column.iri, condition.operator, condition.values)
             return UNKNOWN if stated is None else holds(as_fact, stated, None, is_one=False)

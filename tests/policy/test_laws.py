@@ -519,3 +519,23 @@ def test_asking_for_more_targets_never_permits_more(
     """What is asked for jointly is granted jointly, and no column of one target speaks of another."""
     more = replace(request_, targets=tuple(dict.fromkeys((*request_.targets, target))))
     assert granted(decide(more, policies), rows) <= granted(decide(request_, policies), rows)
+
+
+def test_a_fact_under_the_column_of_one_target_keeps_no_prohibition_from_both() -> None:
+    consent = IRI(f"{worlds.SHOP}/consent")
+    limit = ColumnComparison(worlds.ColumnReference(consent), Operator.EQ, (Text("yes"),))
+    both = (Asset(worlds.SHOP), Asset(worlds.BANK))
+    policy = Policy(
+        uid=IRI("urn:x:p"),
+        document_digest="sha256:1",
+        conflict=ConflictStrategy.PROHIBIT,
+        permissions=(Permission(uid=IRI("urn:x:1"), action=terms.READ, targets=both),),
+        prohibitions=(
+            Prohibition(uid=IRI("urn:x:2"), action=terms.READ, targets=both[:1], constraints=(limit,)),
+        ),
+    )
+    declaring = WORLD.with_(worlds.Vocabulary(operands=frozenset({consent})))
+    stated = (Fact(consent, (Text("no"),)),)
+    for targets in ((worlds.SHOP,), (worlds.SHOP, worlds.BANK)):
+        asked = Request(party=worlds.ANN, action=terms.READ, targets=targets, facts=stated)
+        assert decide(asked, [policy], declaring).effect is Effect.DENY
