@@ -13,7 +13,8 @@ from smalti.vocab.terms import IRI
 
 _at = Path(__file__).with_name("test_prohibited_columns.py")
 _spec = spec_from_file_location("worlds_of_prohibited_columns", _at)
-assert _spec is not None and _spec.loader is not None
+assert _spec is not None
+assert _spec.loader is not None
 worlds = module_from_spec(_spec)
 _spec.loader.exec_module(worlds)
 ANN, HEADER, OUTPUT, OWNER, READ = worlds.ANN, worlds.HEADER, worlds.OUTPUT, worlds.OWNER, worlds.READ
@@ -76,7 +77,7 @@ def test_a_co_owners_vocabulary_keeps_no_prohibition_from_a_column(world: World,
 def test_no_strangers_output_stands_for_a_prohibited_column(
     world: World, known_by: str, squatted: bool
 ) -> None:
-    """An IRI that names no column of the data denies; a stranger's output of that IRI must not change it."""
+    """An IRI that names no column of the data denies; a stranger's output of that IRI changes nothing."""
     world.add(policy(READ, uid="0"))
     if known_by == "run":
         world.describe(*RENAMED)
