@@ -26,7 +26,7 @@ def smalti(*arguments: object) -> int:
 
 def show(title: str, path: Path, count: int) -> None:
     """Show the first rows of a file."""
-    print(f"\n{title} ({path})")
+    print(f"{title} ({path})")
     for line in path.read_text().splitlines()[: count + 1]:
         print(f"  {line}")
 
@@ -48,7 +48,7 @@ def main() -> None:
         "--as", "http://org/user", "--owner", OWNER, "--purpose", "marketing",
         "--out", WORK / "customers-out",
     )  # fmt: skip
-    show("The first row of its output", WORK / "customers-out" / "anonCustomer.csv", 1)
+    show("\nThe first row of its output", WORK / "customers-out" / "anonCustomer.csv", 1)
 
     print(
         "\n2. Who may read the output? Whoever may read its input, for a purpose of the policy behind it",
@@ -69,8 +69,7 @@ def main() -> None:
 
     command = Path(sys.executable).with_name("smalti")
     tool = command.relative_to(Path.cwd()) if command.is_relative_to(Path.cwd()) else command
-    print(f"""
-Next:
+    print(f"""Next:
   {tool} targets --as {OWNER} --registry {REGISTRY}
   {tool} verify {WORK}/customers-out --data {customers} --registry {REGISTRY}
   {tool} check examples/policies/fig-2.6.jsonld""")
