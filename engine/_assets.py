@@ -28,6 +28,8 @@ class Facts:
 
     connection: Connection
     memberships: Pairs = ()
+    columns: Pairs = ()
+    """Of tables, and the columns that their owners' vocabularies declare."""
     _members: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
     _fetched: dict[IRI, tuple[AssetKind | None, frozenset[IRI]]] = field(default_factory=dict)
     """Kind and direct owners, asked for together; not for use after they were changed."""

@@ -10,9 +10,11 @@ from sqlalchemy import Connection, Row, Select, insert, select, update
 from smalti.engine import _database as db
 from smalti.engine import _keys
 from smalti.engine._assets import Facts, claim_sources, insert_all, to_time, without_columns
+from smalti.engine._recorded_columns import tables_with_column
 from smalti.engine.entries import VERSION_PREFIX, StoredPolicy
 from smalti.errors import PolicyError, UsageError
 from smalti.policy.check_dataset import all_rules
+from smalti.policy.iris import normalised_column
 from smalti.policy.meaning import is_generated, meaning_digest
 from smalti.policy.model import Policy, Rule
 from smalti.policy.table_columns import tables_of
@@ -298,6 +300,8 @@ def _check_target(connection: Connection, facts: Facts, policy: Policy, target: 
         # Whoever owns a table says what is forbidden of its columns, whatever else their IRIs stand for.
         if facts.is_known(table) or table in policy.targets:
             owners |= facts.full_owners_or(table, issuer)
+    if all(target not in {one.iri for one in rule.targets} for rule in _granting(policy)):
+        owners |= _owners_of_tables_with(connection, facts, target)
     if issuer not in owners:
         raise UsageError(
             str(policy.where),
@@ -313,6 +317,18 @@ def _check_target(connection: Connection, facts: Facts, policy: Policy, target: 
                 "an owner of the target, or no assigner",
                 "mend the assigner, or ask an owner to make them one",
             )
+
+
+def _granting(policy: Policy) -> tuple[Rule, ...]:
+    return (*policy.permissions, *policy.obligations)
+
+
+def _owners_of_tables_with(connection: Connection, facts: Facts, column: IRI) -> frozenset[IRI]:
+    """Who owns a table that has a column of that IRI: they may forbid its use, whoever owns the IRI."""
+    name = normalised_column(column)
+    declaring = [table for table, declared in facts.columns if normalised_column(declared) == name]
+    tables = (*declaring, *tables_with_column(connection, column))
+    return frozenset[IRI]().union(*map(facts.full_owners, tables))
 
 
 def assigned(policy: Policy) -> Iterator[tuple[Rule, Rule, IRI]]:

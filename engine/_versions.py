@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
@@ -13,6 +12,7 @@ from sqlalchemy import Connection, Row, Select, delete, func, insert, select
 from smalti.engine import _database as db
 from smalti.engine import _policies
 from smalti.engine._assets import Facts, find_asset, insert_all, to_text, to_time
+from smalti.engine._recorded_columns import recorded_columns, tables_with_column
 from smalti.engine.certificate import PublishedFile
 from smalti.engine.entries import (
     VERSION_PREFIX,
@@ -27,7 +27,7 @@ from smalti.engine.entries import (
 from smalti.engine.plan import ModelFormat, OutputFormat, Respondent
 from smalti.engine.releases.report import report_from_json, report_to_json, to_json_text
 from smalti.errors import UsageError
-from smalti.policy.iris import is_column_of, normalised_column
+from smalti.policy.iris import normalised_column
 from smalti.vocab.terms import IRI
 
 if TYPE_CHECKING:
@@ -85,36 +85,6 @@ def versions(connection: Connection, query: Select[tuple[Any, ...]]) -> tuple[Ta
     """The versions that a query on their table selects, sorted by output and number."""
     ordered = query.order_by(db.versions.c.target, db.versions.c.number)
     return tuple(to_version(connection, row) for row in connection.execute(ordered).all())
-
-
-def known_columns(connection: Connection, target: IRI) -> frozenset[IRI]:
-    """The columns that a target is known to have, as `normalised_column` spells them.
-
-    Those of its versions, if it is an output; and those that runs read of it. Of a table of which a run
-    looked at some columns only, the ones whose IRIs do not say it: not to know others is not to have none.
-    """
-    details = select(db.versions.c.details).where(db.versions.c.target == target)
-    made = db.versions.c.id == db.lineage.c.version
-    plans = select(db.versions.c.plan).distinct().join(db.lineage, made).where(db.lineage.c.input == target)
-    found = [
-        IRI(column["iri"])
-        for text in connection.execute(details).scalars()
-        for column in json.loads(text)["columns"]
-    ]
-    for text in connection.execute(plans).scalars():
-        found += _columns_read(text, target)
-    return frozenset(map(normalised_column, found))
-
-
-def _columns_read(plan: str, target: IRI) -> list[IRI]:
-    """The columns of a target that a recorded plan tells of; none where its form is another version's."""
-    try:
-        steps = json.loads(plan)["steps"]
-        is_whole = not {"release", "perturb"} & {step["step"] for step in steps}
-        iris = [IRI(column["iri"]) for column in steps[0]["columns"]]
-    except (ValueError, KeyError, TypeError, IndexError):
-        return []
-    return [iri for iri in iris if is_whole or not is_column_of(target, iri)]
 
 
 def was_read(connection: Connection, source: IRI, inputs: Iterable[str]) -> bool:
@@ -193,19 +163,9 @@ def _in_use(connection: Connection, facts: Facts, output: IRI) -> str | None:
     if facts.is_open(output):
         return "it is a collection"
     for table in facts.tables(output):
-        if normalised_column(output) in known_columns(connection, table):
+        if normalised_column(output) in recorded_columns(connection, table).iris:
             return f"it is a column of `{table}`"
-    return "a run has read a column of that IRI" if _was_column(connection, output) else None
-
-
-def _was_column(connection: Connection, iri: IRI) -> bool:
-    """Whether a recorded plan reads a column of that IRI, of whatever table."""
-    query = select(db.versions.c.plan).where(db.versions.c.plan.contains(iri, autoescape=True))
-    for plan in connection.execute(query).scalars():
-        with suppress(ValueError, KeyError, TypeError, IndexError):
-            if iri in {column["iri"] for column in json.loads(plan)["steps"][0]["columns"]}:
-                return True
-    return False
+    return "a run has read a column of that IRI" if tables_with_column(connection, output) else None
 
 
 def _taken(output: IRI, problem: str) -> UsageError:

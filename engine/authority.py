@@ -21,10 +21,11 @@ from smalti.engine.respondents import COUNTED_ROWS
 from smalti.engine.snapshot import Entry, Made, Snapshot, View
 from smalti.engine.submissions import Resolved, Submission, resolve
 from smalti.errors import PolicyError, UsageError
-from smalti.policy.authorize import authorize, prohibited_columns
+from smalti.policy.authorize import ColumnProhibition, authorize, prohibited_columns
 from smalti.policy.column_uses import column_uses
 from smalti.policy.decision import Decision, Effect, Fact, Grant, Reason, Request, effect_of
 from smalti.policy.index import Standing
+from smalti.policy.iris import normalised_column
 from smalti.policy.meaning import grant_digest, meaning_digest
 from smalti.policy.model import (
     Asset,
@@ -40,7 +41,7 @@ from smalti.policy.model import (
     Rule,
     Where,
 )
-from smalti.policy.table_columns import columns_in
+from smalti.policy.table_columns import also_named, columns_in
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 
@@ -273,13 +274,24 @@ def _strict_views(snapshot: Snapshot, targets: tuple[IRI, ...], view: View) -> t
 
 
 def _with_columns(judge: _Judge, question: _Question) -> _Question:
-    """The question, with the columns that earlier runs recorded of the targets."""
-    request = question.request
-    known = [judge.registry.known_columns(judge.snapshot, target) for target in request.targets]
-    columns = request.columns.union(*known)
-    if columns == request.columns:
+    """The question, with the columns that earlier runs recorded of the targets, and of their tables."""
+    request, known_columns = question.request, judge.registry.known_columns
+    known = [known_columns(judge.snapshot, target) for target in request.targets]
+    of_tables = [known_columns(judge.snapshot, table) for table in _tables_of(judge.snapshot, question)]
+    columns = request.columns.union(*(one.iris for one in known))
+    renamed = request.renamed.union(*(one.renamed for one in (*known, *of_tables)))
+    if (columns, renamed) == (request.columns, request.renamed):
         return question
-    return replace(question, request=replace(request, columns=columns))
+    return replace(question, request=replace(request, columns=columns, renamed=renamed))
+
+
+def _tables_of(snapshot: Snapshot, question: _Question) -> frozenset[IRI]:
+    """The tables that the targets are columns of, by their IRIs or as a vocabulary declares."""
+    targets = question.request.targets
+    tables = frozenset[IRI]().union(*map(snapshot.tables, targets))
+    names = frozenset(map(normalised_column, targets))
+    declared = (view.hierarchies.columns.items() for view in question.views)
+    return tables.union(table for found in declared for table, columns in found if columns & names)
 
 
 def _is_known(snapshot: Snapshot, target: IRI) -> bool:
@@ -370,46 +382,59 @@ def _authorize(
         elif strict.determining:  # prohibitions
             decision = strict
         else:  # the permission itself needs more vocabularies; what is forbidden of columns does not
-            decision = _without(decision, _columns_forbidden(judge, question, view, added))
+            forbidden = _columns_forbidden(judge, question, view, added)
+            decision = _without(decision, forbidden, question.request)
     return decision
 
 
 def _columns_forbidden(
     judge: _Judge, question: _Question, view: View, added: Policy | None
-) -> frozenset[IRI]:
-    """The columns that owners forbid, as one view has it."""
+) -> tuple[ColumnProhibition, ...]:
+    """What owners forbid of columns, as one view has it."""
     policies = [
         policy
         for policy in view.index.about(question.request.targets)
         if judge.snapshot.standing(view, policy, question.owners, question.full_owners) is not Standing.NONE
     ]
     policies += [] if added is None or added in policies else [added]
-    found = prohibited_columns(question.request, policies, view.hierarchies)
-    return frozenset[IRI]().union(*(columns for _, _, columns in found))
+    return prohibited_columns(question.request, policies, view.hierarchies)
 
 
-def _without(decision: Decision, columns: frozenset[IRI]) -> Decision:
+def _without(decision: Decision, forbidden: tuple[ColumnProhibition, ...], request: Request) -> Decision:
     """A decision with some columns withheld; a grant that cannot do without one is none."""
-    if not columns:
+    if not forbidden:
         return decision
-    grants = [
-        replace(grant, withheld=tuple(sorted({*grant.withheld, *columns})))
-        for grant in decision.grants
-        if not column_uses(grant.permission, grant.obligations).also(columns_in(grant.rows)).needs(columns)
-    ]
+    columns = frozenset[IRI]().union(*(one.columns for one in forbidden))
+    named = frozenset[IRI]().union(*(one.columns - one.implied for one in forbidden))
+    grants, struck = [], list(decision.struck)
+    for grant in decision.grants:
+        uses = (
+            column_uses(grant.permission, grant.obligations).also(columns_in(grant.rows)).knowing(request)
+        )
+        if uses.needs(columns):
+            struck.append(grant)
+        else:
+            grants.append(_withholding(grant, columns, named))
     names = ", ".join(f"`{column}`" for column in sorted(columns))
     reasons = (Reason(f"an owner prohibits the use of {names}"), *decision.reasons)
     effect = effect_of(grants) if grants else Effect.DENY
-    return replace(decision, effect=effect, grants=tuple(grants), reasons=reasons)
+    return replace(decision, effect=effect, grants=tuple(grants), struck=tuple(struck), reasons=reasons)
+
+
+def _withholding(grant: Grant, columns: Iterable[IRI], named: Iterable[IRI]) -> Grant:
+    """A grant with more columns withheld, of which prohibitions name some."""
+    withheld = {*grant.withheld, *columns}
+    implied = withheld - {*named} - (set(grant.withheld) - set(grant.implied))
+    return replace(grant, withheld=tuple(sorted(withheld)), implied=tuple(sorted(implied)))
 
 
 def _both(decision: Decision, strict: Decision) -> Decision:
     """A decision with what the stricter one says besides; a grant of one alone is none."""
     grants = [
-        replace(
-            grant,
-            rows=tuple(dict.fromkeys((*grant.rows, *other.rows))),
-            withheld=tuple(dict.fromkeys((*grant.withheld, *other.withheld))),
+        _withholding(
+            replace(grant, rows=tuple(dict.fromkeys((*grant.rows, *other.rows)))),
+            other.withheld,
+            set(other.withheld) - set(other.implied),
         )
         for grant in decision.grants
         for other in strict.grants
@@ -417,7 +442,8 @@ def _both(decision: Decision, strict: Decision) -> Decision:
     ]
     if not grants:
         return replace(strict, effect=Effect.DENY, grants=(), determining=())
-    return replace(decision, effect=effect_of(grants), grants=tuple(grants))
+    struck = tuple(dict.fromkeys((*decision.struck, *strict.struck)))
+    return replace(decision, effect=effect_of(grants), grants=tuple(grants), struck=struck)
 
 
 def _authorized(
@@ -554,7 +580,10 @@ def _only_granted_by(decision: Decision, submitted: Policy, alone: Callable[[], 
         return replace(decision, effect=Effect.DENY, reasons=reasons, grants=(), determining=())
     name = (submitted.uid, submitted.document_digest)
     determining = tuple(one for one in decision.determining if (one.policy, one.digest) == name)
-    return replace(decision, effect=effect_of(granted), grants=granted, determining=determining)
+    struck = tuple(grant for grant in decision.struck if grant.policy == submitted)
+    return replace(
+        decision, effect=effect_of(granted), grants=granted, struck=struck, determining=determining
+    )
 
 
 # --- The implicit rule: who may view all inputs, or this version as what may be viewed of them
@@ -606,7 +635,8 @@ def _version_is_readable(
         if target in asked:
             failures.append(Reason(f"{name} was made from `{target}`, which is asked about already"))
             continue
-        reading = _decide(judge, replace(request, targets=(target,), columns=_NO_COLUMNS), None, asked)
+        asking = replace(request, targets=(target,), columns=_NO_COLUMNS, renamed=frozenset())
+        reading = _decide(judge, asking, None, asked)
         plain = [grant for grant in reading.grants if _shows_only_granted(judge, grant, version)]
         if plain:
             rules = ", ".join(f"`{grant.permission.uid}`" for grant in plain)
@@ -696,7 +726,11 @@ def _shows_only_granted(judge: _Judge, grant: Grant, version: Made) -> bool:
     from smalti.engine.used_columns import uses_any  # noqa: PLC0415 (only where columns are withheld)
 
     plan = judge.registry.plan_of(version)
-    return plan is not None and not uses_any(plan, grant.withheld)
+    known = [judge.registry.known_columns(judge.snapshot, given.iri) for given in version.inputs]
+    renamed = frozenset[tuple[IRI, IRI]]().union(*(one.renamed for one in known))
+    named = (column for column in grant.withheld if column not in grant.implied)
+    stated = [also_named((column,), renamed) for column in named if not judge.snapshot.has_data(column)]
+    return plan is not None and not uses_any(plan, grant.withheld, stated)
 
 
 def _is_plain(grant: Grant) -> bool:

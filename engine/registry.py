@@ -23,6 +23,7 @@ from smalti.engine import (
     _hierarchies,
     _keys,
     _policies,
+    _recorded_columns,
     _versions,
     _withdrawals,
 )
@@ -41,6 +42,7 @@ from smalti.engine.entries import (
     TargetVersion,
     TrustedKey,
 )
+from smalti.engine.known_columns import KnownColumns
 from smalti.engine.secret import load_secret
 from smalti.engine.signatures import read_public_key
 from smalti.engine.snapshot import Entry, Made, Snapshot
@@ -147,12 +149,12 @@ class Registry:
             facts = self._facts(connection)
             return facts.is_known(iri) or bool(facts.owners(iri))
 
-    def known_columns(self, snapshot: Snapshot, target: IRI) -> frozenset[IRI]:
+    def known_columns(self, snapshot: Snapshot, target: IRI) -> KnownColumns:
         """The columns that a target is known to have, from its versions and from what was made of it."""
         found = snapshot.known_columns(target)
         if found is None:
             with self._database.reading() as connection:
-                found = _versions.known_columns(connection, target)
+                found = _recorded_columns.recorded_columns(connection, target)
             snapshot.remember_columns(target, found)
         return found
 
@@ -230,12 +232,13 @@ class Registry:
         _assets.claim_sources(connection, [source], by)
 
     def _facts(self, connection: Connection) -> _assets.Facts:
-        """About assets, with the memberships that count now."""
+        """About assets, with the memberships and the declared columns that count now."""
         stored = _hierarchies.in_force(connection)
         plain = _assets.Facts(connection)
         if not stored:
             return plain
-        return _assets.Facts(connection, _hierarchies.memberships(plain, stored, self._vocabularies))
+        members = _hierarchies.memberships(plain, stored, self._vocabularies)
+        return _assets.Facts(connection, members, _hierarchies.columns(plain, stored, self._vocabularies))
 
     # --- Policies
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from smalti.engine.entries import Input, TargetVersion
-from smalti.engine.plan import ModelFormat
 from smalti.engine.registry import Registry
 from smalti.engine.respondents import COUNTED_ROWS, counts_rows
 from smalti.engine.snapshot import Snapshot
@@ -13,7 +12,8 @@ from smalti.engine.used_columns import uses_any
 from smalti.policy.authorize import prohibited_columns
 from smalti.policy.decision import Request
 from smalti.policy.model import ConflictStrategy
-from smalti.vocab.terms import ANONYMIZE, IRI, TRAIN
+from smalti.policy.table_columns import also_named
+from smalti.vocab.terms import IRI, USE
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +81,15 @@ def _prohibitions(
     registry: Registry, snapshot: Snapshot, version: TargetVersion, given: Input, now: datetime
 ) -> Iterator[IRI]:
     """The rules of an input's owners that prohibit the use of columns which a version was made from."""
+    known = registry.known_columns(snapshot, given.iri)
     request = Request(
         party=version.party,
-        action=TRAIN if isinstance(version.format, ModelFormat) else ANONYMIZE,
+        action=USE,  # whatever is forbidden to do with a column, of which the version may show something
         targets=(given.iri,),
         purpose=version.purpose,
         time=now,
-        columns=registry.known_columns(snapshot, given.iri),
+        columns=known.iris,
+        renamed=known.renamed,
     )
     owners = snapshot.owners(given.iri)
     touching = snapshot.touching(snapshot.requested(request))
@@ -95,10 +97,12 @@ def _prohibitions(
     registry.read_policies(snapshot, keys)
     policies = [policy for key in keys if (policy := snapshot.policy(snapshot.entry(key))) is not None]
     hierarchies = snapshot.view(snapshot.any_authorities((given.iri,))).hierarchies
-    for policy, rule, columns in prohibited_columns(request, policies, hierarchies):
-        is_spared = policy.uid == version.policy_uid and policy.conflict is ConflictStrategy.PERMIT
-        if not is_spared and uses_any(version.plan, columns):
-            yield rule.uid
+    for one in prohibited_columns(request, policies, hierarchies):
+        is_spared = one.policy.uid == version.policy_uid and one.policy.conflict is ConflictStrategy.PERMIT
+        named = [column for column in one.columns - one.implied if not snapshot.has_data(column)]
+        stated = [also_named((column,), request.renamed) for column in named]
+        if not is_spared and uses_any(version.plan, one.columns, stated):
+            yield one.rule.uid
 
 
 def _why_policy_ended(

@@ -21,6 +21,7 @@ from smalti.engine.entries import NewVersion, OutputColumn
 from smalti.engine.exact_values import forms
 from smalti.engine.execute import InformationLoss, execute
 from smalti.engine.explain import warnings_in
+from smalti.engine.known_columns import NO_COLUMNS, KnownColumns
 from smalti.engine.known_respondents import with_respondents
 from smalti.engine.offers import offers
 from smalti.engine.plan import OutputFormat, Plan
@@ -99,7 +100,7 @@ def plan(request: RunRequest, registry: Registry, backend: Backend) -> Planned:
         return _planned(request, registry, backend, more.columns)
 
 
-def _planned(request: RunRequest, registry: Registry, backend: Backend, columns: frozenset[IRI]) -> Planned:
+def _planned(request: RunRequest, registry: Registry, backend: Backend, columns: KnownColumns) -> Planned:
     decision = _decide(request, registry, columns)
     if not decision.is_permitted:
         return Planned(decision, None)
@@ -156,7 +157,10 @@ def plan_granted(request: RunRequest, registry: Registry, backend: Backend, gran
     """
     _check_target(request)
     return Planned(
-        None, *_plan(request, registry, backend, Granted(grant.permission, grant.rows, grant.withheld))
+        None,
+        *_plan(
+            request, registry, backend, Granted(grant.permission, grant.rows, grant.withheld, grant.implied)
+        ),
     )
 
 
@@ -231,7 +235,7 @@ def _own_prohibitions(
 ) -> tuple[str, ...]:
     """What the policy itself forbids to some of the plan's columns; nobody asked, so nothing is decided."""
     found = []
-    declared = declared_columns(source)
+    declared = declared_columns(source).iris
     for rule in request.document.policy.prohibitions:
         iris = [
             asset.iri
@@ -322,7 +326,7 @@ def _run(
     registry: Registry,
     backend: Backend,
     watch: Watch,
-    columns: frozenset[IRI],
+    columns: KnownColumns,
 ) -> Outcome:
     decision = _decide(request, registry, columns)
     if not decision.is_permitted:
@@ -423,19 +427,19 @@ def _resolved(request: RunRequest, registry: Registry) -> RunRequest:
     return replace(request, document=document)
 
 
-def _declared(request: RunRequest) -> frozenset[IRI]:
-    """The columns that a description declares, as far as it can be read before a decision."""
+def _declared(request: RunRequest) -> KnownColumns:
+    """What a description tells of columns, as far as it can be read before a decision."""
     if speaks_of_foreign_columns(request.document.policy):
         return _described_columns(request)
     if not isinstance(request.data, Path):
-        return frozenset()
+        return NO_COLUMNS
     try:
         return declared_columns(bind(request.target, request.data))
     except SmaltiError:
-        return frozenset()  # told once the data may be read
+        return NO_COLUMNS  # told once the data may be read
 
 
-def _decide(request: RunRequest, registry: Registry, columns: frozenset[IRI]) -> Decision:
+def _decide(request: RunRequest, registry: Registry, columns: KnownColumns) -> Decision:
     _check_target(request)
     action = _action(request)
     if action == TRAIN:
@@ -447,7 +451,8 @@ def _decide(request: RunRequest, registry: Registry, columns: frozenset[IRI]) ->
         purpose=request.purpose,
         rule=request.rule,
         parameters=request.parameters,
-        columns=columns,
+        columns=columns.iris,
+        renamed=columns.renamed,
         understands_limits=True,  # a run keeps to rows, columns and duties of its grant, or is refused
     )
     given = request.document
@@ -458,8 +463,8 @@ def _decide(request: RunRequest, registry: Registry, columns: frozenset[IRI]) ->
     return replace(decision, reasons=(*decision.reasons, *map(Reason, request.stands_for)))
 
 
-def _described_columns(request: RunRequest) -> frozenset[IRI]:
-    """The columns that the description gives IRIs of their own, wherever the data is.
+def _described_columns(request: RunRequest) -> KnownColumns:
+    """What the description tells of columns, wherever the data is.
 
     Whoever binds data that somebody else owns has to describe it as an owner did (`check_binding`).
 
@@ -515,7 +520,9 @@ def _granted(request: RunRequest, decision: Decision) -> Granted:
         PlanError: it does not say what to do, or asks for what a run does not do; all at once.
     """
     grants = [one for one in decision.grants if _says_how(one.permission)] or decision.grants
-    _check_one(request.target, [one.permission for one in grants])
+    struck = [one for one in decision.struck if _says_how(one.permission)]
+    # One that a prohibition on a column strikes still counts: more prohibitions never let a run go on.
+    _check_one(request.target, [one.permission for one in (*grants, *struck)])
     grant = grants[0]
     permission = grant.permission
     problems: list[SmaltiError] = []
@@ -539,7 +546,7 @@ def _granted(request: RunRequest, decision: Decision) -> Granted:
         if not _is_contained(duty, grant, request.target)
     ]
     raise_all(problems)
-    return Granted(permission, grant.rows, grant.withheld)
+    return Granted(permission, grant.rows, grant.withheld, grant.implied)
 
 
 def _says_how(permission: Permission) -> bool:

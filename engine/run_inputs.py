@@ -12,6 +12,7 @@ from smalti.engine.compile import Circumstances
 from smalti.engine.description import Source, bind
 from smalti.engine.entries import Input, TargetVersion
 from smalti.engine.execute import Phase
+from smalti.engine.known_columns import KnownColumns
 from smalti.engine.known_respondents import check_run, recorded_respondent, requested_respondent
 from smalti.engine.parts import files_in
 from smalti.engine.plan import RespondentColumn
@@ -58,8 +59,10 @@ class Granted:
     rows: tuple[Condition, ...]
     withheld: tuple[IRI, ...] = ()
     """Columns that may be neither published nor shown (`Grant.withheld`)."""
-    columns: frozenset[IRI] | None = None
-    """Columns that the decision knew to be the target's; None: nothing was decided."""
+    implied: tuple[IRI, ...] = ()
+    """Of those, the ones that the data need not have (`Grant.implied`)."""
+    columns: KnownColumns | None = None
+    """What the description tells of columns, as the decision knew it; None: nothing was decided."""
 
     @property
     def output(self) -> IRI:
@@ -94,7 +97,7 @@ def given(
     inherited = None if version is None else version.respondent
     if granted.columns is not None:
         check_declared(source, granted.columns)
-    withheld = withheld_columns(source, table.contents.header, granted.withheld)
+    withheld = withheld_columns(source, table.contents.header, granted.withheld, granted.implied)
     circumstances = Circumstances(
         granted.rows,
         request.asks,

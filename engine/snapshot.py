@@ -21,6 +21,7 @@ from smalti.engine._assets import Pairs
 from smalti.engine._policies import Reader, assigned
 from smalti.engine.ceilings import speaks_of_budget
 from smalti.engine.entries import AssetKind, Input, StoredHierarchy, version_iri
+from smalti.engine.known_columns import NO_COLUMNS, KnownColumns
 from smalti.policy.decision import Reason, Request
 from smalti.policy.hierarchies import Hierarchies
 from smalti.policy.index import PolicyIndex, Standing
@@ -210,7 +211,7 @@ class Snapshot:
         self._fragile: set[int] = set()
         """Those whose standing rests on more than their issuer."""
         self._ownership: dict[IRI, tuple[frozenset[IRI], frozenset[IRI]]] = {}
-        self._known_columns: dict[IRI, frozenset[IRI]] = {}
+        self._known_columns: dict[IRI, KnownColumns] = {}
         self._read_from: set[IRI] = set()
         """What versions were made from."""
 
@@ -241,11 +242,11 @@ class Snapshot:
             return (one,)
         return tuple(self._versions.get(target, {}).values())
 
-    def known_columns(self, target: IRI) -> frozenset[IRI] | None:
+    def known_columns(self, target: IRI) -> KnownColumns | None:
         """The columns that a target is known to have; None: not asked for since the last version."""
-        return self._known_columns.get(target) if self.is_known(target) else _NONE
+        return self._known_columns.get(target) if self.is_known(target) else NO_COLUMNS
 
-    def remember_columns(self, target: IRI, columns: frozenset[IRI]) -> None:
+    def remember_columns(self, target: IRI, columns: KnownColumns) -> None:
         """Keep what was read, until another version is made."""
         self._known_columns[target] = columns
 

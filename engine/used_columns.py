@@ -4,13 +4,14 @@ A column that is only read to be dropped is not used. What decisions call withhe
 not be among the columns that are used; that is seen to here, by the columns as the data has them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
 from smalti.engine.audits.plan import TrainingPlan
 from smalti.engine.bound_columns import column_iri
 from smalti.engine.description import Source
+from smalti.engine.known_columns import KnownColumns, known_columns
 from smalti.engine.perturbation.plan import PerturbationPlan
 from smalti.engine.plan import Filter, Plan, RespondentColumn, RowComparison, RowCondition
 from smalti.engine.releases.plan import ReleasePlan
@@ -41,19 +42,38 @@ def used_iris(plan: AnyPlan) -> frozenset[IRI]:
 
     A column that is declared with an IRI of its own has its default one, too.
     """
-    used, target = used_columns(plan), plan.read.target
-    declared = [column.iri for column in plan.read.columns if column.name in used]
-    default = [default_column_iri(target, name) for name in used]
+    return _iris(plan, used_columns(plan))
+
+
+def _iris(plan: AnyPlan, names: Collection[str]) -> frozenset[IRI]:
+    declared = [column.iri for column in plan.read.columns if column.name in names]
+    default = [default_column_iri(plan.read.target, name) for name in names]
     return frozenset(map(normalised_column, declared + default))
 
 
-def uses_any(plan: str, columns: Iterable[IRI]) -> bool:
-    """Whether a recorded plan uses some columns of its input; so it is taken if it is not understood."""
+def uses_any(plan: str, columns: Iterable[IRI], named: Iterable[frozenset[IRI]] = ()) -> bool:
+    """Whether a recorded plan uses some columns of its input, or that cannot be told.
+
+    It cannot be told of a plan that is not understood; nor where a prohibition names a column that the
+    input did not have: any of its columns may be meant.
+
+    Args:
+        plan: as it was recorded.
+        columns: as `policy.iris.normalised_column` spells them.
+        named: those of them that prohibitions name, each under all IRIs that it is known to have had.
+    """
     try:
-        used = used_iris(plan_from_json(plan))
+        understood = plan_from_json(plan)
     except PlanError:
         return True
-    return not {unquote(iri) for iri in used}.isdisjoint(map(unquote, columns))
+    used = {unquote(iri) for iri in used_iris(understood)}
+    if not used.isdisjoint(map(unquote, columns)):
+        return True
+    if not isinstance(understood, Plan | TrainingPlan):
+        return False  # only some of the input's columns are recorded
+    names = [column.name for column in understood.read.columns]
+    known = {unquote(iri) for iri in _iris(understood, names)}
+    return any(known.isdisjoint(map(unquote, iris)) for iris in named)
 
 
 def _of_rows(filtered: Filter | None) -> frozenset[str]:
@@ -81,17 +101,25 @@ class Withheld:
 NOTHING_WITHHELD = Withheld()
 
 
-def withheld_columns(source: Source, header: Iterable[str], withheld: Iterable[IRI]) -> Withheld:
+def withheld_columns(
+    source: Source, header: Iterable[str], withheld: Iterable[IRI], implied: Collection[IRI] = ()
+) -> Withheld:
     """Which columns of a table are meant by the IRIs of a grant.
 
     A column goes by its declared IRI, and by the target's IRI, a slash and its name, in any spelling.
+
+    Args:
+        source: the table.
+        header: the names of its columns.
+        withheld: `Grant.withheld`.
+        implied: `Grant.implied`: no column need have one of these.
     """
     names: set[str] = set()
     lacking = []
     for iri in withheld:
         found = {name for name in header if _is_named(source, name, iri)}
         names |= found
-        if not found:
+        if not found and iri not in implied:
             lacking.append(iri)
     return Withheld(frozenset(names), tuple(lacking))
 
@@ -103,20 +131,19 @@ def _is_named(source: Source, name: str, iri: IRI) -> bool:
     return is_column_of(source.target, iri) and unquote(iri.rpartition("/")[2]) == name
 
 
-def declared_columns(source: Source) -> frozenset[IRI]:
-    """The IRIs of columns that a description alone makes columns of the target, in one spelling."""
-    stated = (column.iri for column in source.description.columns)
-    own = (normalised_column(iri) for iri in stated if iri is not None)
-    return frozenset(iri for iri in own if not is_column_of(source.target, iri))
+def declared_columns(source: Source) -> KnownColumns:
+    """What a description alone tells of the target's columns."""
+    stated = {column.name: column.iri for column in source.description.columns if column.iri is not None}
+    return known_columns(source.target, stated.items())
 
 
-def check_declared(source: Source, known: frozenset[IRI]) -> None:
+def check_declared(source: Source, known: KnownColumns) -> None:
     """Have it decided again, where a description declares columns that a decision could not know of.
 
     Raises:
         DeclaresMoreError: it does.
     """
-    if (declared := declared_columns(source)) - known:
+    if not (declared := declared_columns(source)) <= known:
         raise DeclaresMoreError(declared)
 
 
@@ -164,6 +191,6 @@ class DeniedOnDataError(Exception):
 class DeclaresMoreError(Exception):
     """The description declares columns that the decision did not know of; never leaves the engine."""
 
-    def __init__(self, columns: frozenset[IRI]) -> None:
+    def __init__(self, columns: KnownColumns) -> None:
         super().__init__("columns")
         self.columns = columns

@@ -37,6 +37,7 @@ from smalti.policy.matching import (
     judged_as_grant,
     judged_as_prohibition,
     judged_refinements,
+    named_columns,
     touches,
 )
 from smalti.policy.model import NOWHERE, Condition, ConflictStrategy, Duty, Policy, Rule
@@ -226,13 +227,14 @@ class _Candidate:
         duty = self.form.duty
         return rule is None or rule == self.prepared.rule.uid or (duty is not None and rule == duty.uid)
 
-    def grant(self, request: Request, withheld: frozenset[IRI]) -> Grant:
+    def grant(self, request: Request, withheld: frozenset[IRI], named: frozenset[IRI]) -> Grant:
         owed = tuple(
             duty
             for duty in self.form.obligations
             if _is_owed_always(duty, request) or duty.uid not in request.fulfilled
         )
-        return Grant(self.policy.policy, self.form.permission, self.rows, owed, tuple(sorted(withheld)))
+        columns, implied = tuple(sorted(withheld)), tuple(sorted(withheld - named))
+        return Grant(self.policy.policy, self.form.permission, self.rows, owed, columns, implied)
 
 
 def _is_owed_always(duty: Duty, request: Request) -> bool:
@@ -332,6 +334,19 @@ class _Tally:
             self._withheld[candidate] = _NO_COLUMNS.union(*striking)
         return self._withheld[candidate]
 
+    def struck(self) -> list[_Candidate]:
+        """The permissions relied on that are denied by prohibitions on columns alone."""
+        if not (self.denying and self._columns):
+            return []
+        denied = [one for one in self.chosen if one not in self.surviving]
+        whole = [rule for rule in self.denying if rule not in self._columns]
+        return [one for one in denied if not any(self._denies(rule, one) for rule in whole)]
+
+    def named(self, candidate: _Candidate) -> frozenset[IRI]:
+        """What the prohibitions that withhold columns from a permission name."""
+        striking = [rule for rule in self._columns if self._strikes(rule, candidate)]
+        return _NO_COLUMNS.union(*(named_columns(rule, self.situation) for rule in striking))
+
     def columns(self, prepared: PreparedRule) -> frozenset[IRI] | None:
         """The columns that a prohibition is about; None where it is about all of a target."""
         return self._columns.get(prepared)
@@ -427,7 +442,7 @@ def _void(permitting: list[_Candidate], forbidding: list[PreparedRule]) -> list[
 def conclude(situation: Situation, rules: Rules, *, explain: bool) -> Decision:
     """The decision that some rules lead to."""
     request, tally = situation.request, _Tally(situation, rules)
-    grants = tuple(one.grant(request, tally.withheld(one)) for one in tally.surviving)
+    grants = tuple(one.grant(request, tally.withheld(one), tally.named(one)) for one in tally.surviving)
     effect = effect_of(grants) if grants else _refusal(tally, rules)
     remedies = () if tally.surviving else _remedies(tally)
     return Decision(
@@ -435,16 +450,29 @@ def conclude(situation: Situation, rules: Rules, *, explain: bool) -> Decision:
         effect=effect,
         reasons=tuple(_reasons(effect, tally, rules)),
         grants=grants,
+        struck=tuple(one.grant(request, tally.withheld(one), tally.named(one)) for one in tally.struck()),
         determining=tuple(dict.fromkeys(_rule_names(tally))),
         remedies=remedies,
         considered=tuple(_reports(tally, rules)) if explain else (),
     )
 
 
+@dataclass(frozen=True, slots=True)
+class ColumnProhibition:
+    """A prohibition on columns, as it is about the targets of one request."""
+
+    policy: Policy
+    rule: Rule
+    columns: frozenset[IRI]
+    """As `Grant.withheld`."""
+    implied: frozenset[IRI]
+    """As `Grant.implied`."""
+
+
 def prohibited_columns(
     request: Request, policies: Iterable[Policy], hierarchies: Hierarchies = STANDARD
-) -> tuple[tuple[Policy, Rule, frozenset[IRI]], ...]:
-    """The prohibitions on columns of what is requested that may apply, each with the columns.
+) -> tuple[ColumnProhibition, ...]:
+    """The prohibitions on columns of what is requested that may apply.
 
     Refinements are not looked at: what would be done is not known. Nor are strategies for conflicts.
 
@@ -458,7 +486,9 @@ def prohibited_columns(
         for prepared in PreparedPolicy(policy, hierarchies).rules:
             if prepared.kind is Kind.PROHIBITION and _forbids(prepared, situation):
                 columns = forbidden_columns(prepared, situation)
-                found += [] if columns is None else [(policy, prepared.rule, columns)]
+                if columns is not None:
+                    implied = columns - named_columns(prepared, situation)
+                    found.append(ColumnProhibition(policy, prepared.rule, columns, implied))
     return tuple(found)
 
 
@@ -508,7 +538,7 @@ def _candidate(
         asked = situation.known.parameters_in(form.transformation.operands)
         uses = column_uses(form.permission, form.obligations, asked) if asked else uses
     # Which rows are published tells the values of the columns by which they are chosen.
-    return _Candidate(prepared, form, rows, uses.also(columns_in(rows)))
+    return _Candidate(prepared, form, rows, uses.also(columns_in(rows)).knowing(situation.request))
 
 
 def _refusal(tally: _Tally, rules: Rules) -> Effect:

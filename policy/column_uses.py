@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from smalti.policy.decision import Request
 from smalti.policy.iris import normalised_column
 from smalti.policy.model import (
     Anonymization,
@@ -15,6 +16,7 @@ from smalti.policy.model import (
     Text,
     Training,
 )
+from smalti.policy.table_columns import also_named
 from smalti.policy.transformations import Parameters
 from smalti.vocab.terms import DIFFERENTIAL_PRIVACY, GROUP_BY, IRI, MEASURE, STATISTIC
 from smalti.vocab.words import BY_IRI, Range
@@ -51,6 +53,12 @@ class ColumnUses:
             column: as `normalised_column` spells it.
         """
         return not self.says_how or self.needs((column,))
+
+    def knowing(self, request: Request) -> "ColumnUses":
+        """The same, where a column that is dropped is so under all IRIs that it is known to have had."""
+        if not self.others_than or not request.renamed:
+            return self
+        return replace(self, others_than=also_named(self.others_than, request.renamed) - self.columns)
 
     def also(self, columns: frozenset[IRI]) -> "ColumnUses":
         """The same, with some columns more."""

@@ -45,6 +45,10 @@ class Request:
     """Columns of the targets that are declared or were read, beside those whose IRIs say it
     (`policy.iris.is_column_of`); in the spelling of `policy.iris.normalised_column`. What is known of the
     data, never the requester's word."""
+    renamed: frozenset[tuple[IRI, IRI]] = frozenset()
+    """Columns of the targets, or of the tables that targets may be columns of, with an IRI of their own:
+    the table's IRI, a slash and the name in the header, and that IRI, in the same spelling. One name may
+    have had several, and one IRI may have stood for several names. Never the requester's word."""
     tables: frozenset[IRI] = frozenset()
     """Targets that are known as tables of their own, though their IRIs are such as columns have: a
     permission on the other table does not reach them. What is known, never the requester's word."""
@@ -147,6 +151,9 @@ class Grant:
     """What whoever uses the grant must do; a plan under it must contain them."""
     withheld: tuple[IRI, ...] = ()
     """Columns of the targets that may be neither published nor shown under the grant."""
+    implied: tuple[IRI, ...] = ()
+    """Of those, the ones that no prohibition names: other IRIs of the same columns (`Request.renamed`), and
+    the columns of that name in members of a collection. The data need not have them."""
 
     @property
     def is_unconditional(self) -> bool:
@@ -173,6 +180,8 @@ class Decision:
     """The determining rules first."""
     grants: tuple[Grant, ...] = ()
     """More than one only where several permissions match."""
+    struck: tuple[Grant, ...] = ()
+    """What only prohibitions on columns keep from granting: a request that names no rule may mean it."""
     determining: tuple[RuleName, ...] = ()
     """The rules that it rests on: those that grant; or else the prohibitions that deny, and those that make
     a policy void. None where nothing permits."""

@@ -279,6 +279,12 @@ def forbidden_columns(prepared: PreparedRule, situation: Situation) -> frozenset
     return frozenset[IRI]().union(*(reached.columns for reached in found))
 
 
+def named_columns(prepared: PreparedRule, situation: Situation) -> frozenset[IRI]:
+    """The IRIs that a rule names, as `policy.iris.normalised_column` spells them: some may be columns."""
+    requested = situation.under(prepared.policy.hierarchies).requested
+    return requested.named(asset.iri for asset in prepared.rule.targets)
+
+
 def judged_as_grant(prepared: PreparedRule, form: Form, situation: Situation) -> Iterator[Judged]:
     """The parts of what permits; it applies when each is satisfied or left to the rows."""
     rule, request = prepared.rule, situation.request

@@ -5,7 +5,7 @@ A column is named by its table's IRI, a slash and a name (`iris.is_column_of`), 
 its columns. A prohibition on a column leaves the rest of the table alone: it is told apart here.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -48,14 +48,29 @@ def tables_of(iri: IRI) -> tuple[IRI, ...]:
     return tuple(dict.fromkeys(one for one in found if one is not None))
 
 
+def also_named(columns: Collection[IRI], renamed: frozenset[tuple[IRI, IRI]]) -> frozenset[IRI]:
+    """Some columns under all IRIs that they are known to have had.
+
+    An IRI leads to the names in headers that it stood for, and a name to the IRIs that it had. One step, so
+    that one wrong description does not make all columns one.
+
+    Args:
+        columns: as `normalised_column` spells them.
+        renamed: which columns have IRIs of their own (`Request.renamed`).
+    """
+    names = frozenset(name for name, own in renamed if own in columns).union(columns)
+    return names.union(own for name, own in renamed if name in names)
+
+
 class Requested:
     """The targets of one request, under the hierarchies that count for a policy."""
 
-    __slots__ = ("_assets", "_declared", "_known", "_own", "_sought", "_wholes", "targets")
+    __slots__ = ("_assets", "_declared", "_known", "_own", "_renamed", "_sought", "_wholes", "targets")
 
     def __init__(self, request: Request, hierarchies: Hierarchies) -> None:
         self._assets = hierarchies.assets
         self._declared = hierarchies.columns
+        self._renamed = request.renamed
         self.targets = request.targets
         names = (name for target in request.targets for name in spellings(target))
         declared = (self._declared.get(name, _NOTHING) for name in names)
@@ -103,32 +118,40 @@ class Requested:
         if found is SATISFIED:
             return Reached(found)
         columns = self._columns(target, asset)
-        if found is UNKNOWN and columns and self._is_column(asset, target):
-            found = UNSATISFIED  # a hierarchy says that the column belongs to its table: still a column
+        if found is UNKNOWN and columns and self._shares_columns(asset, target):
+            found = UNSATISFIED
         if found is UNSATISFIED:
             found = self._touched_as_part(target, asset)
         return Reached(found, columns) if found is not UNSATISFIED or columns else NOT_REACHED
 
     def _touched_as_part(self, target: IRI, asset: IRI) -> Finding:
         """Whether it is about the target in another spelling, or about the table of a column."""
-        name = normalised_column(asset)
-        if name == normalised_column(target):
+        names = self._names_of(target)
+        if not names.isdisjoint(self.named((asset,))):
             return SATISFIED
         for whole in self._wholes_of(target):
             related = self._assets.relation(whole, asset)
-            siblings = related is UNKNOWN and self._is_column(asset, whole)
-            if name == whole or (related is not UNSATISFIED and not siblings):
+            siblings = related is UNKNOWN and self._shares_columns(asset, whole)
+            if normalised_column(asset) == whole or (related is not UNSATISFIED and not siblings):
                 return SATISFIED if related is not UNKNOWN else UNKNOWN
-            if normalised_column(target) in self._columns(whole, asset):
+            if not names.isdisjoint(self._columns(whole, asset)):
                 return SATISFIED  # what is withheld of the table
         return UNSATISFIED
+
+    def named(self, assets: Iterable[IRI]) -> frozenset[IRI]:
+        """The IRIs that a rule about some assets names, by itself or by a hierarchy, in one spelling."""
+        return frozenset(normalised_column(one) for asset in assets for one in self._assets.narrower(asset))
+
+    def _names_of(self, target: IRI) -> frozenset[IRI]:
+        """A target, which may be a column, under all IRIs that the column is known to have had."""
+        return also_named((normalised_column(target),), self._renamed)
 
     def _columns(self, target: IRI, asset: IRI) -> frozenset[IRI]:
         found: set[IRI] = set()
         for one in self._assets.narrower(asset):
             for name in spellings(one):
                 found.update(self._column_of(target, name))
-        return frozenset(found)
+        return also_named(found, self._renamed) if found else _NOTHING
 
     def _column_of(self, target: IRI, name: IRI) -> Iterator[IRI]:
         """The columns of a target that one of the concepts of a prohibition stands for."""
@@ -139,13 +162,15 @@ class Requested:
             if table in spellings(target) or self._assets.concept(target) in self._assets.broader(table):
                 yield column
             elif table in self._assets.related(target) and table not in tables_of(target):
-                yield column
                 # Of a collection that the target belongs to: the column of that name in each member.
                 yield normalised_column(f"{target}/{column.rpartition('/')[2]}")
 
-    @staticmethod
-    def _is_column(asset: IRI, table: IRI) -> bool:
-        return not set(tables_of(asset)).isdisjoint(spellings(table))
+    def _shares_columns(self, asset: IRI, table: IRI) -> bool:
+        """Whether an asset has nothing of a table but columns, which hierarchies say to be its parts."""
+        if _is_column(asset, table):
+            return True
+        shared = self._assets.narrower(asset) & self._assets.narrower(table)
+        return bool(shared) and all(_is_column(one, table) for one in shared)
 
     # --- What rules are found by
 
@@ -165,11 +190,19 @@ class Requested:
             related = [assets.related(one) for target in self.targets for one in spellings(target)]
             near = _NOTHING.union(*related)
             tables = _NOTHING.union(*(spellings(one) for one in near))
-            parts = [part for table in tables for part in assets.columns_of(table)]
             wholes = [one for target in self.targets for one in self._wholes_of(target)]
+            names = _NOTHING.union(*map(self._names_of, self.targets))
+            parts = [part for table in tables for part in assets.columns_of(table)]
+            parts += [
+                part
+                for whole in wholes
+                for part in assets.columns_of(whole)
+                if normalised_column(part) in names
+            ]
             collections = _NOTHING.union(*(assets.related(one) for one in wholes)) - set(wholes)
             tables = tables.union(*(spellings(one) for one in collections))
-            others = [assets.related(one) for one in (*wholes, *parts, *self._known)]
+            known = also_named(self._known, self._renamed)
+            others = [assets.related(one) for one in (*wholes, *parts, *known, *names)]
             self._sought = (near.union(*others), tables) if others else (near, tables)
         return self._sought
 
@@ -177,6 +210,10 @@ class Requested:
         """Whether a rule about these assets is about a target, its table, or a column of it."""
         listed = tuple(assets)
         return any(self.touched(target, asset).is_anything for target in self.targets for asset in listed)
+
+
+def _is_column(asset: IRI, table: IRI) -> bool:
+    return not set(tables_of(asset)).isdisjoint(spellings(table))
 
 
 def column_keys(concepts: Iterable[IRI]) -> frozenset[IRI]:

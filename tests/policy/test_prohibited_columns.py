@@ -347,7 +347,7 @@ MEMBERS = STANDARD.with_(Vocabulary(assets=Relations(((TABLE, HOLDING), (NAME, I
     [
         (HOLDING, NAME, TABLE, (NAME,)),
         (HOLDING, NAME, HOLDING, (NAME,)),
-        (HOLDING, IRI(f"{HOLDING}/Name"), TABLE, (NAME, IRI(f"{HOLDING}/Name"))),
+        (HOLDING, IRI(f"{HOLDING}/Name"), TABLE, (NAME,)),
         (TABLE, IRI("urn:x:names"), TABLE, (NAME,)),
         (HOLDING, IRI("urn:x:names"), HOLDING, (NAME,)),
         (HOLDING, HOLDING, NAME, None),
