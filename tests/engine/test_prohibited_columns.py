@@ -405,6 +405,61 @@ def test_the_published_header_never_holds_a_prohibited_column(
     assert world.header().isdisjoint(forbidden)
 
 
+OTHER_NAMES = ("http://x.example/a", "http://x.example/b", f"{TABLE}/c")
+names_of_columns = st.dictionaries(
+    st.sampled_from(["Name", "Job"]), st.sampled_from(OTHER_NAMES), max_size=2
+).filter(lambda named: len(set(named.values())) == len(named))
+
+
+@given(
+    st.lists(st.tuples(names_of_columns, st.sampled_from(["Name", "Job"])), min_size=1, max_size=2),
+    names_of_columns,
+    st.sampled_from([*OTHER_NAMES, f"{TABLE}/Job"]),
+)
+@settings(
+    max_examples=examples(5, full=150),
+    phases=NO_SHRINKING,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+def test_a_prohibited_column_is_so_under_each_iri_that_it_ever_had(
+    tmp_path_factory: pytest.TempPathFactory,
+    earlier: list[tuple[dict[str, str], str]],
+    last: dict[str, str],
+    forbidden: str,
+) -> None:
+    """Whatever descriptions said when: what a forbidden IRI stood for is neither published nor read."""
+    world = World(tmp_path_factory.mktemp("law"))
+    world.add(policy(READ, uid="0"))
+
+    def release(named: dict[str, str], column: str, uid: str) -> Any:
+        world.describe(*({"name": one, **_property(named.get(one))} for one in HEADER))
+        way = {**permission(uid=uid, released=[named.get(column, column)]), "output": f"{OUTPUT}{uid}"}
+        return world.run(policy(way, uid=f"run{uid}"))
+
+    made = [release(named, column, str(number)) for number, (named, column) in enumerate(earlier)]
+    assert all(outcome.version is not None for outcome in made)
+    world.add(policy(prohibitions=(prohibition(forbidden),), uid="no"))
+    meant = {
+        name
+        for named in (last, *(named for named, _ in earlier))
+        for name in ("Name", "Job")
+        if forbidden in (named.get(name), f"{TABLE}/{name}")
+    }
+    for number, column in enumerate(["Name", "Job"]):
+        assert column not in meant or release(last, column, f"last{number}").version is None
+        recorded = any(named.get(column) == forbidden for named, _ in earlier)
+        assert not recorded or world.decide(f"{TABLE}/{column}").effect is not Effect.PERMIT
+    marked = {review.version.target for review in reviews(world.registry)}
+    for number, (_, column) in enumerate(earlier):
+        if any(named.get(column) == forbidden for named, _ in earlier) or forbidden == f"{TABLE}/{column}":
+            assert world.decide(f"{OUTPUT}{number}").effect is not Effect.PERMIT
+            assert f"{OUTPUT}{number}" in marked
+
+
+def _property(iri: str | None) -> dict[str, str]:
+    return {} if iri is None else {"propertyUrl": iri}
+
+
 # --- Every kind of run
 
 
