@@ -11,6 +11,7 @@ from smalti.engine.audits.plan import TrainingPlan
 from smalti.engine.authority import decide, resolved
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
+from smalti.engine.below import forbidden_below
 from smalti.engine.binding import check_binding
 from smalti.engine.bound_columns import column_iri
 from smalti.engine.certificate import ColumnLoss, Composition, Diversity, OwnerReport, PublishedFile
@@ -95,9 +96,12 @@ def plan(request: RunRequest, registry: Registry, backend: Backend) -> Planned:
     request = _resolved(request, registry)
     columns = _declared(request)
     try:
-        return _planned(request, registry, backend, columns)
+        planned = _planned(request, registry, backend, columns)
     except DeclaresMoreError as more:
-        return _planned(request, registry, backend, more.columns)
+        planned = _planned(request, registry, backend, more.columns)
+    if planned.plan is None:
+        return planned
+    return replace(planned, warnings=(*planned.warnings, *_below(request, registry)))
 
 
 def _planned(request: RunRequest, registry: Registry, backend: Backend, columns: KnownColumns) -> Planned:
@@ -315,9 +319,16 @@ def run(
     request = _resolved(request, registry)
     columns = _declared(request)
     try:
-        return _run(request, out, registry, backend, watch, columns)
+        outcome = _run(request, out, registry, backend, watch, columns)
     except DeclaresMoreError as more:
-        return _run(request, out, registry, backend, watch, more.columns)
+        outcome = _run(request, out, registry, backend, watch, more.columns)
+    if outcome.version is None:
+        return outcome
+    return replace(outcome, warnings=(*outcome.warnings, *_below(request, registry)))
+
+
+def _below(request: RunRequest, registry: Registry) -> tuple[str, ...]:
+    return forbidden_below(registry, request.target, request.document.policy)
 
 
 def _run(

@@ -361,6 +361,10 @@ class Snapshot:
         """The known tables that an IRI may name a column of."""
         return ownership.tables(self._assets, iri)
 
+    def spoken_of(self) -> Iterable[IRI]:
+        """The IRIs that policies in force speak of."""
+        return self._about.keys()
+
     def about(self, iris: Iterable[IRI]) -> Iterator[tuple[IRI, set[int]]]:
         """Each issuer with entries that speak of one of these."""
         for iri in iris:

@@ -7,7 +7,7 @@ from typing import Final
 from smalti.policy.dataset import ORDERED, ColumnFacts, DatasetFacts
 from smalti.policy.diagnostics import Diagnostic, Severity
 from smalti.policy.findings import quoted
-from smalti.policy.iris import column_iri, normalised_column
+from smalti.policy.iris import column_iri, is_below, is_column_of, normalised_column
 from smalti.policy.model import (
     Anonymization,
     ColumnComparison,
@@ -138,16 +138,19 @@ class _Checker:
         """Targets below the table, which are columns of it, or something that nobody may mean."""
         names = {column_iri(self.target, column.name) for column in self.columns.values()}
         known = {*self.columns, *map(normalised_column, names)}
-        stem = normalised_column(f"{self.target}/")
+        stem = normalised_column(self.target)
         for asset in rule.targets:
             iri = normalised_column(asset.iri)
-            if iri.startswith(stem) and iri not in known:
+            is_part = is_column_of(self.target, iri) or is_below(self.target, iri)
+            if is_part and iri not in known:
                 listed = [column.name for column in self.columns.values()]
                 message = (
                     f"the target {quoted(asset.iri)} is below the table, and the description"
                     f" {quoted(self.facts.source)} has no such column"
                 )
-                help_ = did_you_mean(iri.removeprefix(stem), listed) or f"it has {_listed(listed)}"
+                help_ = (
+                    did_you_mean(iri.removeprefix(stem).strip("/#?"), listed) or f"it has {_listed(listed)}"
+                )
                 self.found.append(Diagnostic("P622", Severity.WARNING, message, asset.where, help=help_))
 
     def column(self, reference: ColumnReference) -> ColumnFacts | None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from smalti.policy.iris import column_iri, is_column_of, normalised_column
+from smalti.policy.iris import column_iri, is_below, is_column_of, normalised_column
 from smalti.policy.model import Policy
 from smalti.vocab.terms import IRI
 
@@ -56,7 +56,9 @@ class DatasetFacts:
         Its own target, or the one target of the policy, or the one under which a described column stands.
         """
         tables = [
-            one for one in policy.targets if not any(is_column_of(table, one) for table in policy.targets)
+            one
+            for one in policy.targets
+            if not any(is_column_of(table, one) or is_below(table, one) for table in policy.targets)
         ]
         if self.target is not None or len(tables) == 1:
             return self.target or tables[0]

@@ -72,6 +72,19 @@ def is_column_of(table: str, iri: str) -> bool:
     return column.startswith(stem) and bool(name) and not _BEYOND_A_NAME.search(name)
 
 
+def is_below(table: str, iri: str) -> bool:
+    """Whether an IRI lies below a table's, and is not that of a column of it (`is_column_of`).
+
+    >>> is_below("http://example.com/C", "http://example.com/C#Name")
+    True
+    >>> is_below("http://example.com/C", "http://example.com/C/Name")
+    False
+    """
+    stems = {f"{one}{mark}" for one in (table, normalised_column(table)) for mark in "/#?"}
+    starts = any(one.startswith(stem) for one in (iri, normalised_column(iri)) for stem in stems)
+    return starts and not is_column_of(table, iri)
+
+
 def table_of(iri: str) -> IRI | None:
     """The IRI of the table that an IRI may name a column of (`is_column_of`), as it is written.
 

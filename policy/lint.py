@@ -11,6 +11,7 @@ from smalti.policy.diagnostics import Diagnostic, Severity
 from smalti.policy.exclusion import Prover, size
 from smalti.policy.findings import quoted
 from smalti.policy.hierarchies import STANDARD, Hierarchies
+from smalti.policy.iris import is_below
 from smalti.policy.matching import PreparedPolicy
 from smalti.policy.model import (
     Anonymization,
@@ -75,7 +76,7 @@ def lint(
         hierarchies: what includes what.
     """
     found = [*_ended(policy, now), *_void(policy, hierarchies)]
-    found += _columns(policy, hierarchies)
+    found += [*_columns(policy, hierarchies), *_below(policy, dataset)]
     prover = Prover(hierarchies, _STEPS)
     for rule in policy.permissions:
         found += [*_never(rule, prover), *_unguarded(rule)]
@@ -139,6 +140,17 @@ def _columns(policy: Policy, hierarchies: Hierarchies) -> Iterator[Diagnostic]:
             )
             help_ = "drop the column (`mosaicrown:identifier`), or narrow the prohibition"
         yield _warning("P621", rule.where, message, help_)
+
+
+def _below(policy: Policy, dataset: DatasetFacts | None) -> Iterator[Diagnostic]:
+    """Targets below another target that name no column of it; of a described table, its columns tell."""
+    described = None if dataset is None else dataset.describes(policy)
+    for asset in (asset for rule in policy.rules for asset in rule.targets):
+        table = next((one for one in sorted(policy.targets) if is_below(one, asset.iri)), None)
+        if table is not None and table != described:
+            message = f"the target {quoted(asset.iri)} is below {quoted(table)}, and names no column of it"
+            help_ = f"a column is named {quoted(f'{table}/NAME')}; a table of its own needs no such IRI"
+            yield _warning("P622", asset.where, message, help_)
 
 
 def _named(rule: Rule) -> str:

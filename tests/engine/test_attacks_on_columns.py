@@ -1,11 +1,13 @@
 """Attacks on prohibitions of columns that succeeded: each test states what should be so."""
 
+import json
 from contextlib import suppress
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 import pytest
+from shell import smalti as cli
 
 import smalti
 from smalti.engine.review import reviews
@@ -248,3 +250,45 @@ def test_a_prohibition_makes_no_run_go_on_that_would_be_refused(world: World) ->
         world.run(policy(*both))
     with pytest.raises(smalti.SmaltiError, match="several permissions match"):
         world.run(policy(*both, prohibitions=(prohibition(),)))
+
+
+# --- What lies below a table, and is no column
+
+
+BELOW = ["/Name/", "//Name", "#Name", "?Name", "/column/Name"]
+
+
+@pytest.mark.parametrize("name", BELOW)
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_a_target_below_the_table_that_names_no_column_is_told(
+    world: World, name: str, is_stored: bool
+) -> None:
+    world.describe(*({"name": column} for column in HEADER))
+    forbidden = prohibition(f"{TABLE}{name}")
+    if is_stored:
+        world.add(policy(READ, prohibitions=(forbidden,), uid="no"))
+    document = policy(permission(released=["Name"]), prohibitions=() if is_stored else (forbidden,))
+    for warnings in (world.plan(document).warnings, world.run(document).warnings):
+        assert any(f"{TABLE}{name}" in warning for warning in warnings)
+
+
+@pytest.mark.parametrize("name", BELOW)
+def test_check_tells_a_target_below_the_table(world: World, name: str) -> None:
+    world.describe(*({"name": column} for column in HEADER))
+    document = policy(permission(released=["Name"]), prohibitions=(prohibition(f"{TABLE}{name}"),))
+    (world.folder / "policy.jsonld").write_text(json.dumps(document))
+    for more in ((), ("--dataset", world.data)):
+        told = cli("check", world.folder / "policy.jsonld", *more, cwd=world.folder)
+        assert told.out.count("P622") + told.err.count("P622") == 1
+        assert "P613" not in told.out + told.err
+
+
+def test_a_table_with_data_of_its_own_below_another_is_not_told(world: World) -> None:
+    """Neither it nor its columns."""
+    inner = f"{TABLE}/2024/people"
+    own = {**permission(inner, "p9", quasi=[f"{inner}/Age", f"{inner}/ZIP"]), "output": f"{OUTPUT}9"}
+    assert world.run(policy(own, uid="9"), data={inner: world.data}).version is not None
+    forbidden = tuple(prohibition(iri, iri[-1]) for iri in (inner, f"{inner}/Job"))
+    outcome = world.run(policy(permission(), prohibitions=forbidden))
+    assert outcome.version is not None
+    assert not any("names no column" in warning for warning in outcome.warnings)
