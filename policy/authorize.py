@@ -33,6 +33,7 @@ from smalti.policy.matching import (
     PreparedRule,
     Situation,
     forbidden_columns,
+    fulfilled,
     in_force,
     judged_as_grant,
     judged_as_prohibition,
@@ -227,11 +228,11 @@ class _Candidate:
         duty = self.form.duty
         return rule is None or rule == self.prepared.rule.uid or (duty is not None and rule == duty.uid)
 
-    def grant(self, request: Request, withheld: frozenset[IRI], named: frozenset[IRI]) -> Grant:
+    def grant(self, situation: Situation, withheld: frozenset[IRI], named: frozenset[IRI]) -> Grant:
         owed = tuple(
             duty
             for duty in self.form.obligations
-            if _is_owed_always(duty, request) or duty.uid not in request.fulfilled
+            if _is_owed_always(duty, situation.request) or fulfilled(duty, situation) is not SATISFIED
         )
         columns, implied = tuple(sorted(withheld)), tuple(sorted(withheld - named))
         return Grant(self.policy.policy, self.form.permission, self.rows, owed, columns, implied)
@@ -442,7 +443,7 @@ def _void(permitting: list[_Candidate], forbidding: list[PreparedRule]) -> list[
 def conclude(situation: Situation, rules: Rules, *, explain: bool) -> Decision:
     """The decision that some rules lead to."""
     request, tally = situation.request, _Tally(situation, rules)
-    grants = tuple(one.grant(request, tally.withheld(one), tally.named(one)) for one in tally.surviving)
+    grants = tuple(one.grant(situation, tally.withheld(one), tally.named(one)) for one in tally.surviving)
     effect = effect_of(grants) if grants else _refusal(tally, rules)
     remedies = () if tally.surviving else _remedies(tally)
     return Decision(
@@ -450,7 +451,7 @@ def conclude(situation: Situation, rules: Rules, *, explain: bool) -> Decision:
         effect=effect,
         reasons=tuple(_reasons(effect, tally, rules)),
         grants=grants,
-        struck=tuple(one.grant(request, tally.withheld(one), tally.named(one)) for one in tally.struck()),
+        struck=tuple(one.grant(situation, tally.withheld(one), tally.named(one)) for one in tally.struck()),
         determining=tuple(dict.fromkeys(_rule_names(tally))),
         remedies=remedies,
         considered=tuple(_reports(tally, rules)) if explain else (),

@@ -10,13 +10,23 @@ from typing import Final, TypeAlias
 
 from smalti.policy.column_uses import ColumnUses, column_uses
 from smalti.policy.comparing import SATISFIED, UNKNOWN, UNSATISFIED, span
-from smalti.policy.conditions import Known, Outcome, Residual, conjunction, disjunction, evaluate, leaves
+from smalti.policy.conditions import (
+    DATE_TIME,
+    Known,
+    Outcome,
+    Residual,
+    conjunction,
+    disjunction,
+    evaluate,
+    leaves,
+)
 from smalti.policy.conditions import evaluate_parameter as evaluate_refinement
 from smalti.policy.decision import Finding, Part, Request
 from smalti.policy.hierarchies import Hierarchies
 from smalti.policy.iris import normalised_column
 from smalti.policy.model import (
     Asset,
+    Comparison,
     Condition,
     Duty,
     Instant,
@@ -314,14 +324,14 @@ def judged_as_grant(prepared: PreparedRule, form: Form, situation: Situation) ->
     duties = rule.duties if isinstance(rule, Permission) else ()
     for duty in duties if prepared.of is None else _beside(prepared.of.rule):
         if duty.action not in PLANNED_DUTIES:
-            yield Part.DUTY, _fulfilled(duty, situation), duty
+            yield Part.DUTY, fulfilled(duty, situation), duty
 
 
 def _of_assigners(prepared: PreparedRule, form: Form, situation: Situation) -> Iterator[Judged]:
     """What must be true of who assigns a rule, and of whom a remedy's prohibition is for.
 
-    A request says nothing of an assigner: facts are about the world and the requester. So whatever refines
-    one is unknown.
+    A request says nothing of an assigner, nor of any other party: facts are about the world and the
+    requester. So whatever refines one is unknown.
     """
     rules = [
         prepared.rule,
@@ -331,10 +341,11 @@ def _of_assigners(prepared: PreparedRule, form: Form, situation: Situation) -> I
     for rule in rules:
         for assigner in rule.assigners:
             for condition in assigner.refinements:
-                yield Part.CONSTRAINT, UNKNOWN, condition
-    for assignee in prepared.of.rule.assignees if prepared.of is not None else ():
-        for condition in assignee.refinements:
-            yield Part.CONSTRAINT, _undecided(evaluate(condition, situation.known)), condition
+                yield Part.PARTY, UNKNOWN, condition
+    forbidden = prepared.of.rule.assignees if prepared.of is not None else ()
+    conditions = [condition for assignee in forbidden for condition in assignee.refinements]
+    if conditions and _any_party(forbidden, situation) is not SATISFIED:
+        yield from ((Part.PARTY, UNKNOWN, condition) for condition in conditions)
 
 
 def judged_as_prohibition(prepared: PreparedRule, situation: Situation) -> Iterator[Judged]:
@@ -442,15 +453,26 @@ def _any_party(parties: tuple[Party, ...], situation: Situation) -> Finding:
     return _undecided(disjunction(found))
 
 
-def _fulfilled(duty: Duty, situation: Situation) -> Finding:
-    """Whether a duty was fulfilled, as the requester says; nobody can say so of what is not understood."""
+def fulfilled(duty: Duty, situation: Situation) -> Finding:
+    """Whether a duty was fulfilled, as the requester says.
+
+    Nobody can say so of what is not understood, nor against what is known: a constraint of the duty that
+    does not hold. One on time may have held when the duty was done.
+    """
     if duty.uid not in situation.request.fulfilled:
         return UNKNOWN
+    timeless = (one for one in duty.constraints if not _is_about_time(one))
+    if any(evaluate(one, situation.known) is UNSATISFIED for one in timeless):
+        return UNSATISFIED
     conditions = [*duty.constraints, *duty.refinements]
     conditions += [one for party in (*duty.assignees, *duty.assigners) for one in party.refinements]
     conditions += [one for target in duty.targets for one in target.refinements]
     known = situation.known
     return UNKNOWN if any(known.is_unknown(leaf) for leaf in leaves(conditions)) else SATISFIED
+
+
+def _is_about_time(condition: Condition) -> bool:
+    return any(isinstance(leaf, Comparison) and leaf.operand == DATE_TIME for leaf in leaves((condition,)))
 
 
 def _undecided(outcome: Outcome) -> Finding:

@@ -186,7 +186,7 @@ def of_part(prepared: PreparedRule, judged: Judged, told: Told) -> str:
         case Part.ACTION:
             return _action(prepared, outcome, subject, told.request)
         case Part.PARTY:
-            return _party(prepared, outcome, told)
+            return _party(prepared, outcome, told) if subject is None else _other_party(subject)
         case Part.CONSTRAINT | Part.REFINEMENT:
             return _condition(part, outcome, subject, told)
         case Part.DUTY:
@@ -238,6 +238,11 @@ def _party(prepared: PreparedRule, outcome: Outcome, told: Told) -> str:
     refinements = [one for party in rule.assignees for one in party.refinements]
     missing = _missing(outcome, refinements, told.known, told.known.values)
     return f"{about}, and the request is by `{told.request.party}`" + (missing and f": {missing}")
+
+
+def _other_party(subject: Subject) -> str:
+    assert isinstance(subject, Comparison | ColumnComparison | Logical)  # noqa: S101
+    return f"it names a party of whom {condition(subject)} must hold: the request does not say so"
 
 
 def _condition(part: Part, outcome: Outcome, subject: Subject, told: Told) -> str:

@@ -416,6 +416,31 @@ def test_a_duty_that_no_plan_contains_must_be_fulfilled() -> None:
     assert authorize(kept, given).grants == (Grant(given[0], given[0].permissions[0]),)
 
 
+def test_no_claim_about_a_duty_stands_against_what_is_known() -> None:
+    """One whose constraint does not hold; one on time may have held when the duty was done."""
+    over = Comparison(DATE_TIME, Operator.LT, (Instant(datetime(2020, 1, 1, tzinfo=UTC)),))
+    other = limit(frozenset({terms.STATISTICAL}))
+    same = limit(frozenset({terms.MARKETING}))
+    for constraints, is_permitted in (
+        ((over,), True),
+        (other, False),
+        ((over, *other), False),
+        (same, True),
+    ):
+        given = [policy(permission(duties=(duty(INFORM, constraints=constraints),)))]
+        claimed = replace(REQUEST, fulfilled=frozenset({IRI("urn:x:d")}), time=datetime.now(UTC))
+        assert authorize(claimed, given).is_permitted is is_permitted
+
+
+def test_an_audit_that_needs_something_unknown_stays_owed() -> None:
+    unknown = Comparison(IRI("http://x.example/membership"), Operator.EQ, (Text("active"),))
+    for constraints, owed in (((), 0), ((unknown,), 1)):
+        audit = duty(AUDIT, "urn:x:e", constraints=constraints)
+        claimed = replace(REQUEST, fulfilled=frozenset({audit.uid}))
+        (grant,) = authorize(claimed, [policy(permission(duties=(audit,)))]).grants
+        assert len(grant.obligations) == owed
+
+
 def test_to_read_what_is_anonymized_so() -> None:
     must = duty(terms.ANONYMIZE)
     given = [policy(permission(duties=(must,)))]
@@ -600,6 +625,27 @@ def test_a_remedy_needs_what_else_its_prohibition_demands() -> None:
     assert not authorize(told, [beside(duty(INFORM, "urn:x:told"), duty(COUNT, "urn:x:c"))]).is_permitted
     again = beside(duty(terms.ANONYMIZE, "urn:x:again", assignees=(Party(ACME),), anonymization=how(20)))
     assert authorize(ASKED, [again]).is_permitted  # each by itself
+
+
+def test_facts_about_the_requester_say_nothing_of_whom_a_remedys_prohibition_is_for() -> None:
+    refinements = limit(frozenset({terms.MARKETING}))
+    for forbidden, is_permitted in ((ACME, True), (IRI("urn:x:another"), False)):
+        remedy = duty(terms.ANONYMIZE, REMEDY, assignees=(Party(ACME),))
+        no = prohibition(
+            action=terms.USE, remedies=(remedy,), assignees=(Party(forbidden, refinements=refinements),)
+        )
+        given = policy(no, conflict=ConflictStrategy.PROHIBIT, uid="urn:x:2")
+        decision = authorize(ASKED, [given], explain=True)
+        assert decision.is_permitted is is_permitted
+
+
+def test_a_refined_assigner_is_told_as_a_party() -> None:
+    assigner = Party(ZOO, refinements=limit(frozenset({terms.MARKETING})))
+    decision = authorize(REQUEST, [policy(permission(assigners=(assigner,)))], explain=True)
+    assert decision.effect is Effect.DENY
+    (told,) = (part for part in decision.considered[0].parts if part.finding is Finding.UNKNOWN)
+    assert told.part is Part.PARTY
+    assert "names a party of whom" in told.text
 
 
 def test_the_other_actions_of_a_remedy_do_not_vanish() -> None:
