@@ -18,6 +18,7 @@ import budget_world
 import busy_registry
 import postgresql_server
 import registry_world as world
+import test_attacks_of_strangers
 import test_authority
 import test_budget_decisions
 import test_budgets
@@ -25,6 +26,7 @@ import test_collections
 import test_registry
 import test_signatures
 import test_submissions
+import test_submitted_runs
 from registry_world import OWNER, USER
 
 from smalti.engine import _database, secret
@@ -78,7 +80,7 @@ def adopt(module: ModuleType) -> None:
 
 for module in (
     test_registry, test_authority, test_collections, test_signatures, test_submissions, test_budgets,
-    test_budget_decisions,
+    test_budget_decisions, test_attacks_of_strangers, test_submitted_runs,
 ):  # fmt: skip
     adopt(module)
 

@@ -51,6 +51,11 @@ def strangers(kind: str) -> dict[str, Any]:
     return json.loads(json.dumps(document).replace('"method"}', f'"{SURVEY}/method"}}'))  # a bare name
 
 
+@pytest.fixture
+def registry(tmp_path: Path) -> Registry:
+    return Registry.open(tmp_path / "r.sqlite")
+
+
 def put(registry: Registry, document: dict[str, Any], by: str) -> None:
     registry.add_policy(json.dumps(document).encode(), "policy", IRI(by))
 
@@ -59,9 +64,8 @@ def put(registry: Registry, document: dict[str, Any], by: str) -> None:
 @pytest.mark.parametrize("way", ["asset", "group"])
 @pytest.mark.parametrize("owner", [None, STRANGER])
 def test_a_stranger_gets_nothing_from_an_owners_unchanged_policy(
-    tmp_path: Path, kind: str, way: str, owner: str | None
+    registry: Registry, tmp_path: Path, kind: str, way: str, owner: str | None
 ) -> None:
-    registry = Registry.open(tmp_path / "r.sqlite")
     policy = example(kind, **({"assignee": STAFF} if way == "group" else {}))
     put(registry, parent(kind, assignee=OWNER, target=f"{SURVEY}-of-last-year"), OWNER)
     put(registry, policy, OWNER)
@@ -89,9 +93,8 @@ def test_a_stranger_gets_nothing_from_an_owners_unchanged_policy(
     assert registry.attempts() == ()
 
 
-def test_a_stranger_runs_an_owners_policy_as_its_owner_says_it(tmp_path: Path) -> None:
+def test_a_stranger_runs_an_owners_policy_as_its_owner_says_it(registry: Registry, tmp_path: Path) -> None:
     """The stranger has a parent under the same uid; what runs, and is recorded, is the owner's."""
-    registry = Registry.open(tmp_path / "r.sqlite")
     policy, place = example("anonymize", assignee=STRANGER), tmp_path / "policy.jsonld"
     put(registry, parent("anonymize", assignee=OWNER, target=f"{SURVEY}-of-last-year"), OWNER)
     put(registry, policy, OWNER)
@@ -129,8 +132,9 @@ class _Forbidding(Watch):
 
 @pytest.mark.parametrize("kind", ["anonymize", "perturb"])
 @pytest.mark.parametrize("target", [SURVEY, f"{SURVEY}/age"])
-def test_what_is_prohibited_during_a_run_is_not_published(tmp_path: Path, kind: str, target: str) -> None:
-    registry = Registry.open(tmp_path / "r.sqlite")
+def test_what_is_prohibited_during_a_run_is_not_published(
+    registry: Registry, tmp_path: Path, kind: str, target: str
+) -> None:
     policy, place = example(kind, assignee=STRANGER), tmp_path / "policy.jsonld"
     del policy["inheritFrom"]
     put(registry, policy, OWNER)
