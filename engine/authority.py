@@ -308,8 +308,9 @@ def _part_owners(
 
 
 def _tables(snapshot: Snapshot, targets: Iterable[IRI]) -> frozenset[IRI]:
-    """The targets that have data of their own, though they may be columns of a known table."""
-    return frozenset(one for one in targets if snapshot.has_data(one) and snapshot.tables(one))
+    """The targets, and what lies below one, that have data of their own, though they may be columns."""
+    below = (one for target in targets for one in snapshot.data_below(target))
+    return frozenset((*below, *(one for one in targets if snapshot.has_data(one) and snapshot.tables(one))))
 
 
 # --- Policies that count

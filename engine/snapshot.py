@@ -212,6 +212,8 @@ class Snapshot:
         """Those whose standing rests on more than their issuer."""
         self._ownership: dict[IRI, tuple[frozenset[IRI], frozenset[IRI]]] = {}
         self._known_columns: dict[IRI, KnownColumns] = {}
+        self._data_below: dict[IRI, set[IRI]] = {}
+        """What has data, by the tables that its IRI may name a column of."""
         self._read_from: set[IRI] = set()
         """What versions were made from."""
 
@@ -345,6 +347,10 @@ class Snapshot:
     def has_data(self, iri: IRI) -> bool:
         """Whether it is an output, or something was made from it."""
         return self._assets.kind(iri) is AssetKind.OUTPUT or iri in self._read_from
+
+    def data_below(self, table: IRI) -> Iterable[IRI]:
+        """What has data of its own, and an IRI that may be that of a column of a table."""
+        return (one for spelling in spellings(table) for one in self._data_below.get(spelling, ()))
 
     def related(self, iri: IRI) -> frozenset[IRI]:
         """Whatever shares a part with the asset by the hierarchies, itself included."""
@@ -506,6 +512,9 @@ class Snapshot:
             known = self._assets.made_from.get(made.target, _NONE)
             self._assets.made_from[made.target] = known | {given.iri for given in made.inputs}
             self._read_from.update(given.iri for given in made.inputs)
+            for iri in (made.target, *(given.iri for given in made.inputs)):
+                for table in tables_of(iri):
+                    self._data_below.setdefault(table, set()).add(iri)
 
     def _follow_policies(self, connection: Connection, changed: set[tuple[str, str]] | None) -> None:
         keys = _keys_of(changed, "policy")

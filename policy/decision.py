@@ -50,8 +50,9 @@ class Request:
     the table's IRI, a slash and the name in the header, and that IRI, in the same spelling. One name may
     have had several, and one IRI may have stood for several names. Never the requester's word."""
     tables: frozenset[IRI] = frozenset()
-    """Targets that are known as tables of their own, though their IRIs are such as columns have: a
-    permission on the other table does not reach them. What is known, never the requester's word."""
+    """Targets, and what lies below one, that are known as tables of their own, though their IRIs are such
+    as columns have: a permission on the other table does not reach them, and where they are said to be
+    parts of it, it is their rows that are. What is known, never the requester's word."""
     understands_limits: bool = False
     """The requester's word that they read the limits of each grant, and keep to them."""
 

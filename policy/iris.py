@@ -75,13 +75,17 @@ def is_column_of(table: str, iri: str) -> bool:
 def is_below(table: str, iri: str) -> bool:
     """Whether an IRI lies below a table's, and is not that of a column of it (`is_column_of`).
 
+    Case is passed over: it makes another IRI, which somebody may have meant as the same.
+
     >>> is_below("http://example.com/C", "http://example.com/C#Name")
     True
     >>> is_below("http://example.com/C", "http://example.com/C/Name")
     False
+    >>> is_below("http://example.com/C", "http://Example.com/C/Name")
+    True
     """
-    stems = {f"{one}{mark}" for one in (table, normalised_column(table)) for mark in "/#?"}
-    starts = any(one.startswith(stem) for one in (iri, normalised_column(iri)) for stem in stems)
+    stems = tuple(f"{one.lower()}{mark}" for one in (table, normalised_column(table)) for mark in "/#?")
+    starts = iri.lower().startswith(stems) or normalised_column(iri).lower().startswith(stems)
     return starts and not is_column_of(table, iri)
 
 

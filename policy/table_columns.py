@@ -167,10 +167,10 @@ class Requested:
 
     def _shares_columns(self, asset: IRI, table: IRI) -> bool:
         """Whether an asset has nothing of a table but columns, which hierarchies say to be its parts."""
-        if _is_column(asset, table):
+        if _is_column(asset, table) and asset not in self._own:
             return True
         shared = self._assets.narrower(asset) & self._assets.narrower(table)
-        return bool(shared) and all(_is_column(one, table) for one in shared)
+        return bool(shared) and all(_is_column(one, table) and one not in self._own for one in shared)
 
     # --- What rules are found by
 
