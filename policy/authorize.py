@@ -229,6 +229,7 @@ class _Candidate:
         return rule is None or rule == self.prepared.rule.uid or (duty is not None and rule == duty.uid)
 
     def grant(self, situation: Situation, withheld: frozenset[IRI], named: frozenset[IRI]) -> Grant:
+        situation = situation.under(self.policy.hierarchies)
         owed = tuple(
             duty
             for duty in self.form.obligations

@@ -28,9 +28,11 @@ from smalti.policy.model import (
     Asset,
     Comparison,
     Condition,
+    Day,
     Duty,
     Instant,
     Interval,
+    Operator,
     Party,
     Permission,
     Policy,
@@ -454,25 +456,32 @@ def _any_party(parties: tuple[Party, ...], situation: Situation) -> Finding:
 
 
 def fulfilled(duty: Duty, situation: Situation) -> Finding:
-    """Whether a duty was fulfilled, as the requester says.
+    """Whether a duty was fulfilled: the requester says so, and its constraints are known to hold.
 
-    Nobody can say so of what is not understood, nor against what is known: a constraint of the duty that
-    does not hold. One on time may have held when the duty was done.
+    ODRL IM 2.6.3: a duty is fulfilled if all of its constraints are satisfied and its action, with all
+    refinements, was done. The claim is that it was done; what a request states says nothing of that, so
+    refinements are taken as they are claimed, unless they are not understood. A deadline may have been
+    kept, whatever the time is now. What refines another party than the requester is unknown.
     """
     if duty.uid not in situation.request.fulfilled:
         return UNKNOWN
-    timeless = (one for one in duty.constraints if not _is_about_time(one))
-    if any(evaluate(one, situation.known) is UNSATISFIED for one in timeless):
-        return UNSATISFIED
-    conditions = [*duty.constraints, *duty.refinements]
-    conditions += [one for party in (*duty.assignees, *duty.assigners) for one in party.refinements]
-    conditions += [one for target in duty.targets for one in target.refinements]
     known = situation.known
-    return UNKNOWN if any(known.is_unknown(leaf) for leaf in leaves(conditions)) else SATISFIED
+    found = [evaluate(one, known) for one in duty.constraints if not _is_deadline(one)]
+    if any(party.refinements for party in duty.assignees):
+        found.append(_any_party(duty.assignees, situation))
+    claimed = [*duty.constraints, *duty.refinements]
+    claimed += [one for target in duty.targets for one in target.refinements]
+    if any(party.refinements for party in duty.assigners) or any(map(known.is_unknown, leaves(claimed))):
+        found.append(UNKNOWN)
+    return _undecided(conjunction(found))
 
 
-def _is_about_time(condition: Condition) -> bool:
-    return any(isinstance(leaf, Comparison) and leaf.operand == DATE_TIME for leaf in leaves((condition,)))
+def _is_deadline(condition: Condition) -> bool:
+    """Whether a condition says only that something is to be done until some time."""
+    if not isinstance(condition, Comparison) or condition.operand != DATE_TIME or condition.unit:
+        return False
+    is_end = condition.operator in (Operator.LT, Operator.LTEQ)
+    return is_end and all(isinstance(value, Instant | Day) for value in condition.values)
 
 
 def _undecided(outcome: Outcome) -> Finding:

@@ -339,8 +339,11 @@ def _duty(kind: Kind, outcome: Outcome, subject: Subject, request: Request) -> s
     if subject.action in PLANNED_DUTIES:
         parties = _either(party.iri for party in subject.assignees)
         return f"{name} is that of {parties}, and the request is by `{request.party}`"
-    done = "has been fulfilled" if outcome is SATISFIED else "is not known to be fulfilled"
-    return f"{name} {done} [{subject.uid}]"
+    if outcome is SATISFIED:
+        return f"{name} has been fulfilled [{subject.uid}]"
+    claimed = ": the claim counts only where what the duty demands is known to hold"
+    is_claimed = subject.uid in request.fulfilled
+    return f"{name} is not known to be fulfilled [{subject.uid}]{claimed if is_claimed else ''}"
 
 
 # --- Its policy as a whole

@@ -195,9 +195,12 @@ some_parties = mostly([], st.lists(parties, max_size=2, unique=True), 3).flatmap
 )
 numbered = st.integers(1, 4).map(lambda number: IRI(f"urn:x:rule:{number}"))
 plain_duties = st.builds(
-    lambda number, action: Duty(uid=IRI(f"urn:x:duty:{number}"), action=action, targets=()),
+    lambda number, action, constraints: Duty(
+        uid=IRI(f"urn:x:duty:{number}"), action=action, targets=(), constraints=constraints
+    ),
     st.integers(1, 2),
     st.sampled_from([INFORM, AUDIT]),
+    mostly((), few_conditions, 2),
 )
 anonymize_duties = st.builds(
     lambda number, how, assignees: Duty(

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smalti.policy.authorize import NEAR_MISSES, authorize, prepare
-from smalti.policy.conditions import DATE_TIME
+from smalti.policy.conditions import DATE_TIME, RECIPIENT
 from smalti.policy.decision import Decision, Effect, Fact, Finding, Grant, Part, Request, effect_of
 from smalti.policy.hierarchies import STANDARD, Relations, Vocabulary
 from smalti.policy.index import PolicyIndex, Standing
@@ -23,6 +23,7 @@ from smalti.policy.model import (
     ColumnComparison,
     ColumnReference,
     Comparison,
+    Condition,
     ConflictStrategy,
     Duty,
     Instant,
@@ -430,6 +431,58 @@ def test_no_claim_about_a_duty_stands_against_what_is_known() -> None:
         given = [policy(permission(duties=(duty(INFORM, constraints=constraints),)))]
         claimed = replace(REQUEST, fulfilled=frozenset({IRI("urn:x:d")}), time=datetime.now(UTC))
         assert authorize(claimed, given).is_permitted is is_permitted
+
+
+def test_a_claim_about_a_duty_counts_only_where_its_constraints_are_known_to_hold() -> None:
+    """A deadline may have been kept; nothing else that does not hold now, or is not known, counts."""
+
+    def at(operator: Operator, year: int) -> Comparison:
+        return Comparison(DATE_TIME, operator, (Instant(datetime(year, 1, 1, tzinfo=UTC)),))
+
+    (purpose,), (other,) = limit(frozenset({terms.MARKETING})), limit(frozenset({terms.STATISTICAL}))
+    past, future = at(Operator.LTEQ, 2020), at(Operator.GTEQ, 2090)
+    assert is_claimed(purpose)
+    assert is_claimed(past, purpose)
+    assert not is_claimed(purpose, purposes=None)
+    assert not is_claimed(future)
+    assert not is_claimed(at(Operator.EQ, 2020))
+    assert not is_claimed(Logical(LogicalOperator.AND, (past, other)))
+    assert not is_claimed(Logical(LogicalOperator.OR, (future, other)))
+    assert not is_claimed(
+        ColumnComparison(ColumnReference(IRI(f"{SHOP}/age")), Operator.GT, (Number(Decimal(1)),))
+    )
+
+
+def is_claimed(*constraints: Condition, purposes: IRI | None = terms.MARKETING) -> bool:
+    given = [policy(permission(constraints=(), duties=(duty(INFORM, constraints=constraints),)))]
+    claimed = replace(
+        REQUEST, fulfilled=frozenset({IRI("urn:x:d")}), time=datetime.now(UTC), purpose=purposes
+    )
+    return authorize(claimed, given).is_permitted
+
+
+def test_the_requester_claims_nothing_about_other_parties_of_a_duty() -> None:
+    wanted = limit(frozenset({terms.MARKETING}))
+    for parts, is_permitted in (
+        ({"assignees": (Party(ACME, refinements=wanted),)}, True),
+        ({"assignees": (Party(IRI("urn:x:another")),)}, True),
+        ({"assignees": (Party(IRI("urn:x:another"), refinements=wanted),)}, False),
+        ({"assigners": (Party(ACME, refinements=wanted),)}, False),
+    ):
+        given = [policy(permission(duties=(duty(INFORM, **parts),)))]
+        claimed = replace(REQUEST, fulfilled=frozenset({IRI("urn:x:d")}))
+        assert authorize(claimed, given).is_permitted is is_permitted
+
+
+def test_what_a_policy_says_of_parties_counts_for_its_duties() -> None:
+    """Who is in which group decides whether a model that is used was audited as it must be."""
+    outside = Comparison(RECIPIENT, Operator.IS_NONE_OF, (Named(ZOO),))
+    audit = duty(AUDIT, "urn:x:e", constraints=(outside,))
+    given = policy(permission(duties=(audit,)))
+    given = replace(given, memberships=(Membership(ACME, ZOO, of_parties=True),))
+    fact = Fact(RECIPIENT, (Named(ACME),))
+    (grant,) = authorize(replace(REQUEST, facts=(fact,), fulfilled=frozenset({audit.uid})), [given]).grants
+    assert grant.obligations == (audit,)
 
 
 def test_an_audit_that_needs_something_unknown_stays_owed() -> None:
@@ -965,7 +1018,6 @@ def told(condition: Comparison | Logical, **changes: object) -> str:
     return text
 
 
-RECIPIENT = IRI(terms.ODRL + "recipient")
 HALL, TOWN = IRI("http://hall.example/IT"), IRI("http://town.example/IT")
 
 
