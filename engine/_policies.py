@@ -10,8 +10,8 @@ from sqlalchemy import Connection, Row, Select, insert, select, update
 from smalti.engine import _database as db
 from smalti.engine import _keys
 from smalti.engine._assets import Facts, claim_sources, insert_all, to_time, without_columns
-from smalti.engine._recorded_columns import tables_with_column
-from smalti.engine.entries import VERSION_PREFIX, StoredPolicy
+from smalti.engine._recorded_columns import tables_with_column, was_input
+from smalti.engine.entries import VERSION_PREFIX, AssetKind, StoredPolicy
 from smalti.errors import PolicyError, UsageError
 from smalti.policy.check_dataset import all_rules
 from smalti.policy.iris import normalised_column
@@ -324,7 +324,13 @@ def _granting(policy: Policy) -> tuple[Rule, ...]:
 
 
 def _owners_of_tables_with(connection: Connection, facts: Facts, column: IRI) -> frozenset[IRI]:
-    """Who owns a table that has a column of that IRI: they may forbid its use, whoever owns the IRI."""
+    """Who owns a table that has a column of that IRI: they may forbid its use, whoever owns the IRI.
+
+    Nobody, where it is a table itself, or may be a column of somebody's table by its IRI: descriptions and
+    vocabularies of other people's tables have nothing to say about it.
+    """
+    if facts.kind(column) is AssetKind.OUTPUT or was_input(connection, column) or facts.tables(column):
+        return frozenset()
     name = normalised_column(column)
     declaring = [table for table, declared in facts.columns if normalised_column(declared) == name]
     tables = (*declaring, *tables_with_column(connection, column))
@@ -505,12 +511,18 @@ def end(connection: Connection, entry: int) -> None:
 
 
 def may_end(facts: Facts, row: Row[tuple[Any, ...]], party: IRI) -> bool:
-    """Whether a party may end an entry: as its issuer, or as an owner of all its targets."""
+    """Whether a party may end an entry: as its issuer, or as an owner of all its targets.
+
+    Not where its issuer owns no part of a target: then it is about a column of the issuer's table, which
+    the owner of its IRI has no say in.
+    """
     if party == row.issuer:
         return True
     query = select(db.policy_targets.c.target).where(db.policy_targets.c.policy == row.id)
-    targets = facts.connection.execute(query).scalars().all()
-    return bool(targets) and all(party in facts.full_owners(IRI(target)) for target in targets)
+    targets = [IRI(target) for target in facts.connection.execute(query).scalars()]
+    return bool(targets) and all(
+        party in facts.full_owners(target) and row.issuer in facts.owners(target) for target in targets
+    )
 
 
 # --- Queries

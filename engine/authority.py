@@ -41,7 +41,7 @@ from smalti.policy.model import (
     Rule,
     Where,
 )
-from smalti.policy.table_columns import also_named, columns_in
+from smalti.policy.table_columns import columns_in
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 
@@ -286,12 +286,13 @@ def _with_columns(judge: _Judge, question: _Question) -> _Question:
 
 
 def _tables_of(snapshot: Snapshot, question: _Question) -> frozenset[IRI]:
-    """The tables that the targets are columns of, by their IRIs or as a vocabulary declares."""
+    """The owners' tables that the targets are columns of, by their IRIs or as a vocabulary declares."""
     targets = question.request.targets
     tables = frozenset[IRI]().union(*map(snapshot.tables, targets))
     names = frozenset(map(normalised_column, targets))
     declared = (view.hierarchies.columns.items() for view in question.views)
-    return tables.union(table for found in declared for table, columns in found if columns & names)
+    found = (table for pairs in declared for table, columns in pairs if columns & names)
+    return tables.union(table for table in found if snapshot.full_owners(table) & question.owners)
 
 
 def _is_known(snapshot: Snapshot, target: IRI) -> bool:
@@ -384,7 +385,7 @@ def _authorize(
             decision = strict
         else:  # the permission itself needs more vocabularies; what is forbidden of columns does not
             forbidden = _columns_forbidden(judge, question, view, added)
-            decision = _without(decision, forbidden, question.request)
+            decision = _without(decision, forbidden)
     return decision
 
 
@@ -401,7 +402,7 @@ def _columns_forbidden(
     return prohibited_columns(question.request, policies, view.hierarchies)
 
 
-def _without(decision: Decision, forbidden: tuple[ColumnProhibition, ...], request: Request) -> Decision:
+def _without(decision: Decision, forbidden: tuple[ColumnProhibition, ...]) -> Decision:
     """A decision with some columns withheld; a grant that cannot do without one is none."""
     if not forbidden:
         return decision
@@ -409,10 +410,8 @@ def _without(decision: Decision, forbidden: tuple[ColumnProhibition, ...], reque
     named = frozenset[IRI]().union(*(one.columns - one.implied for one in forbidden))
     grants, struck = [], list(decision.struck)
     for grant in decision.grants:
-        uses = (
-            column_uses(grant.permission, grant.obligations).also(columns_in(grant.rows)).knowing(request)
-        )
-        if uses.needs(columns):
+        uses = column_uses(grant.permission, grant.obligations).also(columns_in(grant.rows))
+        if uses.needs(columns, named):
             struck.append(grant)
         else:
             grants.append(_withholding(grant, columns, named))
@@ -727,10 +726,8 @@ def _shows_only_granted(judge: _Judge, grant: Grant, version: Made) -> bool:
     from smalti.engine.used_columns import uses_any  # noqa: PLC0415 (only where columns are withheld)
 
     plan = judge.registry.plan_of(version)
-    known = [judge.registry.known_columns(judge.snapshot, given.iri) for given in version.inputs]
-    renamed = frozenset[tuple[IRI, IRI]]().union(*(one.renamed for one in known))
-    named = (column for column in grant.withheld if column not in grant.implied)
-    stated = [also_named((column,), renamed) for column in named if not judge.snapshot.has_data(column)]
+    named = [column for column in grant.withheld if column not in grant.implied]
+    stated = [column for column in named if not judge.snapshot.has_data(column)]
     return plan is not None and not uses_any(plan, grant.withheld, stated)
 
 

@@ -293,7 +293,7 @@ class Registry:
         """End a policy, and with it what was implied by it.
 
         Every entry under the uid that the party may end is ended: as its issuer, or as somebody who owns
-        all of its targets. Other people's policies that use the same uid stay.
+        all of its targets, of each of which its issuer owns a part. Other policies under the uid stay.
 
         Args:
             uid: of the policy.

@@ -12,7 +12,6 @@ from smalti.engine.used_columns import uses_any
 from smalti.policy.authorize import prohibited_columns
 from smalti.policy.decision import Request
 from smalti.policy.model import ConflictStrategy
-from smalti.policy.table_columns import also_named
 from smalti.vocab.terms import IRI, USE
 
 
@@ -100,8 +99,7 @@ def _prohibitions(
     for one in prohibited_columns(request, policies, hierarchies):
         is_spared = one.policy.uid == version.policy_uid and one.policy.conflict is ConflictStrategy.PERMIT
         named = [column for column in one.columns - one.implied if not snapshot.has_data(column)]
-        stated = [also_named((column,), request.renamed) for column in named]
-        if not is_spared and uses_any(version.plan, one.columns, stated):
+        if not is_spared and uses_any(version.plan, one.columns, named):
             yield one.rule.uid
 
 

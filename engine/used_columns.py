@@ -51,7 +51,7 @@ def _iris(plan: AnyPlan, names: Collection[str]) -> frozenset[IRI]:
     return frozenset(map(normalised_column, declared + default))
 
 
-def uses_any(plan: str, columns: Iterable[IRI], named: Iterable[frozenset[IRI]] = ()) -> bool:
+def uses_any(plan: str, columns: Iterable[IRI], named: Iterable[IRI] = ()) -> bool:
     """Whether a recorded plan uses some columns of its input, or that cannot be told.
 
     It cannot be told of a plan that is not understood; nor where a prohibition names a column that the
@@ -60,7 +60,8 @@ def uses_any(plan: str, columns: Iterable[IRI], named: Iterable[frozenset[IRI]] 
     Args:
         plan: as it was recorded.
         columns: as `policy.iris.normalised_column` spells them.
-        named: those of them that prohibitions name, each under all IRIs that it is known to have had.
+        named: those of them that prohibitions name. What other runs recorded does not tell which column one
+            was in this run: they may have been made by anybody, and from other data.
     """
     try:
         understood = plan_from_json(plan)
@@ -73,7 +74,7 @@ def uses_any(plan: str, columns: Iterable[IRI], named: Iterable[frozenset[IRI]] 
         return False  # only some of the input's columns are recorded
     names = [column.name for column in understood.read.columns]
     known = {unquote(iri) for iri in _iris(understood, names)}
-    return any(known.isdisjoint(map(unquote, iris)) for iris in named)
+    return not known.issuperset(map(unquote, named))
 
 
 def _of_rows(filtered: Filter | None) -> frozenset[str]:

@@ -314,7 +314,9 @@ class _Tally:
         if not self._strikes(prepared, candidate):
             return False
         columns = self._columns.get(prepared)
-        return columns is None or candidate.uses.needs(columns) or self._leaves_nothing(candidate)
+        if columns is None or self._leaves_nothing(candidate):
+            return True
+        return candidate.uses.needs(columns, named_columns(prepared, self.situation))
 
     def _leaves_nothing(self, candidate: _Candidate) -> bool:
         """Whether each column that is known of what is requested is withheld."""
@@ -540,7 +542,7 @@ def _candidate(
         asked = situation.known.parameters_in(form.transformation.operands)
         uses = column_uses(form.permission, form.obligations, asked) if asked else uses
     # Which rows are published tells the values of the columns by which they are chosen.
-    return _Candidate(prepared, form, rows, uses.also(columns_in(rows)).knowing(situation.request))
+    return _Candidate(prepared, form, rows, uses.also(columns_in(rows)))
 
 
 def _refusal(tally: _Tally, rules: Rules) -> Effect:

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from smalti.policy.decision import Request
 from smalti.policy.iris import normalised_column
 from smalti.policy.model import (
     Anonymization,
@@ -16,7 +15,6 @@ from smalti.policy.model import (
     Text,
     Training,
 )
-from smalti.policy.table_columns import also_named
 from smalti.policy.transformations import Parameters
 from smalti.vocab.terms import DIFFERENTIAL_PRIVACY, GROUP_BY, IRI, MEASURE, STATISTIC
 from smalti.vocab.words import BY_IRI, Range
@@ -36,15 +34,19 @@ class ColumnUses:
     says_how: bool = False
     """It says what becomes of columns: those that it does not use, it drops."""
 
-    def needs(self, some: Collection[IRI]) -> bool:
+    def needs(self, some: Collection[IRI], named: Collection[IRI] = ()) -> bool:
         """Whether it cannot be done without one of some columns.
 
         Args:
             some: as `normalised_column` spells them.
+            named: those IRIs that a prohibition names; others of `some` may be of the same columns, so that
+                who drops a column drops it by any of them. Whatever it is called, the data tell in the end.
         """
         if not self.columns.isdisjoint(some):
             return True
-        return self.others_than is not None and not self.others_than.issuperset(some)
+        return self.others_than is not None and not self.others_than.issuperset(
+            [column for column in some if column in named] or some
+        )
 
     def reaches(self, column: IRI) -> bool:
         """Whether it is about a column, where it is about the table.
@@ -53,12 +55,6 @@ class ColumnUses:
             column: as `normalised_column` spells it.
         """
         return not self.says_how or self.needs((column,))
-
-    def knowing(self, request: Request) -> "ColumnUses":
-        """The same, where a column that is dropped is so under all IRIs that it is known to have had."""
-        if not self.others_than or not request.renamed:
-            return self
-        return replace(self, others_than=also_named(self.others_than, request.renamed) - self.columns)
 
     def also(self, columns: frozenset[IRI]) -> "ColumnUses":
         """The same, with some columns more."""

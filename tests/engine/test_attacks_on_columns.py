@@ -264,6 +264,61 @@ def test_a_part_with_data_of_its_own_is_forbidden_with_its_rows(world: World) ->
     assert world.run(policy(permission())).version is None
 
 
+# --- Others, and the IRIs of columns
+
+
+def test_who_owns_the_iri_of_a_column_ends_no_prohibition_of_its_tables_owner(world: World) -> None:
+    world.describe(*RENAMED)
+    world.add(policy(READ, uid="0"))
+    says(world, f"<{TABLE}> csvw:column <{SCHEMA_NAME}> .")
+    world.add(policy({**READ, "uid": "urn:x:s", "target": SCHEMA_NAME}, uid="s"), STRANGER)
+    world.add(policy(prohibitions=(prohibition(SCHEMA_NAME),), uid="no"))
+    with pytest.raises(smalti.SmaltiError, match="may not revoke"):
+        world.registry.revoke_policy(IRI("http://example.com/policy/no"), IRI(STRANGER))
+    mine = policy({**READ, "uid": "urn:x:s2", "target": SCHEMA_NAME}, uid="no")
+    with suppress(smalti.SmaltiError):
+        world.registry.add_policy(json.dumps(mine).encode(), "p", IRI(STRANGER), replaces=True)
+    assert world.decide().effect is Effect.LIMITED
+
+
+def test_a_strangers_table_says_nothing_of_an_owners_columns(world: World) -> None:
+    """By descriptions, two of its runs call its one column by IRIs of the owner's; its vocabulary, too."""
+    theirs = "http://example.com/strangers"
+    (world.folder / "s.csv").write_text("Age,ZIP\n1,2\n3,4\n")
+    for number, named in enumerate([f"{TABLE}/Name", f"{TABLE}/Job", TABLE]):
+        columns = [{"name": "Age", "propertyUrl": named}, {"name": "ZIP"}]
+        described = {
+            "@context": "http://www.w3.org/ns/csvw", "url": "s.csv", "tableSchema": {"columns": columns},
+        }  # fmt: skip
+        (world.folder / "s.csv-metadata.json").write_text(json.dumps(described))
+        own = permission(theirs, f"s{number}", quasi=[f"{theirs}/ZIP"])
+        mine = policy({**own, "output": f"http://example.com/s{number}"}, uid=f"s{number}")
+        world.run(mine, data={theirs: world.folder / "s.csv"}, party=STRANGER, owner=STRANGER)
+    assert world.run(policy(permission())).version is not None
+    assert len(world.registry.all_versions()) == 4
+    for column in (TABLE, f"{TABLE}/Name", f"{TABLE}/Job"):
+        says(world, f"<{theirs}> csvw:column <{column}> .", STRANGER)
+    world.add(policy(READ, prohibitions=(prohibition(),), uid="0"))
+    assert {grant.withheld for grant in world.decide().grants} == {(f"{TABLE}/Name",)}
+    assert world.decide(f"{TABLE}/Job").effect is Effect.PERMIT
+    for column in (TABLE, f"{TABLE}/Job"):
+        with pytest.raises(smalti.SmaltiError, match="does not own"):
+            world.add(policy(prohibitions=(prohibition(column, "s"),), uid="s"), STRANGER)
+
+
+def test_a_party_who_describes_the_table_otherwise_permits_nothing_more(world: World) -> None:
+    """To permit a run is not to let the party say which column is meant."""
+    world.add(policy(READ, uid="0"))
+    assert world.run(policy(permission(uid="p0"), uid="p0")).version is not None
+    world.add(policy(prohibitions=(prohibition("Jobb"),), uid="no"))
+    assert world.decide(OUTPUT).effect is not Effect.PERMIT
+    world.describe(*({"name": one} for one in HEADER[:3]), {"name": "Job", "propertyUrl": f"{TABLE}/Jobb"})
+    again = {**permission(uid="p1"), "output": f"{OUTPUT}1"}
+    assert world.run(policy(again, uid="p1")).version is not None
+    assert world.decide(OUTPUT).effect is not Effect.PERMIT
+    assert world.decide(f"{TABLE}/Job").effect is not Effect.PERMIT
+
+
 # --- What lies below a table, and is no column
 
 
