@@ -93,15 +93,16 @@ A rule with several actions means one rule for each. A rule with several targets
 permissions with one target each do not let both be seen jointly. A prohibition applies as soon as one of
 the requested targets is touched.
 
-A **duty** of a permission must be fulfilled for the permission to apply, unless smalti can do it: a duty
-to anonymize becomes part of the plan ("may read, if anonymized so"). That it was fulfilled is the requester's
-claim. It counts only where each constraint of the duty is known to hold, but for a deadline, which may have
-been kept before. An **obligation** to anonymize permits its assignee to do exactly that. A denial reports the **remedies** of its prohibitions: what must
-be done when one was violated all the same. A remedy to anonymize permits exactly that, and only to a
-request that names it by its uid (`--rule`). Its conditions and those of its prohibition must hold, the
-party is one of its assignees (its prohibition's, where it has none; an owner of the target, where neither
-names anybody), the remedies beside it must be fulfilled, and no other prohibition may apply. A
-**consequence** is what must be done when a duty was not fulfilled, and has none itself.
+A **duty** of a permission must be fulfilled for the permission to apply, unless smalti can do it: a
+duty to anonymize becomes part of the plan ("may read, if anonymized so"). That it was fulfilled is the
+requester's claim. It counts only where each constraint of the duty is known to hold, but for a
+deadline, which may have been kept before. An **obligation** to anonymize permits its assignee to do
+exactly that. A denial reports the **remedies** of its prohibitions: what must be done when one was
+violated all the same. A remedy to anonymize permits exactly that, and only to a request that names it
+by its uid (`--rule`). Its conditions and those of its prohibition must hold, the party is one of its
+assignees (its prohibition's, where it has none; an owner of the target, where neither names anybody),
+the remedies beside it must be fulfilled, and no other prohibition may apply. A **consequence** is what
+must be done when a duty was not fulfilled, and has none itself.
 
 Notes for people (`dct:title`, `rdfs:comment` and the like) have no effect."""
 

@@ -304,6 +304,19 @@ VOCABULARY = f"""
 <{PURPOSE}> a dpv:Purpose ; skos:broader dpv:Marketing .
 <{OWN}> a odrl:Asset ; odrl:partOf <{COLLECTION}> .
 """.encode()
+COLUMN = IRI("http://schema.example/name")
+
+
+def columns(table: IRI, *listed: str) -> bytes:
+    """A vocabulary that declares columns of a table."""
+    prefix = "@prefix csvw: <http://www.w3.org/ns/csvw#> .\n"
+    return (prefix + "".join(f"<{table}> csvw:column <{column}> .\n" for column in listed)).encode()
+
+
+NO_COLUMN = world.document(
+    "no-column",
+    prohibitions=({"uid": world.uid("no-column/rule"), "target": COLUMN, "action": "odrl:use"},),
+)
 OWNERS = {
     "parent": world.document(
         "parent", world.read_rule("parent", assignee=GROUP, purpose="mosaicrown:marketing")
@@ -341,6 +354,13 @@ STRANGERS: dict[str, Callable[[Registry, Path], object]] = {
         bound_by=STRANGER,
     ),
     "a revocation": lambda known, _: known.revoke_policy(PARENT, STRANGER),
+    "another revocation": lambda known, _: known.revoke_policy(world.uid("no-column"), STRANGER),
+    "another one in its place": lambda known, _: known.add_policy(
+        world.document("no-column", world.read_rule("no-column", COLUMN)), "p", STRANGER, replaces=True
+    ),
+    "columns": lambda known, _: known.add_hierarchy(
+        columns(OWN, COLUMN, SOURCE, f"{SOURCE}/age"), "columns", STRANGER
+    ),
 }
 QUESTIONS = [
     Request(party=party, action=action, targets=(target,), purpose=purpose)
@@ -350,14 +370,18 @@ QUESTIONS = [
 ]
 
 
-def answers(registry: Registry) -> list[set[tuple[IRI, str]]]:
-    """What each decision grants: of each question, with each document that a stranger may submit."""
+def answers(registry: Registry) -> list[dict[tuple[IRI, str], set[IRI]]]:
+    """What each decision grants: of each question, with each document that a stranger may submit.
+
+    With each grant, the columns that it withholds.
+    """
     found = []
     for question in QUESTIONS:
         submitted = [submission(registry, OWNERS[name]) for name in ("anon", "staff")]
         for one in (None, *submitted) if question.action == terms.ANONYMIZE else (None,):
             decision = decide(registry, replace(question, understands_limits=True), submission=one)
-            found.append({(grant.permission.uid, repr(grant.permission)) for grant in decision.grants})
+            granted = ((one.permission.uid, repr(one.permission), one.withheld) for one in decision.grants)
+            found.append({(uid, text): set(withheld) for uid, text, withheld in granted})
     return found
 
 
@@ -369,13 +393,18 @@ def test_nothing_that_strangers_do_permits_more(acts: list[str]) -> None:
         for name, document in OWNERS.items():
             registry.add_policy(document, name, OWNER)
         world.run(registry, Path(folder) / "out", document=INHERITING)
+        # The stranger was the first one to speak of the IRI of a column.
+        registry.add_policy(world.document("first", world.read_rule("first", COLUMN)), "f", STRANGER)
+        registry.add_hierarchy(columns(SOURCE, COLUMN), "of the owner", OWNER)
+        registry.add_policy(NO_COLUMN, "no-column", OWNER)
         before = answers(registry)
+        assert all(COLUMN in withheld for found in before for withheld in found.values())
         assert any(before)
         for number, act in enumerate(acts):
             with suppress(UsageError, PolicyError):
                 STRANGERS[act](registry, Path(folder) / f"out{number}")
             for was, now in zip(before, answers(registry), strict=True):
-                assert now <= was
+                assert all(now[grant] >= was.get(grant, {grant}) for grant in now)
 
 
 def test_what_an_earlier_version_recorded_counts_while_it_is_clear_what_its_policy_meant(
