@@ -5,7 +5,7 @@ asserted by the caller and trusted; authentication belongs to whatever embeds th
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -308,9 +308,10 @@ def _part_owners(
     return found | _just(submission.by) if submission is not None and binds else found
 
 
-def _tables(snapshot: Snapshot, targets: Iterable[IRI]) -> frozenset[IRI]:
-    """The targets, and what lies below one, that have data of their own, though they may be columns."""
-    below = (one for target in targets for one in snapshot.data_below(target))
+def _tables(snapshot: Snapshot, targets: Collection[IRI]) -> frozenset[IRI]:
+    """What has data of its own, though it may be a column: targets, and what lies below or beside one."""
+    tables = frozenset(targets).union(*map(snapshot.tables, targets))
+    below = (one for table in tables for one in snapshot.data_below(table))
     return frozenset((*below, *(one for one in targets if snapshot.has_data(one) and snapshot.tables(one))))
 
 

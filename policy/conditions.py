@@ -89,11 +89,12 @@ Outcome: TypeAlias = Finding | Residual
 class Known:
     """What a request says and what is known of the world, by left operand."""
 
-    __slots__ = ("_facts", "_has_same", "_parameters", "_request", "_tables", "hierarchies")
+    __slots__ = ("_facts", "_has_same", "_own", "_parameters", "_request", "_tables", "hierarchies")
 
     def __init__(self, request: Request, hierarchies: Hierarchies) -> None:
         self._request = request
         self._tables: tuple[tuple[IRI, ...], ...] = tuple((target,) for target in request.targets)
+        self._own = frozenset(map(normalised_column, request.tables))
         self.hierarchies = hierarchies
         self._facts = _by_operand([fact for fact in request.facts if self.is_declared(fact.operand)])
         self._parameters = _by_operand(request.parameters)
@@ -106,13 +107,18 @@ class Known:
     def is_column(self, iri: IRI) -> bool:
         """Whether an IRI, as `normalised_column` spells it, is that of a column of each requested target.
 
-        A limit by a column of one target says nothing of the rows of another.
+        A limit by a column of one target says nothing of the rows of another. A table of its own below a
+        target is a column only where something else than its IRI says so.
         """
         if len(self._tables) == 1 and iri in self._request.columns:
             return True
         declared = self.hierarchies.columns
+        is_own = iri in self._own
         return all(
-            any(is_column_of(table, iri) or iri in declared.get(table, ()) for table in tables)
+            any(
+                (not is_own and is_column_of(table, iri)) or iri in declared.get(table, ())
+                for table in tables
+            )
             for tables in self._tables
         )
 

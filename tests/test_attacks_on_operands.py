@@ -1,6 +1,7 @@
 """Attacks on unknown operands: each of these permits what it must not."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from shell import CUSTOMER, OUTPUT, OWNER, USER, request, small_document, small_rows, small_table, smalti
 
 from smalti.policy.authorize import authorize
-from smalti.policy.decision import Request
+from smalti.policy.decision import Effect, Request
 from smalti.policy.model import (
     Asset,
     ColumnComparison,
@@ -20,6 +21,7 @@ from smalti.policy.model import (
 )
 from smalti.vocab.terms import IRI, READ
 
+TABLE = "http://example.com/A"
 MEMBERSHIP = "https://w3id.org/catenax/policy/Membership"
 
 
@@ -151,3 +153,32 @@ def test_a_column_of_one_target_is_no_limit_to_the_rows_of_another() -> None:
 
     assert grants(one) == 0
     assert grants(one, other) == 0, "asking for more permits more"
+
+
+@pytest.mark.parametrize("target", [TABLE, f"{TABLE}/age"])
+def test_a_table_below_a_target_is_no_column_of_it(target: str) -> None:
+    """Where the data is not known to have a column of that name, too."""
+    below = ColumnReference(IRI(f"{TABLE}/members"))
+    permission = Permission(
+        uid=IRI("urn:x:1"),
+        action=READ,
+        targets=(Asset(IRI(TABLE)),),
+        constraints=(ColumnComparison(below, Operator.EQ, (Text("yes"),)),),
+    )
+    policy = Policy(uid=IRI("urn:x:p"), document_digest="sha256:1", permissions=(permission,))
+    asked = Request(party=IRI(USER), action=READ, targets=(IRI(target),))
+    as_table = replace(asked, tables=frozenset({IRI(f"{TABLE}/m%65mbers")}))
+    both = replace(as_table, columns=frozenset({below.iri}))
+    effects = [authorize(one, [policy]).effect for one in (asked, as_table, both)]
+    assert effects == [Effect.LIMITED, Effect.DENY, Effect.LIMITED]
+
+
+@pytest.mark.parametrize("asked", [CUSTOMER, f"{CUSTOMER}/age"])
+def test_an_output_below_a_target_is_no_column_of_it(tmp_path: Path, asked: str) -> None:
+    below = f"{CUSTOMER}/members"
+    put_in_force(tmp_path, permission=[rule(constraint=[compared(below)])])
+    assert effect(tmp_path, asked) == "limited"
+    document = small_document()
+    document["permission"][0] |= {"output": below}
+    assert run_document(tmp_path, document) == 0
+    assert effect(tmp_path, asked) == "deny"
