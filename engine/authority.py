@@ -153,6 +153,25 @@ def decide(
     return decision
 
 
+def deny_afterwards(registry: Registry, decision: Decision, reason: Reason) -> Decision:
+    """Deny what was permitted, for a reason that no rule states, and write that down.
+
+    Args:
+        registry: whose log it is.
+        decision: the one that permitted, which was written down.
+        reason: what was found out since; with no data value.
+
+    Raises:
+        RegistryError: the decision log cannot be written.
+    """
+    from smalti.engine.used_columns import denied  # noqa: PLC0415 (only where a plan was made)
+
+    found = denied(decision, reason)
+    if registry.decision_log is not None:
+        registry.decision_log.append(found, 0.0, reason)
+    return found
+
+
 def check_still_permitted(registry: Registry, record: NewVersion) -> None:
     """Refuse to record a run that is not permitted any more: what owners take back meanwhile counts.
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TypeAlias, assert_never
 
 from smalti.engine.audits.plan import PrivateSteps, Train, TrainingPlan
+from smalti.engine.authority import deny_afterwards
 from smalti.engine.binding import input_hmac
 from smalti.engine.budget import Account, Ceiling, Charge, Spent, compose, other_relation
 from smalti.engine.ceilings import declared_ceiling
@@ -20,7 +21,6 @@ from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.run_record import RunUnder
 from smalti.engine.run_request import RunRequest
 from smalti.engine.serialize import plan_digest
-from smalti.engine.used_columns import denied
 from smalti.errors import InternalError
 from smalti.policy.decision import Decision, Reason
 from smalti.policy.model import Permission
@@ -103,10 +103,9 @@ def refusal(under: RunUnder, made: LosingPlan, contents: Contents) -> Decision |
     if registry.charge(charge, ceiling, said, bound_by=request.submitter, said_by=request.document.issuer):
         return None
     spent = registry.budget(request.target).spent
-    decision = denied(under.decision, _no_room(request, under.granted.permission, ceiling, spent))
-    if registry.decision_log is not None:
-        registry.decision_log.append(decision, 0.0)
-    return decision
+    return deny_afterwards(
+        registry, under.decision, _no_room(request, under.granted.permission, ceiling, spent)
+    )
 
 
 def memberships_said(request: RunRequest) -> tuple[tuple[IRI, IRI], ...]:

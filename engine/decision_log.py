@@ -5,6 +5,10 @@ answer, and by which documents. Values of facts and parameters are left out, bec
 people; their names are there. Nothing is decided without being written down: when the log cannot be
 written, the decision ends with an error.
 
+A plan or a run that the rules permit may be denied afterwards, by what the data shows, a budget or an
+audit. A second line says so, and why (`deniedBecause`); it has the judged time of the first. Where a run
+reads that the data has more columns than were known, it is decided again, and has another line for that.
+
 Lines are appended in one piece, whichever process writes; they are not synchronised to the disk one by
 one, so a machine that loses power may lose the last ones.
 """
@@ -19,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from smalti.errors import RegistryError
-from smalti.policy.decision import Decision
+from smalti.policy.decision import Decision, Reason
 
 ENVIRONMENT: Final = "SMALTI_DECISION_LOG"
 
@@ -41,13 +45,20 @@ class DecisionLog:
             return cls(Path(os.path.abspath(given)))
         return None if registry is None else cls(registry.with_name(registry.name + ".decisions.jsonl"))
 
-    def append(self, decision: Decision, seconds: float) -> None:
+    def append(self, decision: Decision, seconds: float, because: Reason | None = None) -> None:
         """Write one decision down.
+
+        Args:
+            decision: the answer.
+            seconds: that it took.
+            because: why it denies what the rules permit, with no data value; None where the rules decide.
 
         Raises:
             RegistryError: it cannot be written; whoever asked must not get the decision.
         """
-        line = json.dumps(entry(decision, seconds), ensure_ascii=False, separators=(",", ":")) + "\n"
+        line = (
+            json.dumps(entry(decision, seconds, because), ensure_ascii=False, separators=(",", ":")) + "\n"
+        )
         try:
             self._append(line.encode("utf-8", "backslashreplace"))
         except OSError as error:
@@ -76,7 +87,7 @@ def _text(time: datetime) -> str:
     return time.isoformat(timespec="microseconds")
 
 
-def entry(decision: Decision, seconds: float) -> dict[str, Any]:
+def entry(decision: Decision, seconds: float, because: Reason | None = None) -> dict[str, Any]:
     """What a line says about a decision."""
     request = decision.request
     return {
@@ -97,6 +108,7 @@ def entry(decision: Decision, seconds: float) -> dict[str, Any]:
         },
         "effect": str(decision.effect),
         "permitted": decision.is_permitted,
+        "deniedBecause": None if because is None else because.text,
         "rules": [
             {"policy": name.policy, "digest": name.digest or None, "rule": name.rule}
             for name in decision.determining

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smalti.engine.audits.plan import TrainingPlan
-from smalti.engine.authority import decide, resolved
+from smalti.engine.authority import decide, deny_afterwards, resolved
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.below import forbidden_below
@@ -48,7 +48,6 @@ from smalti.engine.used_columns import (
     DeniedOnDataError,
     check_withheld,
     declared_columns,
-    denied,
     refusal,
     withheld_columns,
 )
@@ -112,13 +111,13 @@ def _planned(request: RunRequest, registry: Registry, backend: Backend, columns:
     try:
         found = _plan(request, registry, backend, granted)
     except DeniedOnDataError as refused:
-        return Planned(denied(decision, refused.reason), None)
+        return Planned(deny_afterwards(registry, decision, refused.reason), None)
     made = found[0]
     if not isinstance(made, Plan) and not _is_free(made):
         from smalti.engine.charging import foreseen_reason  # noqa: PLC0415 (only for what is charged)
 
         if (reason := foreseen_reason(registry, request, granted.permission, made)) is not None:
-            return Planned(denied(decision, reason), None)
+            return Planned(deny_afterwards(registry, decision, reason), None)
     return Planned(decision, *found)
 
 
@@ -346,10 +345,7 @@ def _run(
     try:
         return _carried_out(request, out, registry, backend, watch, decision, granted)
     except DeniedOnDataError as refused:
-        decision = denied(decision, refused.reason)
-        if registry.decision_log is not None:
-            registry.decision_log.append(decision, 0.0)
-        return Outcome(decision, None, None, None)
+        return Outcome(deny_afterwards(registry, decision, refused.reason), None, None, None)
 
 
 def _carried_out(  # noqa: PLR0913, PLR0917 (likewise)

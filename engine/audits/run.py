@@ -40,6 +40,7 @@ from smalti.engine.audits.recipes import architecture_of, hyperparameters_of
 from smalti.engine.audits.records import TrainingRecords, training_records
 from smalti.engine.audits.report import TrainingReport
 from smalti.engine.audits.training import Parts, target, trainer_of
+from smalti.engine.authority import deny_afterwards
 from smalti.engine.binding import input_hmac
 from smalti.engine.budget import Charge
 from smalti.engine.certified import charged_run
@@ -60,7 +61,6 @@ from smalti.engine.run_record import (
 )
 from smalti.engine.run_request import Outcome, Watch, refuse_options_of_rows
 from smalti.engine.serialize import plan_digest
-from smalti.engine.used_columns import denied
 from smalti.errors import BackendError, DataError, UsageError
 from smalti.policy.decision import Decision, Reason
 from smalti.transforms.learning.model_files import save
@@ -415,10 +415,7 @@ def _not_met(under: RunUnder, reason: AttemptReason | None = None) -> Decision:
     """
     text = _DIVERGED if reason is AttemptReason.DIVERGED else _NOT_MET
     said = Reason(text, under.request.document.policy.uid, under.granted.permission.uid)
-    decision = denied(under.decision, said)
-    if under.registry.decision_log is not None:
-        under.registry.decision_log.append(decision, 0.0)
-    return decision
+    return deny_afterwards(under.registry, under.decision, said)
 
 
 def _registered(

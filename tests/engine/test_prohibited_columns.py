@@ -209,6 +209,23 @@ def test_the_column_that_tells_people_apart_is_prohibited(world: World, is_descr
     assert is_denied(world.run(document), "Name")
 
 
+@pytest.mark.parametrize("way", ["plan", "run"])
+def test_the_log_says_why_a_permitted_run_was_denied_on_the_data(world: World, way: str) -> None:
+    """What it permitted first is not the last word of the log."""
+    world.describe(
+        {"name": "Name", "csvw-eo:public.privacyId": True}, *({"name": name} for name in HEADER[1:])
+    )
+    document = policy(permission(identifier=["Name"], respondent=[]), prohibitions=(prohibition(),))
+    answer = {"plan": world.plan, "run": world.run}[way](document)
+    text = (world.folder / "r.sqlite.decisions.jsonl").read_text()
+    first, last = [json.loads(line) for line in text.splitlines()]
+    assert (first["permitted"], first["deniedBecause"]) == (True, None)
+    assert (last["permitted"], last["effect"]) == (False, "deny")
+    assert last["deniedBecause"] == answer.decision.reasons[0].text
+    assert "`Name`, which the plan needs" in last["deniedBecause"]
+    assert last["request"] == first["request"]
+
+
 def test_every_column_is_prohibited(world: World) -> None:
     everything = tuple(prohibition(name, name) for name in HEADER)
     assert is_denied(world.run(policy(permission(), prohibitions=everything)))
