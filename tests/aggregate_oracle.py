@@ -59,8 +59,10 @@ def _moment(text: str, zone: str | None) -> object:
 
 
 def same(text: str, column: ReadColumn) -> object:
-    """Equal where two texts are one value."""
+    """Equal where two texts are one value; doubles are those of IEEE 754."""
     value = value_of(text, column)
+    if value is not None and column.datatype is Datatype.DOUBLE:
+        value = float(text)
     return ("text", text) if value is None else ("value", value)
 
 

@@ -189,7 +189,7 @@ def test_a_document_of_several_policies_is_read_with_its_issuers_parents(registr
     registry.add_policy(both, "both", OWNER)
     registry.add_policy(takes_in_assets(), "parent", STRANGER)
     registry.add_policy(both, "both", STRANGER)
-    again = Registry.open(registry.path or "")
+    again = Registry.open(registry.name)
     (own,) = [one for one in again.list_policies() if (one.uid, one.issuer) == (world.uid("first"), OWNER)]
     assert own.policy is not None
     assert {rule.uid for rule in own.policy.rules} == {IRI("http://example.com/rule/p")}

@@ -184,14 +184,17 @@ def is_alike(one: Decision, other: Decision) -> bool:
     """Whether two decisions say the same, but for the remedies of those policies."""
 
     def bare(decision: Decision) -> Decision:
-        grants = tuple(
-            replace(
-                grant,
-                policy=replace(grant.policy, prohibitions=without_remedies(grant.policy.prohibitions)),
+        grants, struck = (
+            tuple(
+                replace(
+                    grant,
+                    policy=replace(grant.policy, prohibitions=without_remedies(grant.policy.prohibitions)),
+                )
+                for grant in listed
             )
-            for grant in decision.grants
+            for listed in (decision.grants, decision.struck)
         )
-        return replace(decision, remedies=(), grants=grants)
+        return replace(decision, remedies=(), grants=grants, struck=struck)
 
     return bare(one) == bare(other)
 

@@ -82,8 +82,13 @@ def test_an_audit_is_started_listed_and_followed_to_its_end(tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_several_audits_run_at_once_and_are_attempts_of_their_own(tmp_path: Path) -> None:
-    both = [started(tmp_path, out, attacks=["lira-online", "loss"]) for out in ("one", "two")]
+    first = started(tmp_path, "one", attacks=["lira-online", "loss"])
+    wait("the first one trains", lambda: first.status.phase == "train shadow models")
+    process = int((first.folder / "pid").read_text())
+    os.kill(process, signal.SIGSTOP)  # it is at work, and not done before the second one begins
+    both = [first, started(tmp_path, "two", attacks=["lira-online", "loss"])]
     wait("both run", lambda: [one.state for one in both] == [JobState.RUNNING] * 2)
+    os.kill(process, signal.SIGCONT)
     for one in both:
         followed = shell.smalti("audit", "follow", one.name, "--registry", "r.sqlite", cwd=tmp_path)
         assert followed.code == 0, followed.out
