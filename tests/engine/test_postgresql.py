@@ -74,7 +74,7 @@ def adopt(module: ModuleType) -> None:
         if name.startswith("test_") and inspect.isfunction(found):
             source = inspect.getsource(found)
             is_about = "registry" in inspect.signature(found).parameters or "usefixtures" in source
-            if is_about and not any(word in source for word in ("r.sqlite", "monkeypatch", ".chmod")):
+            if is_about and not any(word in source for word in ("r.sqlite", "monkeypatch.set", ".chmod")):
                 globals()[name] = found
 
 
