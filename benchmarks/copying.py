@@ -15,9 +15,9 @@ from pathlib import Path
 
 def with_local(source: Path, copy: Path) -> None:
     """The reader and the writer of smalti's own engine: one checked pass, then batches of text."""
-    from smalti.engine.description import bind
-    from smalti.engine.reading import inspect, text_batches
-    from smalti.engine.writing import CsvWriter
+    from smalti.engine.tables.description import bind
+    from smalti.engine.tables.reading import inspect, text_batches
+    from smalti.engine.tables.writing import CsvWriter
     from smalti.vocab.terms import IRI
 
     bound = bind(IRI("http://example.com/copied"), source)

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from results import RegistryRow
 
-from smalti.engine.authority import decide
-from smalti.engine.registry import Registry
+from smalti.engine.registry.authority import decide
+from smalti.engine.registry.registry import Registry
 from smalti.policy.decision import Request
 from smalti.vocab.terms import IRI, READ
 

@@ -75,9 +75,9 @@ QUESTIONS = {
 def with_smalti(engine: str, question: Question, data: Path) -> tuple[Answers, dict[str, float]]:
     """The answers, and the seconds of each phase."""
     from smalti.engine.backends.base import Backend
-    from smalti.engine.description import bind
     from smalti.engine.releases.aggregate import aggregate
     from smalti.engine.releases.draw import draw
+    from smalti.engine.tables.description import bind
     from smalti.vocab.terms import IRI
 
     def backend() -> Backend:
@@ -110,7 +110,7 @@ def with_smalti(engine: str, question: Question, data: Path) -> tuple[Answers, d
 
 
 def _plan(question: Question):
-    from smalti.engine.plan import OneRowEach, OutputFormat, RespondentColumn
+    from smalti.engine.plan.plan import OneRowEach, OutputFormat, RespondentColumn
     from smalti.engine.releases.plan import (
         BoundContributions,
         Key,

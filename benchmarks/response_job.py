@@ -27,10 +27,10 @@ PHASES = ("read", "reports", "draw", "write")
 def perturb(engine: str, data: Path) -> dict[str, float]:
     """The CPU seconds of each phase."""
     from smalti.engine.backends.base import Backend
-    from smalti.engine.description import bind
     from smalti.engine.perturbation.draw import draw
     from smalti.engine.perturbation.reports import exact_reports
     from smalti.engine.perturbation.table import write_table
+    from smalti.engine.tables.description import bind
     from smalti.vocab.terms import IRI
 
     def backend() -> Backend:
@@ -61,7 +61,7 @@ def perturb(engine: str, data: Path) -> dict[str, float]:
 
 def _plan():
     from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedCategory, WriteReports
-    from smalti.engine.plan import OneRowEach, OutputFormat, Select
+    from smalti.engine.plan.plan import OneRowEach, OutputFormat, Select
     from smalti.engine.releases.plan import ReadRows, StatedLoss
     from smalti.transforms.randomized_response import RandomizedResponse
     from smalti.vocab.terms import IRI

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from smalti.engine.audits.attempts import HIGHEST_CONFIDENCE
+from smalti.engine.registry.attempts import HIGHEST_CONFIDENCE
 from smalti.policy import codes
 from smalti.policy.editor_schema import editor_schema
 from smalti.policy.expressible import EXPRESSIBLE

@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import product
 from zoneinfo import ZoneInfo
 
-from smalti.engine.plan import RespondentColumn
+from smalti.engine.plan.plan import RespondentColumn
 from smalti.engine.releases.plan import Key, Measure, Quantity, ReadColumn, ReleasePlan, Statistic
 from smalti.transforms.base import Datatype
 

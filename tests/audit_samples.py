@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from smalti.engine.audits.attempts import Attempt
-from smalti.engine.audits.figures import AttackResult, AuditFigures, Figure
+from smalti.engine.registry.attempts import Attempt
+from smalti.engine.training.figures import AttackResult, AuditFigures, Figure
 from smalti.vocab.terms import IRI
 
 TARGET = IRI("http://example.com/data")

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import smalti
-from smalti.engine.charging import LosingPlan, losing
-from smalti.engine.serialize import plan_digest, plan_to_json
+from smalti.engine.losses.charging import LosingPlan, losing
+from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.errors import GuaranteeError
 
 

@@ -14,8 +14,8 @@ from PIL import Image
 
 import smalti
 from smalti.deciding import using
-from smalti.engine.budget import Budget
-from smalti.engine.run_request import Outcome
+from smalti.engine.binding.run_request import Outcome
+from smalti.engine.registry.budget import Budget
 
 FACES = "http://example.com/faces"
 OWNER, RESEARCH = "http://example.com/hospital", "http://example.com/research"

@@ -7,14 +7,15 @@ import sys
 from typing import Any
 
 from smalti import cli
-from smalti.engine import binding as engine_binding
-from smalti.engine import commit, execute
-from smalti.engine import run as engine_run
-from smalti.engine._database import Database
+from smalti.engine.anonymization import execute
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.backends.staged import StagedTable
-from smalti.engine.registry import Registry
-from smalti.engine.writing import CsvWriter
+from smalti.engine.binding import binding as engine_binding
+from smalti.engine.registry import commit
+from smalti.engine.registry._database import Database
+from smalti.engine.registry.registry import Registry
+from smalti.engine.run import run as engine_run
+from smalti.engine.tables.writing import CsvWriter
 
 POINTS: dict[str, tuple[Any, str]] = {
     "decide": (engine_run, "decide"),

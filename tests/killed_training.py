@@ -9,10 +9,10 @@ from typing import Any
 
 import model_worlds
 
-from smalti.engine.audits import run as running
-from smalti.engine.audits.checkpoint import Checkpoint
-from smalti.engine.audits.examine import Examination
-from smalti.engine.registry import Registry
+from smalti.engine.registry.registry import Registry
+from smalti.engine.training import run as running
+from smalti.engine.training.checkpoint import Checkpoint
+from smalti.engine.training.examine import Examination
 from smalti.errors import UsageError
 
 POINTS: dict[str, tuple[Any, str]] = {

@@ -19,15 +19,15 @@ from tables import TARGET as PEOPLE
 from tables import write_csv
 
 import smalti
-from smalti.engine.audits.compile import compile_training
-from smalti.engine.audits.plan import TrainingPlan
-from smalti.engine.audits.recipes import architecture_of, hyperparameters_of
-from smalti.engine.audits.records import TrainingRecords, training_records
+from smalti.engine.anonymization.compile import Circumstances
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.local import LocalBackend
-from smalti.engine.compile import Circumstances
-from smalti.engine.description import Description, Source
-from smalti.engine.plan import OutputFormat
+from smalti.engine.plan.plan import OutputFormat
+from smalti.engine.tables.description import Description, Source
+from smalti.engine.training.compile import compile_training
+from smalti.engine.training.plan import TrainingPlan
+from smalti.engine.training.recipes import architecture_of, hyperparameters_of
+from smalti.engine.training.records import TrainingRecords, training_records
 from smalti.policy.model import (
     Asset,
     Audit,

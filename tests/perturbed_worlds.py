@@ -10,13 +10,13 @@ from typing import Any
 
 from tables import TARGET, write_csv
 
+from smalti.engine.anonymization.compile import Circumstances
 from smalti.engine.backends.base import Backend
-from smalti.engine.compile import Circumstances
-from smalti.engine.description import ColumnDescription, Description, Source
 from smalti.engine.perturbation.compile import compile_perturbation
 from smalti.engine.perturbation.plan import PerturbationPlan
 from smalti.engine.perturbation.reports import ExactReports, exact_reports
-from smalti.engine.plan import OutputFormat
+from smalti.engine.plan.plan import OutputFormat
+from smalti.engine.tables.description import ColumnDescription, Description, Source
 from smalti.policy.model import (
     Anonymization,
     Asset,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
-from smalti.engine.plan import OutputFormat, RespondentColumn
+from smalti.engine.plan.plan import OutputFormat, RespondentColumn
 from smalti.engine.releases.aggregate import Aggregates
 from smalti.engine.releases.calibrate import AllowedLoss, Wish, calibrate
 from smalti.engine.releases.plan import (

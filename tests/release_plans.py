@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from tables import TARGET, write_csv
 
 from smalti.engine.backends.base import Backend
-from smalti.engine.description import Description, Source
-from smalti.engine.plan import OneRowEach, OutputFormat, Respondent, RespondentColumn
+from smalti.engine.plan.plan import OneRowEach, OutputFormat, Respondent, RespondentColumn
 from smalti.engine.releases.aggregate import Aggregates, aggregate
 from smalti.engine.releases.plan import (
     BoundContributions,
@@ -30,6 +29,7 @@ from smalti.engine.releases.plan import (
     StatisticKind,
     WriteTable,
 )
+from smalti.engine.tables.description import Description, Source
 from smalti.transforms.base import Datatype
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import IRI

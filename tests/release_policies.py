@@ -9,13 +9,13 @@ from typing import Any
 
 from tables import write_csv
 
+from smalti.engine.anonymization.compile import NO_MORE, Circumstances
 from smalti.engine.backends.local import LocalBackend
-from smalti.engine.compile import NO_MORE, Circumstances
-from smalti.engine.description import ColumnDescription, Description, Source
-from smalti.engine.plan import OutputFormat
+from smalti.engine.plan.plan import OutputFormat
 from smalti.engine.releases.compile import columns_to_stage, compile_release
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.releases.query import Query, read_query
+from smalti.engine.tables.description import ColumnDescription, Description, Source
 from smalti.errors import ProblemsError, SmaltiError
 from smalti.policy.model import Permission
 from smalti.policy.parse import parse

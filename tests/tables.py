@@ -16,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from smalti.engine.anonymization.compile import Options, compile_plan
+from smalti.engine.anonymization.execute import execute
 from smalti.engine.backends.base import Backend
-from smalti.engine.compile import Options, compile_plan
-from smalti.engine.description import ColumnDescription, Description, Source
-from smalti.engine.execute import execute
-from smalti.engine.plan import OutputFormat, Plan
+from smalti.engine.plan.plan import OutputFormat, Plan
+from smalti.engine.tables.description import ColumnDescription, Description, Source
 from smalti.errors import GuaranteeError
 from smalti.policy.model import (
     Anonymization,

@@ -24,7 +24,7 @@ from results import DecisionRow, LossRow, Measured, NothingToGeneraliseError, Ru
 
 import smalti
 from smalti.console import as_json, outcome_json
-from smalti.engine.run import Outcome
+from smalti.engine.run.run import Outcome
 from smalti.transforms.kernel import partition
 from smalti.transforms.problem import MISSING, OrderedAttribute, Problem
 

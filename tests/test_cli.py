@@ -31,12 +31,12 @@ from shell import (
 )
 
 from smalti import api, doctor
-from smalti.engine import execute
-from smalti.engine import run as engine_run
-from smalti.engine.entries import Input
-from smalti.engine.plan import OutputFormat
-from smalti.engine.registry import Registry
-from smalti.engine.writing import content_digest
+from smalti.engine.anonymization import execute
+from smalti.engine.plan.plan import OutputFormat
+from smalti.engine.registry.entries import Input
+from smalti.engine.registry.registry import Registry
+from smalti.engine.run import run as engine_run
+from smalti.engine.tables.writing import content_digest
 from smalti.vocab.terms import IRI
 
 ANALYST = "http://example.com/party/analyst"

@@ -7,7 +7,7 @@ from model_worlds import OWNER, TARGET, USER, people, policy
 from shell import smalti
 
 from smalti.cli_audit import _without_secrets
-from smalti.engine.audits import jobs
+from smalti.engine.training import jobs
 
 REST = ("--data", f"{TARGET}=people.csv", "--as", USER, "--owner", OWNER, "--out", "out")
 

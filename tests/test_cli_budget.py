@@ -14,9 +14,9 @@ sys.path.insert(0, str(Path(__file__).parent / "engine"))
 from budget_world import charge, hmac
 
 from smalti import budgeting
-from smalti.engine import _budgets
-from smalti.engine.budget import Ceiling
-from smalti.engine.registry import Registry
+from smalti.engine.registry import _budgets
+from smalti.engine.registry.budget import Ceiling
+from smalti.engine.registry.registry import Registry
 from smalti.errors import ProblemsError, UsageError
 from smalti.transforms.identifiability import gaussian_advantage, mu_for_epsilon, posterior_belief
 from smalti.transforms.privacy_loss import PrivacyLoss

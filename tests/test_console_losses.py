@@ -9,7 +9,7 @@ from rich.console import Console
 
 from smalti import api, cli_runs
 from smalti.console_losses import losses
-from smalti.engine.certificate import Composition
+from smalti.engine.registry.certificate import Composition
 from smalti.engine.releases.guarantee import Loss
 from smalti.engine.releases.plan import StatedLoss
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from shell import listing, request, small_policy, small_table
 
-from smalti.engine.commit import scratch
+from smalti.engine.registry.commit import scratch
 
 PROGRAM = """
 import os, signal, sys, threading
@@ -54,7 +54,7 @@ def test_a_run_that_is_told_to_stop_in_a_query_says_so_and_leaves_nothing(
 
 LOST = """
 import os, signal, sys
-from smalti.engine import run
+from smalti.engine.run import run
 from smalti.__main__ import main
 
 number = int(sys.argv.pop())
@@ -75,7 +75,7 @@ main()
 """
 IN_A_TEXT = """
 import os, signal, sys
-from smalti.engine import run
+from smalti.engine.run import run
 from smalti.__main__ import main
 
 number = int(sys.argv.pop())
@@ -158,7 +158,7 @@ def test_a_second_interrupt_does_not_keep_a_stage(tmp_path: Path, monkeypatch: p
             raise KeyboardInterrupt
         real(folder, **how)
 
-    monkeypatch.setattr("smalti.engine.commit.shutil.rmtree", interrupted)
+    monkeypatch.setattr("smalti.engine.registry.commit.shutil.rmtree", interrupted)
     with pytest.raises(KeyboardInterrupt), scratch(tmp_path) as place:
         (place / "private").touch()
     assert not list(tmp_path.iterdir())

@@ -20,7 +20,7 @@ from release_worlds import (
 )
 from shell import Ran, smalti
 
-from smalti.engine.registry import Registry
+from smalti.engine.registry.registry import Registry
 from smalti.vocab.terms import IRI
 
 DELTA = {

@@ -23,7 +23,7 @@ DATA = {"numpy", "pyarrow", "duckdb", "sqlalchemy"}
 ELSEWHERE = {
     "pandas", "pydantic", "pyspark", "rdflib", "jsonschema", "cryptography", "pyshacl", "requests",
     "aiohttp",
-    "smalti.checking", "smalti.policy.lint", "smalti.engine.csvw", "smalti.engine.case_files",
+    "smalti.checking", "smalti.policy.lint", "smalti.engine.tables.csvw", "smalti.engine.run.case_files",
 }  # fmt: skip
 """What other commands need, or other files."""
 
@@ -49,7 +49,7 @@ def test_a_run_imports_nothing_that_it_does_not_need(tmp_path: Path) -> None:
 def test_the_form_of_descriptions_is_there_where_there_is_one(tmp_path: Path) -> None:
     data, policy = small_table(tmp_path, respondent="who"), small_policy(tmp_path)
     found = modules(tmp_path, "run", policy, *request(data), "--out", tmp_path / "out")
-    assert "smalti.engine.csvw" in found
+    assert "smalti.engine.tables.csvw" in found
 
 
 def test_checking_a_policy_needs_no_data(tmp_path: Path) -> None:

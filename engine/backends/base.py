@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from smalti.engine.description import Source
+from smalti.engine.tables.description import Source
 
 if TYPE_CHECKING:
     from smalti.engine.backends.publication import Publication

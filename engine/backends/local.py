@@ -14,8 +14,8 @@ from smalti.engine.backends.base import Backend, Relations, link_bytes, open_lin
 from smalti.engine.backends.numbering import Numberings, numbered_batches, probe, renewed
 from smalti.engine.backends.publication import Publication
 from smalti.engine.backends.staged import STAGED, StagedColumn, StagedTable, staged_places
-from smalti.engine.description import Source
-from smalti.engine.reading import Contents, inspect, text_batches
+from smalti.engine.tables.description import Source
+from smalti.engine.tables.reading import Contents, inspect, text_batches
 from smalti.errors import BackendError
 
 _BATCH_ROWS: Final = 1 << 17

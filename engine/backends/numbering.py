@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from smalti.engine.reading import ROW
+from smalti.engine.tables.reading import ROW
 from smalti.transforms.problem import MISSING
 
 MOST_TEXTS: Final = 1 << 17

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from smalti.engine.plan import OutputFormat
-from smalti.engine.writing import CsvWriter, Files, TableWriter, joined_fields
+from smalti.engine.plan.plan import OutputFormat
+from smalti.engine.tables.writing import CsvWriter, Files, TableWriter, joined_fields
 
 Integers = NDArray[np.int64]
 

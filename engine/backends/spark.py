@@ -27,7 +27,7 @@ from smalti.engine.backends.staged import (
     StagedTable,
     staged_places,
 )
-from smalti.engine.description import Source
+from smalti.engine.tables.description import Source
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

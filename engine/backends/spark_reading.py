@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from smalti.engine.backends.spark_session import described, is_local, without_values
-from smalti.engine.description import Source
-from smalti.engine.dialect import Part, RangeFacts, join_ranges, read_header, scan_range
-from smalti.engine.parquet import row_groups, rows_of
-from smalti.engine.plan import OutputFormat
-from smalti.engine.reading import (
+from smalti.engine.plan.plan import OutputFormat
+from smalti.engine.tables.description import Source
+from smalti.engine.tables.dialect import Part, RangeFacts, join_ranges, read_header, scan_range
+from smalti.engine.tables.parquet import row_groups, rows_of
+from smalti.engine.tables.reading import (
     ROW,
     Contents,
     FileContents,

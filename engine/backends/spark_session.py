@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from smalti.engine.needs import INSTALL_JAVA, INSTALL_SPARK, OLDEST_JAVA
+from smalti.engine.backends.needs import INSTALL_JAVA, INSTALL_SPARK, OLDEST_JAVA
 from smalti.errors import BackendError, InternalError, SmaltiError, UsageError
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from smalti.engine.backends.base import link_bytes, open_link
 from smalti.engine.backends.publication import Publication
-from smalti.engine.parts import part_of
-from smalti.engine.plan import OutputFormat
-from smalti.engine.reading import csv_text_batches
-from smalti.engine.writing import Files, csv_records, open_writer
+from smalti.engine.plan.plan import OutputFormat
+from smalti.engine.tables.parts import part_of
+from smalti.engine.tables.reading import csv_text_batches
+from smalti.engine.tables.writing import Files, csv_records, open_writer
 from smalti.errors import InternalError
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from smalti.engine.backends.base import Relations
 from smalti.engine.backends.keys import Keys, Packing
 from smalti.engine.backends.publication import Piece, Publication, ranked
-from smalti.engine.plan import Plan, RespondentColumn
-from smalti.engine.reading import Contents
+from smalti.engine.plan.plan import Plan, RespondentColumn
+from smalti.engine.tables.reading import Contents
 from smalti.policy.model import LogicalOperator
 from smalti.transforms.problem import MISSING
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Final, Literal, TypeAlias
 
-from smalti.engine.plan import OutputFormat, Select
+from smalti.engine.plan.plan import OutputFormat, Select
 from smalti.engine.releases.plan import Measure, ReadColumn, ReadRows, StatedLoss
 from smalti.transforms.base import LEFT_OUT_AT_DEFAULT
 from smalti.vocab.terms import IRI

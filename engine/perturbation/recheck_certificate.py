@@ -4,19 +4,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from smalti.engine.budget import Budget
-from smalti.engine.certificate import Composition
-from smalti.engine.certified import (
+from smalti.engine.losses.certified import (
     broken,
     check_alone,
     check_charged,
     check_made_again,
     least_belief,
 )
-from smalti.engine.entries import TargetVersion
 from smalti.engine.perturbation.guarantee import LocalGuarantee, describe, guarantee_of, limits
 from smalti.engine.perturbation.mechanisms import loss_of
 from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedColumn
+from smalti.engine.registry.budget import Budget
+from smalti.engine.registry.certificate import Composition
+from smalti.engine.registry.entries import TargetVersion
 from smalti.engine.releases.recheck import ReleaseCheck
 from smalti.transforms.privacy_loss import PrivacyLoss
 

@@ -16,6 +16,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from smalti.engine.backends.staged import STAGED, StagedTable
+from smalti.engine.losses.contributions import bounded
+from smalti.engine.losses.readings import identities, in_units
 from smalti.engine.perturbation.images import decoded, different
 from smalti.engine.perturbation.mechanisms import perturbation_of, pixelation_of
 from smalti.engine.perturbation.plan import (
@@ -25,10 +27,8 @@ from smalti.engine.perturbation.plan import (
     PerturbedImage,
     PerturbedNumber,
 )
-from smalti.engine.plan import RespondentColumn
-from smalti.engine.releases.contributions import bounded
+from smalti.engine.plan.plan import RespondentColumn
 from smalti.engine.releases.plan import BoundContributions, Measure, ReadColumn, ReadRows
-from smalti.engine.releases.readings import identities, in_units
 from smalti.errors import InternalError
 from smalti.transforms.problem import Integers
 from smalti.transforms.sensitivity import NeighboringRelation

@@ -4,7 +4,7 @@ A record is reported by a local algorithm (D5.2, Definition 7): its columns are 
 their epsilons and deltas add up (basic composition: Dwork, Roth, "The Algorithmic Foundations of
 Differential Privacy", 2014, Theorem 3.16). So epsilon is divided equally over all columns, and delta over
 those with Gaussian noise, which alone need one. Of a belief or an advantage each column has an equal share,
-as `smalti.engine.releases.allowed` divides them, and Gaussian noise is calibrated on what it says of both.
+as `smalti.engine.losses.allowed` divides them, and Gaussian noise is calibrated on what it says of both.
 """
 
 import math
@@ -13,7 +13,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Final
 
-from smalti.engine.releases.allowed import AllowedLoss, Ceiling, Split, ceiling
+from smalti.engine.losses.allowed import AllowedLoss, Ceiling, Split, ceiling
 from smalti.transforms.identifiability import gaussian_epsilon
 from smalti.transforms.sensitivity import split_budget
 

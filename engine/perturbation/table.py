@@ -12,8 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from smalti.engine.description import bind
-from smalti.engine.entries import OutputColumn
 from smalti.engine.perturbation.draw import NoisyColumn
 from smalti.engine.perturbation.images import Steps, encoded, steps_of_images
 from smalti.engine.perturbation.mechanisms import pixelation_of
@@ -24,8 +22,10 @@ from smalti.engine.perturbation.plan import (
     PerturbedImage,
     PerturbedNumber,
 )
-from smalti.engine.reading import ROW, inspect, text_batches
-from smalti.engine.writing import open_writer
+from smalti.engine.registry.entries import OutputColumn
+from smalti.engine.tables.description import bind
+from smalti.engine.tables.reading import ROW, inspect, text_batches
+from smalti.engine.tables.writing import open_writer
 from smalti.policy.iris import column_iri
 from smalti.transforms.base import Datatype
 from smalti.transforms.problem import Integers

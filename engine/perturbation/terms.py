@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from smalti.engine.perturbation.plan import GAUSSIAN, LAPLACE, PIXELATION, RANDOMIZED_RESPONSE
-from smalti.engine.releases.allowed import (
+from smalti.engine.losses.allowed import (
     AllowedLoss,
     epsilon_within_advantage,
     epsilon_within_belief,
 )
+from smalti.engine.perturbation.plan import GAUSSIAN, LAPLACE, PIXELATION, RANDOMIZED_RESPONSE
 from smalti.engine.releases.plan import Mechanism
 from smalti.errors import PlanError, SmaltiError, raise_all
 from smalti.policy.comparing import SATISFIED

@@ -3,7 +3,7 @@
 from fractions import Fraction
 from typing import Final
 
-from smalti.engine.bound_columns import BoundColumns
+from smalti.engine.binding.bound_columns import BoundColumns
 from smalti.engine.releases.calibrate import Wish
 from smalti.engine.releases.plan import Key, Measure, Mechanism, Statistic, StatisticKind
 from smalti.engine.releases.public_domains import (

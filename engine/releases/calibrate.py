@@ -18,7 +18,7 @@ from decimal import Decimal
 from fractions import Fraction
 from math import inf, log, sqrt
 
-from smalti.engine.releases.allowed import AllowedLoss, Split, ceiling, stated
+from smalti.engine.losses.allowed import AllowedLoss, Split, ceiling, stated
 from smalti.engine.releases.measurements import (
     LARGEST_AMOUNT,
     Measurement,

@@ -5,11 +5,11 @@ from math import prod
 from typing import Final, assert_never
 from urllib.parse import unquote
 
+from smalti.engine.anonymization.compile import NO_MORE, Circumstances
 from smalti.engine.backends.staged import StagedTable
-from smalti.engine.bound_columns import BoundColumns, column_iri, refuse_unimplemented
-from smalti.engine.compile import NO_MORE, Circumstances
-from smalti.engine.description import Source
-from smalti.engine.plan import (
+from smalti.engine.binding.bound_columns import BoundColumns, column_iri, refuse_unimplemented
+from smalti.engine.binding.rows import RowBinder
+from smalti.engine.plan.plan import (
     Filter,
     OneRowEach,
     OutputFormat,
@@ -19,6 +19,7 @@ from smalti.engine.plan import (
     RowCondition,
     RowLogical,
 )
+from smalti.engine.plan.respondents import WAYS_TO_DECLARE
 from smalti.engine.releases.bound_statistics import BoundStatistic
 from smalti.engine.releases.calibrate import Wish, calibrate
 from smalti.engine.releases.granted_rows import keep_granted, without_rows
@@ -40,8 +41,7 @@ from smalti.engine.releases.query import (
     stands_for,
 )
 from smalti.engine.releases.terms import ReleaseTerms, read_terms, words_of_loss
-from smalti.engine.respondents import WAYS_TO_DECLARE
-from smalti.engine.rows import RowBinder
+from smalti.engine.tables.description import Source
 from smalti.errors import InternalError, PlanError, SmaltiError, raise_all
 from smalti.policy.conditions import in_words
 from smalti.policy.decision import Finding

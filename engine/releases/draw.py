@@ -12,6 +12,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Final
 
+from smalti.engine.losses.readings import key_labels
 from smalti.engine.releases.aggregate import Aggregates
 from smalti.engine.releases.figures import (
     Figure,
@@ -35,7 +36,6 @@ from smalti.engine.releases.plan import (
     Statistic,
     StatisticKind,
 )
-from smalti.engine.releases.readings import key_labels
 from smalti.errors import InternalError
 from smalti.transforms.noise import (
     LARGEST_VALUE,

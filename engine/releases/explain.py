@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from smalti.engine.plan import RespondentColumn
+from smalti.engine.binding.rows import describe_rows
+from smalti.engine.plan.plan import RespondentColumn
+from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.engine.releases.guarantee import describe, guarantee_of, limits, up
 from smalti.engine.releases.plan import Key, ReleasePlan, Statistic
-from smalti.engine.rows import describe_rows
-from smalti.engine.serialize import plan_digest, plan_to_json
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from smalti.engine.backends.staged import Listed, RowTest, StagedColumn, StagedTable, Together
-from smalti.engine.plan import Filter, RowComparison, RowCondition, RowLogical
+from smalti.engine.plan.plan import Filter, RowComparison, RowCondition, RowLogical
 from smalti.policy.model import LogicalOperator, Operator
 from smalti.transforms.base import Datatype
 from smalti.transforms.problem import Flags

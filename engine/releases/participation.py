@@ -10,11 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from smalti.engine.backends.staged import STAGED, StagedTable
-from smalti.engine.plan import RespondentColumn
-from smalti.engine.releases.contributions import bounded
-from smalti.engine.releases.limbs import Limbs
-from smalti.engine.releases.plan import Key, Measure, Quantity, ReleasePlan, Statistic
-from smalti.engine.releases.readings import (
+from smalti.engine.losses.contributions import bounded
+from smalti.engine.losses.readings import (
     OUTSIDE,
     bins,
     identities,
@@ -23,6 +20,9 @@ from smalti.engine.releases.readings import (
     positions,
     whole_units,
 )
+from smalti.engine.plan.plan import RespondentColumn
+from smalti.engine.releases.limbs import Limbs
+from smalti.engine.releases.plan import Key, Measure, Quantity, ReleasePlan, Statistic
 from smalti.errors import InternalError
 
 _GROUP: Final = "g"

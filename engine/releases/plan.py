@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 
-from smalti.engine.plan import Filter, OutputFormat, Respondent
+from smalti.engine.plan.plan import Filter, OutputFormat, Respondent
 from smalti.transforms.base import LEFT_OUT_AT_DEFAULT, Datatype
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import IRI

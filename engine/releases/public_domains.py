@@ -10,10 +10,10 @@ from typing import Final
 
 import pyarrow as pa
 
-from smalti.engine.description import ColumnDescription
+from smalti.engine.binding.rows import ColumnFacts
 from smalti.engine.releases.plan import Key, Measure, StatisticKind
 from smalti.engine.releases.query import WantedKey, WantedStatistic
-from smalti.engine.rows import ColumnFacts
+from smalti.engine.tables.description import ColumnDescription
 from smalti.transforms.base import Datatype
 from smalti.transforms.values import ValueFormError, make_codebook
 

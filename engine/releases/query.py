@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Final
 from urllib.parse import unquote
 
-from smalti.engine.releases.allowed import LOSSES, is_in_range, told_as
+from smalti.engine.losses.allowed import LOSSES, is_in_range, told_as
 from smalti.engine.releases.plan import StatisticKind
 from smalti.policy.decision import Fact
 from smalti.policy.findings import quoted

@@ -6,10 +6,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from smalti.engine.certificate import PublishedFile
-from smalti.engine.reading import file_digest
+from smalti.engine.registry.certificate import PublishedFile
 from smalti.engine.releases.guarantee import Loss, LossGuarantee, Noise
 from smalti.engine.releases.plan import Mechanism, Quantity
+from smalti.engine.tables.reading import file_digest
 from smalti.errors import GuaranteeError
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import DIFFERENTIAL_PRIVACY

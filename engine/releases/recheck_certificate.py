@@ -6,9 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
-from smalti.engine.budget import Budget
-from smalti.engine.certificate import Composition, describe_respondents
-from smalti.engine.certified import (
+from smalti.engine.losses.certified import (
     ROUNDING,
     broken,
     check_alone,
@@ -17,8 +15,10 @@ from smalti.engine.certified import (
     check_stated,
     least_belief,
 )
-from smalti.engine.entries import TargetVersion
-from smalti.engine.plan import OneRowEach, Respondent, RespondentColumn
+from smalti.engine.plan.plan import OneRowEach, Respondent, RespondentColumn
+from smalti.engine.registry.budget import Budget
+from smalti.engine.registry.certificate import Composition, describe_respondents
+from smalti.engine.registry.entries import TargetVersion
 from smalti.engine.releases.guarantee import Loss, LossGuarantee, describe, guarantee_of, limits
 from smalti.engine.releases.losses import least_loss, lost_by
 from smalti.engine.releases.plan import Mechanism, Quantity, ReleasePlan

@@ -5,8 +5,8 @@ from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from smalti.engine.audits.report import TrainingReport
-from smalti.engine.certificate import InputDigest, OwnerReport, Timing
+from smalti.engine.registry.certificate import InputDigest, OwnerReport, Timing
+from smalti.engine.training.report import TrainingReport
 from smalti.errors import RegistryError
 
 if TYPE_CHECKING:

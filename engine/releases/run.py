@@ -3,23 +3,23 @@
 from collections.abc import Callable, Collection
 from pathlib import Path
 
+from smalti.engine.anonymization.compile import Circumstances
 from smalti.engine.backends.staged import StagedTable
-from smalti.engine.ceilings import declared_ceiling
-from smalti.engine.charged_run import ChargedRun, refuse_output
-from smalti.engine.compile import Circumstances
-from smalti.engine.description import Source
-from smalti.engine.entries import OutputColumn
-from smalti.engine.plan import OutputFormat
+from smalti.engine.binding.run_inputs import Granted
+from smalti.engine.binding.run_request import RunRequest, refuse_options_of_rows
+from smalti.engine.losses.charged_run import ChargedRun, refuse_output
+from smalti.engine.plan.plan import OutputFormat
+from smalti.engine.registry.ceilings import declared_ceiling
+from smalti.engine.registry.entries import OutputColumn
 from smalti.engine.releases.aggregate import Aggregates, aggregate
 from smalti.engine.releases.compile import columns_to_stage, compile_release
 from smalti.engine.releases.draw import NoisyValue, draw
 from smalti.engine.releases.guarantee import LossGuarantee, guarantee_of
-from smalti.engine.releases.only import only_release
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.releases.query import Query
+from smalti.engine.releases.query_of_permission import only_release
 from smalti.engine.releases.table import output_columns, write_table
-from smalti.engine.run_inputs import Granted
-from smalti.engine.run_request import RunRequest, refuse_options_of_rows
+from smalti.engine.tables.description import Source
 from smalti.errors import InternalError
 from smalti.policy.model import Permission
 from smalti.transforms.noise import SAMPLER

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from smalti.engine.entries import OutputColumn
+from smalti.engine.registry.entries import OutputColumn
 from smalti.engine.releases.draw import NoisyValue
 from smalti.engine.releases.plan import ReleasePlan, StatisticKind
-from smalti.engine.writing import open_writer
+from smalti.engine.tables.writing import open_writer
 from smalti.policy.iris import column_iri
 from smalti.transforms.base import Datatype
 

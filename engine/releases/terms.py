@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from smalti.engine.offers import offers
-from smalti.engine.releases.allowed import LOSSES, AllowedLoss, is_in_range, told_as
+from smalti.engine.binding.offers import offers
+from smalti.engine.losses.allowed import LOSSES, AllowedLoss, is_in_range, told_as
 from smalti.engine.releases.plan import Mechanism, StatisticKind
 from smalti.engine.releases.query import Query, asked_loss
 from smalti.errors import PlanError, SmaltiError, raise_all

@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from smalti.budgeting import budget, forecast
 from smalti.deciding import DEFAULT_REGISTRY, AnyPath, decide, using
-from smalti.engine import explain as explanations
-from smalti.engine import recheck as rechecking
-from smalti.engine import run as _engine
+from smalti.engine.anonymization.compile import Options
 from smalti.engine.arguments import public
 from smalti.engine.backends.base import Backend
-from smalti.engine.compile import Options
-from smalti.engine.plan import OneRowEach, OutputFormat, Respondent, RespondentColumn
-from smalti.engine.recheck import Recheck
-from smalti.engine.registry import Registry
-from smalti.engine.run import EngineName, Outcome, Planned, PolicyDocument, RunRequest, Watch
-from smalti.engine.serialize import AnyPlan
-from smalti.engine.stores import located, on_disk
+from smalti.engine.plan.plan import OneRowEach, OutputFormat, Respondent, RespondentColumn
+from smalti.engine.plan.serialize import AnyPlan
+from smalti.engine.registry.registry import Registry
+from smalti.engine.run import explain as explanations
+from smalti.engine.run import recheck as rechecking
+from smalti.engine.run import run as _engine
+from smalti.engine.run.recheck import Recheck
+from smalti.engine.run.run import EngineName, Outcome, Planned, PolicyDocument, RunRequest, Watch
+from smalti.engine.tables.stores import located, on_disk
 from smalti.errors import UsageError
 from smalti.estimating import estimate
 from smalti.policy import authorize as authorizing

@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from smalti.engine.audits.attempts import Attempt
-from smalti.engine.audits.figures import AuditFigures, figures_from_json
-from smalti.engine.audits.quality import quality_certificate
-from smalti.engine.registry import Registry
+from smalti.engine.registry.attempts import Attempt
+from smalti.engine.registry.registry import Registry
+from smalti.engine.training.figures import AuditFigures, figures_from_json
+from smalti.engine.training.quality import quality_certificate
 from smalti.errors import UsageError, only_ours
 from smalti.policy.names import iri
 from smalti.reports import terminal, web

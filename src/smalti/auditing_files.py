@@ -14,13 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from smalti.engine.audits.attainable import USUAL_DELTA
-from smalti.engine.audits.examine import Examination, divided
-from smalti.engine.audits.figures import AuditFigures
-from smalti.engine.audits.plan import Audit
-from smalti.engine.audits.quality import study_certificate
 from smalti.engine.perturbation.table import read_table
-from smalti.engine.reading import file_digest
+from smalti.engine.tables.reading import file_digest
+from smalti.engine.training.attainable import USUAL_DELTA
+from smalti.engine.training.examine import Examination, divided
+from smalti.engine.training.figures import AuditFigures
+from smalti.engine.training.plan import Audit
+from smalti.engine.training.quality import study_certificate
 from smalti.errors import DataError, UsageError, only_ours
 from smalti.reports.audits import study_page
 from smalti.reports.page import Page

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 from smalti.deciding import DEFAULT_REGISTRY, AnyPath, using
 from smalti.engine.arguments import public
-from smalti.engine.budget import Account, Budget, Charge, Spent, compose
-from smalti.engine.registry import Registry
-from smalti.engine.stated_ceilings import StatedCeiling, stated_ceilings
+from smalti.engine.losses.stated_ceilings import StatedCeiling, stated_ceilings
+from smalti.engine.registry.budget import Account, Budget, Charge, Spent, compose
+from smalti.engine.registry.registry import Registry
 from smalti.errors import SmaltiError, UsageError, raise_all
 from smalti.policy import given
 from smalti.policy.model import Number

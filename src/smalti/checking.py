@@ -63,7 +63,7 @@ def check_documents(
     """
     facts = None
     if dataset is not None:
-        from smalti.engine.dataset_facts import read_dataset_facts  # noqa: PLC0415 (only then)
+        from smalti.engine.run.dataset_facts import read_dataset_facts  # noqa: PLC0415 (only then)
 
         facts = read_dataset_facts(_description(dataset))
     found = _parsed(names)

@@ -11,7 +11,7 @@ from smalti.cli_compare import compare
 from smalti.options import FINDINGS, format_option, party_option, registry_option
 
 if TYPE_CHECKING:
-    from smalti.engine.audits.jobs import Job, Jobs
+    from smalti.engine.training.jobs import Job, Jobs
 
 _POLL_SECONDS = 0.5
 _ADDRESS = re.compile(r"(?<![a-z0-9+.-])(?!https?:)([a-z][a-z0-9+.-]*)://.*", re.IGNORECASE | re.DOTALL)
@@ -56,7 +56,7 @@ def list_audits(registry: str, shown_as: str) -> int:
 @registry_option
 def follow(name: str, registry: str) -> int:
     """Show what an audit is doing until it ends; its last words, and its exit code."""
-    from smalti.engine.audits.jobs import JobState
+    from smalti.engine.training.jobs import JobState
 
     job, shown = _jobs(registry).find(name), ""
     while job.state is JobState.RUNNING:
@@ -181,7 +181,7 @@ def _said_to_run(arguments: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _jobs(registry: str) -> "Jobs":
-    from smalti.engine.audits.jobs import Jobs
+    from smalti.engine.training.jobs import Jobs
     from smalti.opening import open_registry
 
     return Jobs.beside(open_registry(registry).path)

@@ -98,8 +98,8 @@ def test(files: tuple[str, ...], shown_as: str) -> int:
 
     from smalti import console
     from smalti.engine.backends.local import LocalBackend
-    from smalti.engine.case_files import read_cases
-    from smalti.engine.case_runs import run_cases
+    from smalti.engine.run.case_files import read_cases
+    from smalti.engine.run.case_runs import run_cases
 
     backend = LocalBackend()
     results = [(name, run_cases(read_cases(Path(name)), backend)) for name in files]

@@ -8,8 +8,8 @@ import click
 from smalti.options import format_option, party_option, registry_option
 
 if TYPE_CHECKING:
-    from smalti.engine.entries import TargetVersion
-    from smalti.engine.registry import Registry
+    from smalti.engine.registry.entries import TargetVersion
+    from smalti.engine.registry.registry import Registry
     from smalti.vocab.terms import IRI
 
 
@@ -59,7 +59,7 @@ def targets_list(
     if shown_as == "turtle":
         if target or policy_uid:
             raise UsageError("--format turtle", "it shows the whole registry", "no target", "leave it out")
-        from smalti.engine.records import export
+        from smalti.engine.run.records import export
 
         click.echo(export(known), nl=False)
     elif shown_as == "json":
@@ -130,7 +130,7 @@ def _owns_inputs(known: "Registry", party: "IRI", version: "TargetVersion") -> b
 
 def _reviewed(known: "Registry") -> dict[str, tuple[str, ...]]:
     """By run, why a version is to be looked at again."""
-    from smalti.engine.review import reviews
+    from smalti.engine.registry.review import reviews
 
     return {one.version.run: one.reasons for one in reviews(known)}
 
@@ -167,7 +167,7 @@ def policy_add(
     Warns of rules in force about the same people that shut each other out of their budget.
     """
     from smalti import console
-    from smalti.engine.shut_out import shut_out_with
+    from smalti.engine.losses.shut_out import shut_out_with
     from smalti.opening import open_registry
     from smalti.policy.names import iri
 
@@ -200,7 +200,7 @@ def _content(file: str, expected: str) -> bytes:
 @click.option("--public", required=True, metavar="FILE", help="Where the public key goes.")
 def policy_new_key(private: str, public: str) -> int:
     """Make a key that signs policies (Ed25519); nothing is overwritten."""
-    from smalti.engine.signatures import new_key
+    from smalti.engine.registry.signatures import new_key
 
     for file, content in zip((private, public), new_key(), strict=True):
         _write_new(file, content)
@@ -228,7 +228,7 @@ def _write_new(file: str, content: bytes) -> None:
 @click.option("--out", metavar="FILE", help="Where the signature goes.  [default: FILE.jws]")
 def policy_sign(file: str, key: str, out: str | None) -> int:
     """Sign the bytes of a document: a detached JWS, to be given with `policy add --signature`."""
-    from smalti.engine.signatures import sign
+    from smalti.engine.registry.signatures import sign
     from smalti.errors import UsageError
 
     signature = sign(_content(file, "a policy document"), _content(key, "a private key"), key)

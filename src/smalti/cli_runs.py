@@ -136,7 +136,7 @@ def run(
 
 def _show_plan(planned: Any, *, as_json: bool) -> None:
     from smalti import api, console
-    from smalti.engine.explain import warnings_in
+    from smalti.engine.run.explain import warnings_in
 
     told = api.explain(planned.plan, as_json=as_json)
     if as_json:
@@ -157,7 +157,7 @@ def _show_warnings(document: "PolicyDocument") -> None:
 
 
 def _refuse_taken(out: str) -> None:
-    from smalti.engine.stores import on_disk
+    from smalti.engine.tables.stores import on_disk
     from smalti.errors import UsageError
 
     if on_disk(out, "out (--out)").exists():
@@ -166,7 +166,7 @@ def _refuse_taken(out: str) -> None:
 
 def _progress(job: str | None = None) -> Any:
     if job is not None:
-        from smalti.engine.audits.jobs import Job
+        from smalti.engine.training.jobs import Job
 
         return Job.at(Path(job)).worked_on()
     from smalti.progress import showing_phases
@@ -175,7 +175,7 @@ def _progress(job: str | None = None) -> Any:
 
 
 def _bound(options: dict[str, Any]) -> dict[str, Any]:
-    from smalti.engine.stores import SCHEMES
+    from smalti.engine.tables.stores import SCHEMES
     from smalti.errors import UsageError
 
     data = {}

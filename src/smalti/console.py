@@ -12,27 +12,27 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from smalti.engine.audits.plan import TrainingPlan
-from smalti.engine.certificate import Composition, OwnerReport, PublishedFile
-from smalti.engine.entries import Asset, StoredHierarchy, StoredPolicy, TargetVersion, TrustedKey
-from smalti.engine.explain import explain, labelled
-from smalti.engine.parts import CERTIFICATE_NAME
 from smalti.engine.perturbation.plan import PerturbationPlan
-from smalti.engine.plan import Plan, Role
+from smalti.engine.plan.plan import Plan, Role
+from smalti.engine.plan.respondents import COUNTED_ROWS, counts_rows
+from smalti.engine.plan.serialize import AnyPlan
+from smalti.engine.registry.certificate import Composition, OwnerReport, PublishedFile
+from smalti.engine.registry.entries import Asset, StoredHierarchy, StoredPolicy, TargetVersion, TrustedKey
 from smalti.engine.releases.guarantee import up
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.releases.report import Report
-from smalti.engine.respondents import COUNTED_ROWS, counts_rows
-from smalti.engine.serialize import AnyPlan
+from smalti.engine.run.explain import explain, labelled
+from smalti.engine.tables.parts import CERTIFICATE_NAME
+from smalti.engine.training.plan import TrainingPlan
 from smalti.policy.decision import Decision, RuleReport
 from smalti.policy.describe import describe_condition, describe_duty
 from smalti.policy.model import ColumnComparison, Condition, Duty, Logical, Value
 
 if TYPE_CHECKING:
     from smalti.doctor import Check
-    from smalti.engine.case_runs import CaseResult
-    from smalti.engine.recheck import Recheck
-    from smalti.engine.run import Outcome, Planned
+    from smalti.engine.run.case_runs import CaseResult
+    from smalti.engine.run.recheck import Recheck
+    from smalti.engine.run.run import Outcome, Planned
 
 Json = dict[str, Any]
 
@@ -428,7 +428,7 @@ def _promise(made: AnyPlan) -> str:
 
         return explain_perturbation(made).promise
     if isinstance(made, TrainingPlan):
-        from smalti.engine.audits.explain import explain_training  # noqa: PLC0415 (as above)
+        from smalti.engine.training.explain import explain_training  # noqa: PLC0415 (as above)
 
         return explain_training(made).promise
     return explain(made).promise
@@ -561,7 +561,7 @@ def show_owners(out: Console, assets: Iterable[tuple[Asset, frozenset[str]]]) ->
 
 def show_recheck(out: Console, seen: "Recheck") -> None:
     """What another look at an output showed."""
-    from smalti.engine.verify_promise import PublishedCheck  # noqa: PLC0415 (it brings NumPy)
+    from smalti.engine.verify.promise import PublishedCheck  # noqa: PLC0415 (it brings NumPy)
 
     if seen.version is None:
         out.print(Text(f"not recorded: {seen.target}", style="bold yellow"))
@@ -603,7 +603,7 @@ def recheck_json(seen: "Recheck") -> Json:
 
 
 def _counts(seen: "Recheck") -> Json:
-    from smalti.engine.verify_promise import PublishedCheck  # noqa: PLC0415 (it brings NumPy)
+    from smalti.engine.verify.promise import PublishedCheck  # noqa: PLC0415 (it brings NumPy)
 
     check = seen.check
     if isinstance(check, PublishedCheck):

@@ -9,11 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 from smalti.console import LABEL, Json, short
-from smalti.engine.budget import Account, Ceiling, Spent
+from smalti.engine.registry.budget import Account, Ceiling, Spent
 
 if TYPE_CHECKING:
     from smalti.budgeting import BudgetReport, CeilingLeft, Forecast, ToldCharge
-    from smalti.engine.stated_ceilings import StatedCeiling
+    from smalti.engine.losses.stated_ceilings import StatedCeiling
     from smalti.transforms.sensitivity import NeighboringRelation
 
 _CELLS = 30

@@ -3,9 +3,9 @@
 from rich.table import Table
 
 from smalti.console import LABEL
+from smalti.engine.binding.run_request import Outcome
 from smalti.engine.releases.guarantee import Loss, up
 from smalti.engine.releases.plan import StatedLoss
-from smalti.engine.run_request import Outcome
 
 
 def losses(loss: StatedLoss, outcome: Outcome) -> Table:

@@ -8,11 +8,11 @@ from rich.text import Text
 
 from smalti.console import LABEL, fields
 from smalti.console_losses import losses
+from smalti.engine.binding.run_request import Outcome
 from smalti.engine.releases.draw import NoisyValue
 from smalti.engine.releases.explain import explain_release
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.releases.table import key_columns
-from smalti.engine.run_request import Outcome
 
 _MOST_ROWS = 40
 _WIDTH = 25

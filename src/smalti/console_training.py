@@ -4,9 +4,9 @@ from rich.console import Console
 
 from smalti.console import fields
 from smalti.console_losses import losses
-from smalti.engine.audits.explain import explain_training
-from smalti.engine.audits.plan import TrainingPlan
-from smalti.engine.run_request import Outcome
+from smalti.engine.binding.run_request import Outcome
+from smalti.engine.training.explain import explain_training
+from smalti.engine.training.plan import TrainingPlan
 
 
 def show_training(out: Console, made: TrainingPlan, outcome: Outcome) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ from os import PathLike
 from pathlib import Path
 
 from smalti.engine.arguments import public
-from smalti.engine.authority import decide as decide_request
-from smalti.engine.registry import Registry
+from smalti.engine.registry.authority import decide as decide_request
+from smalti.engine.registry.registry import Registry
 from smalti.policy import given
 from smalti.policy.decision import Decision, Request
 from smalti.policy.names import iri, word

@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from smalti.engine.needs import INSTALL_JAVA, OLDEST_JAVA
+from smalti.engine.backends.needs import INSTALL_JAVA, OLDEST_JAVA
 from smalti.errors import install_line
 
 _PARTS = (

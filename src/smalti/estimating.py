@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Final
 
 from smalti.deciding import AnyPath
 from smalti.engine.arguments import public
-from smalti.engine.parts import CERTIFICATE_NAME
 from smalti.engine.perturbation.guarantee import LocalGuarantee
 from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedColumn
+from smalti.engine.tables.parts import CERTIFICATE_NAME
 from smalti.errors import GuaranteeError, UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from smalti.engine.certificate import PublishedFile
     from smalti.engine.perturbation.estimate import ColumnEstimate
+    from smalti.engine.registry.certificate import PublishedFile
 
 DEFAULT_CONFIDENCE: Final = 0.95
 
@@ -62,8 +62,8 @@ def estimate(
 def _with_certificate(
     table: "AnyPath | pa.Table", stated: AnyPath | None
 ) -> "tuple[Sequence[PerturbedColumn], pa.Table]":
-    from smalti.engine.recheck import stated_in  # noqa: PLC0415 (only for estimates)
     from smalti.engine.releases.recheck import check_release  # noqa: PLC0415 (only for estimates)
+    from smalti.engine.run.recheck import stated_in  # noqa: PLC0415 (only for estimates)
 
     path = Path(table) if isinstance(table, str | PathLike) else None
     place = _certificate(path, stated)
@@ -102,7 +102,7 @@ def _certificate(path: Path | None, stated: AnyPath | None) -> Path:
 
 def _check_same(path: Path, place: Path, files: "tuple[PublishedFile, ...]") -> None:
     """That a file is what a certificate is about: other noise would be corrected for otherwise."""
-    from smalti.engine.reading import file_digest  # noqa: PLC0415 (only for estimates)
+    from smalti.engine.tables.reading import file_digest  # noqa: PLC0415 (only for estimates)
 
     if not path.is_file():
         raise UsageError(str(path), "there is no such file", "a table of noisy rows", "check the path")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from smalti.engine.commit import recover, sweep
-from smalti.engine.registry import Registry
+from smalti.engine.registry.commit import recover, sweep
+from smalti.engine.registry.registry import Registry
 
 
 def open_registry(place: str) -> Registry:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from smalti.engine.run import Watch
+from smalti.engine.run.run import Watch
 from smalti.interrupts import check
 
 

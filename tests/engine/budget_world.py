@@ -16,9 +16,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 import registry_world as world
 from registry_world import SOURCE, USER
 
-from smalti.engine.budget import Ceiling, Charge
-from smalti.engine.entries import new_run
-from smalti.engine.registry import Registry
+from smalti.engine.registry.budget import Ceiling, Charge
+from smalti.engine.registry.entries import new_run
+from smalti.engine.registry.registry import Registry
 from smalti.transforms.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import IRI

@@ -4,8 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from smalti.engine.authority import decide
-from smalti.engine.registry import Registry
+from smalti.engine.registry.authority import decide
+from smalti.engine.registry.registry import Registry
 from smalti.policy.decision import Request
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI

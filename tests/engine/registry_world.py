@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from smalti.engine import _database, commit
-from smalti.engine.certificate import (
+from smalti.engine.plan.plan import OneRowEach, OutputFormat
+from smalti.engine.registry import _database, commit
+from smalti.engine.registry.certificate import (
     Certificate,
     ColumnLoss,
     Diversity,
@@ -19,9 +20,8 @@ from smalti.engine.certificate import (
     PublishedFile,
     Timing,
 )
-from smalti.engine.entries import Input, NewVersion, OutputColumn
-from smalti.engine.plan import OneRowEach, OutputFormat
-from smalti.engine.registry import Registry
+from smalti.engine.registry.entries import Input, NewVersion, OutputColumn
+from smalti.engine.registry.registry import Registry
 from smalti.errors import PolicyError
 from smalti.policy.meaning import meaning_digest
 from smalti.policy.parse import parse

@@ -23,9 +23,9 @@ from shell import (
 )
 
 import smalti
-from smalti.engine import run as engine_run
-from smalti.engine.registry import Registry
-from smalti.engine.secret import hmac_digest
+from smalti.engine.registry.registry import Registry
+from smalti.engine.run import run as engine_run
+from smalti.engine.tables.secret import hmac_digest
 from smalti.errors import DataError, GuaranteeError, PlanError, PolicyError, UsageError
 from smalti.policy.parse import parse
 from smalti.vocab.terms import IRI
@@ -78,7 +78,7 @@ def test_the_verifier_counts_values_too(tmp_path: Path, monkeypatch: pytest.Monk
     rows = [[f"p{n}", "30", "Rome", ("10", "10.0", "10.00")[n % 3]] for n in range(6)]
     data = small_table(tmp_path, rows, respondent="who", datatypes={"illness": "decimal"})
     policy = small_policy(tmp_path, method=("eq", "l-diversity"), k=("gteq", 3), l=("gteq", 3))
-    from smalti.engine import execute  # noqa: PLC0415
+    from smalti.engine.anonymization import execute  # noqa: PLC0415
 
     monkeypatch.setattr(execute, "_numbers", lambda plan, name, column: column.codes)
     with pytest.raises(GuaranteeError, match="one value of `illness` is certain"):
@@ -301,7 +301,7 @@ def test_a_file_that_changes_during_the_run_is_refused(
 def test_the_link_is_gone_before_anything_is_published(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from smalti.engine import commit  # noqa: PLC0415
+    from smalti.engine.registry import commit  # noqa: PLC0415
 
     seen = []
     move = commit._move

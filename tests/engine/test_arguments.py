@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import smalti
-from smalti.engine.registry import Registry
+from smalti.engine.registry.registry import Registry
 from smalti.errors import ArgumentTypeError, InternalError, SmaltiError, UsageError
 
 SECRET = "a-value-of-somebody"

@@ -12,15 +12,15 @@ import pytest
 from shell import CUSTOMER, MARKETING, small_document, small_policy, small_table
 
 import smalti
-from smalti.engine import _database, commit
-from smalti.engine.authority import decide
-from smalti.engine.budget import Ceiling
-from smalti.engine.entries import Input
-from smalti.engine.registry import Registry
-from smalti.engine.review import reviews
-from smalti.engine.run_request import Watch
-from smalti.engine.signatures import new_key, sign
-from smalti.engine.submissions import Submission
+from smalti.engine.binding.run_request import Watch
+from smalti.engine.registry import _database, commit
+from smalti.engine.registry.authority import decide
+from smalti.engine.registry.budget import Ceiling
+from smalti.engine.registry.entries import Input
+from smalti.engine.registry.registry import Registry
+from smalti.engine.registry.review import reviews
+from smalti.engine.registry.signatures import new_key, sign
+from smalti.engine.registry.submissions import Submission
 from smalti.errors import UsageError
 from smalti.policy.decision import Effect, Request
 from smalti.policy.parse import parse

@@ -10,7 +10,7 @@ import pytest
 from shell import smalti as cli
 
 import smalti
-from smalti.engine.review import reviews
+from smalti.engine.registry.review import reviews
 from smalti.policy.decision import Effect
 from smalti.vocab.terms import IRI
 

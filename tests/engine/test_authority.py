@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from smalti.engine.authority import IMPLICIT_RULE, decide
-from smalti.engine.entries import Input, TargetVersion
-from smalti.engine.registry import Registry
-from smalti.engine.review import reviews
-from smalti.engine.signatures import new_key, sign
-from smalti.engine.submissions import Submission
+from smalti.engine.registry.authority import IMPLICIT_RULE, decide
+from smalti.engine.registry.entries import Input, TargetVersion
+from smalti.engine.registry.registry import Registry
+from smalti.engine.registry.review import reviews
+from smalti.engine.registry.signatures import new_key, sign
+from smalti.engine.registry.submissions import Submission
 from smalti.errors import PolicyError, UsageError
 from smalti.policy.decision import Decision, Effect, Request
 from smalti.policy.model import Policy

@@ -12,12 +12,12 @@ import registry_world as world
 from budget_world import charge
 from registry_world import OTHER, OUTPUT, OWNER, SECOND, SOURCE, USER
 
-from smalti.engine.authority import decide
-from smalti.engine.budget import Ceiling
-from smalti.engine.ceilings import BUDGET_DELTA, BUDGET_EPSILON
-from smalti.engine.registry import Registry
-from smalti.engine.stated_ceilings import stated_ceilings
-from smalti.engine.submissions import Submission
+from smalti.engine.losses.stated_ceilings import stated_ceilings
+from smalti.engine.registry.authority import decide
+from smalti.engine.registry.budget import Ceiling
+from smalti.engine.registry.ceilings import BUDGET_DELTA, BUDGET_EPSILON
+from smalti.engine.registry.registry import Registry
+from smalti.engine.registry.submissions import Submission
 from smalti.policy.decision import Decision, Effect, Fact, Request
 from smalti.policy.model import Number
 from smalti.policy.parse import parse

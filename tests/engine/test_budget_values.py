@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smalti.engine.budget import (
+from smalti.engine.registry.budget import (
     Budget,
     Ceiling,
     Spent,
     total,
 )
-from smalti.engine.ceilings import ceiling_of, declared_ceiling, speaks_of_budget
+from smalti.engine.registry.ceilings import ceiling_of, declared_ceiling, speaks_of_budget
 from smalti.errors import PlanError, ProblemsError
 from smalti.policy.model import Comparison, Number, Operator, Permission, Policy
 from smalti.policy.parse import parse

@@ -22,12 +22,12 @@ import registry_world as world
 from budget_world import ONE, charge, hmac
 from registry_world import OTHER, OUTPUT, OWNER, SECOND, SOURCE, USER
 
-from smalti.engine import _budgets
-from smalti.engine import _database as db
-from smalti.engine.budget import Budget, Ceiling, Charge, Spent, total
-from smalti.engine.entries import Input
-from smalti.engine.records import export
-from smalti.engine.registry import Registry
+from smalti.engine.registry import _budgets
+from smalti.engine.registry import _database as db
+from smalti.engine.registry.budget import Budget, Ceiling, Charge, Spent, total
+from smalti.engine.registry.entries import Input
+from smalti.engine.registry.registry import Registry
+from smalti.engine.run.records import export
 from smalti.errors import InternalError, PlanError, UsageError
 from smalti.transforms.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation

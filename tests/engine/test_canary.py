@@ -41,14 +41,15 @@ from shell import (
 )
 
 from smalti import api
-from smalti.engine import binding as engine_binding
-from smalti.engine import execute, verify
-from smalti.engine import run as engine_run
+from smalti.engine.anonymization import execute
 from smalti.engine.backends import local
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.local import LocalBackend, LocalRelations
 from smalti.engine.backends.staged import StagedTable
-from smalti.engine.writing import CsvWriter, csv_lines
+from smalti.engine.binding import binding as engine_binding
+from smalti.engine.run import run as engine_run
+from smalti.engine.tables.writing import CsvWriter, csv_lines
+from smalti.engine.verify import verifier as verify
 from smalti.errors import InternalError, SmaltiError
 
 READ_POLICY = ROOT / "examples" / "policies" / "analyst-read.jsonld"

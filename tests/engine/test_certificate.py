@@ -13,13 +13,13 @@ from jsonschema import Draft202012Validator
 from pyld import jsonld
 from rdflib import Graph, URIRef
 
-from smalti.engine.certificate import (
+from smalti.engine.plan.plan import OneRowEach, RespondentColumn
+from smalti.engine.registry.certificate import (
     describe_guarantee,
     describe_respondents,
     limits,
 )
-from smalti.engine.entries import version_iri
-from smalti.engine.plan import OneRowEach, RespondentColumn
+from smalti.engine.registry.entries import version_iri
 from smalti.engine.releases.report import report_from_json, report_to_json
 from smalti.errors import RegistryError
 from smalti.transforms.base import Guarantee

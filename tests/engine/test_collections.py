@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from smalti.engine.authority import decide
-from smalti.engine.entries import Input
-from smalti.engine.registry import Registry
-from smalti.engine.submissions import Submission
+from smalti.engine.registry.authority import decide
+from smalti.engine.registry.entries import Input
+from smalti.engine.registry.registry import Registry
+from smalti.engine.registry.submissions import Submission
 from smalti.errors import PolicyError, UsageError
 from smalti.policy.decision import Effect, Request
 from smalti.policy.parse import parse

@@ -13,12 +13,12 @@ from effort import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from smalti.engine.description import Description, Source
-from smalti.engine.plan import OutputFormat
-from smalti.engine.reading import inspect, read_names, text_batches
-from smalti.engine.verify_columns import Batch, gathered
-from smalti.engine.verify_read import Original, Output, open_original, read_output
-from smalti.engine.writing import csv_records, open_writer
+from smalti.engine.plan.plan import OutputFormat
+from smalti.engine.tables.description import Description, Source
+from smalti.engine.tables.reading import inspect, read_names, text_batches
+from smalti.engine.tables.writing import csv_records, open_writer
+from smalti.engine.verify.columns import Batch, gathered
+from smalti.engine.verify.read import Original, Output, open_original, read_output
 from smalti.errors import DataError
 from smalti.vocab.terms import IRI
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from smalti.engine import commit
-from smalti.engine.registry import Registry
+from smalti.engine.registry import commit
+from smalti.engine.registry.registry import Registry
 from smalti.errors import BackendError, GuaranteeError, InternalError, RegistryError, UsageError
 
 sys.path.insert(0, str(Path(__file__).parent))

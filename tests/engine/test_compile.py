@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 from tables import HEADER, HERE, TARGET, People, permission, write_csv
 
+from smalti.engine.anonymization.compile import Options, compile_plan
 from smalti.engine.backends.local import LocalBackend
-from smalti.engine.compile import Options, compile_plan
-from smalti.engine.description import ColumnDescription, Description, Source
-from smalti.engine.explain import explain
-from smalti.engine.plan import OutputFormat, Plan, RespondentColumn, Role
+from smalti.engine.plan.plan import OutputFormat, Plan, RespondentColumn, Role
+from smalti.engine.run.explain import explain
+from smalti.engine.tables.description import ColumnDescription, Description, Source
 from smalti.errors import PlanError, SmaltiError
 from smalti.policy.model import (
     Anonymization,

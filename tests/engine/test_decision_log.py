@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from smalti.engine.authority import decide
-from smalti.engine.decision_log import ENVIRONMENT
-from smalti.engine.registry import Registry
-from smalti.engine.submissions import Submission
+from smalti.engine.registry.authority import decide
+from smalti.engine.registry.decision_log import ENVIRONMENT
+from smalti.engine.registry.registry import Registry
+from smalti.engine.registry.submissions import Submission
 from smalti.errors import RegistryError
 from smalti.policy.decision import Fact, Request
 from smalti.policy.model import Number, Text
@@ -136,8 +136,10 @@ def test_half_a_line_is_taken_back(registry: Registry, tmp_path: Path) -> None:
     before = (tmp_path / "r.sqlite.decisions.jsonl").read_bytes()
     script = (
         "import resource, signal, sys, registry_world as world\n"
-        "from smalti.engine.authority import decide\nfrom smalti.engine.registry import Registry\n"
-        "from smalti.engine.decision_log import DecisionLog\nfrom smalti.errors import RegistryError\n"
+        "from smalti.engine.registry.authority import decide\n"
+        "from smalti.engine.registry.registry import Registry\n"
+        "from smalti.engine.registry.decision_log import DecisionLog\n"
+        "from smalti.errors import RegistryError\n"
         "from smalti.policy.decision import Request\nfrom pathlib import Path\n"
         "log = DecisionLog(Path(sys.argv[1]))\n"
         "request = Request(party=world.USER, action='a', targets=('http://e.com/a',))\n"
@@ -173,7 +175,7 @@ def test_it_is_off_only_where_somebody_says_so(
 def test_lines_of_several_processes_stay_whole(registry: Registry, tmp_path: Path) -> None:
     script = (
         "import sys, registry_world as world\n"
-        "from smalti.engine.decision_log import DecisionLog\nfrom pathlib import Path\n"
+        "from smalti.engine.registry.decision_log import DecisionLog\nfrom pathlib import Path\n"
         "from smalti.policy.authorize import authorize\nfrom smalti.policy.decision import Request\n"
         "targets = tuple(f'http://e.com/{n}' for n in range(400))\n"
         "request = Request(party=world.USER, action='a', targets=targets)\n"

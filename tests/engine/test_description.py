@@ -19,8 +19,8 @@ from shell import (
     smalti,
 )
 
-from smalti.engine.description import Description, Source, bind, read_description
-from smalti.engine.plan import OutputFormat
+from smalti.engine.plan.plan import OutputFormat
+from smalti.engine.tables.description import Description, Source, bind, read_description
 from smalti.errors import DataError, UsageError
 from smalti.transforms.base import Datatype
 from smalti.vocab.terms import IRI

@@ -12,13 +12,13 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smalti.engine import dialect, reading
-from smalti.engine._records import LONGEST_RECORD
-from smalti.engine.description import Description, Source
-from smalti.engine.dialect import check_csv, read_header
-from smalti.engine.plan import OutputFormat
-from smalti.engine.reading import inspect, text_batches
-from smalti.engine.writing import CsvWriter, csv_records, open_writer
+from smalti.engine.plan.plan import OutputFormat
+from smalti.engine.tables import dialect, reading
+from smalti.engine.tables.description import Description, Source
+from smalti.engine.tables.dialect import check_csv, read_header
+from smalti.engine.tables.reading import inspect, text_batches
+from smalti.engine.tables.records import LONGEST_RECORD
+from smalti.engine.tables.writing import CsvWriter, csv_records, open_writer
 from smalti.errors import DataError
 from smalti.transforms.base import Datatype
 from smalti.transforms.values import infer_datatype

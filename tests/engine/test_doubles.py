@@ -14,11 +14,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import smalti
-from smalti.engine.plan import Column, Role
+from smalti.engine.losses.readings import identities
+from smalti.engine.plan.plan import Column, Role
 from smalti.engine.releases.plan import ReadColumn
-from smalti.engine.releases.readings import identities
-from smalti.engine.verify_columns import Coded
-from smalti.engine.verify_labels import by_value, canonical, coverage
+from smalti.engine.verify.columns import Coded
+from smalti.engine.verify.labels import by_value, canonical, coverage
 from smalti.errors import DataError, SmaltiError
 from smalti.transforms.base import Datatype
 from smalti.transforms.values import ValueFormError, keys, make_codebook

@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from shell import CUSTOMER, MARKETING, OWNER, USER, request, small_policy, small_table, smalti
 
 from smalti import api
-from smalti.engine import first_cuts
+from smalti.engine.anonymization import first_cuts
 from smalti.engine.backends.local import LocalBackend
 from smalti.errors import UsageError
 

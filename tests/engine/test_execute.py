@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tables import HEADER, QUASI_IDENTIFIERS, Made, People, classes, covers, is_diverse, make, people
 
 from smalti.engine.backends.local import LocalBackend
-from smalti.engine.plan import OutputFormat
-from smalti.engine.writing import content_digest
+from smalti.engine.plan.plan import OutputFormat
+from smalti.engine.tables.writing import content_digest
 
 LOCAL = LocalBackend()
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]

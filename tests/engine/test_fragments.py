@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tables import People, make, people
 
-from smalti.engine import first_cuts
-from smalti.engine import fragments as fragments_of
+from smalti.engine.anonymization import first_cuts
+from smalti.engine.anonymization import fragments as fragments_of
 from smalti.engine.backends import staged
 from smalti.engine.backends.local import LocalBackend
 

@@ -12,10 +12,10 @@ import pytest
 from double_world import OWNER, TARGET, write
 
 import smalti
-from smalti.engine import commit
-from smalti.engine.commit import recover
-from smalti.engine.registry import Registry
-from smalti.engine.run import Watch
+from smalti.engine.registry import commit
+from smalti.engine.registry.commit import recover
+from smalti.engine.registry.registry import Registry
+from smalti.engine.run.run import Watch
 from smalti.errors import SmaltiError
 
 ROWS = [(str(i), str(i % 9), str(i % 3)) for i in range(40)]

@@ -8,7 +8,7 @@ from forked import run_forked
 from killed_command import run_and_kill
 from shell import OUTPUT, listing, request, small_policy, small_table, smalti
 
-from smalti.engine.registry import Registry
+from smalti.engine.registry.registry import Registry
 from smalti.vocab.terms import IRI
 
 BEFORE_PUBLICATION = [

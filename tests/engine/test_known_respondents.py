@@ -21,7 +21,7 @@ from shell import (
 )
 
 import smalti as api
-from smalti.engine.plan import OneRowEach, RespondentColumn
+from smalti.engine.plan.plan import OneRowEach, RespondentColumn
 from smalti.errors import PlanError, UsageError
 
 STRANGER = "http://org/stranger"
@@ -184,7 +184,7 @@ def test_rows_that_differ_in_nothing_but_sensitive_columns_are_pointed_out(tmp_p
 @pytest.fixture
 def assumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with an output that was made while nothing was declared."""
-    from smalti.engine import known_respondents  # noqa: PLC0415 (patched)
+    from smalti.engine.binding import known_respondents  # noqa: PLC0415 (patched)
 
     policy, data = undeclared(tmp_path), small_table(tmp_path, PERSON_YEARS)
     with monkeypatch.context() as patched:

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 from shell import CUSTOMER, listing, request, small_policy, small_table, smalti
 
-from smalti.engine import label_sizes
+from smalti.engine.anonymization import label_sizes
 from smalti.engine.backends.publication import _MOST_BYTES, Piece, Publication
-from smalti.engine.plan import OutputFormat
-from smalti.engine.writing import CsvWriter, TableWriter
+from smalti.engine.plan.plan import OutputFormat
+from smalti.engine.tables.writing import CsvWriter, TableWriter
 
 ENGINES = [
     pytest.param(("--engine", "local"), id="local"),

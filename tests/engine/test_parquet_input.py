@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from smalti.engine import reading
-from smalti.engine.description import Source, bind
-from smalti.engine.verify_read import Original, read_original
+from smalti.engine.tables import reading
+from smalti.engine.tables.description import Source, bind
+from smalti.engine.verify.read import Original, read_original
 from smalti.errors import DataError
 from smalti.vocab.terms import IRI
 

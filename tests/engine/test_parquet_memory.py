@@ -11,14 +11,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from smalti.engine import parquet_pages, reading
 from smalti.engine.backends.numbering import Numbering, TooVariedError
-from smalti.engine.description import bind
-from smalti.engine.parquet import parquet_batches, raw_batches, text_bytes
-from smalti.engine.parquet_pages import Group, TooLargeError, groups
-from smalti.engine.plan import OutputFormat
-from smalti.engine.verify_read import Original, Output, open_original, read_output
-from smalti.engine.writing import content_digest, open_writer
+from smalti.engine.plan.plan import OutputFormat
+from smalti.engine.tables import parquet_pages, reading
+from smalti.engine.tables.description import bind
+from smalti.engine.tables.parquet import parquet_batches, raw_batches, text_bytes
+from smalti.engine.tables.parquet_pages import Group, TooLargeError, groups
+from smalti.engine.tables.writing import content_digest, open_writer
+from smalti.engine.verify.read import Original, Output, open_original, read_output
 from smalti.errors import DataError, GuaranteeError
 from smalti.vocab.terms import IRI
 
@@ -27,8 +27,8 @@ ROWS = 500
 """Of a mebibyte each; the files take some kilobytes, or a mebibyte for each row group."""
 READERS = {
     "engine": """
-from smalti.engine import reading
-from smalti.engine.description import bind
+from smalti.engine.tables import reading
+from smalti.engine.tables.description import bind
 from smalti.vocab.terms import IRI
 source = bind(IRI("http://example.com/t"), path)
 def rows():
@@ -36,8 +36,8 @@ def rows():
         yield batch.num_rows
 """,
     "verifier": """
-from smalti.engine.plan import OutputFormat
-from smalti.engine.verify_read import Original, open_original
+from smalti.engine.plan.plan import OutputFormat
+from smalti.engine.verify.read import Original, open_original
 def rows():
     for batch in open_original(Original(path, OutputFormat.PARQUET), ["text"]).batches(["text"], None):
         yield batch.rows
@@ -273,10 +273,10 @@ import random, sys
 from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
-from smalti.engine import reading
-from smalti.engine.description import bind
-from smalti.engine.plan import OutputFormat
-from smalti.engine.verify_read import Original, open_original
+from smalti.engine.tables import reading
+from smalti.engine.tables.description import bind
+from smalti.engine.plan.plan import OutputFormat
+from smalti.engine.verify.read import Original, open_original
 from smalti.errors import SmaltiError
 from smalti.vocab.terms import IRI
 path, draw, refused = Path(sys.argv[1]), random.Random(3), 0

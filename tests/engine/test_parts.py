@@ -18,16 +18,16 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smalti.engine import writing
 from smalti.engine.backends.local import LocalBackend
-from smalti.engine.description import Source, bind
-from smalti.engine.parts import METADATA_SUFFIX, files_in, part_of
-from smalti.engine.plan import ModelFormat, OutputFormat
-from smalti.engine.reading import inspect, text_batches
-from smalti.engine.run_inputs import Granted
-from smalti.engine.run_record import file_name
-from smalti.engine.verify_read import Original, Output, read_original, read_output
-from smalti.engine.writing import Files, content_digest
+from smalti.engine.binding.run_inputs import Granted
+from smalti.engine.binding.run_record import file_name
+from smalti.engine.plan.plan import ModelFormat, OutputFormat
+from smalti.engine.tables import writing
+from smalti.engine.tables.description import Source, bind
+from smalti.engine.tables.parts import METADATA_SUFFIX, files_in, part_of
+from smalti.engine.tables.reading import inspect, text_batches
+from smalti.engine.tables.writing import Files, content_digest
+from smalti.engine.verify.read import Original, Output, read_original, read_output
 from smalti.errors import BackendError, DataError, GuaranteeError, SmaltiError, UsageError
 from smalti.policy.iris import MOST_IN_STEM
 from smalti.policy.model import Permission

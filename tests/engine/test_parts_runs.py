@@ -11,13 +11,13 @@ import pytest
 from shell import CUSTOMER, HEADER, OUTPUT, OWNER, USER, small_document, small_policy, small_rows, smalti
 
 from smalti import run as smalti_run
-from smalti.engine import commit
-from smalti.engine import run as engine_run
-from smalti.engine.binding import input_hmac
-from smalti.engine.entries import Intent, TargetVersion
-from smalti.engine.reading import file_digest
-from smalti.engine.registry import Registry
-from smalti.engine.writing import content_digest
+from smalti.engine.binding.binding import input_hmac
+from smalti.engine.registry import commit
+from smalti.engine.registry.entries import Intent, TargetVersion
+from smalti.engine.registry.registry import Registry
+from smalti.engine.run import run as engine_run
+from smalti.engine.tables.reading import file_digest
+from smalti.engine.tables.writing import content_digest
 from smalti.errors import DataError, GuaranteeError, UsageError
 from smalti.vocab.terms import IRI
 

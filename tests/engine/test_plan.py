@@ -9,8 +9,8 @@ from types import ModuleType
 import pytest
 
 import smalti
-from smalti.engine.plan import Plan
-from smalti.engine.serialize import plan_digest, plan_from_json, plan_to_json
+from smalti.engine.plan.plan import Plan
+from smalti.engine.plan.serialize import plan_digest, plan_from_json, plan_to_json
 from smalti.errors import PlanError, UsageError
 
 ROOT = Path(__file__).parents[2]

@@ -29,9 +29,10 @@ import test_submissions
 import test_submitted_runs
 from registry_world import OWNER, USER
 
-from smalti.engine import _database, secret
-from smalti.engine.authority import decide
-from smalti.engine.registry import Registry
+from smalti.engine.registry import _database
+from smalti.engine.registry.authority import decide
+from smalti.engine.registry.registry import Registry
+from smalti.engine.tables import secret
 from smalti.errors import RegistryError
 
 pytestmark = pytest.mark.slow

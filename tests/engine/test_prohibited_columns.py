@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from shell import POLICIES, ROOT
 
 import smalti
-from smalti.engine.registry import Registry
-from smalti.engine.review import reviews
-from smalti.engine.serialize import plan_digest
+from smalti.engine.plan.serialize import plan_digest
+from smalti.engine.registry.registry import Registry
+from smalti.engine.registry.review import reviews
 from smalti.errors import UsageError
 from smalti.policy.decision import Decision, Effect
 from smalti.vocab.terms import IRI

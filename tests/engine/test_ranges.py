@@ -14,11 +14,12 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smalti.engine import _records, dialect, reading
-from smalti.engine.description import Description, Source
-from smalti.engine.dialect import Part, RangeFacts, check_csv, join_ranges, read_header, scan_range
-from smalti.engine.plan import OutputFormat
-from smalti.engine.reading import csv_text_batches, inspect, text_batches
+from smalti.engine.plan.plan import OutputFormat
+from smalti.engine.tables import dialect, reading
+from smalti.engine.tables import records as _records
+from smalti.engine.tables.description import Description, Source
+from smalti.engine.tables.dialect import Part, RangeFacts, check_csv, join_ranges, read_header, scan_range
+from smalti.engine.tables.reading import csv_text_batches, inspect, text_batches
 from smalti.errors import DataError, InternalError
 from smalti.vocab.terms import IRI
 

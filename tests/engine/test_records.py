@@ -5,9 +5,9 @@ from pathlib import Path
 
 from rdflib import Graph, Literal, URIRef
 
-from smalti.engine.entries import Input
-from smalti.engine.records import export
-from smalti.engine.registry import Registry
+from smalti.engine.registry.entries import Input
+from smalti.engine.registry.registry import Registry
+from smalti.engine.run.records import export
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 

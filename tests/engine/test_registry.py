@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from smalti.engine import secret
-from smalti.engine.entries import AssetKind, Input, version_iri
-from smalti.engine.registry import Registry
+from smalti.engine.registry.entries import AssetKind, Input, version_iri
+from smalti.engine.registry.registry import Registry
+from smalti.engine.tables import secret
 from smalti.errors import PolicyError, RegistryError, SmaltiError, UsageError
 from smalti.policy.parse import parse
 from smalti.vocab.terms import IRI
@@ -91,7 +91,7 @@ def test_a_busy_registry_is_an_error_without_the_statement(
     registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     registry.add_policy(READ, "read.jsonld", OWNER)
-    monkeypatch.setattr("smalti.engine._database._BUSY_MILLISECONDS", 1)
+    monkeypatch.setattr("smalti.engine.registry._database._BUSY_MILLISECONDS", 1)
     with closing(sqlite3.connect(tmp_path / "r.sqlite")) as connection:
         connection.execute("BEGIN IMMEDIATE")
         with pytest.raises(RegistryError, match="another program is writing") as caught:

@@ -16,24 +16,24 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tables import HEADER, HERE, TARGET, People, permission, read_csv, write_csv
 
+from smalti.engine.anonymization.compile import Circumstances, Options, compile_plan
+from smalti.engine.anonymization.execute import execute
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.backends.staged import StagedTable
-from smalti.engine.compile import Circumstances, Options, compile_plan
-from smalti.engine.description import ColumnDescription, Description, Source
-from smalti.engine.execute import execute
-from smalti.engine.explain import explain, to_json, to_text
-from smalti.engine.plan import Filter, OutputFormat, Plan, RowComparison, RowLogical
-from smalti.engine.rows import leave_out_rows
-from smalti.engine.serialize import plan_digest, plan_from_json, plan_to_json
-from smalti.engine.verify import (
+from smalti.engine.binding.rows import leave_out_rows
+from smalti.engine.plan.plan import Filter, OutputFormat, Plan, RowComparison, RowLogical
+from smalti.engine.plan.serialize import plan_digest, plan_from_json, plan_to_json
+from smalti.engine.run.explain import explain, to_json, to_text
+from smalti.engine.tables.description import ColumnDescription, Description, Source
+from smalti.engine.tables.withdrawn import NOBODY
+from smalti.engine.verify.verifier import (
     Original,
     Output,
     Verification,
     verify_against,
     verify_run,
 )
-from smalti.engine.withdrawn import NOBODY
 from smalti.errors import DataError, GuaranteeError, PlanError, ProblemsError
 from smalti.policy.decision import Fact
 from smalti.policy.model import (

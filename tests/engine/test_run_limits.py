@@ -15,14 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smalti.console import owner_lines
-from smalti.engine import run as engine
+from smalti.engine.anonymization.bounds import chosen_bounds
 from smalti.engine.backends.local import LocalBackend
-from smalti.engine.bounds import chosen_bounds
-from smalti.engine.recheck import recheck, repeat
-from smalti.engine.registry import Registry
-from smalti.engine.run import plan_undecided
-from smalti.engine.run_inputs import Granted
-from smalti.engine.run_request import Outcome, PolicyDocument, RunRequest
+from smalti.engine.binding.run_inputs import Granted
+from smalti.engine.binding.run_request import Outcome, PolicyDocument, RunRequest
+from smalti.engine.registry.registry import Registry
+from smalti.engine.run import run as engine
+from smalti.engine.run.recheck import recheck, repeat
+from smalti.engine.run.run import plan_undecided
 from smalti.errors import GuaranteeError, PlanError, SmaltiError, UsageError
 from smalti.policy.decision import Decision, Effect, Fact, Grant
 from smalti.policy.model import Anonymization, Bound, Duty, Number, Operator

@@ -21,12 +21,12 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from shell import CUSTOMER, MARKETING, OWNER, USER, request, small_policy, small_table, smalti
 
 from smalti import api
-from smalti.engine import sampled_cuts
+from smalti.engine.anonymization import sampled_cuts
+from smalti.engine.anonymization.fragments import Fragments
+from smalti.engine.anonymization.sampled_cuts import SampledCuts, levels_of
 from smalti.engine.backends.local import LocalBackend
-from smalti.engine.explain import to_text
-from smalti.engine.fragments import Fragments
-from smalti.engine.sampled_cuts import SampledCuts, levels_of
-from smalti.engine.serialize import plan_digest, plan_from_json, plan_to_json
+from smalti.engine.plan.serialize import plan_digest, plan_from_json, plan_to_json
+from smalti.engine.run.explain import to_text
 from smalti.errors import PlanError, UsageError
 from smalti.transforms.base import CutScore
 from smalti.transforms.medians import median_cuts

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from smalti.engine.sides import Sides, Window
+from smalti.engine.anonymization.sides import Sides, Window
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,10 @@ from joserfc import jws
 from joserfc.errors import SecurityWarning
 from joserfc.jwk import OKPKey, RSAKey
 
-from smalti.engine.authority import decide
-from smalti.engine.registry import Registry
-from smalti.engine.signatures import read_public_key, sign, signing_key
-from smalti.engine.submissions import Submission
+from smalti.engine.registry.authority import decide
+from smalti.engine.registry.registry import Registry
+from smalti.engine.registry.signatures import read_public_key, sign, signing_key
+from smalti.engine.registry.submissions import Submission
 from smalti.errors import UsageError
 from smalti.policy.decision import Request
 from smalti.policy.parse import parse

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from smalti.engine import _database as db
-from smalti.engine.authority import decide
-from smalti.engine.entries import Input, OutputColumn
-from smalti.engine.plan import RespondentColumn
-from smalti.engine.registry import Registry
-from smalti.engine.review import reviews
-from smalti.engine.snapshot import Snapshot
+from smalti.engine.plan.plan import RespondentColumn
+from smalti.engine.registry import _database as db
+from smalti.engine.registry.authority import decide
+from smalti.engine.registry.entries import Input, OutputColumn
+from smalti.engine.registry.registry import Registry
+from smalti.engine.registry.review import reviews
+from smalti.engine.registry.snapshot import Snapshot
 from smalti.errors import UsageError
 from smalti.policy.decision import Effect, Request
 from smalti.transforms.base import Datatype

@@ -15,9 +15,9 @@ import smalti
 from smalti.engine.backends import spark_reading
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.backends.spark import SparkBackend
-from smalti.engine.description import Source, bind
-from smalti.engine.entries import TargetVersion
-from smalti.engine.reading import inspect, text_batches
+from smalti.engine.registry.entries import TargetVersion
+from smalti.engine.tables.description import Source, bind
+from smalti.engine.tables.reading import inspect, text_batches
 from smalti.errors import DataError
 from smalti.vocab.terms import IRI
 
@@ -187,7 +187,7 @@ def test_spark_writes_parts_of_the_same_content(
 def test_spark_writes_one_part_where_no_row_is_left(spark: "SparkSession", tmp_path: Path) -> None:
     from smalti.engine.backends import spark_writing  # noqa: PLC0415
     from smalti.engine.backends.publication import Piece, Publication  # noqa: PLC0415
-    from smalti.engine.plan import OutputFormat  # noqa: PLC0415
+    from smalti.engine.plan.plan import OutputFormat  # noqa: PLC0415
 
     publication = Publication.of([Piece(("x",), None)], OutputFormat.CSV, 5)
     frame = spark.createDataFrame([], "p0 string, row bigint")

@@ -12,9 +12,9 @@ import pytest
 from smalti.engine.backends import spark_reading
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.backends.spark import SparkBackend
-from smalti.engine.description import Description, Source
-from smalti.engine.plan import OutputFormat
-from smalti.engine.reading import inspect, text_batches
+from smalti.engine.plan.plan import OutputFormat
+from smalti.engine.tables.description import Description, Source
+from smalti.engine.tables.reading import inspect, text_batches
 from smalti.errors import DataError
 from smalti.vocab.terms import IRI
 

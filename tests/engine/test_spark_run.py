@@ -11,7 +11,7 @@ import smalti
 from smalti.engine.backends import spark_reading
 from smalti.engine.backends.spark import SparkBackend
 from smalti.engine.backends.spark_session import _asked_at_start, session
-from smalti.engine.entries import TargetVersion
+from smalti.engine.registry.entries import TargetVersion
 from smalti.errors import BackendError, UsageError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def test_spark_and_local_register_the_same_output(
 def test_a_registered_output_is_repeated_on_spark(
     spark: "SparkSession", customers: Path, tmp_path: Path
 ) -> None:
-    from smalti.engine.recheck import repeat  # noqa: PLC0415
+    from smalti.engine.run.recheck import repeat  # noqa: PLC0415
 
     made = run("local", customers, tmp_path, "here", "csv")
     registry = smalti.Registry.open(tmp_path / "registry.sqlite")

@@ -12,8 +12,8 @@ import pytest
 from pyarrow import fs
 from shell import CUSTOMER, describe, listing, request, small_policy, small_rows, small_table, smalti
 
-from smalti.engine import stores
-from smalti.engine.stores import StoredObject, fetched, located, on_disk
+from smalti.engine.tables import stores
+from smalti.engine.tables.stores import StoredObject, fetched, located, on_disk
 from smalti.errors import BackendError, DataError, SmaltiError, UsageError
 
 KEY, SECRET = "AKIACANARY", "s3cr3tCANARY"

@@ -8,8 +8,8 @@ import pytest
 from shell import POLICIES, ROOT
 
 import smalti
-from smalti.engine.registry import Registry
-from smalti.engine.run_request import Watch
+from smalti.engine.binding.run_request import Watch
+from smalti.engine.registry.registry import Registry
 from smalti.vocab.terms import IRI
 
 SURVEY = "http://example.com/survey/contraceptive"

@@ -7,8 +7,8 @@ import pytest
 from double_world import OWNER, TARGET, write
 
 import smalti
-from smalti.engine import recheck
-from smalti.engine.taken import Taken, taken
+from smalti.engine.run import recheck
+from smalti.engine.run.taken import Taken, taken
 from smalti.errors import GuaranteeError, UsageError
 
 ROWS = [(str(i), str(i % 5), str(i % 3)) for i in range(60)]

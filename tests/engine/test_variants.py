@@ -16,11 +16,11 @@ from shell import CUSTOMER, small_document, small_rows, small_table
 from tables import Made, People, make, people
 
 import smalti
-from smalti.engine import first_cuts
+from smalti.engine.anonymization import first_cuts
 from smalti.engine.backends.local import LocalBackend
-from smalti.engine.plan import OutputFormat, Plan
-from smalti.engine.serialize import plan_digest, plan_from_json, plan_to_json
-from smalti.engine.verify import Original, Output, verify_run
+from smalti.engine.plan.plan import OutputFormat, Plan
+from smalti.engine.plan.serialize import plan_digest, plan_from_json, plan_to_json
+from smalti.engine.verify.verifier import Original, Output, verify_run
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 CUT_ELSEWHERE = [

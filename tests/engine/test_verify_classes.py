@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smalti.engine.verify_classes import Groups, diversity, group, largest_matching, least_respondents
-from smalti.engine.verify_read import Codes
+from smalti.engine.verify.classes import Groups, diversity, group, largest_matching, least_respondents
+from smalti.engine.verify.read import Codes
 
 
 def codes(*numbers: int) -> Codes:

@@ -10,10 +10,10 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smalti.engine import verify_labels
-from smalti.engine.plan import Column, Role
-from smalti.engine.verify_labels import UnreadableError, coverage, read_text_label
-from smalti.engine.verify_read import Coded
+from smalti.engine.plan.plan import Column, Role
+from smalti.engine.verify import labels as verify_labels
+from smalti.engine.verify.labels import UnreadableError, coverage, read_text_label
+from smalti.engine.verify.read import Coded
 from smalti.errors import DataError, GuaranteeError
 from smalti.transforms.base import Datatype
 from smalti.vocab.terms import IRI

@@ -9,8 +9,8 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smalti.engine.verify_csv import _has_stray_quotes
-from smalti.engine.verify_entries import Values
+from smalti.engine.verify.csv import _has_stray_quotes
+from smalti.engine.verify.entries import Values
 
 
 def is_stray(text: str) -> bool:

@@ -17,18 +17,19 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smalti.engine import verify_count, verify_stage
-from smalti.engine.plan import Column, OutputFormat, Role
-from smalti.engine.verify_classes import diversity, group, least_respondents
-from smalti.engine.verify_columns import Batch, Coded, gathered, numbered
-from smalti.engine.verify_count import ClassCount
-from smalti.engine.verify_csv import CsvStream, parse_distinct_records, parse_records
-from smalti.engine.verify_entries import Keys
-from smalti.engine.verify_join import IsCovered, Joined
-from smalti.engine.verify_labels import by_value, canonical
-from smalti.engine.verify_promise import Counted
-from smalti.engine.verify_read import Link, Original, read_original
-from smalti.engine.verify_stage import StagedTable
+from smalti.engine.plan.plan import Column, OutputFormat, Role
+from smalti.engine.verify import count as verify_count
+from smalti.engine.verify import stage as verify_stage
+from smalti.engine.verify.classes import diversity, group, least_respondents
+from smalti.engine.verify.columns import Batch, Coded, gathered, numbered
+from smalti.engine.verify.count import ClassCount
+from smalti.engine.verify.csv import CsvStream, parse_distinct_records, parse_records
+from smalti.engine.verify.entries import Keys
+from smalti.engine.verify.join import IsCovered, Joined
+from smalti.engine.verify.labels import by_value, canonical
+from smalti.engine.verify.promise import Counted
+from smalti.engine.verify.read import Link, Original, read_original
+from smalti.engine.verify.stage import StagedTable
 from smalti.errors import BackendError, DataError, GuaranteeError
 from smalti.transforms.base import Datatype
 from smalti.vocab.terms import IRI
@@ -371,10 +372,10 @@ CHILD = """
 import resource, sys, tempfile
 from pathlib import Path
 import numpy as np
-from smalti.engine.plan import (
+from smalti.engine.plan.plan import (
     Apply, Column, OneRowEach, OutputFormat, Plan, Read, RespondentColumn, Role, Select, Write,
 )
-from smalti.engine.verify import Original, Output, Sizes, verify_in
+from smalti.engine.verify.verifier import Original, Output, Sizes, verify_in
 from smalti.transforms.base import Datatype
 from smalti.transforms.mondrian import MondrianKAnonymity
 from smalti.vocab.terms import IRI

@@ -12,17 +12,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tables import HEADER, TARGET, People, permission, write_csv
 
+from smalti.engine.anonymization.compile import Circumstances, Options, compile_plan
+from smalti.engine.anonymization.execute import execute
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.local import LocalBackend
-from smalti.engine.compile import Circumstances, Options, compile_plan
-from smalti.engine.description import ColumnDescription, Description, Source
-from smalti.engine.execute import execute
-from smalti.engine.plan import OneRowEach, OutputFormat, Plan, RespondentColumn
-from smalti.engine.rows import leave_out_rows
-from smalti.engine.serialize import plan_digest
-from smalti.engine.verify import Original, Output, Verification, verify_against, verify_run
-from smalti.engine.verify_rows import _Forms
-from smalti.engine.withdrawn import NOBODY, Withdrawn, keyed_with, sought_forms, stored_digests
+from smalti.engine.binding.rows import leave_out_rows
+from smalti.engine.plan.plan import OneRowEach, OutputFormat, Plan, RespondentColumn
+from smalti.engine.plan.serialize import plan_digest
+from smalti.engine.tables.description import ColumnDescription, Description, Source
+from smalti.engine.tables.withdrawn import NOBODY, Withdrawn, keyed_with, sought_forms, stored_digests
+from smalti.engine.verify.rows import _Forms
+from smalti.engine.verify.verifier import Original, Output, Verification, verify_against, verify_run
 from smalti.errors import DataError, GuaranteeError, PlanError
 from smalti.policy.model import ColumnReference
 from smalti.transforms.base import Datatype

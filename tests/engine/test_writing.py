@@ -12,7 +12,7 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smalti.engine.writing import CsvWriter, csv_lines, csv_records, joined_fields
+from smalti.engine.tables.writing import CsvWriter, csv_lines, csv_records, joined_fields
 
 Rows = list[list[str | None]]
 

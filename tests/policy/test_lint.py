@@ -11,7 +11,7 @@ from effort import examples
 from hypothesis import given, settings
 from strategies import policies
 
-from smalti.engine.dataset_facts import read_dataset_facts
+from smalti.engine.run.dataset_facts import read_dataset_facts
 from smalti.errors import DataError
 from smalti.policy import conflicts
 from smalti.policy.check_dataset import check_dataset

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from smalti.engine.audits.attacks import FAMILIES, Family, of_family
-from smalti.engine.audits.attempts import Attempt, AttemptState
-from smalti.engine.audits.figures import AttackResult, AuditFigures, Detail, Figure
-from smalti.engine.audits.guarantee import limits_of
+from smalti.engine.registry.attempts import Attempt, AttemptState
+from smalti.engine.training.attacks import FAMILIES, Family, of_family
+from smalti.engine.training.figures import AttackResult, AuditFigures, Detail, Figure
+from smalti.engine.training.guarantee import limits_of
 from smalti.reports.page import Page, Paragraph, Part, Section, Table
 from smalti.reports.plots import Line, rates
 

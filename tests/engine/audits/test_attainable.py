@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from model_worlds import people, policy, registry, run
 
-from smalti.engine.audits.attainable import (
+from smalti.engine.registry.attempts import HIGHEST_CONFIDENCE, error_of_attempt
+from smalti.engine.training.attainable import (
     Size,
     advised_for,
     check_attainable,
@@ -23,9 +24,8 @@ from smalti.engine.audits.attainable import (
     told_of,
     undecided_by_trainings,
 )
-from smalti.engine.audits.attempts import HIGHEST_CONFIDENCE, error_of_attempt
-from smalti.engine.audits.judge import Judge, Reached
-from smalti.engine.audits.plan import Audit, FigureBound
+from smalti.engine.training.judge import Judge, Reached
+from smalti.engine.training.plan import Audit, FigureBound
 from smalti.errors import DataError
 from smalti.transforms.auditing.epsilon_bounds import reach_by_ranks
 from smalti.transforms.auditing.limits import of_two, quantile_ranks

@@ -11,8 +11,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import registry_world as world
 
 from smalti import auditing
-from smalti.engine.audits.attempts import Attempt, AttemptState
-from smalti.engine.registry import Registry
+from smalti.engine.registry.attempts import Attempt, AttemptState
+from smalti.engine.registry.registry import Registry
 from smalti.errors import UsageError
 from smalti.vocab.terms import IRI
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from audit_samples import TARGET, attempt
 
-from smalti.engine.audits.attempts import (
+from smalti.engine.registry.attempts import (
     HIGHEST_CONFIDENCE,
     Attempt,
     AttemptReason,
@@ -22,7 +22,7 @@ from smalti.engine.audits.attempts import (
     error_of_attempt,
     to_record,
 )
-from smalti.engine.registry import Registry
+from smalti.engine.registry.registry import Registry
 from smalti.errors import InternalError, PlanError
 from smalti.transforms.auditing.epsilon_bounds import clopper_pearson_by_ranks
 from smalti.transforms.auditing.limits import Outcomes, advantage, of_two

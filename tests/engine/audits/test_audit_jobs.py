@@ -16,10 +16,10 @@ import pytest
 import shell
 from model_worlds import OUTPUT, OWNER, TARGET, USER, numbers_of, people, policy, registry
 
-from smalti.engine import locks
-from smalti.engine.audits import jobs as job_module
-from smalti.engine.audits.attempts import AttemptState
-from smalti.engine.audits.jobs import Job, Jobs, JobState
+from smalti.engine.registry.attempts import AttemptState
+from smalti.engine.tables import locks
+from smalti.engine.training import jobs as job_module
+from smalti.engine.training.jobs import Job, Jobs, JobState
 from smalti.errors import BackendError, UsageError
 from smalti.vocab.terms import IRI
 

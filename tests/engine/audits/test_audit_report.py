@@ -14,9 +14,9 @@ from model_worlds import OUTPUT, OWNER, TARGET, USER, people, policy, registry, 
 from wording import CLAIMS
 
 from smalti import auditing
-from smalti.engine.audits.attempts import AttemptState
-from smalti.engine.audits.figures import Detail, Figure, figures_to_json
-from smalti.engine.audits.quality import quality_certificate, study_certificate
+from smalti.engine.registry.attempts import AttemptState
+from smalti.engine.training.figures import Detail, Figure, figures_to_json
+from smalti.engine.training.quality import quality_certificate, study_certificate
 from smalti.errors import UsageError
 from smalti.reports.audits import page, study_page
 from smalti.reports.page import Table

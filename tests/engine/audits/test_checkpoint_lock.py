@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from model_worlds import people, registry, run
 
-from smalti.engine import locks
-from smalti.engine.audits.checkpoint import Checkpoint
+from smalti.engine.tables import locks
+from smalti.engine.training.checkpoint import Checkpoint
 from smalti.errors import BackendError, UsageError
 
 HOLDS = """

@@ -14,17 +14,17 @@ import pytest
 from model_worlds import AUDIT, most, permission, planned, private, training, untrained
 from scipy import stats
 
-from smalti.engine.audits import examine
-from smalti.engine.audits.attempts import AttemptState
-from smalti.engine.audits.canaries import Canaries
-from smalti.engine.audits.examine import Examination, prepare
-from smalti.engine.audits.figures import AttackResult, Detail, Figure, verdict
-from smalti.engine.audits.identifiability import Identifiability
-from smalti.engine.audits.inversion import Inversion
-from smalti.engine.audits.judge import Judge
-from smalti.engine.audits.plan import Audit, FigureBound, TrainingPlan
-from smalti.engine.audits.records import TrainingRecords
-from smalti.engine.audits.training import Parts, target, trainer_of
+from smalti.engine.registry.attempts import AttemptState
+from smalti.engine.training import examine
+from smalti.engine.training.canaries import Canaries
+from smalti.engine.training.examine import Examination, prepare
+from smalti.engine.training.figures import AttackResult, Detail, Figure, verdict
+from smalti.engine.training.identifiability import Identifiability
+from smalti.engine.training.inversion import Inversion
+from smalti.engine.training.judge import Judge
+from smalti.engine.training.plan import Audit, FigureBound, TrainingPlan
+from smalti.engine.training.records import TrainingRecords
+from smalti.engine.training.training import Parts, target, trainer_of
 from smalti.errors import DataError
 from smalti.policy.model import Training
 from smalti.transforms.auditing.scores import Scores

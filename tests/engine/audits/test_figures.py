@@ -7,14 +7,14 @@ from decimal import Decimal
 import pytest
 from audit_samples import figures, result
 
-from smalti.engine.audits.attempts import AttemptState
-from smalti.engine.audits.figures import (
+from smalti.engine.registry.attempts import AttemptState
+from smalti.engine.training.figures import (
     AttackResult,
     figures_from_json,
     figures_to_json,
     verdict,
 )
-from smalti.engine.audits.plan import FigureBound
+from smalti.engine.training.plan import FigureBound
 from smalti.errors import InternalError, RegistryError
 
 ADVANTAGE = FigureBound("attackAdvantage", Decimal("0.3"))

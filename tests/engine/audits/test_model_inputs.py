@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from model_worlds import AUDIT, permission, planned, recorded, training, untrained
 from perturbed_worlds import CITIES, row
 
-from smalti.engine.audits.inputs import ENTRY, Inputs, header_of, read_inputs
 from smalti.engine.backends.local import LocalBackend
+from smalti.engine.training.inputs import ENTRY, Inputs, header_of, read_inputs
 from smalti.errors import DataError
 from smalti.transforms.learning.model_files import load, save
 

@@ -8,9 +8,9 @@ import pytest
 from model_worlds import registry
 
 import smalti
-from smalti.engine.audits.attempts import AttemptState
-from smalti.engine.audits.figures import figures_from_json
-from smalti.engine.audits.plan import TrainingPlan
+from smalti.engine.registry.attempts import AttemptState
+from smalti.engine.training.figures import figures_from_json
+from smalti.engine.training.plan import TrainingPlan
 from smalti.vocab.terms import IRI
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

@@ -13,7 +13,7 @@ import pytest
 from killed_training import POINTS, REFUSED
 from model_worlds import OUTPUT, TARGET, numbers_of, people, policy, registry, run
 
-from smalti.engine.audits.attempts import AttemptState
+from smalti.engine.registry.attempts import AttemptState
 from smalti.vocab.terms import IRI
 
 pytestmark = pytest.mark.slow

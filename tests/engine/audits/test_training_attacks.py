@@ -11,8 +11,8 @@ import pytest
 from model_worlds import OUTPUT, people, policy, registry, run
 
 import smalti
-from smalti.engine.audits.attempts import AttemptState
-from smalti.engine.audits.figures import AuditFigures, figures_from_json
+from smalti.engine.registry.attempts import AttemptState
+from smalti.engine.training.figures import AuditFigures, figures_from_json
 from smalti.vocab.terms import IRI
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

@@ -10,16 +10,16 @@ from model_worlds import AUDIT, MODEL, most, permission, planned, private, recor
 from perturbed_worlds import CITIES, DESCRIPTION, HERE, ONE_ROW_EACH, column, described, row
 from tables import TARGET
 
-from smalti.engine.audits.attacks import FAMILIES, WITH_SHADOWS
-from smalti.engine.audits.explain import to_lines
-from smalti.engine.audits.guarantee import describe, guarantee_of
-from smalti.engine.audits.plan import CategoryFeature, FigureBound, NumberFeature, TrainingPlan
+from smalti.engine.anonymization.compile import Circumstances
 from smalti.engine.backends.local import LocalBackend
-from smalti.engine.compile import Circumstances
-from smalti.engine.description import Description
-from smalti.engine.explain import to_json, to_text
-from smalti.engine.plan import OneRowEach, RespondentColumn
-from smalti.engine.serialize import plan_digest, plan_from_json, plan_to_json
+from smalti.engine.plan.plan import OneRowEach, RespondentColumn
+from smalti.engine.plan.serialize import plan_digest, plan_from_json, plan_to_json
+from smalti.engine.run.explain import to_json, to_text
+from smalti.engine.tables.description import Description
+from smalti.engine.training.attacks import FAMILIES, WITH_SHADOWS
+from smalti.engine.training.explain import to_lines
+from smalti.engine.training.guarantee import describe, guarantee_of
+from smalti.engine.training.plan import CategoryFeature, FigureBound, NumberFeature, TrainingPlan
 from smalti.errors import ProblemsError, SmaltiError
 from smalti.policy.model import Audit, Bound, ColumnComparison, Number, Operator, Permission, Training
 from smalti.transforms.base import Datatype

@@ -8,10 +8,10 @@ from fractions import Fraction
 import pytest
 from model_worlds import most, private, training
 
-from smalti.engine.audits.noise import mechanism_of, private_steps, stated_loss
-from smalti.engine.audits.plan import PrivateSteps
-from smalti.engine.budget import Spent, compose
+from smalti.engine.registry.budget import Spent, compose
 from smalti.engine.releases.plan import StatedLoss
+from smalti.engine.training.noise import mechanism_of, private_steps, stated_loss
+from smalti.engine.training.plan import PrivateSteps
 from smalti.errors import PlanError
 from smalti.policy.model import DecimalBound, Training
 from smalti.transforms.identifiability import gaussian_advantage, gaussian_delta, posterior_belief

@@ -15,17 +15,17 @@ from certificates import changed, instead, recorded, undercharge
 from model_worlds import TARGET, people, policy, registry, run
 
 import smalti
-from smalti.engine.audits import noise
-from smalti.engine.audits import recheck as model_recheck
-from smalti.engine.audits.attacks import FAMILIES
-from smalti.engine.audits.guarantee import ModelGuarantee, describe, limits
-from smalti.engine.audits.plan import PrivateSteps, TrainingPlan
-from smalti.engine.audits.recheck import StatedModel, check_sentences
-from smalti.engine.budget import Spent, compose
-from smalti.engine.certificate import Composition
+from smalti.engine.plan.serialize import plan_from_json
+from smalti.engine.registry.budget import Spent, compose
+from smalti.engine.registry.certificate import Composition
 from smalti.engine.releases.guarantee import Loss
 from smalti.engine.releases.plan import StatedLoss
-from smalti.engine.serialize import plan_from_json
+from smalti.engine.training import noise
+from smalti.engine.training import recheck as model_recheck
+from smalti.engine.training.attacks import FAMILIES
+from smalti.engine.training.guarantee import ModelGuarantee, describe, limits
+from smalti.engine.training.plan import PrivateSteps, TrainingPlan
+from smalti.engine.training.recheck import StatedModel, check_sentences
 from smalti.errors import BackendError, GuaranteeError
 from smalti.transforms.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation

@@ -18,19 +18,19 @@ from model_worlds import OUTPUT, OWNER, TARGET, USER, people, policy, registry, 
 from pydantic import TypeAdapter
 
 import smalti
-from smalti.engine.audits import examine
-from smalti.engine.audits import run as running
-from smalti.engine.audits.attempts import Attempt, AttemptState
-from smalti.engine.audits.checkpoint import Begun, Checkpoint
-from smalti.engine.audits.figures import figures_from_json
-from smalti.engine.audits.plan import TrainingPlan
-from smalti.engine.audits.records import TrainingRecords, training_records
-from smalti.engine.audits.report import TrainingReport
-from smalti.engine.commit import publish
-from smalti.engine.decision_log import DecisionLog
-from smalti.engine.entries import NewVersion, TargetVersion
-from smalti.engine.registry import Registry
-from smalti.engine.run_request import Watch
+from smalti.engine.binding.run_request import Watch
+from smalti.engine.registry.attempts import Attempt, AttemptState
+from smalti.engine.registry.commit import publish
+from smalti.engine.registry.decision_log import DecisionLog
+from smalti.engine.registry.entries import NewVersion, TargetVersion
+from smalti.engine.registry.registry import Registry
+from smalti.engine.training import examine
+from smalti.engine.training import run as running
+from smalti.engine.training.checkpoint import Begun, Checkpoint
+from smalti.engine.training.figures import figures_from_json
+from smalti.engine.training.plan import TrainingPlan
+from smalti.engine.training.records import TrainingRecords, training_records
+from smalti.engine.training.report import TrainingReport
 from smalti.errors import DataError, InternalError, UsageError
 from smalti.policy.decision import Decision
 from smalti.transforms.learning.model_files import load

@@ -16,13 +16,13 @@ from shell import smalti as command
 
 import smalti
 from smalti.deciding import using
-from smalti.engine.budget import Budget
-from smalti.engine.charging import Losing, losing
+from smalti.engine.losses.charging import Losing, losing
 from smalti.engine.perturbation import run as running
 from smalti.engine.perturbation.guarantee import stated_guarantee
 from smalti.engine.perturbation.mechanisms import loss_of
 from smalti.engine.perturbation.plan import PerturbationPlan
-from smalti.engine.run import Outcome
+from smalti.engine.registry.budget import Budget
+from smalti.engine.run.run import Outcome
 from smalti.errors import GuaranteeError, InternalError, SmaltiError
 from smalti.transforms.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation

@@ -25,12 +25,12 @@ from perturbed_worlds import (
 )
 from release_plans import NUMBERS
 
+from smalti.engine.anonymization.compile import Circumstances
 from smalti.engine.backends.local import LocalBackend
-from smalti.engine.compile import Circumstances
-from smalti.engine.description import Description
 from smalti.engine.perturbation import reports
 from smalti.engine.releases.plan import BoundContributions
-from smalti.engine.withdrawn import Withdrawn, stored_digests
+from smalti.engine.tables.description import Description
+from smalti.engine.tables.withdrawn import Withdrawn, stored_digests
 from smalti.errors import InternalError
 from smalti.transforms.base import Datatype
 from smalti.transforms.sensitivity import NeighboringRelation

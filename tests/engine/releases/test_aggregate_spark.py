@@ -7,7 +7,7 @@ from release_plans import STATISTICS, aggregates, release, rich
 
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.backends.spark import SparkBackend
-from smalti.engine.plan import OneRowEach
+from smalti.engine.plan.plan import OneRowEach
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

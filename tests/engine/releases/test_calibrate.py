@@ -34,10 +34,10 @@ from release_data import (
     with_scales,
 )
 
-from smalti.engine.budget import Spent, compose
-from smalti.engine.certificate import Composition, describe_respondents
+from smalti.engine.losses.allowed import LOSSES, is_in_range, told_as
+from smalti.engine.registry.budget import Spent, compose
+from smalti.engine.registry.certificate import Composition, describe_respondents
 from smalti.engine.releases.aggregate import Aggregates
-from smalti.engine.releases.allowed import LOSSES, is_in_range, told_as
 from smalti.engine.releases.calibrate import AllowedLoss, Wish, calibrate
 from smalti.engine.releases.guarantee import Loss, describe, guarantee_of, limits
 from smalti.engine.releases.losses import least_loss, lost_by

@@ -8,8 +8,8 @@ import pytest
 from release_worlds import QUERY, ROWS, TARGET, USER, policy, visits
 
 from smalti.engine.backends.local import LocalBackend
-from smalti.engine.case_files import read_cases
-from smalti.engine.case_runs import CaseResult, run_cases
+from smalti.engine.run.case_files import read_cases
+from smalti.engine.run.case_runs import CaseResult, run_cases
 from smalti.errors import SmaltiError, UsageError
 
 COUNT = {"statistics": [{"statistic": "count"}]}

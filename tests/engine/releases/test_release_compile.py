@@ -28,9 +28,8 @@ from release_policies import (
     query,
 )
 
-from smalti.engine.compile import Circumstances
-from smalti.engine.description import ColumnDescription, Description, Source
-from smalti.engine.plan import OneRowEach, OutputFormat, RespondentColumn, RowComparison
+from smalti.engine.anonymization.compile import Circumstances
+from smalti.engine.plan.plan import OneRowEach, OutputFormat, RespondentColumn, RowComparison
 from smalti.engine.releases.compile import columns_to_stage
 from smalti.engine.releases.plan import (
     BoundContributions,
@@ -41,7 +40,8 @@ from smalti.engine.releases.plan import (
     StatisticKind,
 )
 from smalti.engine.releases.public_domains import MOST_CANDIDATES
-from smalti.engine.withdrawn import Withdrawn, stored_digests
+from smalti.engine.tables.description import ColumnDescription, Description, Source
+from smalti.engine.tables.withdrawn import Withdrawn, stored_digests
 from smalti.errors import InternalError, PlanError, SmaltiError
 from smalti.policy.decision import Fact
 from smalti.policy.model import (

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from release_policies import AGE, SEX, TARGET, policy_text, query
 
-from smalti.engine.authority import decide
-from smalti.engine.registry import Registry
+from smalti.engine.registry.authority import decide
+from smalti.engine.registry.registry import Registry
 from smalti.engine.releases.query import facts
 from smalti.policy.decision import Decision, Effect, Finding, Part, Request
 from smalti.vocab import terms

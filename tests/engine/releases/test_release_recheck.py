@@ -32,14 +32,14 @@ from release_worlds import (
 )
 
 import smalti
-from smalti.engine.certificate import Certificate, Composition
-from smalti.engine.certified import check_alone
-from smalti.engine.recheck import Recheck
+from smalti.engine.losses.certified import check_alone
+from smalti.engine.plan.serialize import plan_digest, plan_from_json, plan_to_json
+from smalti.engine.registry.certificate import Certificate, Composition
 from smalti.engine.releases.guarantee import Loss, LossGuarantee, describe, guarantee_of
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.releases.recheck import stated_guarantee
 from smalti.engine.releases.recheck_certificate import belief_together
-from smalti.engine.serialize import plan_digest, plan_from_json, plan_to_json
+from smalti.engine.run.recheck import Recheck
 from smalti.errors import GuaranteeError
 from smalti.transforms.belief import belief_after
 from smalti.transforms.privacy_loss import PrivacyLoss

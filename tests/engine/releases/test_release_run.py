@@ -38,8 +38,8 @@ from stub_sampler import StubSampler
 
 import smalti
 from smalti.cli import main
-from smalti.engine.budget import Ceiling
-from smalti.engine.plan import RespondentColumn
+from smalti.engine.plan.plan import RespondentColumn
+from smalti.engine.registry.budget import Ceiling
 from smalti.engine.releases import run as releasing
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.errors import BackendError, DataError, GuaranteeError, PlanError, UsageError

@@ -1,0 +1,1 @@
+"""k-anonymity and its kin: compile, execute, first cuts."""

@@ -1,0 +1,437 @@
+"""From a permission and a bound table to a plan; a duty becomes a transform here and nowhere else."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from smalti.engine.anonymization.bounds import chosen_bounds
+from smalti.engine.backends.faults import cell, first_fault
+from smalti.engine.backends.staged import StagedTable
+from smalti.engine.binding.bound_columns import (
+    BoundColumns,
+    SaidOfRespondents,
+    column_iri,
+    refuse_unimplemented,
+)
+from smalti.engine.binding.rows import RowBinder, keep_satisfying, leave_out_withdrawn
+from smalti.engine.plan.plan import (
+    Apply,
+    Column,
+    Filter,
+    OneRowEach,
+    OutputFormat,
+    Plan,
+    Read,
+    Respondent,
+    RespondentColumn,
+    Role,
+    Select,
+    Write,
+)
+from smalti.engine.plan.respondents import ASSUMED, WAYS_TO_DECLARE
+from smalti.engine.tables.description import Source
+from smalti.engine.tables.withdrawn import NOBODY, Withdrawn
+from smalti.errors import InternalError, PlanError, raise_all
+from smalti.policy.decision import Fact
+from smalti.policy.iris import normalised_column
+from smalti.policy.model import (
+    Anonymization,
+    Comparison,
+    Condition,
+    Logical,
+    Named,
+    Permission,
+    Text,
+)
+from smalti.transforms import ALL_TRANSFORMS
+from smalti.transforms.base import CutScore, Datatype, Transform
+from smalti.transforms.mondrian import DEFAULT_CUT_THRESHOLD, Dimensionality, Partitioning
+from smalti.transforms.values import (
+    LEXICAL_FORMS,
+    Codebook,
+    ValueFormError,
+    check_values,
+    infer_datatype,
+    make_codebook,
+)
+from smalti.vocab.terms import (
+    BUDGET_DELTA,
+    BUDGET_EPSILON,
+    CUT_SCORE,
+    DIFFERENTIAL_PRIVACY,
+    DIMENSIONALITY,
+    FRAGMENT_COLUMN,
+    IRI,
+    MONDRIAN,
+    PARTITIONING,
+    SMALTI,
+)
+
+__all__ = ["NO_MORE", "Circumstances", "Options", "column_iri", "compile_plan"]
+
+_CHOICES: Final[Mapping[IRI, tuple[str, type[StrEnum]]]] = {
+    PARTITIONING: ("partitioning", Partitioning),
+    DIMENSIONALITY: ("dimensionality", Dimensionality),
+    CUT_SCORE: ("cut_score", CutScore),
+}
+"""Words with a choice of names about how classes are made, each with the field of the transform."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a run may choose for itself; recorded in the plan."""
+
+    cut_threshold: int = DEFAULT_CUT_THRESHOLD
+    output_format: OutputFormat = OutputFormat.CSV
+    rows_per_part: int | None = None
+    """At most so many rows in each file of the output; None: one file."""
+    sampled_fragments: int | None = None
+    """Into how many fragments a table is divided by medians of a sample; None: first cuts are exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What one run must keep to, beside the words of its permission."""
+
+    rows: tuple[Condition, ...] = ()
+    """The rows that are granted (`Grant.rows`)."""
+    asks: tuple[Fact, ...] = ()
+    """A stronger guarantee than the policy's, by its words."""
+    inherited: Respondent | None = None
+    """Where the target is itself an output, how respondents were counted for it."""
+    withdrawn: Withdrawn = NOBODY
+    requested: Respondent | None = None
+    """Who respondents are, by the request (`SaidOfRespondents`)."""
+    recorded: Respondent | None = None
+    """Who respondents are, by an owner's earlier run on the same data."""
+
+    @property
+    def respondents(self) -> SaidOfRespondents:
+        """What is said of respondents beside the policy and the description."""
+        return SaidOfRespondents(self.requested, self.recorded, self.inherited)
+
+    withheld: frozenset[str] = frozenset()
+    """The columns whose use is prohibited, by name; what only drops them says so."""
+
+
+NO_MORE: Final = Circumstances()
+"""The permission's words, and nothing beside."""
+
+
+def compile_plan(
+    permission: Permission,
+    source: Source,
+    table: StagedTable,
+    options: Options,
+    circumstances: Circumstances = NO_MORE,
+) -> Plan:
+    """Bind what a permission asks to the columns of a table, and leave out the rows that it does not grant.
+
+    The plan depends on the policy's words, the description, the header and, where the description
+    is silent, on datatypes inferred from the values; never on the policy's spelling or uid. Rows that
+    are not granted, or whose respondents withdrew, are not in the table any more when it is made: no
+    datatype, no count and no problem comes from them.
+
+    Args:
+        permission: to anonymize.
+        source: the target's file and description.
+        table: the same, bound.
+        options: of the run.
+        circumstances: what else the run must keep to.
+
+    Raises:
+        PlanError: the data cannot be treated as asked; all problems at once (`ProblemsError`).
+    """
+    wanted = permission.anonymization
+    if wanted is None or permission.output is None:
+        raise InternalError("a permission without refinements reached the compiler")
+    if wanted.method == DIFFERENTIAL_PRIVACY:
+        raise InternalError("a permission of releases reached the compiler of published rows")
+    refuse_unimplemented(wanted, permission)
+    _refuse_budgets(wanted, permission.constraints)
+    compiler = _Compiler(wanted, source, table, circumstances.respondents)
+    granted = compiler.granted_rows(circumstances)
+    columns = compiler.columns(circumstances.withheld)
+    respondent = compiler.respondent(columns)
+    bounds = chosen_bounds(wanted, circumstances.asks, compiler.problems)
+    raise_all(compiler.problems)
+    kept = tuple(column.name for column in columns if column.role.is_published)
+    dropped = tuple(column.name for column in columns if not column.role.is_published)
+    return Plan(
+        Read(source.target, columns, respondent),
+        Select(kept, dropped),
+        Apply(_transform(wanted, bounds, columns, options)),
+        Write(permission.output, kept, options.output_format, options.rows_per_part),
+        granted,
+    )
+
+
+def _refuse_budgets(wanted: Anonymization, conditions: Iterable[Condition]) -> None:
+    """Refuse what nobody would keep: a budget is charged under differential privacy alone."""
+    raise_all([
+        PlanError(
+            str(one.where),
+            f"`smalti:{one.operand.removeprefix(SMALTI)}` is not implemented yet for the method"
+            f" `{wanted.method}`",
+            "a budget beside a method of differential privacy",
+            "leave it out",
+        )
+        for one in _comparisons(conditions)
+        if one.operand in (BUDGET_EPSILON, BUDGET_DELTA)
+    ])  # fmt: skip
+
+
+def _comparisons(conditions: Iterable[Condition]) -> Iterator[Comparison]:
+    for one in conditions:
+        if isinstance(one, Comparison):
+            yield one
+        elif isinstance(one, Logical):
+            yield from _comparisons(one.operands)
+
+
+def _transform(
+    wanted: Anonymization, bounds: tuple[int, int], columns: tuple[Column, ...], options: Options
+) -> Transform:
+    names = {role: tuple(c.name for c in columns if c.role is role) for role in Role}
+    variant = _variant(wanted, columns)
+    if options.sampled_fragments is not None and variant.get("dimensionality") == Dimensionality.SINGLE:
+        raise PlanError(
+            str(wanted.where),
+            "first cuts from a sample are asked for, and the policy asks for `single` dimensionality",
+            "exact first cuts, for domains are cut as a whole",
+            "leave out --first-cuts",
+        )
+    for kind in ALL_TRANSFORMS:
+        if (kind.method, kind.algorithm) == (wanted.method, wanted.algorithm or MONDRIAN):
+            return kind(  # type: ignore[call-arg]
+                *bounds,
+                names[Role.QUASI_IDENTIFIER],
+                names[Role.SENSITIVE],
+                options.cut_threshold,
+                **variant,
+                **_sampling(options),
+            )
+    raise InternalError("a method that no transform implements reached the compiler")
+
+
+def _sampling(options: Options) -> dict[str, int]:
+    """The field of Mondrian that the run sets by an option of its own."""
+    return {} if options.sampled_fragments is None else {"sampled_fragments": options.sampled_fragments}
+
+
+def _variant(wanted: Anonymization, columns: tuple[Column, ...]) -> dict[str, str]:
+    """The fields of Mondrian that the policy sets by words of their own."""
+    by_iri = {normalised_column(column.iri): column.name for column in columns}
+    found: dict[str, str] = {}
+    for parameter in wanted.parameters:
+        match parameter:
+            case Comparison(operand=operand, values=(Text(name),)) if operand in _CHOICES:
+                field, kind = _CHOICES[operand]
+                found[field] = kind(name)
+            case Comparison(operand=operand, values=(Named(iri),)) if operand == FRAGMENT_COLUMN:
+                found["fragment_column"] = by_iri[normalised_column(iri)]
+    return found
+
+
+class _Compiler(BoundColumns[Anonymization]):
+    """Binds columns to roles, and gathers what stands against it."""
+
+    def __init__(
+        self, wanted: Anonymization, source: Source, table: StagedTable, said: SaidOfRespondents
+    ) -> None:
+        named = (*wanted.identifiers, *wanted.quasi_identifiers, *wanted.sensitive, *wanted.released)
+        super().__init__(wanted, source, table, said, named)
+
+    def granted_rows(self, circumstances: Circumstances) -> Filter | None:
+        """Leave out who withdrew, and then the rows that are not granted; what the latter are.
+
+        Raises:
+            PlanError: there is no telling which rows these are. Nothing that is said of values
+                could be trusted then, so only problems with the names of columns are told beside.
+        """
+        others = len(self.problems)
+        if circumstances.withdrawn:
+            self._leave_out_withdrawn(circumstances.withdrawn)
+        bound = RowBinder(self.facts, self.table, self.problems, self._cell).filter(circumstances.rows)
+        if len(self.problems) > others:
+            self._roles()
+            raise_all(self.problems)
+        if bound is not None:
+            keep_satisfying(self.table, bound, self.time_zone)
+        return bound
+
+    def _leave_out_withdrawn(self, withdrawn: Withdrawn) -> None:
+        name = self.leave_out_withdrawn(withdrawn)
+        if name is None or self.facts_of(name).datatype is not None:
+            return
+        if name in self._quasi_identifiers():
+            # The kernel will tell respondents apart by the values of the datatype that is inferred.
+            zone = self.time_zone(name)
+            inferred = infer_datatype(self.table.texts(name), zone)
+            leave_out_withdrawn(self.table, name, inferred, zone, withdrawn)
+
+    def _quasi_identifiers(self) -> set[str | None]:
+        return {self.find(column.iri) for column in self.wanted.quasi_identifiers}
+
+    def columns(self, withheld: frozenset[str]) -> tuple[Column, ...]:
+        roles = self._roles()
+        self.check_names()
+        found = (self._column(name, roles) for name in self.table.contents.header)
+        return tuple(
+            replace(one, role=Role.WITHHELD) if one.name in withheld and not one.role.is_published else one
+            for one in found
+        )
+
+    def _roles(self) -> dict[str, Role]:
+        roles: dict[str, Role] = {}
+        for role, references in (
+            (Role.IDENTIFIER, self.wanted.identifiers),
+            (Role.QUASI_IDENTIFIER, self.wanted.quasi_identifiers),
+            (Role.SENSITIVE, self.wanted.sensitive),
+            (Role.RELEASED, self.wanted.released),
+        ):
+            for reference in references:
+                name = self.name(reference)
+                if name is None:
+                    continue
+                if roles.setdefault(name, role) is not role:
+                    self.problem(
+                        str(reference.where),
+                        f"the column `{name}` is in two roles: {roles[name]} and {role}",
+                        "each column in one role",
+                        "keep it in one of them",
+                    )
+        if not self.wanted.quasi_identifiers:
+            self.problem(
+                str(self.wanted.where), "no quasi-identifier is named", "at least one column to generalise"
+            )
+        return roles
+
+    def _column(self, name: str, roles: dict[str, Role]) -> Column:
+        role = roles.get(name, Role.UNLISTED)
+        said = self.source.description.column(name)
+        declared = self.facts_of(name).datatype
+        datatype = declared or Datatype.STRING
+        if role is Role.QUASI_IDENTIFIER:
+            datatype = self._quasi_identifier_type(name, declared, said.time_zone)
+        elif declared and declared.is_ordered:
+            self._check_values(name, declared, role, said.time_zone)
+        first = self.table.first_missing(name) if said.is_required else None
+        if first is not None:
+            self.problem(
+                self._cell(name, first),
+                "a row has no value",
+                "a value in each row, for the description says `required`",
+                "complete the column, or correct the description",
+            )
+        inferred = role is Role.QUASI_IDENTIFIER and declared is None
+        return Column(name, column_iri(self.source, name), datatype, inferred, role, said.time_zone)
+
+    def _check_values(self, name: str, declared: Datatype, role: Role, zone: str | None) -> None:
+        if role in (Role.UNLISTED, Role.RELEASED):
+            first = self.table.first_unlike(name, LEXICAL_FORMS[declared])
+            if first is not None:
+                self._not_of_type(name, declared, first)
+            return
+        self._refuse_other_values(name, declared, zone)
+
+    def _refuse_other_values(self, name: str, declared: Datatype, zone: str | None) -> None:
+        try:
+            check_values(self.table.texts(name), declared, zone)
+        except ValueFormError:
+            self._not_of_type(name, declared, first_fault(self.table, name, declared, zone))
+
+    def _codebook(self, name: str, declared: Datatype, zone: str | None) -> Codebook | None:
+        try:
+            return make_codebook(self.table.texts(name), declared, zone, has_missing=False)
+        except ValueFormError:
+            return None  # it was told when the values were checked
+
+    def _quasi_identifier_type(self, name: str, declared: Datatype | None, zone: str | None) -> Datatype:
+        if declared is None:
+            return infer_datatype(self.table.texts(name), zone)
+        self._refuse_other_values(name, declared, zone)
+        return declared
+
+    def _not_of_type(self, name: str, datatype: Datatype, row: int) -> None:
+        self.problem(
+            self._cell(name, row),
+            f"a value is no {datatype}",
+            f"texts that match {LEXICAL_FORMS[datatype]}, each a {datatype} that exists",
+            "correct the data, or declare another datatype in the description",
+        )
+
+    def respondent(self, columns: tuple[Column, ...]) -> Respondent:
+        declared = self.declared or ASSUMED
+        is_said_elsewhere = self.wanted.respondent is not None or self.inherited is not None
+        if isinstance(declared, OneRowEach) and not is_said_elsewhere:
+            self._refuse_repeated_identifiers(columns, declared)
+        if self.inherited is not None:
+            declared = self.inherit(self.inherited, declared)
+        if isinstance(declared, RespondentColumn):
+            self._refuse_published_respondent(columns, declared.column)
+            self._refuse_missing_respondent(declared.column)
+        return declared
+
+    def _refuse_missing_respondent(self, name: str) -> None:
+        first = self.table.first_missing(name)
+        if first is not None:
+            self.problem(
+                self._cell(name, first),
+                "a row has no respondent",
+                "a value in each row, for people are counted by it",
+                "complete the column, or remove those rows",
+            )
+
+    def _refuse_published_respondent(self, columns: Iterable[Column], name: str) -> None:
+        """Rows of one person could be put together across classes: k would say nothing."""
+        roles = {column.name: column.role for column in columns}
+        if roles.get(name) in (Role.RELEASED, Role.SENSITIVE):
+            self.problem(
+                str(self.wanted.where),
+                f"the respondent `{name}` would be published, which links each person's rows",
+                "a respondent that is an identifier, a quasi-identifier, or not named",
+                f"list it as `mosaicrown:identifier`, not as {roles[name]}",
+            )
+
+    def _refuse_repeated_identifiers(self, columns: Iterable[Column], respondent: OneRowEach) -> None:
+        """Refuse one row for each person where identifiers tell otherwise.
+
+        Of several identifiers one may repeat: two people have one first name (`warnings_of_rows`).
+        """
+        named = {self.find(one.iri) for one in self.wanted.identifiers}
+        identifiers = [c for c in columns if c.name in named]
+        if respondent.is_declared and len(identifiers) > 1:
+            return
+        repeated = [c.name for c in identifiers if self._repeats(c)]
+        if not repeated:
+            return
+        listed = ", ".join(f"`{name}`" for name in repeated)
+        if respondent.is_declared:
+            self.problem(
+                self.source.path.name,
+                f"each row is declared to be about another person, and values repeat in the identifier"
+                f" {listed}",
+                "an identifier that no two rows share, or the column that tells people apart",
+                f"declare `{repeated[0]}` instead of `smalti:oneRowEach`, or correct the data",
+            )
+            return
+        self.problem(
+            self.source.path.name,
+            f"values repeat in the identifier {listed}, and no respondent is declared",
+            "to know which rows are about the same person, for k counts people",
+            f"declare `{repeated[0]}`, or what tells people apart: {WAYS_TO_DECLARE}",
+        )
+
+    def _repeats(self, column: Column) -> bool:
+        """Whether a value occurs twice, in whatever spellings."""
+        if self.table.repeats(column.name):
+            return True
+        if not column.datatype.is_ordered:
+            return False
+        book = self._codebook(column.name, column.datatype, column.time_zone)
+        return book is not None and len(set(book.codes.tolist())) < len(book.codes)
+
+    def _cell(self, name: str, row: int) -> str:
+        return cell(self.source, self.table.contents, name, row)

@@ -1,0 +1,242 @@
+"""A plan on a bound table: the one way from rows to a staged output, for every backend."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from smalti.engine.anonymization.fragments import Fragments, codebook_of
+from smalti.engine.anonymization.label_sizes import check_labels, label_bytes
+from smalti.engine.anonymization.recoder import distinct, held
+from smalti.engine.backends.staged import Coded, Frequencies, Holders, Recoding, StagedTable
+from smalti.engine.plan.plan import Plan, RespondentColumn
+from smalti.errors import GuaranteeError, InternalError
+from smalti.transforms.global_recoding import recode_globally
+from smalti.transforms.kernel import partition
+from smalti.transforms.labels import class_labels
+from smalti.transforms.metrics import certainty_penalty
+from smalti.transforms.mondrian import (
+    Dimensionality,
+    MondrianKAnonymity,
+    MondrianLDiversity,
+    Partitioning,
+)
+from smalti.transforms.problem import MISSING, Incidence, Integers, Problem, SensitiveIncidence
+from smalti.transforms.values import Codebook
+
+
+@dataclass(frozen=True, slots=True)
+class InformationLoss:
+    """What the owner may know of what the generalisation cost."""
+
+    by_column: tuple[tuple[str, Fraction], ...]
+    """The normalised certainty penalty of each quasi-identifier, from 0 to 1."""
+    warnings: tuple[str, ...] = ()
+    """What else the owner should know of the labels."""
+
+    @property
+    def global_certainty_penalty(self) -> Fraction:
+        """The mean over the quasi-identifiers (GCP)."""
+        return sum((loss for _, loss in self.by_column), Fraction(0)) / len(self.by_column)
+
+
+Phase = Callable[[str], Any]
+"""Told of each phase as it begins; names only, no figures."""
+
+
+def execute(plan: Plan, table: StagedTable, output: Path, link: Path, phase: Phase) -> InformationLoss:
+    """Write the plan's output, and the private link from published row to input row.
+
+    The output is the file of that name, or parts beside where that would be (`parts.part_of`).
+
+    Raises:
+        GuaranteeError: not even the whole table in one class meets what the plan promises.
+        PlanError: the labels would be far longer than what they stand for (see `label_sizes`).
+        BackendError: the machine.
+    """
+    phase("frequencies")
+    if _transform(plan).dimensionality is Dimensionality.MULTI:
+        loss = _execute_in_fragments(plan, table, output, link, phase)
+        if loss is not None:
+            return loss
+    frequencies = table.frequencies(plan)
+    problem, books = _problem(plan, frequencies)
+    problem, tuple_of = _merged(problem, books)
+    phase("generalise")
+    generalised = _generalised(plan, problem)
+    if generalised is None:
+        raise _cannot_be_met(plan)
+    phase("write")
+    recoding, warnings = _recoding(plan, table, problem, books, generalised)
+    classes = recoding.classes[tuple_of]
+    table.write(plan, replace(recoding, classes=classes), frequencies, output, link)
+    losses = (certainty_penalty(problem, i, parts) for i, parts in enumerate(generalised.parts))
+    return InformationLoss(
+        tuple(zip(plan.apply.transform.quasi_identifiers, losses, strict=True)), warnings
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Generalised:
+    """Which tuples are published alike."""
+
+    classes: Integers
+    """By tuple."""
+    parts: tuple[Integers, ...]
+    """For each quasi-identifier, by tuple: what has one label, which is one class or several."""
+
+
+def _generalised(plan: Plan, problem: Problem) -> _Generalised | None:
+    if _transform(plan).dimensionality is Dimensionality.SINGLE:
+        cells = recode_globally(problem)
+        return None if cells is None else _Generalised(cells.classes, tuple(cells.parts.T))
+    classes = partition(problem)
+    return None if classes is None else _Generalised(classes, (classes,) * len(problem.attributes))
+
+
+def _transform(plan: Plan) -> MondrianKAnonymity | MondrianLDiversity:
+    transform = plan.apply.transform
+    if not isinstance(transform, MondrianKAnonymity | MondrianLDiversity):
+        raise InternalError("a transform that the kernel does not run reached it")
+    return transform
+
+
+def _execute_in_fragments(
+    plan: Plan, table: StagedTable, output: Path, link: Path, phase: Phase
+) -> InformationLoss | None:
+    """The same from facts, with several kernels; None where one kernel takes the frequency table."""
+    transform = _transform(plan)
+    most = transform.sampled_fragments or table.most_fragments(plan)
+    fragments = Fragments(plan, table)
+    may_divide = transform.partitioning is Partitioning.RELAXED
+    count = fragments.cut(most) if most > 1 or may_divide else 1
+    if count == 1 and not may_divide:
+        return None
+    phase("generalise")
+    penalties = fragments.generalise()
+    if penalties is None:
+        raise _cannot_be_met(plan)
+    phase("write")
+    warnings = check_labels(plan, table, fragments.label_bytes)
+    fragments.write(output, link)
+    named = tuple(zip(plan.apply.transform.quasi_identifiers, penalties, strict=True))
+    return InformationLoss(named, warnings)
+
+
+def _cannot_be_met(plan: Plan) -> GuaranteeError:
+    """Says which rule, not by how much: the requester is not to learn figures from a refusal."""
+    promised = plan.apply.transform.guarantee
+    rule = f"{promised.model} with k = {promised.k}" + (f" and l = {promised.l}" if promised.l else "")
+    if plan.apply.transform.sensitive and promised.l is None:
+        rule += ", with no sensitive value that all respondents of a class hold"
+    return GuaranteeError(
+        plan.read.target,
+        f"the data cannot meet {rule}, even with everything in one class",
+        "at least k respondents, and enough different sensitive values among them",
+        "ask the data's owner, who can bind more data or offer a policy with lower bounds",
+    )
+
+
+def _recoding(
+    plan: Plan, table: StagedTable, problem: Problem, books: list[Codebook], generalised: _Generalised
+) -> tuple[Recoding, tuple[str, ...]]:
+    """What becomes of each tuple, and what the owner should know of the labels."""
+    _, some_tuple = np.unique(generalised.classes, return_index=True)
+    of_parts = [
+        (class_labels(book, problem.codes[:, i], parts), parts)
+        for i, (book, parts) in enumerate(zip(books, generalised.parts, strict=True))
+    ]
+    size = sum(label_bytes(labels, parts, problem.weights) for labels, parts in of_parts)
+    warnings = check_labels(plan, table, size)
+    columns = [labels.take(pa.array(parts[some_tuple])) for labels, parts in of_parts]
+    names = plan.apply.transform.quasi_identifiers
+    return Recoding(generalised.classes, pa.table(columns, names=list(names))), warnings
+
+
+def _problem(plan: Plan, frequencies: Frequencies) -> tuple[Problem, list[Codebook]]:
+    transform = _transform(plan)
+    encoded = [
+        _by_value(plan, name, column)
+        for name, column in zip(transform.quasi_identifiers, frequencies.tuples, strict=True)
+    ]
+    respondents = None
+    if frequencies.respondents is not None:
+        tuples, people = frequencies.respondents
+        respondents = Incidence(tuples, _respondents(plan, people))
+    problem = Problem(
+        np.column_stack([codes for _, codes in encoded]).astype(np.int64),
+        frequencies.rows,
+        tuple(book.attribute for book, _ in encoded),
+        respondents,
+        tuple(
+            _sensitive(plan, name, holders)
+            for name, holders in zip(transform.sensitive, frequencies.sensitive, strict=True)
+        ),
+        transform.k,
+        transform.l,
+        transform.cut_threshold,
+        transform.cut_score,
+        transform.first_attribute,
+    )
+    return problem, [book for book, _ in encoded]
+
+
+def _merged(problem: Problem, books: list[Codebook]) -> tuple[Problem, Integers]:
+    """One tuple for all spellings of the same values; and by tuple of texts, which one that is."""
+    if all(len(book.codes) == len(book.texts) for book in books):
+        return problem, np.arange(len(problem.weights))
+    codes, tuple_of = np.unique(problem.codes, axis=0, return_inverse=True)
+    tuple_of = tuple_of.reshape(-1)
+    weights = np.zeros(len(codes), np.int64)
+    np.add.at(weights, tuple_of, problem.weights)
+    people = problem.respondents
+    merged = replace(
+        problem,
+        codes=codes,
+        weights=weights,
+        respondents=people and Incidence(*distinct(tuple_of[people.tuples], people.items)),
+        sensitive=tuple(
+            held(tuple_of[one.tuples], one.values, one.respondents) for one in problem.sensitive
+        ),
+    )
+    return merged, tuple_of
+
+
+def _by_value(plan: Plan, name: str, column: Coded) -> tuple[Codebook, Integers]:
+    """The codebook of a column, and the code of each of its values: `1` and `1.0` have one code."""
+    present, places = _occurring(column.codes)
+    has_missing = len(present) > 0 and present[0] == MISSING
+    texts = column.texts.take(pa.array(present[int(has_missing) :] - 1))
+    book = codebook_of(plan, name, texts, has_missing=has_missing)
+    codes = np.concatenate(([MISSING], book.codes)) if has_missing else book.codes
+    return book, codes[places]
+
+
+def _occurring(codes: Integers) -> tuple[Integers, Integers]:
+    """The different codes, ascending; and by tuple the place of its code among them."""
+    occurs = np.zeros(int(codes.max(initial=0)) + 1, np.bool_)
+    occurs[codes] = True
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
+
+
+def _sensitive(plan: Plan, name: str, holders: Holders) -> SensitiveIncidence:
+    who = None if holders.respondents is None else _respondents(plan, holders.respondents)
+    return SensitiveIncidence(holders.tuples, _numbers(plan, name, holders.values), who)
+
+
+def _respondents(plan: Plan, people: Coded) -> Integers:
+    respondent = plan.read.respondent
+    if not isinstance(respondent, RespondentColumn):
+        raise InternalError("respondents were counted where each row is another")
+    return _numbers(plan, respondent.column, people)
+
+
+def _numbers(plan: Plan, name: str, column: Coded) -> Integers:
+    """A number for each distinct value; missing is a value of its own. Which number does not matter."""
+    if plan.column(name).datatype.is_ordered:
+        return _by_value(plan, name, column)[1]
+    return column.codes

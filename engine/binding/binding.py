@@ -1,0 +1,147 @@
+"""Whether data may stand for a target: what is known under one IRI is not relabelled by others.
+
+Who binds data decides what its columns are called and who its respondents are, so binding is the owners'
+right (semantics of authority). Parties are asserted by the caller and trusted, here as everywhere.
+"""
+
+from smalti.engine.perturbation.plan import PerturbationPlan
+from smalti.engine.plan.plan import Plan
+from smalti.engine.plan.serialize import AnyPlan, plan_from_json
+from smalti.engine.registry.entries import TargetVersion
+from smalti.engine.registry.registry import Registry
+from smalti.engine.releases.plan import ReleasePlan
+from smalti.engine.tables.description import Description, Source
+from smalti.engine.tables.reading import Contents
+from smalti.engine.tables.secret import hmac_digest, load_secret
+from smalti.engine.training.plan import Feature, TrainingPlan
+from smalti.errors import UsageError
+from smalti.vocab.terms import IRI
+
+INPUT_DIGEST = "input"
+"""The purpose of the keyed digests of inputs (`secret.hmac_digest`)."""
+
+
+def input_hmac(registry: Registry, digest: str) -> str:
+    """The keyed digest under which a registry knows a file.
+
+    Args:
+        registry: whose secret is used; it is made when there is none.
+        digest: of the file's bytes, with or without `sha256:` before it.
+    """
+    secret = load_secret(registry.path)
+    return hmac_digest(secret, INPUT_DIGEST, bytes.fromhex(digest.removeprefix("sha256:")))
+
+
+def check_binding(
+    registry: Registry, source: Source, contents: Contents, made: AnyPlan, submitter: IRI
+) -> None:
+    """Refuse data that is known under another IRI, and a stranger's binding of a known target.
+
+    Each file is looked at by itself: a part of what is known is known, whatever stands beside it.
+
+    Args:
+        registry: what is known.
+        source: the target, as it is bound.
+        contents: of its files.
+        made: the plan on it; says what its columns and respondents are taken for.
+        submitter: who binds it.
+
+    Raises:
+        UsageError: a file is of an output, or of somebody else's input, under another IRI; or the target
+            is known, and somebody who does not own it binds other data, or describes it otherwise.
+    """
+    if not registry.exists:
+        return
+    versions = registry.all_versions()
+    telling = contents.telling_digests
+    _refuse_relabelled_output(source, telling, versions)
+    parts = {input_hmac(registry, digest) for digest in telling}
+    alike = [version for version in versions if parts & {one.hmac for one in version.report.inputs}]
+    _refuse_relabelled_input(registry, source, alike, submitter)
+    if not registry.is_known(source.target) or submitter in registry.full_owners(source.target):
+        return
+    if not _is_bound_as_before(registry, source, contents, made):
+        raise UsageError(
+            source.path.name,
+            f"{submitter} does not own `{source.target}`, and may not say what data it is",
+            "the data and the description that an owner bound to it before",
+            "let an owner bind it (--owner), or run it on what an owner ran it on",
+        )
+
+
+def made_from(registry: Registry, target: IRI, contents: Contents | None = None) -> list[TargetVersion]:
+    """The versions that were made from a target, oldest first.
+
+    Args:
+        registry: which is there.
+        target: the IRI.
+        contents: only those that were made from these very files; None: from any.
+    """
+    found = [one for one in registry.all_versions() if target in {given.iri for given in one.inputs}]
+    if contents is not None:
+        whole = [input_hmac(registry, digest) for digest in contents.digests]
+        found = [one for one in found if [given.hmac for given in one.report.inputs] == whole]
+    return sorted(found, key=lambda version: version.created_at)
+
+
+def _refuse_relabelled_output(
+    source: Source, digests: tuple[str, ...], versions: tuple[TargetVersion, ...]
+) -> None:
+    for version in versions:
+        if version.target != source.target and {file.digest for file in version.files} & set(digests):
+            raise UsageError(
+                source.path.name,
+                f"it is version {version.number} of `{version.target}`, or a part of it",
+                "that IRI, under which its respondents and its owners are known",
+                f"bind it with --data {version.target}=...",
+            )
+
+
+def _refuse_relabelled_input(
+    registry: Registry, source: Source, alike: list[TargetVersion], submitter: IRI
+) -> None:
+    for version in alike:
+        for given in version.inputs:
+            if given.iri != source.target and submitter not in registry.full_owners(given.iri):
+                raise UsageError(
+                    source.path.name,
+                    "this data is known under another IRI, which somebody else owns",
+                    "the IRI under which its owner's policies speak of it",
+                    "ask its owner",
+                )
+
+
+def _is_bound_as_before(registry: Registry, source: Source, contents: Contents, made: AnyPlan) -> bool:
+    if registry.versions(source.target):
+        # An output's columns and respondents are on record: nobody but an owner describes them again.
+        return source.description == Description()
+    known = made_from(registry, source.target, contents)
+    plans = [plan_from_json(version.plan) for version in known]
+    # What was once said of respondents, and corrected since, counts no more.
+    said = plans and plans[-1].read.respondent == made.read.respondent
+    return bool(said) and any(_is_read_alike(plan, made) for plan in plans)
+
+
+def _is_read_alike(known: AnyPlan, made: AnyPlan) -> bool:
+    """Whether two plans take their input for the same, the policy's roles apart."""
+    if known.read.respondent != made.read.respondent:
+        return False
+    match known, made:
+        case Plan(), Plan():
+            return _reading(known) == _reading(made)
+        case ReleasePlan() | PerturbationPlan(), ReleasePlan() | PerturbationPlan():
+            # A release looks at some columns only; of the others nothing is known.
+            return set(made.read.columns) <= set(known.read.columns)
+        case TrainingPlan(), TrainingPlan():
+            # What is public of a column is the owner's word, too.
+            return set(made.read.columns) <= set(known.read.columns) and _learned(made) <= _learned(known)
+        case _:
+            return False
+
+
+def _learned(plan: TrainingPlan) -> set[Feature]:
+    return {*plan.train.features, plan.train.label}
+
+
+def _reading(plan: Plan) -> list[tuple[object, ...]]:
+    return [(c.name, c.iri, c.datatype, c.is_inferred, c.time_zone) for c in plan.read.columns]

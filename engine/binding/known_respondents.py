@@ -1,0 +1,102 @@
+"""What is known of respondents beside policy and description, and that no run goes on without it.
+
+A promise about people needs knowledge about people. Whoever says in a request which rows are about one
+person decides what k counts, so only a party that fully owns the data may (semantics of authority).
+"""
+
+from collections.abc import Callable, Collection
+
+from smalti.engine.binding.binding import check_binding, made_from
+from smalti.engine.binding.run_request import RunRequest
+from smalti.engine.plan.plan import Respondent, RespondentColumn
+from smalti.engine.plan.respondents import WAYS_TO_DECLARE, counts_rows
+from smalti.engine.plan.serialize import AnyPlan
+from smalti.engine.registry.registry import Registry
+from smalti.engine.tables.description import Source
+from smalti.engine.tables.reading import Contents
+from smalti.errors import PlanError, UsageError
+from smalti.vocab.terms import IRI
+
+Columns = Callable[[Source], Collection[str] | None]
+
+
+def requested_respondent(request: RunRequest, registry: Registry) -> Respondent | None:
+    """Who respondents are by a request; where nobody asks, nothing is decided, and anybody may say it.
+
+    Raises:
+        UsageError: the request says it, and who submits it does not fully own the data.
+    """
+    if request.respondent is None or request.party is None or _may_say(request, registry):
+        return request.respondent
+    raise UsageError(
+        "respondent (--respondent, --one-row-each)",
+        f"{request.submitter} does not own `{request.target}`, and may not say who its respondents are",
+        "the word of a party that owns all of it",
+        "leave it out: what an owner declared holds; or let an owner submit the policy (--owner)",
+    )
+
+
+def _may_say(request: RunRequest, registry: Registry) -> bool:
+    """Whether who submits it owns all of the target, or binds what nobody owns yet."""
+    if not registry.is_known(request.target):
+        return True
+    return request.submitter in registry.full_owners(request.target)
+
+
+def recorded_respondent(request: RunRequest, registry: Registry, contents: Contents) -> Respondent | None:
+    """What an owner said of respondents in the last run on this data, for those who may not say it.
+
+    None for owners, who say it again, and where no run on the same bytes is known.
+    """
+    if request.party is None or not registry.exists or _may_say(request, registry):
+        return None
+    found = [version.respondent for version in made_from(registry, request.target, contents)]
+    return found[-1] if found and not counts_rows(found[-1]) else None
+
+
+def with_respondents(columns: Columns, request: RunRequest, registry: Registry) -> Columns:
+    """Which columns a run looks at, with those that may tell people apart by request or record."""
+    known = made_from(registry, request.target) if registry.exists else []
+    said = [request.respondent, *(version.respondent for version in known)]
+    names = {one.column for one in said if isinstance(one, RespondentColumn)}
+
+    def wanted(source: Source) -> Collection[str] | None:
+        found = columns(source)
+        return None if found is None else {*found, *names}
+
+    return wanted
+
+
+def check_run(
+    registry: Registry, source: Source, contents: Contents, made: AnyPlan, submitter: IRI
+) -> None:
+    """Refuse what no run may be made on: every kind of run passes here before anything is counted.
+
+    Args:
+        registry: what is known.
+        source: the target, as it is bound.
+        contents: of its files.
+        made: the plan on it.
+        submitter: who binds it.
+
+    Raises:
+        UsageError: it may not be bound so (see `check_binding`).
+        PlanError: nothing says which rows are about one person.
+    """
+    check_binding(registry, source, contents, made, submitter)
+    if not counts_rows(made.read.respondent):
+        return
+    if registry.exists and registry.versions(source.target):
+        raise PlanError(
+            str(source.target),
+            "nothing was declared about its respondents when it was made: its k counts rows, and so would"
+            " that of what is made from it",
+            "an output of data whose respondents are declared",
+            "declare them for the data that it was made from, make it again, and use that version",
+        )
+    raise PlanError(
+        str(source.target),
+        "nothing says which rows are about one person, and what is promised is about people",
+        "the column that tells people apart, or the statement that each row is about another person",
+        WAYS_TO_DECLARE,
+    )

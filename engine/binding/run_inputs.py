@@ -1,0 +1,187 @@
+"""The data of a run: bound to its target, looked up in the registry, and the same from beginning to end."""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from smalti.engine.anonymization.compile import Circumstances
+from smalti.engine.anonymization.execute import Phase
+from smalti.engine.backends.base import Backend
+from smalti.engine.backends.staged import StagedTable
+from smalti.engine.binding.known_respondents import check_run, recorded_respondent, requested_respondent
+from smalti.engine.binding.run_request import RunRequest
+from smalti.engine.binding.used_columns import (
+    NOTHING_WITHHELD,
+    Withheld,
+    check_declared,
+    check_withheld,
+    withheld_columns,
+)
+from smalti.engine.plan.known_columns import KnownColumns
+from smalti.engine.plan.plan import RespondentColumn
+from smalti.engine.plan.serialize import AnyPlan
+from smalti.engine.registry.entries import Input, TargetVersion
+from smalti.engine.registry.registry import Registry
+from smalti.engine.tables.description import Source, bind
+from smalti.engine.tables.parts import files_in
+from smalti.engine.tables.reading import Contents
+from smalti.engine.tables.stores import fetched
+from smalti.errors import DataError, InternalError, UsageError
+from smalti.policy.iris import MOST_IN_STEM, file_stem, is_column_of
+from smalti.policy.model import Condition, Permission
+from smalti.vocab.terms import IRI
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the registry knows of a run's input."""
+
+    inputs: tuple[Input, ...]
+    circumstances: Circumstances
+    at: datetime
+    """When it was asked who withdrew."""
+    withheld: Withheld = NOTHING_WITHHELD
+    """Of the columns that the data has."""
+
+    @property
+    def is_output(self) -> bool:
+        """Whether the input is itself an output."""
+        return self.circumstances.inherited is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """What a run may do."""
+
+    permission: Permission
+    rows: tuple[Condition, ...]
+    withheld: tuple[IRI, ...] = ()
+    """Columns that may be neither published nor shown (`Grant.withheld`)."""
+    implied: tuple[IRI, ...] = ()
+    """Of those, the ones that the data need not have (`Grant.implied`)."""
+    columns: KnownColumns | None = None
+    """What the description tells of columns, as the decision knew it; None: nothing was decided."""
+
+    @property
+    def output(self) -> IRI:
+        if self.permission.output is None:
+            raise InternalError("a permission without an output was granted")
+        output = self.permission.output
+        if len(file_stem(output)) > MOST_IN_STEM:
+            raise UsageError(
+                str(self.permission.where),
+                "the last part of the output's IRI is too long for the name of a file",
+                f"at most {MOST_IN_STEM} characters",
+                "name another asset in the policy: `smalti check` shows the place",
+            )
+        return output
+
+
+def given(
+    request: RunRequest, registry: Registry, granted: Granted, source: Source, table: StagedTable
+) -> Given:
+    """What a plan has to keep to: who withdrew, how respondents were counted before, what is withheld.
+
+    Raises:
+        DeclaresMoreError: the description declares columns that the decision did not know of.
+        UsageError: the target is an output, and this is no version of it; or the request says who
+            respondents are, and who submits it may not.
+    """
+    versions = registry.versions(source.target)
+    version = _version_of(source, table, versions) if versions else None
+    number = None if version is None else version.number
+    now = registry.moment()
+    withdrawn = registry.withdrawn(source.target, number, at=now)
+    inherited = None if version is None else version.respondent
+    if granted.columns is not None:
+        check_declared(source, granted.columns)
+    withheld = withheld_columns(source, table.contents.header, granted.withheld, granted.implied)
+    circumstances = Circumstances(
+        granted.rows,
+        request.asks,
+        inherited,
+        withdrawn,
+        requested_respondent(request, registry),
+        recorded_respondent(request, registry, table.contents),
+        withheld.names,
+    )
+    return Given((Input(source.target, number),), circumstances, now, withheld)
+
+
+def admit(
+    request: RunRequest, registry: Registry, known: Given, source: Source, table: StagedTable, made: AnyPlan
+) -> None:
+    """Where every run passes before anything is counted: may this be done with this data?
+
+    Raises:
+        UsageError, PlanError: not by anybody, or not by the submitter (`known_respondents.check_run`).
+        DeniedOnDataError: a policy prohibits the use of a column that the plan needs, or that is not there.
+    """
+    check_run(registry, source, table.contents, made, request.submitter)
+    # Below the table, an IRI with data of its own is a table itself, and nobody but the owner makes one.
+    lacking = tuple(
+        iri
+        for iri in known.withheld.lacking
+        if not (is_column_of(source.target, iri) and registry.has_data(iri))
+    )
+    check_withheld(replace(known.withheld, lacking=lacking), table.contents.header, made)
+
+
+@contextmanager
+def bound(
+    request: RunRequest,
+    backend: Backend,
+    workspace: Path,
+    phase: Phase = lambda _: None,
+    columns: Callable[[Source], Collection[str] | None] = lambda _: None,
+) -> Iterator[tuple[Source, StagedTable]]:
+    """The source, and its rows as they are staged; gone at the end.
+
+    Args:
+        request: names target and data.
+        backend: where rows are staged.
+        workspace: a private folder.
+        phase: told of each phase.
+        columns: the names of those to stage; None: all.
+    """
+    data = fetched(request.data, workspace.with_name("input"), phase)
+    phase("read")
+    source = bind(request.target, data)
+    with closing(backend.open(source, workspace, columns(source))) as table:
+        yield source, table
+
+
+def _version_of(source: Source, table: StagedTable, versions: tuple[TargetVersion, ...]) -> TargetVersion:
+    same = [v for v in versions if tuple(file.digest for file in v.files) == table.contents.digests]
+    if not same:
+        raise UsageError(
+            source.path.name,
+            f"{'the folder' if source.parts else 'the file'} is no registered version of `{source.target}`",
+            "the bytes that were registered, all parts of them in their order",
+            "`smalti targets` lists the versions and where they are",
+        )
+    # Equal bytes may have been made with respondents counted in two ways: the stricter one holds.
+    return next((v for v in same if isinstance(v.respondent, RespondentColumn)), same[-1])
+
+
+def check_unchanged(source: Source, digests: Sequence[str], contents: Contents) -> None:
+    """That the input is what was read: the same files, with the same bytes."""
+    names = [path.name for path in source.paths]
+    for name, found, read in zip(names, digests, contents.digests, strict=True):
+        if found != read:
+            raise _changed(name)
+    if source.parts and not _has_same_files(source):
+        raise _changed(source.path.name)
+
+
+def _has_same_files(source: Source) -> bool:
+    try:
+        return files_in(source.path)[1] == source.parts
+    except UsageError:
+        return False
+
+
+def _changed(name: str) -> DataError:
+    return DataError(name, "the file changed during the run", "a file that stays as it is", "run again")

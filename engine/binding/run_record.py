@@ -1,0 +1,175 @@
+"""What is recorded of a run, whatever it was: its files, its certificate, and under what it was made."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from smalti.engine.backends.base import Backend
+from smalti.engine.binding.binding import input_hmac
+from smalti.engine.binding.run_inputs import Given, Granted
+from smalti.engine.binding.run_request import RunRequest, Watch
+from smalti.engine.plan.plan import ModelFormat, OutputFormat
+from smalti.engine.plan.serialize import AnyPlan, plan_digest, plan_to_json
+from smalti.engine.registry.certificate import (
+    AnyGuarantee,
+    Certificate,
+    ColumnForm,
+    Composition,
+    InputDigest,
+    PublishedFile,
+)
+from smalti.engine.registry.commit import Stage
+from smalti.engine.registry.entries import NewVersion, OutputColumn, Permitted
+from smalti.engine.registry.registry import Registry
+from smalti.engine.releases.report import Report
+from smalti.engine.tables.description import Source
+from smalti.policy.decision import Decision
+from smalti.policy.iris import file_stem
+from smalti.policy.meaning import grant_digest, meaning_digest
+from smalti.vocab.terms import IRI
+
+_MEDIA_TYPES: Final = {
+    OutputFormat.CSV: "text/csv",
+    OutputFormat.PARQUET: "application/vnd.apache.parquet",
+    ModelFormat.SAFETENSORS: "application/octet-stream",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RunUnder:
+    """What a run is made under."""
+
+    request: RunRequest
+    registry: Registry
+    backend: Backend
+    decision: Decision
+    granted: Granted
+    stage: Stage
+    watch: Watch
+    binds_as_owner: bool
+    """Whether the submitter owned the target, or nobody did, before it was bound to data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Promised:
+    """What a certificate says of an output."""
+
+    guarantee: AnyGuarantee
+    quasi_identifiers: tuple[str, ...] = ()
+    forms: tuple[ColumnForm, ...] = ()
+    sensitive: tuple[str, ...] = ()
+    released: tuple[str, ...] = ()
+    composition: Composition | None = None
+
+
+def new_version(  # noqa: PLR0913, PLR0917 (everything that is known at the end of a run)
+    under: RunUnder,
+    made: AnyPlan,
+    known: Given,
+    files: tuple[PublishedFile, ...],
+    promised: Promised,
+    columns: tuple[OutputColumn, ...],
+    content: str,
+    report: Report,
+) -> NewVersion:
+    """What to record of an output that is staged.
+
+    Args:
+        under: the run.
+        made: the plan that was carried out.
+        known: of the inputs.
+        files: as they are staged.
+        promised: of the output.
+        columns: of the output.
+        content: the digest of its content, whatever its format and files.
+        report: for the owners.
+    """
+    request, permission, document = under.request, under.granted.permission, under.request.document
+    now, digest = datetime.now(UTC), plan_digest(made)
+    certificate = Certificate(
+        version=under.stage.version,
+        output=made.write.output,
+        issued=now,
+        guarantee=promised.guarantee,
+        quasi_identifiers=promised.quasi_identifiers,
+        forms=promised.forms,
+        sensitive=promised.sensitive,
+        released=promised.released,
+        composition=promised.composition,
+        respondent=made.read.respondent,
+        inputs=tuple(one.iri for one in known.inputs),
+        policy_uid=document.policy.uid,
+        policy_digest=document.policy.document_digest,
+        rule_uid=permission.uid,
+        plan_digest=digest,
+        files=files,
+    )
+    return NewVersion(
+        target=made.write.output,
+        format=made.write.format,
+        output_digest=content,
+        files=files,
+        plan=plan_to_json(made),
+        plan_digest=digest,
+        policy_digest=document.policy.document_digest,
+        policy_uid=document.policy.uid,
+        rule_uid=permission.uid,
+        rule_purposes=permission.purposes,
+        party=request.asker,
+        purpose=request.purpose,
+        inputs=known.inputs,
+        columns=columns,
+        respondent=made.read.respondent,
+        created_at=now,
+        certificate=certificate.to_json(),
+        report=report,
+        document=document.document,
+        document_name=document.name,
+        issuer=document.issuer or request.submitter,
+        bound_by=request.submitter,
+        signature=document.signature,
+        started_at=known.at,
+        policy_meaning=meaning_digest(document.policy),
+        permitted=_permitted(under),
+        binds_as_owner=under.binds_as_owner,
+    )
+
+
+def _permitted(under: RunUnder) -> Permitted:
+    """What the decision let the run do."""
+    granted = under.granted
+    return Permitted(
+        under.decision.request, grant_digest(granted.permission, granted.rows), granted.withheld
+    )
+
+
+def file_name(output: IRI, kind: OutputFormat | ModelFormat) -> str:
+    """The name of an output's file: the last part of its IRI, in letters that every system takes."""
+    return f"{file_stem(output)}.{kind}"
+
+
+def published_files(
+    paths: Iterable[Path], digests: Iterable[str], kind: OutputFormat | ModelFormat
+) -> tuple[PublishedFile, ...]:
+    """The staged files, as they were checked."""
+    return tuple(
+        PublishedFile(path.name, prefixed(digest), path.stat().st_size, _MEDIA_TYPES[kind])
+        for path, digest in zip(paths, digests, strict=True)
+    )
+
+
+def digests_of_inputs(
+    registry: Registry, source: Source, digests: Sequence[str]
+) -> tuple[InputDigest, ...]:
+    """The files that were read, recognisable under the registry's secret only."""
+    return tuple(
+        InputDigest(path.name, input_hmac(registry, digest))
+        for path, digest in zip(source.paths, digests, strict=True)
+    )
+
+
+def prefixed(digest: str) -> str:
+    """A digest with the name of its algorithm before it."""
+    return digest if digest.startswith("sha256:") else f"sha256:{digest}"

@@ -1,0 +1,168 @@
+"""What somebody asks of a run, what comes out of it, and who is told of its phases."""
+
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from smalti.engine.anonymization.compile import Options
+from smalti.engine.plan.plan import OutputFormat, Respondent
+from smalti.engine.plan.serialize import AnyPlan
+from smalti.engine.registry.certificate import Composition, Timing
+from smalti.engine.registry.entries import TargetVersion
+from smalti.engine.releases.report import Report
+from smalti.engine.tables.stores import StoredObject
+from smalti.errors import InternalError, UsageError
+from smalti.policy.decision import Decision, Fact
+from smalti.policy.diagnostics import Diagnostic
+from smalti.policy.model import Policy
+from smalti.vocab.terms import IRI
+
+if TYPE_CHECKING:
+    from smalti.engine.releases.draw import NoisyValue
+    from smalti.engine.releases.query import Query
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyDocument:
+    """A policy with the document that it came from."""
+
+    policy: Policy
+    document: bytes
+    name: str
+    """As the user gave it, for messages."""
+    signature: bytes | None = None
+    """A detached JWS of the document (see `signatures`), where there is one."""
+    warnings: tuple[Diagnostic, ...] = ()
+    """What was found that is no error, as far as it was looked for."""
+    issuer: IRI | None = None
+    """The owner whose word the policy is, once it is resolved (`submissions`); None: not resolved yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """What somebody asks for. `party` and `owner` are asserted by the caller and trusted."""
+
+    document: PolicyDocument
+    target: IRI
+    data: Path | StoredObject
+    """A CSV or Parquet file, a folder of such files that are one table, or CSVW metadata of either."""
+    party: IRI | None
+    """On whose behalf; None where nothing is to be decided (`plan_undecided`)."""
+    purpose: IRI | None
+    owner: IRI | None = None
+    """Who submits the policy and binds the data; None: the party itself."""
+    rule: IRI | None = None
+    """The uid of the permission to use, where several match."""
+    asks: tuple[Fact, ...] = ()
+    """A stronger guarantee than the policy's, by the operands of refinements: `mosaicrown:k` is 20."""
+    respondent: Respondent | None = None
+    """Who respondents are, where policy and description do not say it; only an owner's word counts."""
+    query: "Query | None" = None
+    """What is asked of a release; None: the one release that the policy permits, where it permits one."""
+    options: Options = field(default_factory=Options)
+    checkpoint: Path | None = None
+    """A private folder in which a training keeps what it has done, for a later run that takes it up."""
+    workspace: Path | None = None
+    """Where a plan is worked out, privately; None: in the system's folder for temporary files."""
+
+    @property
+    def asker(self) -> IRI:
+        """The party; a fault of ours where a decision is asked for without one."""
+        if self.party is None:
+            raise InternalError("a decision was asked for without a party")
+        return self.party
+
+    @property
+    def parameters(self) -> tuple[Fact, ...]:
+        """Everything that is asked of the action."""
+        if self.query is None:
+            return self.asks
+        from smalti.engine.releases.query import facts  # noqa: PLC0415 (only for releases)
+
+        return (*self.asks, *facts(self.query, self.target))
+
+    @property
+    def stands_for(self) -> tuple[str, ...]:
+        """That the query's loss is held against the policy in another word than it is asked for in."""
+        if self.query is None:
+            return ()
+        from smalti.engine.releases.query import stands_for  # noqa: PLC0415 (only for releases)
+        from smalti.engine.releases.terms import words_offered  # noqa: PLC0415 (only for releases)
+
+        return stands_for(self.query, words_offered(self.document.policy, self.target, self.rule))
+
+    @property
+    def submitter(self) -> IRI:
+        return self.owner or self.asker
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What would be done: a denial, or a plan."""
+
+    decision: Decision | None
+    """None where nobody asked."""
+    plan: AnyPlan | None
+    """None exactly when the decision does not permit."""
+    warnings: tuple[str, ...] = ()
+    """What to be wary of: what the plan warns of, whoever asks, and what a look at the data shows."""
+    composition: Composition | None = None
+    """Of what loses privacy: what all releases about the same respondents would have lost, this one too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was done: a denial, or a registered output."""
+
+    decision: Decision
+    plan: AnyPlan | None
+    version: TargetVersion | None
+    """None exactly when the decision does not permit; holds the certificate."""
+    report: Report | None
+    """The owner's figures; None where the submitter does not own what the output was made from."""
+    warnings: tuple[str, ...] = ()
+    """The same as the plan's, and what the labels take; for owners of all that it was made from. Others are
+    told what follows from the plan alone."""
+    composition: Composition | None = None
+    """Of a release: what it and all earlier ones about the same respondents lose together."""
+    values: "tuple[NoisyValue, ...]" = ()
+    """Of a release: what was published, in the order of the table."""
+
+
+class Watch:
+    """Told of the phases of a run; keeps how long each took. Made for one run."""
+
+    def __init__(self) -> None:
+        self._phases: list[tuple[str, float]] = []
+
+    def phase(self, name: str) -> None:
+        """A phase begins, and the one before it has ended."""
+        self._phases.append((name, time.perf_counter()))
+
+    def rows(self, count: int) -> None:
+        """The input has so many rows; told once it is known."""
+
+    @property
+    def timings(self) -> tuple[Timing, ...]:
+        """The phases that have ended, and the one under way as far as it got."""
+        ends = [start for _, start in self._phases[1:]] + [time.perf_counter()]
+        return tuple(
+            Timing(name, round(end - start, 3))
+            for (name, start), end in zip(self._phases, ends, strict=True)
+        )
+
+
+def refuse_options_of_rows(request: RunRequest) -> None:
+    """Refuse what says how generalised rows are made and written, where none are.
+
+    Raises:
+        UsageError: something of the kind is asked for.
+    """
+    if replace(request.options, output_format=OutputFormat.CSV) != Options():
+        raise UsageError(
+            "options of the run",
+            "nothing is generalised here, and one file is written",
+            "none of --parts, --rows-per-part, --first-cuts and --cut-threshold",
+            "leave them out",
+        )

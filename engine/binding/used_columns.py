@@ -1,0 +1,197 @@
+"""Which columns of its input a plan uses: what it publishes, and what that rests on.
+
+A column that is only read to be dropped is not used. What decisions call withheld (`Grant.withheld`) may
+not be among the columns that are used; that is seen to here, by the columns as the data has them.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from urllib.parse import unquote
+
+from smalti.engine.binding.bound_columns import column_iri
+from smalti.engine.perturbation.plan import PerturbationPlan
+from smalti.engine.plan.known_columns import KnownColumns, known_columns
+from smalti.engine.plan.plan import Filter, Plan, RespondentColumn, RowComparison, RowCondition
+from smalti.engine.plan.serialize import AnyPlan, plan_from_json
+from smalti.engine.releases.plan import ReleasePlan
+from smalti.engine.tables.description import Source
+from smalti.engine.training.plan import TrainingPlan
+from smalti.errors import PlanError
+from smalti.policy.decision import Decision, Effect, Reason
+from smalti.policy.iris import column_iri as default_column_iri
+from smalti.policy.iris import is_column_of, normalised_column
+from smalti.vocab.terms import IRI
+
+
+def used_columns(plan: AnyPlan) -> frozenset[str]:
+    """The columns of its input that a plan uses, by name: of people and of rows, too."""
+    respondent = plan.read.respondent
+    people = frozenset({respondent.column} if isinstance(respondent, RespondentColumn) else ())
+    match plan:
+        case Plan():
+            return people | frozenset(plan.write.columns) | _of_rows(plan.filter)
+        case ReleasePlan():
+            return people | frozenset(column.name for column in plan.read.columns)
+        case PerturbationPlan() | TrainingPlan():
+            read = frozenset(column.name for column in plan.read.columns)
+            return people | (read - frozenset(plan.select.dropped))
+
+
+def used_iris(plan: AnyPlan) -> frozenset[IRI]:
+    """The IRIs of the columns of its input that a plan uses, as `normalised_column` spells them.
+
+    A column that is declared with an IRI of its own has its default one, too.
+    """
+    return _iris(plan, used_columns(plan))
+
+
+def _iris(plan: AnyPlan, names: Collection[str]) -> frozenset[IRI]:
+    declared = [column.iri for column in plan.read.columns if column.name in names]
+    default = [default_column_iri(plan.read.target, name) for name in names]
+    return frozenset(map(normalised_column, declared + default))
+
+
+def uses_any(plan: str, columns: Iterable[IRI], named: Iterable[IRI] = ()) -> bool:
+    """Whether a recorded plan uses some columns of its input, or that cannot be told.
+
+    It cannot be told of a plan that is not understood; nor where a prohibition names a column that the
+    input did not have: any of its columns may be meant.
+
+    Args:
+        plan: as it was recorded.
+        columns: as `policy.iris.normalised_column` spells them.
+        named: those of them that prohibitions name. What other runs recorded does not tell which column one
+            was in this run: they may have been made by anybody, and from other data.
+    """
+    try:
+        understood = plan_from_json(plan)
+    except PlanError:
+        return True
+    used = {unquote(iri) for iri in used_iris(understood)}
+    if not used.isdisjoint(map(unquote, columns)):
+        return True
+    if not isinstance(understood, Plan | TrainingPlan):
+        return False  # only some of the input's columns are recorded
+    names = [column.name for column in understood.read.columns]
+    known = {unquote(iri) for iri in _iris(understood, names)}
+    return not known.issuperset(map(unquote, named))
+
+
+def _of_rows(filtered: Filter | None) -> frozenset[str]:
+    def columns(condition: RowCondition) -> frozenset[str]:
+        if isinstance(condition, RowComparison):
+            return frozenset({condition.column})
+        return frozenset[str]().union(*map(columns, condition.operands))
+
+    return frozenset[str]().union(*map(columns, () if filtered is None else filtered.conditions))
+
+
+# --- Columns that a decision withholds
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """The columns of a table that a grant withholds."""
+
+    names: frozenset[str] = frozenset()
+    """As the header writes them."""
+    lacking: tuple[IRI, ...] = ()
+    """IRIs that name no column of the table."""
+
+
+NOTHING_WITHHELD = Withheld()
+
+
+def withheld_columns(
+    source: Source, header: Iterable[str], withheld: Iterable[IRI], implied: Collection[IRI] = ()
+) -> Withheld:
+    """Which columns of a table are meant by the IRIs of a grant.
+
+    A column goes by its declared IRI, and by the target's IRI, a slash and its name, in any spelling.
+
+    Args:
+        source: the table.
+        header: the names of its columns.
+        withheld: `Grant.withheld`.
+        implied: `Grant.implied`: no column need have one of these.
+    """
+    names: set[str] = set()
+    lacking = []
+    for iri in withheld:
+        found = {name for name in header if _is_named(source, name, iri)}
+        names |= found
+        if not found and iri not in implied:
+            lacking.append(iri)
+    return Withheld(frozenset(names), tuple(lacking))
+
+
+def _is_named(source: Source, name: str, iri: IRI) -> bool:
+    own = (column_iri(source, name), default_column_iri(source.target, name))
+    if normalised_column(iri) in map(normalised_column, own):
+        return True
+    return is_column_of(source.target, iri) and unquote(iri.rpartition("/")[2]) == name
+
+
+def declared_columns(source: Source) -> KnownColumns:
+    """What a description alone tells of the target's columns."""
+    stated = {column.name: column.iri for column in source.description.columns if column.iri is not None}
+    return known_columns(source.target, stated.items())
+
+
+def check_declared(source: Source, known: KnownColumns) -> None:
+    """Have it decided again, where a description declares columns that a decision could not know of.
+
+    Raises:
+        DeclaresMoreError: it does.
+    """
+    if not (declared := declared_columns(source)) <= known:
+        raise DeclaresMoreError(declared)
+
+
+def refusal(plan: AnyPlan, header: Iterable[str], withheld: Withheld) -> Reason | None:
+    """Why a plan may not be carried out under a grant; None where it may.
+
+    Which columns the data has was not known when the grant was made.
+    """
+    used = sorted(used_columns(plan) & withheld.names)
+    if used:
+        listed = ", ".join(f"`{name}`" for name in used)
+        return Reason(f"a policy prohibits the use of the column {listed}, which the plan needs")
+    if withheld.lacking:
+        listed = ", ".join(f"`{iri}`" for iri in withheld.lacking)
+        text = f"a policy prohibits the use of {listed}, and the data has no such column"
+        return Reason(f"{text}: nothing tells which of its columns is meant")
+    if withheld.names.issuperset(header):
+        return Reason("policies prohibit the use of every column of the data")
+    return None
+
+
+def check_withheld(withheld: Withheld, header: Iterable[str], plan: AnyPlan) -> None:
+    """Deny what may not be done under a grant (`refusal`).
+
+    Raises:
+        DeniedOnDataError: so it is.
+    """
+    if (reason := refusal(plan, header, withheld)) is not None:
+        raise DeniedOnDataError(reason)
+
+
+def denied(decision: Decision, reason: Reason) -> Decision:
+    """A decision that would have permitted, and for this reason does not."""
+    return replace(decision, effect=Effect.DENY, reasons=(reason,), grants=(), determining=(), remedies=())
+
+
+class DeniedOnDataError(Exception):
+    """A run is denied by what its data showed; never leaves the engine, for a denial is a decision."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason.text)
+        self.reason = reason
+
+
+class DeclaresMoreError(Exception):
+    """The description declares columns that the decision did not know of; never leaves the engine."""
+
+    def __init__(self, columns: KnownColumns) -> None:
+        super().__init__("columns")
+        self.columns = columns

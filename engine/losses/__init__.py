@@ -1,0 +1,1 @@
+"""What every capability that loses privacy shares: charges, contributions, ceilings."""

@@ -1,0 +1,325 @@
+"""Whether a certificate of what was charged says what follows from its record and from the ledger.
+
+A certificate that the registry has word for word may still be wrong: whoever wrote the record wrote both.
+Here it is made again from the plan, and what earlier releases add to it from their charges.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Final
+
+from smalti.engine.losses.charging import Losing, LosingPlan, losing
+from smalti.engine.plan.serialize import plan_digest
+from smalti.engine.registry.budget import Budget, Charge, Spent, compose, covers
+from smalti.engine.registry.certificate import AnyGuarantee, Certificate, Composition, Json
+from smalti.engine.registry.entries import TargetVersion
+from smalti.engine.releases.guarantee import Loss
+from smalti.engine.releases.plan import StatedLoss
+from smalti.engine.releases.recheck import ReleaseCheck
+from smalti.engine.training.report import TrainingReport
+from smalti.errors import GuaranteeError
+from smalti.transforms.privacy_loss import PrivacyLoss
+
+ROUNDING: Final = 1e-12
+"""Of a belief or an advantage: other machines may compute the last digits of an exponential otherwise."""
+_CAUTION: Final = 1e-9
+"""Relative; many times the error of what is computed with floats from a scale."""
+NOT_REMADE: Final = "wasGeneratedBy/qualifiedAssociation/agent/softwareVersion"
+"""The path of the version of smalti that wrote a certificate, which nothing else says."""
+
+
+def check_record(
+    place: Path,
+    text: str,
+    version: TargetVersion,
+    plan: LosingPlan,
+    guarantee: AnyGuarantee,
+    composition: Composition | None,
+) -> None:
+    """Make the certificate again, and compare it field by field.
+
+    Args:
+        place: of the certificate, for messages.
+        text: of the certificate.
+        version: what was recorded beside it.
+        plan: that was recorded.
+        guarantee: that follows from the plan.
+        composition: as the certificate states it; `check_composition` looks at it. None where nothing was
+            charged.
+
+    Raises:
+        GuaranteeError: a field says something else; its path is named, and no value.
+    """
+    made = Certificate(
+        version=version.iri,
+        output=plan.write.output,
+        issued=version.created_at,
+        guarantee=guarantee,
+        composition=composition,
+        respondent=plan.read.respondent,
+        inputs=tuple(one.iri for one in version.inputs),
+        policy_uid=version.policy_uid,
+        policy_digest=version.policy_digest,
+        rule_uid=version.rule_uid,
+        plan_digest=plan_digest(plan),
+        files=version.files,
+    ).to_json()
+    unlike = [path for path in _unlike(json.loads(text), json.loads(made)) if path != NOT_REMADE]
+    if unlike:
+        listed = ", ".join(f"`{path}`" for path in unlike)
+        raise broken(place, f"{listed} is not what follows from the plan and the record of this output")
+
+
+def check_made_again(  # noqa: PLR0913, PLR0917 (a certificate, and all that it follows from)
+    place: Path,
+    text: str,
+    version: TargetVersion,
+    plan: LosingPlan,
+    guarantee: AnyGuarantee,
+    composition: Composition | None,
+    ledger: Budget,
+) -> ReleaseCheck:
+    """Make a certificate again: from the record, and from the charges of the ledger.
+
+    Args:
+        place: of the certificate, for messages.
+        text: of the certificate.
+        version: the record.
+        plan: in the record.
+        guarantee: that follows from the plan.
+        composition: as the certificate states it; None where nothing was charged.
+        ledger: all charges about the same respondents.
+
+    Raises:
+        GuaranteeError: a field says something else than follows; it is named, and no value.
+    """
+    check_record(place, text, version, plan, guarantee, composition)
+    seen = ReleaseCheck(("every field of the certificate follows from its plan and record",), ())
+    if composition is None:
+        return seen
+    told = "the composition with earlier releases"
+    if check_composition(place, composition, version, plan, ledger):
+        return seen + ReleaseCheck((f"{told}, by the charges of this registry",), ())
+    return seen + ReleaseCheck((), (f"{told}: other data has joined their ledger since",))
+
+
+def check_charged(place: Path, said: StatedLoss, loss: PrivacyLoss, selection_delta: Fraction) -> None:
+    """Refuse a plan of which less would be added up with other releases than its noise loses.
+
+    Args:
+        place: of the certificate, for messages.
+        said: in the plan.
+        loss: of its noise.
+        selection_delta: likewise, of its private selections.
+
+    Raises:
+        GuaranteeError: it says less, or nothing that a noise can lose; no value is named.
+    """
+    try:
+        charged = PrivacyLoss(Fraction(said.pure), Fraction(said.mu_squared))
+    except (ValueError, ArithmeticError):
+        raise broken(place, "the loss of noise that the plan states cannot be") from None
+    rest = 1 - Fraction(_CAUTION)
+    if (
+        charged.pure < loss.pure * rest
+        or charged.mu_squared < loss.mu_squared * rest
+        or Fraction(said.selection_delta) < selection_delta * rest
+    ):
+        raise broken(place, "the noise of the plan loses more than the plan says")
+
+
+def least_belief(noise: PrivacyLoss, delta: Fraction) -> float:
+    """The belief that a composition states at least, once it contains this noise.
+
+    Args:
+        noise: some of what the composition contains. Whatever else it contains makes its belief larger, and
+            a larger delta makes it smaller (`belief.largest_loss`).
+        delta: the greatest part of the composition's delta that its Gaussian noise may have.
+    """
+    chance = float(delta)
+    if noise.mu_squared and chance <= 0:
+        return 1.0
+    return (noise if chance < 1 else PrivacyLoss(noise.pure)).belief(chance)
+
+
+def check_stated(place: Path, stated: Loss, loss: PrivacyLoss, selection_delta: Fraction) -> None:
+    """Refuse a stated loss that is smaller than that of its noise.
+
+    Args:
+        place: of the certificate, for messages.
+        stated: what is stated.
+        loss: of the noise; of what is known of it at least.
+        selection_delta: the part of the stated delta that private selection takes.
+
+    Raises:
+        GuaranteeError: something of it is smaller; it is named, and no value.
+    """
+    account = compose(Spent(stated.epsilon, stated.delta), loss, selection_delta)
+    smaller = {
+        "epsilon or delta": not covers(stated.epsilon, Fraction(stated.delta) - selection_delta, loss),
+        "posteriorBelief": stated.belief < account.belief - ROUNDING,
+        "membershipAdvantage": stated.advantage < account.advantage - ROUNDING,
+    }
+    if any(smaller.values()):
+        listed = ", ".join(name for name, is_so in smaller.items() if is_so)
+        raise broken(place, f"the stated noise loses more than is stated: {listed}")
+
+
+def check_alone(place: Path, own: Loss, composition: Composition, belief: float) -> None:
+    """Refuse a composition of all releases that is less than the one release of its certificate.
+
+    The belief of a composition is one that holds but for a larger probability, so that it may be below that
+    of a release with Gaussian noise, and not below that of its noise at this probability.
+
+    Args:
+        place: of the certificate, for messages.
+        own: the loss of the release by itself, as it adds up.
+        composition: as it is stated.
+        belief: that the release leaves at least, but for the delta of the composition (`least_belief`).
+
+    Raises:
+        GuaranteeError: something of it is less; or it is of one release, and another one.
+    """
+    together = composition.loss
+    if composition.releases == 1:
+        agrees = _agree(own, together)
+    else:
+        agrees = (
+            together.epsilon > own.epsilon
+            and together.delta >= own.delta
+            and together.advantage >= own.advantage - ROUNDING
+            and together.belief >= belief - ROUNDING
+        )
+    if not agrees:
+        raise broken(place, "the composition of all releases does not contain the loss of this one")
+
+
+def check_composition(
+    place: Path,
+    stated: Composition,
+    version: TargetVersion,
+    plan: LosingPlan,
+    ledger: Budget,
+) -> bool:
+    """Compose the charges up to this release again.
+
+    Charges of other targets may have joined the ledger later: then those that had certainly been in it are
+    the least that the certificate may state. When they joined is not recorded, so a composition that leaves
+    them out is never said to be recounted.
+
+    Args:
+        place: of the certificate, for messages.
+        stated: the composition that it states.
+        version: that it is about.
+        plan: of it.
+        ledger: all charges about the same respondents, as they are known now.
+
+    Returns:
+        Whether the composition is exactly that of all charges of the ledger, up to this release or to some
+        moment before its output was registered. Otherwise it lies between the least and the greatest
+        possible one; its belief is not below the least.
+
+    Raises:
+        GuaranteeError: the ledger has no charge for this release, or another one than its plan's, or the
+            composition is none of charges.
+    """
+    charges = ledger.charges
+    run = charged_run(version)
+    place_of_own = next((n for n, one in enumerate(charges) if one.run == run), None)
+    if place_of_own is None:
+        raise broken(place, "this registry has no charge for the release")
+    before, own = charges[: place_of_own + 1], charges[place_of_own]
+    if _told_of(own) != losing(plan) or own.plan_digest != plan_digest(plan):
+        raise broken(place, "the charge for the release is not that of its plan")
+    after = [one for one in charges[place_of_own + 1 :] if one.time <= version.created_at]
+    for more in range(len(after) + 1):
+        then = (*before, *after[:more])
+        if len(then) == stated.releases and _agree(stated.loss, _together(then)):
+            return True
+    known, everything = _connected(before, own), (*before, *after)
+    has_joined = len(known) < len(before) or len(_connected(everything, own)) < len(everything)
+    if not has_joined or not _is_between(stated, known, everything):
+        raise broken(place, "the composition of all releases is not that of their charges")
+    return False
+
+
+def _is_between(stated: Composition, known: Sequence[Charge], everything: Sequence[Charge]) -> bool:
+    """Whether a composition may be that of the charges that are known to be in it, and some of all."""
+    least, greatest, certain = _together(known), _together(everything), Budget(tuple(known))
+    chance = Fraction(stated.loss.delta) - certain.selection_delta
+    return (
+        len(known) <= stated.releases <= len(everything)
+        and least.epsilon <= stated.loss.epsilon <= greatest.epsilon
+        and least.delta <= stated.loss.delta <= greatest.delta
+        and least.advantage - ROUNDING <= stated.loss.advantage <= greatest.advantage + ROUNDING
+        and stated.loss.belief >= least_belief(certain.loss, chance) - ROUNDING
+    )
+
+
+def charged_run(version: TargetVersion) -> str:
+    """The run that was charged for a version: itself, or the one whose training it took up."""
+    report = version.report
+    return (report.charged_as if isinstance(report, TrainingReport) else "") or version.run
+
+
+def broken(place: Path, problem: str) -> GuaranteeError:
+    """That a certificate does not say what follows."""
+    return GuaranteeError(
+        str(place),
+        problem,
+        "what this version of smalti makes of the record",
+        "rely on none of its figures; ask whoever runs the registry how it came about",
+    )
+
+
+def _agree(one: Loss, other: Loss) -> bool:
+    return (
+        one.epsilon == other.epsilon
+        and one.delta == other.delta
+        and math.isclose(one.belief, other.belief, rel_tol=0, abs_tol=ROUNDING)
+        and math.isclose(one.advantage, other.advantage, rel_tol=0, abs_tol=ROUNDING)
+    )
+
+
+def _told_of(charge: Charge) -> Losing:
+    selection = Decimal(0) if charge.selection_delta is None else charge.selection_delta
+    return Losing(charge.epsilon, charge.delta, charge.loss, charge.neighbors, selection)
+
+
+def _together(charges: Sequence[Charge]) -> Loss:
+    found = Budget(tuple(charges))
+    account = compose(found.spent, found.loss, found.selection_delta)
+    return Loss(found.epsilon, found.delta, account.belief, account.advantage)
+
+
+def _connected(charges: Sequence[Charge], own: Charge) -> tuple[Charge, ...]:
+    """Those that share their target or a file with this one, or with another such one."""
+    found, marks = {own.run}, _marks(own)
+    while more := [one for one in charges if one.run not in found and marks & _marks(one)]:
+        found.update(one.run for one in more)
+        marks |= frozenset[str]().union(*map(_marks, more))
+    return tuple(one for one in charges if one.run in found)
+
+
+def _marks(charge: Charge) -> frozenset[str]:
+    return frozenset((charge.target, *charge.inputs))
+
+
+def _unlike(said: Json, made: Json, path: str = "") -> Iterator[str]:
+    """Where two JSON values differ, as paths."""
+    if isinstance(said, Mapping) and isinstance(made, Mapping):
+        for key in sorted({*said, *made}):
+            where = f"{path}/{key}" if path else key
+            if key in said and key in made:
+                yield from _unlike(said[key], made[key], where)
+            else:
+                yield where
+    elif isinstance(said, list) and isinstance(made, list) and len(said) == len(made):
+        for number, (one, other) in enumerate(zip(said, made, strict=True)):
+            yield from _unlike(one, other, f"{path}/{number}")
+    elif said != made:
+        yield path

@@ -1,0 +1,169 @@
+"""The charge of a run: taken before anything random is drawn for it, and told to whom it concerns."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import TypeAlias, assert_never
+
+from smalti.engine.binding.binding import input_hmac
+from smalti.engine.binding.run_record import RunUnder
+from smalti.engine.binding.run_request import RunRequest
+from smalti.engine.perturbation.guarantee import NEIGHBORS
+from smalti.engine.perturbation.plan import PerturbationPlan
+from smalti.engine.plan.serialize import plan_digest
+from smalti.engine.registry.authority import deny_afterwards
+from smalti.engine.registry.budget import Account, Ceiling, Charge, Spent, compose, other_relation
+from smalti.engine.registry.ceilings import declared_ceiling
+from smalti.engine.registry.certificate import Composition
+from smalti.engine.registry.registry import Registry
+from smalti.engine.releases.guarantee import Loss
+from smalti.engine.releases.plan import ReleasePlan
+from smalti.engine.tables.reading import Contents
+from smalti.engine.training.plan import PrivateSteps, Train, TrainingPlan
+from smalti.errors import InternalError
+from smalti.policy.decision import Decision, Reason
+from smalti.policy.model import Permission
+from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.sensitivity import NeighboringRelation
+from smalti.vocab.terms import IRI
+
+LosingPlan: TypeAlias = ReleasePlan | PerturbationPlan | TrainingPlan
+"""Plans that are charged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Losing:
+    """What a run loses."""
+
+    epsilon: Decimal
+    delta: Decimal
+    loss: PrivacyLoss
+    """From the noise that will be used."""
+    neighbors: NeighboringRelation
+    selection_delta: Decimal = Decimal(0)
+    """The part of delta with which all is revealed: by the private selection of groups, by the ends of the
+    noise of training, or by a loss above epsilon of training in batches."""
+
+
+def losing(made: LosingPlan) -> Losing:
+    """What a plan loses."""
+    loss = made.train.loss if isinstance(made, TrainingPlan) else made.loss
+    if loss is None:
+        raise InternalError("a training without noise was to be charged")
+    match made:
+        case ReleasePlan():
+            noise = PrivacyLoss(Fraction(made.loss.pure), Fraction(made.loss.mu_squared))
+            return Losing(loss.epsilon, loss.delta, noise, made.bound.neighbors, made.loss.selection_delta)
+        case PerturbationPlan():
+            noise = PrivacyLoss(Fraction(loss.pure), Fraction(loss.mu_squared))
+            return Losing(loss.epsilon, loss.delta, noise, NEIGHBORS)
+        case TrainingPlan(train=Train(private=PrivateSteps(neighbors=neighbors))):
+            noise = PrivacyLoss(Fraction(loss.pure), Fraction(loss.mu_squared))
+            return Losing(loss.epsilon, loss.delta, noise, neighbors, loss.selection_delta)
+        case TrainingPlan():
+            raise InternalError("a training without noise was to be charged")
+        case _:
+            assert_never(made)
+
+
+def refusal(under: RunUnder, made: LosingPlan, contents: Contents) -> Decision | None:
+    """Charge a run.
+
+    Args:
+        under: the run.
+        made: its plan.
+        contents: of its input; files without rows are nobody's data.
+
+    Returns:
+        None where it was charged, which nothing takes back. Otherwise a denial: it does not fit.
+
+    Raises:
+        UsageError: as `Registry.charge`.
+    """
+    request, registry, lost = under.request, under.registry, losing(made)
+    charge = Charge(
+        run=under.stage.run,
+        target=request.target,
+        inputs=tuple(input_hmac(registry, digest) for digest in contents.telling_digests),
+        epsilon=lost.epsilon,
+        delta=lost.delta,
+        loss=lost.loss,
+        neighbors=lost.neighbors,
+        selection_delta=lost.selection_delta,
+        party=request.asker,
+        purpose=request.purpose,
+        policy_uid=request.document.policy.uid,
+        rule_uid=under.granted.permission.uid,
+        plan_digest=plan_digest(made),
+        time=datetime.now(UTC),
+    )
+    ceiling = declared_ceiling(under.granted.permission)
+    said = memberships_said(request)
+    if registry.charge(charge, ceiling, said, bound_by=request.submitter, said_by=request.document.issuer):
+        return None
+    spent = registry.budget(request.target).spent
+    return deny_afterwards(
+        registry, under.decision, _no_room(request, under.granted.permission, ceiling, spent)
+    )
+
+
+def memberships_said(request: RunRequest) -> tuple[tuple[IRI, IRI], ...]:
+    """What the policy of a run says of assets and the collections that they belong to."""
+    said = request.document.policy.memberships
+    return tuple((one.member, one.collection) for one in said if not one.of_parties)
+
+
+def foreseen_reason(
+    registry: Registry, request: RunRequest, permission: Permission, made: LosingPlan
+) -> Reason | None:
+    """Why a run of a plan would be denied now, as far as its target's ledger says; nothing is charged.
+
+    Files that were read under other IRIs may join more to the ledger, so a run may still be denied.
+
+    Returns:
+        None where it fits.
+    """
+    spent, lost, ceiling = registry.budget(request.target).spent, losing(made), declared_ceiling(permission)
+    if ceiling.admits(spent + Spent(lost.epsilon, lost.delta)):
+        return None
+    return _no_room(request, permission, ceiling, spent)
+
+
+def _no_room(request: RunRequest, permission: Permission, ceiling: Ceiling, spent: Spent) -> Reason:
+    """That it does not fit; not by how much, which is the owner's to know."""
+    text = (
+        "what this release would lose does not fit into what is left of the budget for all releases about"
+        " the same respondents; its owner can see how much that is"
+    )
+    if spent.delta and not ceiling.delta:
+        text += (
+            ". Earlier releases were charged a delta, and this permission states no ceiling of delta"
+            " (`smalti:budgetDelta`)"
+        )
+    return Reason(text, request.document.policy.uid, permission.uid)
+
+
+def composition(registry: Registry, target: IRI) -> Composition:
+    """What all releases so far about the respondents of a target lose together."""
+    budget = registry.budget(target)
+    return _composition(budget.spent, budget.account, len(budget.charges))
+
+
+def composition_with(registry: Registry, target: IRI, made: LosingPlan) -> Composition:
+    """The same, once a plan has been carried out.
+
+    Raises:
+        PlanError: what was charged so far is about another neighbouring relation.
+    """
+    budget, lost = registry.budget(target), losing(made)
+    if set(budget.relations) - {lost.neighbors}:
+        raise other_relation(target, budget.relations)
+    spent = budget.spent + Spent(lost.epsilon, lost.delta)
+    selection = budget.selection_delta + Fraction(lost.selection_delta)
+    account = compose(spent, budget.loss + lost.loss, selection)
+    return _composition(spent, account, len(budget.charges) + 1)
+
+
+def _composition(spent: Spent, account: Account, releases: int) -> Composition:
+    return Composition(Loss(spent.epsilon, spent.delta, account.belief, account.advantage), releases)

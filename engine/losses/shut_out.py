@@ -1,0 +1,47 @@
+"""Which rules in force about the same people shut each other out, once a policy has been added."""
+
+from collections.abc import Collection, Sequence
+
+from smalti.engine.losses.stated_ceilings import policies_about
+from smalti.engine.registry.entries import StoredPolicy
+from smalti.engine.registry.registry import Registry
+from smalti.policy.model import Policy
+from smalti.policy.shutting_out import charged_rules, shut_outs
+from smalti.vocab.terms import IRI
+
+
+def shut_out_with(registry: Registry, added: Sequence[StoredPolicy]) -> tuple[str, ...]:
+    """What an owner who put policies in force should know of rules that share a ledger with theirs.
+
+    Args:
+        registry: only read.
+        added: these policies.
+
+    Returns:
+        Sentences in lower case, without full stops; each names two rules, one of them of these policies.
+    """
+    new = [registry.policy_in_force(IRI(one.uid), IRI(one.issuer)) for one in added]
+    charging = [rule for policy in new if policy is not None for rule in charged_rules(policy)]
+    uids = {rule.policy.uid for rule in charging}
+    found: list[str] = []
+    for target in sorted(frozenset[IRI]().union(*(rule.targets for rule in charging))):
+        people = registry.same_respondents((target,))
+        rules = [
+            rule
+            for policy in _in_force(registry, people)
+            for rule in charged_rules(policy)
+            if rule.targets & people
+        ]
+        one_ledger = [(iri, target) for iri in people]
+        found += [
+            one.told()
+            for one in shut_outs(rules, one_ledger)
+            if one.rule.policy.uid in uids or one.by.policy.uid in uids
+        ]
+    return tuple(dict.fromkeys(found))
+
+
+def _in_force(registry: Registry, people: Collection[IRI]) -> list[Policy]:
+    with registry.snapshot() as snapshot:
+        found = [one for iri in sorted(people) for one in policies_about(registry, snapshot, iri)]
+    return list({(one.uid, one.document_digest): one for one in found}.values())

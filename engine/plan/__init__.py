@@ -1,0 +1,1 @@
+"""What is planned: nodes, their JSON and digest, and what plans of all kinds share."""

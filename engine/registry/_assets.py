@@ -1,0 +1,193 @@
+"""Assets, owners and lineage, inside a transaction."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection, Insert, Row, delete, insert, select, update
+
+from smalti.engine.registry import _database as db
+from smalti.engine.registry import ownership
+from smalti.engine.registry.entries import Asset, AssetKind
+from smalti.errors import UsageError
+from smalti.policy.table_columns import tables_of
+from smalti.vocab.terms import IRI
+
+Pairs = tuple[tuple[IRI, IRI], ...]
+"""Of a member and the collection that it belongs to."""
+
+_NOBODY: Final[frozenset[IRI]] = frozenset()
+_AT_ONCE: Final = 500
+"""Assets in one query."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the tables say about assets, as `ownership` asks for it."""
+
+    connection: Connection
+    memberships: Pairs = ()
+    columns: Pairs = ()
+    """Of tables, and the columns that their owners' vocabularies declare."""
+    _members: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
+    _fetched: dict[IRI, tuple[AssetKind | None, frozenset[IRI]]] = field(default_factory=dict)
+    """Kind and direct owners, asked for together; not for use after they were changed."""
+
+    def __post_init__(self) -> None:
+        for member, collection in self.memberships:
+            self._members[collection] = self._members.get(collection, _NOBODY) | {member}
+
+    def fetch(self, iris: Iterable[IRI]) -> None:
+        """Ask about many assets in a few queries."""
+        wanted = sorted(set(iris))
+        kinds: dict[str, AssetKind] = {}
+        parties: dict[str, set[IRI]] = {}
+        for start in range(0, len(wanted), _AT_ONCE):
+            some = wanted[start : start + _AT_ONCE]
+            for row in self.connection.execute(select(db.assets).where(db.assets.c.iri.in_(some))).all():
+                kinds[row.iri] = AssetKind(row.kind)
+            for row in self.connection.execute(select(db.owners).where(db.owners.c.iri.in_(some))).all():
+                parties.setdefault(row.iri, set()).add(IRI(row.party))
+        for iri in wanted:
+            self._fetched[iri] = kinds.get(iri), frozenset(parties.get(iri, ()))
+
+    def kind(self, iri: IRI) -> AssetKind | None:
+        if iri in self._fetched:
+            return self._fetched[iri][0]
+        found = find_asset(self.connection, iri)
+        return found.kind if found else None
+
+    def direct_owners(self, iri: IRI) -> frozenset[IRI]:
+        if iri in self._fetched:
+            return self._fetched[iri][1]
+        query = select(db.owners.c.party).where(db.owners.c.iri == iri)
+        return frozenset(IRI(party) for party in self.connection.execute(query).scalars())
+
+    def inputs(self, output: IRI) -> frozenset[IRI]:
+        made = db.versions.c.id == db.lineage.c.version
+        query = select(db.lineage.c.input).distinct().join(db.versions, made)
+        found = self.connection.execute(query.where(db.versions.c.target == output)).scalars()
+        return frozenset(IRI(iri) for iri in found)
+
+    def members(self, collection: IRI) -> frozenset[IRI]:
+        return self._members.get(collection, _NOBODY)
+
+    def without_members(self) -> "Facts":
+        return Facts(self.connection)
+
+    def owners(self, iri: IRI) -> frozenset[IRI]:
+        return ownership.owners(self, iri)
+
+    def full_owners(self, iri: IRI) -> frozenset[IRI]:
+        return ownership.full_owners(self, iri)
+
+    def full_owners_or(self, iri: IRI, owner: IRI) -> frozenset[IRI]:
+        """The full owners; `owner` where nobody owns it yet."""
+        return self.full_owners(iri) if self.is_owned(iri) else frozenset({owner})
+
+    def is_known(self, iri: IRI) -> bool:
+        return self.kind(iri) is not None
+
+    def is_owned(self, iri: IRI) -> bool:
+        """Whether it is known, or may be a column of a known table."""
+        return self.is_known(iri) or bool(self.tables(iri))
+
+    def tables(self, iri: IRI) -> frozenset[IRI]:
+        """The known tables that it may be a column of."""
+        return ownership.tables(self, iri)
+
+    def is_open(self, iri: IRI) -> bool:
+        """True for a collection of a hierarchy in force that nobody has claimed as an asset."""
+        return iri in self._members and not self.is_known(iri)
+
+
+def find_asset(connection: Connection, iri: IRI) -> Asset | None:
+    row = connection.execute(select(db.assets).where(db.assets.c.iri == iri)).first()
+    return None if row is None else to_asset(row)
+
+
+def to_asset(row: Row[tuple[Any, ...]]) -> Asset:
+    return Asset(IRI(row.iri), AssetKind(row.kind), to_time(row.registered_at))
+
+
+def claim_sources(connection: Connection, iris: Iterable[IRI], owner: IRI) -> None:
+    """Make those assets that nobody knows sources of that owner's."""
+    facts = Facts(connection)
+    facts.fetch(iris)
+    new = [iri for iri in sorted(set(iris)) if not facts.is_known(iri)]
+    now = db.tick(connection)
+    assets = ({"iri": iri, "kind": AssetKind.SOURCE, "registered_at": now} for iri in new)
+    insert_all(connection, insert(db.assets), assets)
+    insert_all(connection, insert(db.owners), ({"iri": iri, "party": owner} for iri in new))
+    db.note_all(connection, "asset", new)
+
+
+def without_columns(facts: Facts, iris: Collection[IRI]) -> list[IRI]:
+    """Those that can be no columns, of one another or of known tables: a column is no asset."""
+    return [iri for iri in iris if facts.tables(iri) == _NOBODY and set(iris).isdisjoint(tables_of(iri))]
+
+
+def admit_output(connection: Connection, iri: IRI) -> None:
+    """Make the IRI an output; its owners follow from its inputs from now on."""
+    if find_asset(connection, iri) is None:
+        values = {"iri": iri, "kind": AssetKind.OUTPUT, "registered_at": db.tick(connection)}
+        connection.execute(insert(db.assets).values(values))
+    connection.execute(update(db.assets).where(db.assets.c.iri == iri).values(kind=AssetKind.OUTPUT))
+    connection.execute(delete(db.owners).where(db.owners.c.iri == iri))
+    db.note(connection, "asset", iri)
+
+
+def add_owner(connection: Connection, iri: IRI, new: IRI, by: IRI) -> None:
+    check_owner_of_source(connection, iri, by)
+    if new not in Facts(connection).direct_owners(iri):
+        connection.execute(insert(db.owners).values(iri=iri, party=new))
+        db.note(connection, "asset", iri)
+
+
+def remove_owner(connection: Connection, iri: IRI, party: IRI, by: IRI) -> None:
+    check_owner_of_source(connection, iri, by)
+    present = Facts(connection).direct_owners(iri)
+    if party not in present:
+        raise UsageError(str(iri), f"{party} does not own it", "an owner", "")
+    if len(present) == 1:
+        raise UsageError(
+            str(iri), "it would have no owner", "at least one owner", "add another owner first"
+        )
+    connection.execute(delete(db.owners).where((db.owners.c.iri == iri) & (db.owners.c.party == party)))
+    db.note(connection, "asset", iri)
+
+
+def check_owner_of_source(connection: Connection, iri: IRI, party: IRI) -> None:
+    asset = find_asset(connection, iri)
+    if asset is None:
+        raise UsageError(
+            str(iri), "the registry does not know it", "a known source", "add a policy about it first"
+        )
+    if asset.kind is AssetKind.OUTPUT:
+        raise UsageError(
+            str(iri),
+            "it is an output: whoever owns its inputs owns it",
+            "a source",
+            "change the owners of its inputs",
+        )
+    if party not in Facts(connection).direct_owners(iri):
+        raise UsageError(str(iri), f"{party} does not own it", "an owner", "ask one of its owners")
+
+
+# --- What the other modules of this kind use, too
+
+
+def insert_all(connection: Connection, statement: Insert, rows: Iterable[dict[str, Any]]) -> None:
+    """Insert what there is, which may be nothing."""
+    if values := list(rows):
+        connection.execute(statement, values)
+
+
+def to_text(time: datetime) -> str:
+    """A time as the tables hold it: in UTC, so that texts sort as times."""
+    return time.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def to_time(text: str) -> datetime:
+    return datetime.fromisoformat(text)

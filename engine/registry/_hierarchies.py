@@ -1,0 +1,234 @@
+"""The data market's own hierarchies, inside a transaction.
+
+Groups of parties, actions and purposes are the word of whoever may write the registry: nothing here asks
+whether somebody may say that a party belongs to a group, so whatever embeds this must restrict who adds
+hierarchies. That an asset belongs to a collection is the word of its owner alone, because policies about
+the collection are about the asset from then on.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, func, insert, select, update
+
+from smalti.engine.registry import _database as db
+from smalti.engine.registry import ownership
+from smalti.engine.registry._assets import Facts, Pairs, find_asset, to_time
+from smalti.engine.registry.entries import StoredHierarchy
+from smalti.errors import PolicyError, RegistryError, UsageError
+from smalti.policy.hierarchies import STANDARD, Hierarchies, Vocabulary, read
+from smalti.vocab.terms import IRI
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabularies:
+    """The documents of hierarchies, read once each."""
+
+    _read: dict[str, Vocabulary] = field(default_factory=dict)
+
+    def of(self, stored: StoredHierarchy) -> Vocabulary:
+        """What a stored document says.
+
+        Raises:
+            RegistryError: this version of smalti does not understand it: nothing can be decided then.
+        """
+        if stored.digest not in self._read:
+            try:
+                self._read[stored.digest] = read(stored.document, stored.name)
+            except PolicyError:
+                raise RegistryError(
+                    stored.name,
+                    "this version of smalti does not understand the hierarchy",
+                    "the smalti that added it, or a newer one",
+                    "remove it, and add it again",
+                ) from None
+        return self._read[stored.digest]
+
+
+def read_new(document: bytes, name: str) -> Vocabulary:
+    """What a new document says.
+
+    Raises:
+        PolicyError: something in it is not understood, or it gives one asset two names.
+    """
+    found = read(document, name)
+    if found.assets.exact:
+        one, other = found.assets.exact[0]
+        raise PolicyError(
+            name,
+            f"it says that the assets `{one}` and `{other}` are the same",
+            "one IRI for each asset: policies and owners are recorded under it",
+            "leave it out",
+        )
+    return found
+
+
+def check_name(in_force: Iterable[StoredHierarchy], name: str, party: IRI) -> None:
+    """Refuse a name under which somebody else has a hierarchy in force."""
+    for known in in_force:
+        if known.name == name and known.party != party:
+            raise UsageError(
+                name,
+                f"{known.party} has added a hierarchy of that name",
+                "a name of its own",
+                "choose another name, or ask them to remove it",
+            )
+
+
+def check_assets(facts: ownership.Facts, name: str, vocabulary: Vocabulary, party: IRI) -> None:
+    """Refuse a hierarchy that speaks of assets of other people's."""
+    for table, column in vocabulary.columns:
+        if party not in ownership.full_owners(facts, table):
+            raise UsageError(
+                name,
+                f"{party} does not own `{table}`, and may not say that `{column}` is a column of it",
+                "tables that are known, and that the party owns wholly",
+                "let its owner say so, or add a policy about it first if nobody owns it",
+            )
+    for member, collection in vocabulary.assets.broader:
+        for asset in (member, collection):
+            is_open = asset == collection and facts.kind(asset) is None
+            if not is_open and party not in ownership.full_owners(facts, asset):
+                raise UsageError(
+                    name,
+                    f"{party} does not own `{asset}`, and may not say what belongs together with it",
+                    "assets that are known, and that the party owns wholly",
+                    "let its owner add that membership, or add a policy about it first if nobody owns it",
+                )
+
+
+def memberships(
+    facts: ownership.Facts, in_force: Iterable[StoredHierarchy], vocabularies: Vocabularies
+) -> Pairs:
+    """The memberships of assets that count now.
+
+    Args:
+        facts: about owners; without any memberships.
+        in_force: the hierarchies in force.
+        vocabularies: what each of them says.
+    """
+    found: dict[tuple[IRI, IRI], None] = {}
+    for stored in in_force:
+        for pair in vocabularies.of(stored).assets.broader:
+            if _counts(facts, pair, stored.party):
+                found[pair] = None
+    return tuple(found)
+
+
+def columns(
+    facts: ownership.Facts, in_force: Iterable[StoredHierarchy], vocabularies: Vocabularies
+) -> Pairs:
+    """The columns of tables that count now: their owners' word."""
+    found = {
+        (table, column): None
+        for stored in in_force
+        for table, column in vocabularies.of(stored).columns
+        if stored.party in ownership.full_owners(facts, table)
+    }
+    return tuple(found)
+
+
+def _counts(facts: ownership.Facts, pair: tuple[IRI, IRI], party: IRI) -> bool:
+    member, collection = pair
+    is_open = facts.kind(collection) is None
+    return party in ownership.full_owners(facts, member) and (
+        is_open or party in ownership.full_owners(facts, collection)
+    )
+
+
+def ever_said(facts: Facts, vocabularies: Vocabularies, by: IRI | None) -> Pairs:
+    """The memberships of assets that some hierarchy ever stated, whether or not it is in force.
+
+    Of a collection that was nobody's then, they count only where it became the party's own: another owner
+    did not say that.
+
+    Args:
+        facts: about owners; without any memberships.
+        vocabularies: what each of them says.
+        by: who is about to bind what nobody owns; None: nobody is.
+    """
+    pairs = (
+        pair
+        for stored in listed(facts.connection)
+        for pair in vocabularies.of(stored).assets.broader
+        if _was_theirs(facts, pair[1], stored, by)
+    )
+    return tuple(dict.fromkeys(pairs))
+
+
+def _was_theirs(facts: Facts, collection: IRI, stored: StoredHierarchy, by: IRI | None) -> bool:
+    known = find_asset(facts.connection, collection)
+    if known is None:
+        return stored.removed_at is None or by in (None, stored.party)
+    if known.registered_at < stored.added_at:
+        return True  # it was looked at when it was added (`check_assets`)
+    return stored.party in ownership.full_owners(facts, collection)
+
+
+def combined(
+    stored: Iterable[StoredHierarchy], pairs: Pairs, vocabularies: Vocabularies, of_tables: Pairs = ()
+) -> Hierarchies:
+    """The standard hierarchies with the data market's own.
+
+    Of assets, with these memberships alone; of tables, with these columns alone.
+    """
+    found = []
+    for one in stored:
+        vocabulary = vocabularies.of(one)
+        found.append(replace(vocabulary, assets=type(vocabulary.assets)(), columns=()))
+    assets = type(Vocabulary().assets)(broader=pairs)
+    if not found and not pairs and not of_tables:
+        return STANDARD
+    return STANDARD.with_(*found, Vocabulary(assets=assets, columns=of_tables))
+
+
+def store(connection: Connection, document: bytes, digest: str, name: str, party: IRI) -> None:
+    """Put a hierarchy in force in place of the one of that name."""
+    end(connection, name)
+    last = select(func.max(db.hierarchies.c.number)).where(db.hierarchies.c.name == name)
+    number = (connection.execute(last).scalar() or 0) + 1
+    known = select(db.documents.c.digest).where(db.documents.c.digest == digest)
+    if connection.execute(known).first() is None:
+        connection.execute(insert(db.documents).values(digest=digest, content=document))
+    values = {
+        "name": name,
+        "number": number,
+        "digest": digest,
+        "party": party,
+        "added_at": db.tick(connection),
+    }
+    connection.execute(insert(db.hierarchies).values(values))
+    db.note(connection, "hierarchy", name)
+
+
+def end(connection: Connection, name: str) -> None:
+    """Take the hierarchy of that name out of force, if there is one."""
+    where = (db.hierarchies.c.name == name) & db.hierarchies.c.removed_at.is_(None)
+    connection.execute(update(db.hierarchies).where(where).values(removed_at=db.tick(connection)))
+    db.note(connection, "hierarchy", name)
+
+
+def in_force(connection: Connection) -> tuple[StoredHierarchy, ...]:
+    return _stored(connection, _all().where(db.hierarchies.c.removed_at.is_(None)))
+
+
+def listed(connection: Connection) -> tuple[StoredHierarchy, ...]:
+    return _stored(connection, _all())
+
+
+def _all() -> Select[tuple[Any, ...]]:
+    return select(db.hierarchies, db.documents.c.content).join(
+        db.documents, db.documents.c.digest == db.hierarchies.c.digest
+    )
+
+
+def _stored(connection: Connection, query: Select[tuple[Any, ...]]) -> tuple[StoredHierarchy, ...]:
+    rows = connection.execute(query.order_by(db.hierarchies.c.id)).all()
+    return tuple(_to_stored(row) for row in rows)
+
+
+def _to_stored(row: Row[tuple[Any, ...]]) -> StoredHierarchy:
+    removed_at = to_time(row.removed_at) if row.removed_at else None
+    added_at, party = to_time(row.added_at), IRI(row.party)
+    return StoredHierarchy(row.name, row.number, row.digest, row.content, party, added_at, removed_at)

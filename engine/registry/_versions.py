@@ -1,0 +1,291 @@
+"""Versions of outputs, and runs about to publish, inside a transaction."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import Connection, Row, Select, delete, func, insert, select
+
+from smalti.engine.plan.plan import ModelFormat, OutputFormat, Respondent
+from smalti.engine.registry import _database as db
+from smalti.engine.registry import _policies
+from smalti.engine.registry._assets import Facts, find_asset, insert_all, to_text, to_time
+from smalti.engine.registry._recorded_columns import recorded_columns, tables_with_column
+from smalti.engine.registry.certificate import PublishedFile
+from smalti.engine.registry.entries import (
+    VERSION_PREFIX,
+    AssetKind,
+    Input,
+    Intent,
+    NewVersion,
+    OutputColumn,
+    TargetVersion,
+    VersionFacts,
+)
+from smalti.engine.releases.report import report_from_json, report_to_json, to_json_text
+from smalti.errors import UsageError
+from smalti.policy.iris import normalised_column
+from smalti.vocab.terms import IRI
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+
+@dataclass(frozen=True, slots=True)
+class _Details:
+    files: tuple[PublishedFile, ...]
+    columns: tuple[OutputColumn, ...]
+    respondent: Respondent
+    rule_purposes: frozenset[IRI] | None
+
+
+def check_record(connection: Connection, facts: Facts, record: NewVersion) -> None:
+    """Refuse a version that may not be recorded, whatever its policy (see `Registry.check_record`)."""
+    said = SaidBy(record.issuer, record.bound_by)
+    check_output_iri(connection, facts, record.target, [one.iri for one in record.inputs], said)
+    _check_input_versions(connection, record)
+    if any(record.issuer not in facts.full_owners_or(i.iri, record.bound_by) for i in record.inputs):
+        raise UsageError(
+            str(record.policy_uid),
+            f"{record.issuer} does not own what it is about",
+            "a policy of an owner",
+            "ask an owner of the inputs to add it",
+        )
+
+
+def check_may_be_stored(
+    connection: Connection,
+    reader: _policies.Reader,
+    facts: Facts,
+    record: NewVersion,
+    new: _policies.NewPolicies,
+) -> None:
+    """Refuse a policy that its issuer submitted with a run, and may not put in force."""
+    owners = [facts.full_owners_or(given.iri, record.bound_by) for given in record.inputs]
+    if reader.is_revoked(connection, new.policies[0], frozenset.intersection(*owners)):
+        raise UsageError(
+            str(record.policy_uid),
+            "the policy was revoked",
+            "a policy in force",
+            "add it again, as an owner",
+        )
+    if (uid := _policies.uid_conflict(connection, reader, facts, new)) is not None:
+        raise UsageError(
+            str(new.policies[0].where),
+            f"the uid `{uid}` is used by another document",
+            "uids that no other document in force uses, of this issuer or about these targets",
+            "give it another uid, or put it in force with `smalti policy add --replace`",
+        )
+
+
+def versions(connection: Connection, query: Select[tuple[Any, ...]]) -> tuple[TargetVersion, ...]:
+    """The versions that a query on their table selects, sorted by output and number."""
+    ordered = query.order_by(db.versions.c.target, db.versions.c.number)
+    return tuple(to_version(connection, row) for row in connection.execute(ordered).all())
+
+
+def was_read(connection: Connection, source: IRI, inputs: Iterable[str]) -> bool:
+    """Whether a version was made from a source whose files had all of these keyed digests."""
+    made = db.versions.c.id == db.lineage.c.version
+    query = select(db.versions.c.report).join(db.lineage, made).where(db.lineage.c.input == source)
+    reports = connection.execute(query).scalars()
+    return any(set(inputs) <= {one["hmac"] for one in json.loads(report)["inputs"]} for report in reports)
+
+
+def begin(connection: Connection, intent: Intent) -> None:
+    """Write down that a run is about to publish."""
+    record = replace(intent.record, document=b"")
+    connection.execute(
+        insert(db.intents).values(
+            run=intent.run,
+            stage=str(intent.stage),
+            out=str(intent.out),
+            record=to_json_text(record),
+            document=intent.record.document,
+            created_at=db.tick(connection),
+        )
+    )
+
+
+def end_intent(connection: Connection, run: str) -> bool:
+    """Forget an intent; False if somebody else has ended it."""
+    return connection.execute(delete(db.intents).where(db.intents.c.run == run)).rowcount > 0
+
+
+def check_output_iri(
+    connection: Connection, facts: Facts, output: IRI, inputs: Sequence[IRI], said: "SaidBy"
+) -> None:
+    """An output never takes over an IRI that stands for other people's data, or for something in use.
+
+    That the new owners own the output so far is not enough: anybody can make somebody else a co-owner of
+    an input. So whoever says what the output is must own what stands under its IRI.
+    """
+    owners = frozenset.intersection(*(facts.full_owners_or(iri, said.bound_by) for iri in inputs))
+
+    def is_theirs(asset: IRI) -> bool:
+        return said.issuer in facts.full_owners(asset) and facts.owners(asset) <= owners
+
+    if (problem := _in_use(connection, facts, output)) is not None:
+        raise _taken(output, problem)
+    if not all(is_theirs(table) for table in facts.tables(output)):
+        raise _taken(output, "it may be a column of somebody else's table")
+    asset = find_asset(connection, output)
+    if output in inputs and (asset is None or asset.kind is AssetKind.SOURCE):
+        raise _taken(output, "it is the IRI of its input")
+    if asset is None:
+        return
+    used = select(db.lineage.c.version).where(db.lineage.c.input == output)
+    if asset.kind is AssetKind.SOURCE and connection.execute(used).first() is not None:
+        raise _taken(output, "it is the IRI of a source")
+    if not is_theirs(output):
+        raise _taken(output, "it belongs to somebody else")
+
+
+@dataclass(frozen=True, slots=True)
+class SaidBy:
+    """Whose word a run rests on."""
+
+    issuer: IRI
+    """The owner whose word the policy is, and with it the output's IRI."""
+    bound_by: IRI
+    """Who says what data the inputs are."""
+
+
+def _in_use(connection: Connection, facts: Facts, output: IRI) -> str | None:
+    """What else an IRI stands for, that is no asset of its own."""
+    run = output.removeprefix(VERSION_PREFIX)
+    version = select(db.versions.c.id).where(db.versions.c.run == run)
+    if run != output and connection.execute(version).first() is not None:
+        return "it is the IRI of a version"
+    if facts.is_open(output):
+        return "it is a collection"
+    for table in facts.tables(output):
+        if normalised_column(output) in recorded_columns(connection, table).iris:
+            return f"it is a column of `{table}`"
+    return "a run has read a column of that IRI" if tables_with_column(connection, output) else None
+
+
+def _taken(output: IRI, problem: str) -> UsageError:
+    return UsageError(
+        str(output),
+        f"the output cannot be registered: {problem}",
+        "an IRI that is free, or that is an output of the same owners",
+        "name another `output` in the policy",
+    )
+
+
+def _check_input_versions(connection: Connection, record: NewVersion) -> None:
+    for given in record.inputs:
+        if given.version is None:
+            continue
+        query = select(db.versions.c.id).where(db.versions.c.target == given.iri)
+        if connection.execute(query.where(db.versions.c.number == given.version)).first() is None:
+            raise UsageError(
+                str(given.iri),
+                f"it has no version {given.version}",
+                "a registered version of the input",
+                "",
+            )
+
+
+def insert_version(connection: Connection, intent: Intent) -> TargetVersion:
+    record = intent.record
+    last = select(func.max(db.versions.c.number)).where(db.versions.c.target == record.target)
+    number = (connection.execute(last).scalar() or 0) + 1
+    # Nobody withdrew since the run asked, or it would not be recorded now.
+    recorded_at = None if record.started_at is None else db.tick(connection)
+    details = _Details(record.files, record.columns, record.respondent, record.rule_purposes)
+    values = {name: getattr(record, name) for name in _PLAIN}
+    added = insert(db.versions).values(
+        **values,
+        format=record.format.value,
+        number=number,
+        run=intent.run,
+        path=str(intent.out),
+        created_at=to_text(record.created_at),
+        recorded_at=recorded_at,
+        report=report_to_json(record.report),
+        details=to_json_text(details),
+    )
+    (key,) = connection.execute(added).inserted_primary_key or (None,)
+    db.note(connection, "version", str(key))
+    insert_all(
+        connection,
+        insert(db.lineage),
+        (
+            {"version": key, "position": position, "input": source.iri, "input_version": source.version}
+            for position, source in enumerate(record.inputs)
+        ),
+    )
+    # As reading it back would give it, for which every part of its form would have to be built first.
+    facts = {one.name: getattr(record, one.name) for one in fields(VersionFacts)}
+    return TargetVersion(
+        **facts,
+        number=number,
+        run=intent.run,
+        path=intent.out,
+        recorded_at=None if recorded_at is None else to_time(recorded_at),
+    )
+
+
+_PLAIN: Final = (
+    "target",
+    "output_digest",
+    "plan",
+    "plan_digest",
+    "policy_digest",
+    "policy_uid",
+    "rule_uid",
+    "party",
+    "purpose",
+    "certificate",
+    "policy_meaning",
+)
+
+
+def _format(name: str) -> OutputFormat | ModelFormat:
+    return ModelFormat(name) if name in set(ModelFormat) else OutputFormat(name)
+
+
+def to_version(connection: Connection, row: Row[tuple[Any, ...]]) -> TargetVersion:
+    query = select(db.lineage).where(db.lineage.c.version == row.id).order_by(db.lineage.c.position)
+    inputs = connection.execute(query).all()
+    details = _details_adapter().validate_json(row.details)
+    return TargetVersion(
+        **{name: getattr(row, name) for name in _PLAIN},
+        format=_format(row.format),
+        files=details.files,
+        rule_purposes=details.rule_purposes,
+        inputs=tuple(Input(IRI(found.input), found.input_version) for found in inputs),
+        columns=details.columns,
+        respondent=details.respondent,
+        created_at=to_time(row.created_at),
+        report=report_from_json(row.report),
+        number=row.number,
+        run=row.run,
+        path=Path(row.path),
+        recorded_at=None if row.recorded_at is None else to_time(row.recorded_at),
+    )
+
+
+def to_intent(row: Row[tuple[Any, ...]]) -> Intent:
+    record = _new_version_adapter().validate_json(row.record)
+    record = replace(record, document=row.document)
+    return Intent(row.run, Path(row.stage), Path(row.out), record)
+
+
+@cache
+def _new_version_adapter() -> "TypeAdapter[NewVersion]":
+    from pydantic import TypeAdapter  # noqa: PLC0415 (only for what waits as JSON)
+
+    return TypeAdapter(NewVersion)
+
+
+@cache
+def _details_adapter() -> "TypeAdapter[_Details]":
+    from pydantic import TypeAdapter  # noqa: PLC0415 (only for what waits as JSON)
+
+    return TypeAdapter(_Details)

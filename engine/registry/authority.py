@@ -1,0 +1,827 @@
+"""Whose word counts: from a request and the registry to a decision.
+
+Only the owners of a target speak for it. The party of a request and the person who submits a policy are
+asserted by the caller and trusted; authentication belongs to whatever embeds this.
+"""
+
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Final
+
+from smalti.engine.plan.plan import ModelFormat
+from smalti.engine.plan.respondents import COUNTED_ROWS
+from smalti.engine.registry._policies import assigned, digest_of
+from smalti.engine.registry.budget import Spent
+from smalti.engine.registry.ceilings import BUDGET_DELTA, BUDGET_EPSILON, BUDGETS, speaks_of_budget
+from smalti.engine.registry.entries import Input, NewVersion
+from smalti.engine.registry.registry import Registry
+from smalti.engine.registry.snapshot import Entry, Made, Snapshot, View
+from smalti.engine.registry.submissions import Resolved, Submission, resolve
+from smalti.errors import PolicyError, UsageError
+from smalti.policy.authorize import ColumnProhibition, authorize, prohibited_columns
+from smalti.policy.column_uses import column_uses
+from smalti.policy.decision import Decision, Effect, Fact, Grant, Reason, Request, effect_of
+from smalti.policy.index import Standing
+from smalti.policy.iris import normalised_column
+from smalti.policy.meaning import grant_digest, meaning_digest
+from smalti.policy.model import (
+    Asset,
+    ColumnComparison,
+    Comparison,
+    Condition,
+    ConflictStrategy,
+    Logical,
+    Number,
+    Party,
+    Permission,
+    Policy,
+    Rule,
+    Where,
+)
+from smalti.policy.table_columns import columns_in
+from smalti.vocab import terms
+from smalti.vocab.terms import IRI
+
+IMPLICIT_RULE = IRI(terms.SMALTI + "implicitRule")
+"""The uid under which the implicit rule appears in a decision."""
+_NO_COLUMNS: Final[frozenset[IRI]] = frozenset()
+_NAMED: Final = 5
+"""Policies of others that are named in the reasons."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A request with what the registry knows about its targets."""
+
+    request: Request
+    """About the output where a target is one of its versions."""
+    versions: tuple[Made, ...]
+    """That the request is about; empty where it is about several targets, or about no output."""
+    unknown: tuple[IRI, ...]
+    """The targets that the registry does not know."""
+    owners: frozenset[IRI]
+    """Of a part of a target; may prohibit."""
+    full_owners: frozenset[IRI]
+    """Of all of each target; may permit."""
+    view: View
+    """The policies about it, under the hierarchies that count for a permission."""
+    strict: tuple[View, ...]
+    """The same, under those that count for a prohibition: of all owners of a part together, and of each."""
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        return (self.view, *self.strict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """What one decision is made with."""
+
+    registry: Registry
+    snapshot: Snapshot
+    explain: bool
+    asks_charges: bool = True
+    """False: as if nothing had been charged."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Submitted:
+    """A submission that counts."""
+
+    policy: Policy
+    """As an owner of the targets says it (`submissions`)."""
+    reason: Reason
+    """Why it counts."""
+
+
+def decide(
+    registry: Registry, request: Request, *, submission: Submission | None = None, explain: bool = False
+) -> Decision:
+    """Decide a request by the policies that count, and by the implicit rule; write the decision down.
+
+    A stored policy counts when it is in force and its issuer owns what is requested. An output is owned
+    through each source that it was made from, and a collection through its members. Whoever owns all of
+    each requested target may permit, by one rule that covers them jointly; whoever owns some part of one
+    may prohibit. A policy about a collection counts so for each of its members. A policy may prohibit only
+    once one of its parents has ended, its signing key is trusted no longer, or an assigner has lost what
+    it is about.
+
+    A submitted policy counts when `by` owns the targets; or when the registry does not know them, since
+    who binds data can read it anyway and is taken as its owner; or when an owner has put the same
+    document in force, or one that says the same and was only laid out otherwise: then it is that one, with
+    what its owner has in force as its parents (`submissions.resolve`). Stored prohibitions apply in each
+    case, and with a submitted policy only its own permissions grant.
+
+    Hierarchies count that all of the targets' owners added, or trust (`Registry.trust_authority`); for
+    prohibitions, those of any of them count besides.
+
+    A target may be an output, which means all of its versions, or one version's IRI.
+
+    What has been charged about the targets' respondents is known under `smalti:budgetEpsilon` and
+    `smalti:budgetDelta`; what a request itself states there is passed over. No reason tells the figure.
+
+    A left operand is a column where its IRI says so, where an owner's vocabulary does, or where a run that
+    was registered read a column of that IRI from a target. Facts under an operand that is none of ODRL's or
+    the profile's count where a vocabulary declares it that counts. What else nobody declares is unknown.
+
+    Args:
+        registry: what is known; it is only read.
+        request: its party is asserted by the caller; a request that states no time is about now.
+        submission: a policy that accompanies the request.
+        explain: whether the decision reports each part of each rule about the targets (`considered`).
+
+    Returns:
+        The decision, with a reason for each part. A denial is a decision, never an exception. Its request
+        has the time that was judged.
+
+    Raises:
+        RegistryError: the registry cannot be read, or its decision log not be written.
+    """
+    start = time.perf_counter()
+    if not request.targets:
+        raise UsageError("the request", "it names no target", "at least one")
+    if request.time is None:
+        request = replace(request, time=datetime.now(UTC))
+    with registry.snapshot() as snapshot:
+        judge = _Judge(registry, snapshot, explain)
+        decision = replace(_decide(judge, request, submission, frozenset()), request=request)
+    if registry.decision_log is not None:
+        registry.decision_log.append(decision, time.perf_counter() - start)
+    return decision
+
+
+def deny_afterwards(registry: Registry, decision: Decision, reason: Reason) -> Decision:
+    """Deny what was permitted, for a reason that no rule states, and write that down.
+
+    Args:
+        registry: whose log it is.
+        decision: the one that permitted, which was written down.
+        reason: what was found out since; with no data value.
+
+    Raises:
+        RegistryError: the decision log cannot be written.
+    """
+    from smalti.engine.binding.used_columns import denied  # noqa: PLC0415 (only where a plan was made)
+
+    found = denied(decision, reason)
+    if registry.decision_log is not None:
+        registry.decision_log.append(found, 0.0, reason)
+    return found
+
+
+def check_still_permitted(registry: Registry, record: NewVersion) -> None:
+    """Refuse to record a run that is not permitted any more: what owners take back meanwhile counts.
+
+    Asked inside of the transaction that records it, also where somebody else ends a run that was killed.
+    Time and charges are those of the decision: a charge of the run itself is in the ledger by now.
+
+    Raises:
+        UsageError: an owner prohibits it by now, or no longer permits it.
+        RegistryError: the registry cannot be read.
+    """
+    try:
+        policy = registry.read_as(record.document, record.document_name, record.policy_uid, record.issuer)
+    except PolicyError:  # a parent has ended
+        policy = None
+    if policy is None:
+        raise _no_longer(record, Reason("what its policy inherits from has ended", record.policy_uid))
+    permitted = record.permitted
+    request = _request_of(record) if permitted is None else permitted.request
+    submission = Submission(policy, record.issuer, record.document, record.signature)
+    with registry.snapshot() as snapshot:
+        judge = _Judge(registry, snapshot, explain=False, asks_charges=False)
+        decision = _decide(judge, request, submission, frozenset())
+    if permitted is None:
+        if not decision.grants and decision.determining:
+            raise _no_longer(record, *decision.reasons)
+        return
+    same = [one for one in decision.grants if grant_digest(one.permission, one.rows) == permitted.grant]
+    if not same:
+        raise _no_longer(record, *decision.reasons)
+    if not any(set(one.withheld) <= set(permitted.withheld) for one in same):
+        raise _no_longer(record, Reason("the use of one of its columns is prohibited by now"))
+
+
+def _request_of(record: NewVersion) -> Request:
+    return Request(
+        party=record.party,
+        action=terms.TRAIN if record.format in set(ModelFormat) else terms.ANONYMIZE,
+        targets=tuple(given.iri for given in record.inputs),
+        purpose=record.purpose,
+        rule=record.rule_uid,
+        time=record.created_at,
+        understands_limits=True,
+    )
+
+
+def _no_longer(record: NewVersion, *reasons: Reason) -> UsageError:
+    why = reasons[0].text if reasons else "no rule permits it"
+    return UsageError(
+        str(record.policy_uid),
+        f"the run is not permitted any more: {why}",
+        "a run that is still permitted when it is recorded",
+        "`smalti decide --explain` tells what is permitted now",
+    )
+
+
+def _decide(
+    judge: _Judge, request: Request, submission: Submission | None, asked: frozenset[IRI]
+) -> Decision:
+    question = _with_columns(judge, _question(judge.snapshot, request, submission))
+    about = _about(judge, question)
+    entries = judge.snapshot.exceptional(about)
+    submitted = None if submission is None else _submitted(judge, question, submission)
+    refusal = _not_understood(judge.snapshot, entries)
+    if isinstance(submitted, Reason):
+        refusal = refusal or submitted
+    notes = tuple(_notes(judge.snapshot, question, entries))
+    if refusal is not None or isinstance(submitted, Reason):
+        reasons = tuple(dict.fromkeys((*filter(None, [refusal]), *notes)))
+        return Decision(request=request, effect=Effect.DENY, reasons=reasons)
+    added = None if submitted is None else submitted.policy
+    question = replace(question, request=_with_charges(judge, question.request, about, added))
+    if submission is None:
+        decision = _authorize(judge, question, None, question.full_owners)
+    else:
+        decision = _authorize(judge, question, added, _owners(question, submission))
+    if submission is not None and submitted is not None:
+        decision = _only_granted_by(
+            decision, submitted.policy, lambda: _alone(judge, question, submission, submitted.policy)
+        )
+        notes = (submitted.reason, *notes)
+    elif _may_be_implied(question, decision):
+        decision = _imply(judge, question, decision, asked | set(request.targets))
+    if submission is None:
+        notes += tuple(Reason(f"the registry does not know `{iri}`") for iri in question.unknown)
+    # Versions of one output tend to be refused for the same reasons.
+    return replace(decision, request=request, reasons=tuple(dict.fromkeys((*decision.reasons, *notes))))
+
+
+def _question(snapshot: Snapshot, request: Request, submission: Submission | None) -> _Question:
+    made = [snapshot.versions(target) for target in request.targets]
+    targets = tuple(
+        dict.fromkeys(
+            versions[0].target if versions else target
+            for target, versions in zip(request.targets, made, strict=True)
+        )
+    )
+    view = snapshot.view(snapshot.authorities(targets, None if submission is None else submission.by))
+    return _Question(
+        replace(request, targets=targets, tables=_tables(snapshot, targets)),
+        made[0] if len(made) == 1 else (),
+        tuple(target for target in targets if not _is_known(snapshot, target)),
+        _part_owners(snapshot, targets, submission),
+        frozenset.intersection(*map(snapshot.full_owners, targets)),
+        view,
+        _strict_views(snapshot, targets, view),
+    )
+
+
+def _strict_views(snapshot: Snapshot, targets: tuple[IRI, ...], view: View) -> tuple[View, ...]:
+    """The views that prohibitions are held against the request in, besides the one of permissions.
+
+    A vocabulary can make a prohibition meet a request, and can keep one from it (`isNoneOf`): so those of
+    all owners of a part count together, and those of each count alone.
+    """
+    owners = sorted(frozenset[IRI]().union(*map(snapshot.owners, targets)))
+    each = [snapshot.view(snapshot.authorities_of(owner)) for owner in owners]
+    views = dict.fromkeys((snapshot.view(snapshot.any_authorities(targets)), *each))
+    return tuple(one for one in views if one is not view)
+
+
+def _with_columns(judge: _Judge, question: _Question) -> _Question:
+    """The question, with the columns that earlier runs recorded of the targets, and of their tables."""
+    request, known_columns = question.request, judge.registry.known_columns
+    known = [known_columns(judge.snapshot, target) for target in request.targets]
+    of_tables = [known_columns(judge.snapshot, table) for table in _tables_of(judge.snapshot, question)]
+    columns = request.columns.union(*(one.iris for one in known))
+    renamed = request.renamed.union(*(one.renamed for one in (*known, *of_tables)))
+    if (columns, renamed) == (request.columns, request.renamed):
+        return question
+    return replace(question, request=replace(request, columns=columns, renamed=renamed))
+
+
+def _tables_of(snapshot: Snapshot, question: _Question) -> frozenset[IRI]:
+    """The owners' tables that the targets are columns of, by their IRIs or as a vocabulary declares."""
+    targets = question.request.targets
+    tables = frozenset[IRI]().union(*map(snapshot.tables, targets))
+    names = frozenset(map(normalised_column, targets))
+    declared = (view.hierarchies.columns.items() for view in question.views)
+    found = (table for pairs in declared for table, columns in pairs if columns & names)
+    return tables.union(table for table in found if snapshot.full_owners(table) & question.owners)
+
+
+def _is_known(snapshot: Snapshot, target: IRI) -> bool:
+    return snapshot.is_known(target) or len(snapshot.related(target)) > 1 or bool(snapshot.tables(target))
+
+
+def _part_owners(
+    snapshot: Snapshot, targets: tuple[IRI, ...], submission: Submission | None
+) -> frozenset[IRI]:
+    """Who owns a part of a target; of what nobody knows, who binds it: they may have forbidden columns."""
+    found = frozenset[IRI]().union(*map(snapshot.owners, targets))
+    binds = submission is not None and not any(_is_known(snapshot, target) for target in targets)
+    return found | _just(submission.by) if submission is not None and binds else found
+
+
+def _tables(snapshot: Snapshot, targets: Collection[IRI]) -> frozenset[IRI]:
+    """What has data of its own, though it may be a column: targets, and what lies below or beside one."""
+    tables = frozenset(targets).union(*map(snapshot.tables, targets))
+    below = (one for table in tables for one in snapshot.data_below(table))
+    return frozenset((*below, *(one for one in targets if snapshot.has_data(one) and snapshot.tables(one))))
+
+
+# --- Policies that count
+
+
+def _about(judge: _Judge, question: _Question) -> list[set[int]]:
+    """Read what owners issued about what is requested; the entries of each issuer about each asset."""
+    snapshot = judge.snapshot
+    requested = snapshot.requested(question.request)
+    found = [keys for issuer, keys in snapshot.touching(requested) if issuer in question.owners]
+    for keys in found:
+        judge.registry.read_policies(snapshot, keys)
+        for view in question.views:
+            snapshot.place(view, keys)
+    return found
+
+
+def _with_charges(
+    judge: _Judge, request: Request, about: list[set[int]], submitted: Policy | None
+) -> Request:
+    """A request with what has been charged, where a policy asks; never with the caller's word of it."""
+    facts = tuple(fact for fact in request.facts if fact.operand not in BUDGETS)
+    speaks = submitted is not None and speaks_of_budget(submitted)
+    if speaks or judge.snapshot.speak_of_budgets(about):
+        spent = judge.registry.spent(request.targets) if judge.asks_charges else Spent()
+        charged = ((BUDGET_EPSILON, spent.epsilon), (BUDGET_DELTA, spent.delta))
+        facts += tuple(Fact(operand, (Number(value),)) for operand, value in charged)
+    return request if facts == request.facts else replace(request, facts=facts)
+
+
+def _not_understood(snapshot: Snapshot, entries: Iterable[Entry]) -> Reason | None:
+    for entry in entries:
+        if snapshot.policy(entry) is None:
+            return Reason("this version of smalti does not understand it, which denies", entry.uid)
+    return None
+
+
+def _notes(snapshot: Snapshot, question: _Question, entries: Iterable[Entry]) -> Iterator[Reason]:
+    """Why policies about the targets do not count, or not in full."""
+    yield from filter(None, map(snapshot.why_it_ended, entries))
+    for target in question.request.targets:
+        for issuer, keys in snapshot.about((target,)):
+            if issuer in question.full_owners:
+                continue
+            text = f"its issuer {issuer} does not own `{target}`: it does not count"
+            if issuer in question.owners:
+                text = f"its issuer {issuer} owns a part of what is requested: it may prohibit only"
+            if issuer in snapshot.owners(target) - snapshot.full_owners(target):
+                made = f"its issuer {issuer} owns a part of what `{target}` was made from"
+                text = f"{made}: it may prohibit only"
+            for key in sorted(keys)[:_NAMED]:
+                yield Reason(text, snapshot.entry(key).uid)
+
+
+def _authorize(
+    judge: _Judge, question: _Question, added: Policy | None, owners: frozenset[IRI]
+) -> Decision:
+    """Decide by what is in force, and by one policy more.
+
+    Prohibitions are held against the request under the hierarchies of each owner of a part, too: one more
+    hierarchy can make a prohibition meet a request, and must not make a permission do so.
+    """
+    decision = _authorized(judge, question, question.view, added, owners)
+    for view in question.strict:
+        strict = _authorized(judge, question, view, added, owners)
+        if not decision.grants:
+            break
+        if strict.grants:
+            decision = _both(decision, strict)
+        elif strict.determining:  # prohibitions
+            decision = strict
+        else:  # the permission itself needs more vocabularies; what is forbidden of columns does not
+            forbidden = _columns_forbidden(judge, question, view, added)
+            decision = _without(decision, forbidden)
+    return decision
+
+
+def _columns_forbidden(
+    judge: _Judge, question: _Question, view: View, added: Policy | None
+) -> tuple[ColumnProhibition, ...]:
+    """What owners forbid of columns, as one view has it."""
+    policies = [
+        policy
+        for policy in view.index.about(question.request.targets)
+        if judge.snapshot.standing(view, policy, question.owners, question.full_owners) is not Standing.NONE
+    ]
+    policies += [] if added is None or added in policies else [added]
+    return prohibited_columns(question.request, policies, view.hierarchies)
+
+
+def _without(decision: Decision, forbidden: tuple[ColumnProhibition, ...]) -> Decision:
+    """A decision with some columns withheld; a grant that cannot do without one is none."""
+    if not forbidden:
+        return decision
+    columns = frozenset[IRI]().union(*(one.columns for one in forbidden))
+    named = frozenset[IRI]().union(*(one.columns - one.implied for one in forbidden))
+    grants, struck = [], list(decision.struck)
+    for grant in decision.grants:
+        uses = column_uses(grant.permission, grant.obligations).also(columns_in(grant.rows))
+        if uses.needs(columns, named):
+            struck.append(grant)
+        else:
+            grants.append(_withholding(grant, columns, named))
+    names = ", ".join(f"`{column}`" for column in sorted(columns))
+    reasons = (Reason(f"an owner prohibits the use of {names}"), *decision.reasons)
+    effect = effect_of(grants) if grants else Effect.DENY
+    return replace(decision, effect=effect, grants=tuple(grants), struck=tuple(struck), reasons=reasons)
+
+
+def _withholding(grant: Grant, columns: Iterable[IRI], named: Iterable[IRI]) -> Grant:
+    """A grant with more columns withheld, of which prohibitions name some."""
+    withheld = {*grant.withheld, *columns}
+    implied = withheld - {*named} - (set(grant.withheld) - set(grant.implied))
+    return replace(grant, withheld=tuple(sorted(withheld)), implied=tuple(sorted(implied)))
+
+
+def _both(decision: Decision, strict: Decision) -> Decision:
+    """A decision with what the stricter one says besides; a grant of one alone is none."""
+    grants = [
+        _withholding(
+            replace(grant, rows=tuple(dict.fromkeys((*grant.rows, *other.rows)))),
+            other.withheld,
+            set(other.withheld) - set(other.implied),
+        )
+        for grant in decision.grants
+        for other in strict.grants
+        if (grant.policy, grant.permission) == (other.policy, other.permission)
+    ]
+    if not grants:
+        return replace(strict, effect=Effect.DENY, grants=(), determining=())
+    struck = tuple(dict.fromkeys((*decision.struck, *strict.struck)))
+    return replace(decision, effect=effect_of(grants), grants=tuple(grants), struck=struck)
+
+
+def _authorized(
+    judge: _Judge, question: _Question, view: View, added: Policy | None, owners: frozenset[IRI]
+) -> Decision:
+    def standing(policy: Policy) -> Standing:
+        if added is not None and policy == added:
+            return Standing.FULL
+        return judge.snapshot.standing(view, policy, question.owners, question.full_owners)
+
+    with nullcontext() if added is None else view.also(added):
+        return view.index.authorize(
+            question.request, explain=judge.explain, standing=standing, owners=owners
+        )
+
+
+# --- Submitted policies
+
+
+def resolved(registry: Registry, targets: tuple[IRI, ...], submission: Submission) -> Resolved | Reason:
+    """What a submission stands for in a request about some targets (see `submissions.resolve`)."""
+    with registry.snapshot() as snapshot:
+        request = Request(party=IRI(""), action=IRI(""), targets=targets)
+        question = _question(snapshot, request, submission)
+        return resolve(registry, snapshot, submission, _owners(question, submission))
+
+
+def _submitted(judge: _Judge, question: _Question, submission: Submission) -> _Submitted | Reason:
+    """The submitted policy as an owner says it, or why it does not count."""
+    by, targets = submission.by, question.request.targets
+    owners = _owners(question, submission)
+    found = resolve(judge.registry, judge.snapshot, submission, owners)
+    if isinstance(found, Reason):
+        return found
+    shown = " and ".join(f"`{target}`" for target in targets)
+    if found.entry is not None:
+        for view in question.views:
+            judge.snapshot.place(view, [found.entry.key])
+        what = "what says the same" if found.is_laid_out_anew else "it"
+        text = f"an owner of {shown} has put {what} in force"
+        if by == found.issuer:
+            text = f"{by} submitted it and owns {shown}"
+        return _Submitted(found.policy, Reason(text, found.policy.uid))
+    if (refusal := _submission_refused(judge, found, targets, owners)) is not None:
+        return refusal
+    if (refusal := _badly_signed(judge.registry, submission, found.issuer)) is not None:
+        return refusal
+    text = f"{by} submitted it and owns {shown}"
+    if _are_unknown(question):
+        text = f"{by} submitted it, and is taken as the owner of {shown}, not known so far"
+    return _Submitted(found.policy, Reason(text, found.policy.uid))
+
+
+def _owners(question: _Question, submission: Submission) -> frozenset[IRI]:
+    """Who owns all of each target; of what nobody knows, who binds it."""
+    return _just(submission.by) if _are_unknown(question) else question.full_owners
+
+
+def _are_unknown(question: _Question) -> bool:
+    return len(question.unknown) == len(question.request.targets)
+
+
+def _submission_refused(
+    judge: _Judge, found: Resolved, targets: tuple[IRI, ...], owners: frozenset[IRI]
+) -> Reason | None:
+    """Why what an owner submits, and has not put in force, does not count."""
+    policy, registry = found.policy, judge.registry
+    if registry.is_revoked(policy, owners):
+        return Reason("it was revoked; an owner must add it again before it counts", policy.uid)
+    if (uid := registry.uid_conflict(policy, found.issuer)) is not None:
+        text = (
+            f"another document in force uses the uid `{uid}`: give this one uids of its own, or let an"
+            " owner put it in the other's place with `smalti policy add --replace`"
+        )
+        return Reason(text, policy.uid)
+    request = Request(party=IRI(""), action=IRI(""), targets=targets)
+    requested = judge.snapshot.requested(request)
+    for rule, says, assigner in assigned(policy):
+        is_about = policy.memberships or requested.is_touched_by(target.iri for target in rule.targets)
+        if assigner not in owners and is_about:
+            shown = " and ".join(f"`{target}`" for target in targets)
+            text = f"its assigner {assigner} does not own {shown}: it does not count"
+            return Reason(text, policy.uid, says.uid)
+    return None
+
+
+def _badly_signed(registry: Registry, submission: Submission, owner: IRI) -> Reason | None:
+    name = submission.name
+    is_its_own = digest_of(submission.document) == submission.policy.document_digest
+    if submission.signature is not None and not is_its_own:
+        return Reason(
+            "it does not count, because its signature is of another document", submission.policy.uid
+        )
+    try:
+        registry.check_signature(submission.document, submission.signature, owner, name)
+    except UsageError as error:
+        return Reason(f"it does not count, because {error.problem}", submission.policy.uid)
+    return None
+
+
+def _just(party: IRI | None) -> frozenset[IRI]:
+    return frozenset() if party is None else frozenset({party})
+
+
+def _alone(judge: _Judge, question: _Question, submission: Submission, added: Policy) -> Decision:
+    """What a submitted policy by itself says, with all hierarchies that count."""
+
+    def standing(policy: Policy) -> Standing:
+        return Standing.FULL if policy == added else Standing.NONE
+
+    owners = _owners(question, submission)
+    with question.view.also(added):
+        return question.view.index.authorize(
+            question.request, explain=False, standing=standing, owners=owners
+        )
+
+
+def _only_granted_by(decision: Decision, submitted: Policy, alone: Callable[[], Decision]) -> Decision:
+    """Keep the permissions of the submitted policy: a run of a document is never a run of another one.
+
+    Args:
+        decision: with everything that is stored.
+        submitted: the policy of the run.
+        alone: what it says by itself, which tells why it does not grant.
+    """
+    granted = tuple(grant for grant in decision.grants if grant.policy == submitted)
+    if not decision.grants:
+        return decision
+    if not granted:
+        text = "the submitted policy does not grant the request; a stored one does"
+        itself = alone()
+        why = () if itself.grants else itself.reasons
+        reasons = (Reason(text, submitted.uid), *why, *decision.reasons)
+        return replace(decision, effect=Effect.DENY, reasons=reasons, grants=(), determining=())
+    name = (submitted.uid, submitted.document_digest)
+    determining = tuple(one for one in decision.determining if (one.policy, one.digest) == name)
+    struck = tuple(grant for grant in decision.struck if grant.policy == submitted)
+    return replace(
+        decision, effect=effect_of(granted), grants=granted, struck=struck, determining=determining
+    )
+
+
+# --- The implicit rule: who may view all inputs, or this version as what may be viewed of them
+
+
+def _may_be_implied(question: _Question, decision: Decision) -> bool:
+    return (
+        bool(question.versions)
+        and question.request.action == terms.READ
+        and question.request.rule is None
+        and decision.effect in {Effect.LIMITED, Effect.DENY, Effect.NOT_APPLICABLE}
+    )
+
+
+def _imply(judge: _Judge, question: _Question, explicit: Decision, asked: frozenset[IRI]) -> Decision:
+    """Grant what the implicit rule grants, unless a prohibition about the output forbids it."""
+    failures: list[Reason] = []
+    grounds: list[Reason] = []
+    for version in question.versions:
+        failed, held = _version_is_readable(judge, question.request, version, asked)
+        failures += failed
+        grounds += held
+    if failures and explicit.is_limited:
+        return explicit
+    if failures:
+        return replace(explicit, effect=Effect.DENY, reasons=(*explicit.reasons, *failures))
+    # The rule is evaluated as one more permission, so that prohibitions win over it by the same code.
+    limits = [
+        limit
+        for version in question.versions
+        for limit in _purposes(judge, question.request, version) or ()
+    ]
+    implicit = _implicit_policy(question.request, limits)
+    decision = _authorize(judge, question, implicit, question.full_owners)
+    if not decision.grants:
+        return decision
+    text = "by the implicit rule: who may view all inputs may view the output"
+    reasons = (Reason(text, rule=IMPLICIT_RULE), *grounds)
+    return replace(decision, reasons=reasons)
+
+
+def _version_is_readable(
+    judge: _Judge, request: Request, version: Made, asked: frozenset[IRI]
+) -> tuple[list[Reason], list[Reason]]:
+    name = f"version {version.number} of `{version.target}`"
+    failures = _source_rule_failures(judge, request, version, name)
+    grounds = [Reason(f"of {name}: {COUNTED_ROWS}")] if version.counts_rows else []
+    for target in _input_targets(judge.snapshot, version):
+        if target in asked:
+            failures.append(Reason(f"{name} was made from `{target}`, which is asked about already"))
+            continue
+        asking = replace(request, targets=(target,), columns=_NO_COLUMNS, renamed=frozenset())
+        reading = _decide(judge, asking, None, asked)
+        plain = [grant for grant in reading.grants if _shows_only_granted(judge, grant, version)]
+        if plain:
+            rules = ", ".join(f"`{grant.permission.uid}`" for grant in plain)
+            grounds.append(Reason(f"reading `{target}`, an input of {name}, is permitted by {rules}"))
+        elif reading.grants:
+            text = f"reading `{target}`, an input of {name}, is permitted under further conditions only"
+            failures.append(Reason(text))
+        else:
+            failures.append(Reason(f"reading `{target}`, an input of {name}, is not permitted"))
+            failures += reading.reasons
+    return failures, grounds
+
+
+def _source_rule_failures(judge: _Judge, request: Request, version: Made, name: str) -> list[Reason]:
+    about = (version.policy_uid, version.rule_uid)
+    if not judge.registry.entries_of(judge.snapshot, version):
+        return [Reason(f"the policy that {name} was made under was revoked", *about)]
+    limits = _purposes(judge, request, version)
+    if limits is None:
+        return [Reason(f"the policy that {name} was made under has ended", *about)]
+    # Held against the request as an implicit permission with the rule's purposes, and nothing else.
+    hierarchies = judge.snapshot.view(judge.snapshot.authorities((version.target,))).hierarchies
+    alone = authorize(request, (_implicit_policy(request, limits),), hierarchies)
+    if alone.is_unconditional:
+        return []
+    purpose = f"the purpose `{request.purpose}`" if request.purpose else "a request without a purpose"
+    text = f"{purpose} is outside the purposes of the rule that {name} was made under"
+    return [Reason(text, *about)]
+
+
+def _purposes(judge: _Judge, request: Request, version: Made) -> list[Condition] | None:
+    """The limits to purposes of the rule that a version was made under; None where it has ended.
+
+    Where several entries of the policy stand, they say the same of it.
+    """
+    snapshot = judge.snapshot
+    for entry, policy in judge.registry.entries_of(snapshot, version):
+        if policy is None or snapshot.why_it_ended(entry) is not None or not _is_valid(policy, request):
+            continue
+        if rules := [rule for rule in _granting(policy) if rule.uid == version.rule_uid]:
+            return [limit for rule in rules for limit in rule.constraints if _is_about_purpose(limit)]
+    return None
+
+
+def _is_valid(policy: Policy, request: Request) -> bool:
+    return policy.valid is None or (request.time is not None and policy.valid.contains(request.time))
+
+
+def _granting(policy: Policy) -> Iterator[Rule]:
+    """The rules that a run may be made under; a duty as its permission, which the run is made under."""
+    yield from policy.obligations
+    for permission in policy.permissions:
+        yield permission
+        for duty in permission.duties if permission.action != terms.ANONYMIZE else ():
+            if duty.action == terms.ANONYMIZE:
+                yield replace(duty, uid=permission.uid)
+    for prohibition in policy.prohibitions:
+        for remedy in prohibition.remedies:
+            yield replace(remedy, constraints=(*prohibition.constraints, *remedy.constraints))
+
+
+def _is_about_purpose(condition: Condition) -> bool:
+    return any(leaf == terms.ODRL_PURPOSE for leaf in _operands(condition))
+
+
+def _operands(condition: Condition) -> Iterator[IRI]:
+    match condition:
+        case Comparison(operand=operand):
+            yield operand
+        case ColumnComparison(column=column):
+            yield column.iri
+        case Logical(operands=operands):
+            for one in operands:
+                yield from _operands(one)
+
+
+def _shows_only_granted(judge: _Judge, grant: Grant, version: Made) -> bool:
+    """Whether who may read an input under a grant may see what a version shows of it.
+
+    Nothing of a version may come from a column that is withheld of the input.
+    """
+    whole = replace(grant, withheld=())
+    if not (_is_plain(whole) or _is_met(judge, whole, version)):
+        return False
+    if not grant.withheld:
+        return True
+    from smalti.engine.binding.used_columns import uses_any  # noqa: PLC0415 (only where columns are withheld)
+
+    plan = judge.registry.plan_of(version)
+    named = [column for column in grant.withheld if column not in grant.implied]
+    stated = [column for column in named if not judge.snapshot.has_data(column)]
+    return plan is not None and not uses_any(plan, grant.withheld, stated)
+
+
+def _is_plain(grant: Grant) -> bool:
+    """Whether a grant to read is limited to purposes at most."""
+    rule = grant.permission
+    conditions: list[Condition] = [*rule.constraints, *rule.refinements]
+    conditions += [one for target in rule.targets for one in target.refinements]
+    conditions += [one for party in (*rule.assignees, *rule.assigners) for one in party.refinements]
+    return (
+        not rule.duties
+        and grant.is_unconditional
+        and all(leaf == terms.ODRL_PURPOSE for condition in conditions for leaf in _operands(condition))
+    )
+
+
+def _is_met(judge: _Judge, grant: Grant, version: Made) -> bool:
+    """Whether a version is what a grant to read its input asks for: made as the grant's duty says.
+
+    That is so where it was made under the very rule of the grant, since a run under it does what all of
+    its duties say, on the rows that it is limited to. Which rows those are must not depend on the request:
+    another request, at another time, may have led to others.
+    """
+    rule, policy = grant.permission, grant.policy
+    how = [duty for duty in rule.duties if duty.action == terms.ANONYMIZE]
+    if not how or grant.withheld or (rule.uid, policy.uid) != (version.rule_uid, version.policy_uid):
+        return False
+    if any(duty.targets not in ((), rule.targets) for duty in how):
+        return False
+    if any(other.duties != rule.duties for other in policy.permissions if other.uid == rule.uid):
+        return False
+    conditions = [*rule.constraints, *(one for target in rule.targets for one in target.refinements)]
+    if any(_has_columns(one) and not _is_only_columns(one) for one in conditions):
+        return False
+    # Of one document there are several meanings where what it inherits has changed: which one was it then?
+    return judge.registry.meaning_of(judge.snapshot, version) == meaning_digest(policy)
+
+
+def _has_columns(condition: Condition) -> bool:
+    match condition:
+        case Logical(operands=operands):
+            return any(map(_has_columns, operands))
+        case _:
+            return isinstance(condition, ColumnComparison)
+
+
+def _is_only_columns(condition: Condition) -> bool:
+    match condition:
+        case Logical(operands=operands):
+            return all(map(_is_only_columns, operands))
+        case _:
+            return isinstance(condition, ColumnComparison)
+
+
+def _input_targets(snapshot: Snapshot, version: Made) -> list[IRI]:
+    """The inputs as targets of requests: of an output, the version that was read."""
+    found: Callable[[Input], Made | None] = snapshot.version
+    return [made.iri if (made := found(given)) else given.iri for given in version.inputs]
+
+
+def _implicit_policy(request: Request, limits: Iterable[Condition]) -> Policy:
+    where = Where("the implicit rule", 1, 1)
+    permission = Permission(
+        uid=IMPLICIT_RULE,
+        action=terms.READ,
+        targets=tuple(Asset(target) for target in request.targets),
+        assignees=(Party(request.party),),
+        constraints=tuple(dict.fromkeys(limits)),
+        where=where,
+    )
+    return Policy(
+        uid=IMPLICIT_RULE,
+        document_digest="",
+        conflict=ConflictStrategy.PROHIBIT,
+        permissions=(permission,),
+        where=where,
+    )

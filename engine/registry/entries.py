@@ -1,0 +1,222 @@
+"""What a registry holds, as frozen values: assets, policies, versions of outputs, runs about to publish."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from smalti.engine.plan.plan import ModelFormat, OutputFormat, Respondent
+from smalti.engine.registry.certificate import PublishedFile
+from smalti.engine.releases.report import Report
+from smalti.policy.decision import Request
+from smalti.policy.model import Policy
+from smalti.transforms.base import Datatype
+from smalti.vocab.terms import IRI
+
+VERSION_PREFIX: Final = "urn:uuid:"
+"""What the IRI of a version begins with."""
+
+
+class AssetKind(StrEnum):
+    SOURCE = "source"
+    """Known through its owner: a policy about it was added, or it was bound to data."""
+    OUTPUT = "output"
+    """Made by runs; owned by those who own what it was made from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """Something that policies can be about."""
+
+    iri: IRI
+    kind: AssetKind
+    registered_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPolicy:
+    """A policy that somebody put in force."""
+
+    uid: IRI
+    digest: str
+    """Of its document."""
+    document: bytes
+    name: str
+    """Of its document, as the issuer gave it."""
+    issuer: IRI
+    targets: frozenset[IRI]
+    policy: Policy | None
+    """None: this version of smalti does not understand the document, which denies what it is about."""
+    added_at: datetime
+    revoked_at: datetime | None = None
+    signed_by: str | None = None
+    """The thumbprint of the key whose signature of the document came with it."""
+
+    @property
+    def is_in_force(self) -> bool:
+        return self.revoked_at is None
+
+
+@dataclass(frozen=True, slots=True)
+class TrustedKey:
+    """A public key that signs for an owner."""
+
+    owner: IRI
+    thumbprint: str
+    trusted_at: datetime
+    revoked_at: datetime | None = None
+
+    @property
+    def is_trusted(self) -> bool:
+        return self.revoked_at is None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredHierarchy:
+    """One version of a data market's own hierarchy of parties, assets, actions or purposes."""
+
+    name: str
+    number: int
+    """From 1 under each name."""
+    digest: str
+    """Of its document."""
+    document: bytes
+    party: IRI
+    """Who added it; only memberships of assets that this party owns are in it."""
+    added_at: datetime
+    removed_at: datetime | None = None
+
+    @property
+    def is_in_force(self) -> bool:
+        return self.removed_at is None
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """What a version was made from."""
+
+    iri: IRI
+    version: int | None = None
+    """Where the input is itself an output, which version of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputColumn:
+    """A published column, as a later description of the output needs it."""
+
+    name: str
+    iri: IRI
+    datatype: Datatype
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionFacts:
+    """What is recorded about one version of an output."""
+
+    target: IRI
+    """The output."""
+    format: OutputFormat | ModelFormat
+    output_digest: str
+    """Of the published content, the same whatever its format and parts."""
+    files: tuple[PublishedFile, ...]
+    """As they were checked; the certificate's file is not among them."""
+    plan: str
+    """Canonical JSON, as `serialize.plan_to_json` writes it: what to run to get the output again."""
+    plan_digest: str
+    policy_digest: str
+    policy_uid: IRI
+    rule_uid: IRI
+    rule_purposes: frozenset[IRI] | None
+    """The purposes of the rule that permitted the run; None: no limit."""
+    party: IRI
+    """On whose behalf the run was made, as the caller asserted."""
+    purpose: IRI | None
+    inputs: tuple[Input, ...]
+    columns: tuple[OutputColumn, ...]
+    respondent: Respondent
+    """How respondents were counted; what is made from this output inherits it."""
+    created_at: datetime
+    certificate: str
+    """Public, JSON-LD, as `Certificate.to_json` writes it."""
+    report: Report
+    """For the owners of the inputs only."""
+    policy_meaning: str | None = None
+    """The digest of what the policy meant as its issuer resolved it, with what it inherits
+    (`policy.meaning`); None: it was recorded by an earlier smalti."""
+
+
+@dataclass(frozen=True, slots=True)
+class Permitted:
+    """What a decision permitted a run to do."""
+
+    request: Request
+    grant: str
+    """The digest of the permission and the rows that it is limited to (`policy.meaning.grant_digest`)."""
+    withheld: tuple[IRI, ...]
+    """The columns that were prohibited."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewVersion(VersionFacts):
+    """What a run asks to be recorded, with the policy that permitted it."""
+
+    document: bytes
+    """The policy document."""
+    document_name: str
+    issuer: IRI
+    """The owner whose word the policy is: who has put it in force, or submits it now."""
+    bound_by: IRI
+    """Who bound the inputs to data: becomes the owner of those that the registry does not know."""
+    signature: bytes | None = None
+    """Of the policy document, where it came with one."""
+    started_at: datetime | None = None
+    """Before the run asked who withdrew: who withdraws from then on keeps it from being recorded."""
+    permitted: Permitted | None = None
+    """What was decided; the same is asked again before the run is recorded. None: only whether it is
+    prohibited by now."""
+    binds_as_owner: bool = True
+    """Whether `bound_by` owned the inputs, or nobody did, before they were bound."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetVersion(VersionFacts):
+    """One version of an output; never changed once recorded."""
+
+    number: int
+    """From 1 under each output."""
+    run: str
+    path: Path
+    """The published folder, absolute."""
+    recorded_at: datetime | None = None
+    """By the registry's clock, as withdrawals are; None: it was recorded by an earlier smalti."""
+
+    @property
+    def known_since(self) -> datetime:
+        """From when on withdrawals came too late for it."""
+        return self.recorded_at or self.created_at
+
+    @property
+    def iri(self) -> IRI:
+        return version_iri(self.run)
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """A run that is about to publish; whatever is needed to end it after a crash."""
+
+    run: str
+    stage: Path
+    out: Path
+    record: NewVersion
+
+
+def new_run() -> str:
+    """A name for a run that nobody else has."""
+    return str(uuid.uuid4())
+
+
+def version_iri(run: str) -> IRI:
+    """The IRI of the version that a run makes; its number is known only when it is recorded."""
+    return IRI(VERSION_PREFIX + run)

@@ -1,0 +1,80 @@
+"""Who owns an asset, from facts about it: one rule for decisions in memory and for writes in a transaction.
+
+A source has the owners that are on record. An output is owned through what it was made from, and a
+collection through its members besides its own owners. What may be a column of a known table, by its IRI, is
+owned through the table; where somebody registered it as an asset of its own, both own a part of it. Whoever
+owns all of it may permit; whoever owns a part of it may prohibit.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from smalti.engine.registry.entries import AssetKind
+from smalti.policy.table_columns import tables_of
+from smalti.vocab.terms import IRI
+
+
+class Facts(Protocol):
+    """What is on record about assets."""
+
+    def kind(self, iri: IRI) -> AssetKind | None:
+        """None: the registry does not know the asset."""
+
+    def direct_owners(self, iri: IRI) -> frozenset[IRI]:
+        """Of a source."""
+
+    def inputs(self, output: IRI) -> frozenset[IRI]:
+        """What the versions of an output were made from."""
+
+    def members(self, collection: IRI) -> frozenset[IRI]:
+        """By the hierarchies in force."""
+
+
+def owners(facts: Facts, iri: IRI) -> frozenset[IRI]:
+    """Who owns an asset or a part of it; empty for what is not known."""
+    return frozenset[IRI]().union(*_owner_sets(facts, iri))
+
+
+def full_owners(facts: Facts, iri: IRI) -> frozenset[IRI]:
+    """Who owns an asset and each part of it; empty for what is not known."""
+    sets = _owner_sets(facts, iri)
+    return frozenset.intersection(*sets) if sets else frozenset()
+
+
+def tables(facts: Facts, iri: IRI) -> frozenset[IRI]:
+    """The known tables that an IRI may name a column of."""
+    return frozenset(
+        table for table in tables_of(iri) if facts.kind(table) is not None or facts.members(table)
+    )
+
+
+def sources(facts: Facts, iri: IRI) -> frozenset[IRI]:
+    """The asset and everything that it comes from, through all versions of all outputs between."""
+    return frozenset(_reach(facts.inputs, iri))
+
+
+def _owner_sets(facts: Facts, iri: IRI) -> list[frozenset[IRI]]:
+    """The owners of each source that the asset comes from or consists of, itself where it is a source."""
+
+    def parts(current: IRI) -> frozenset[IRI]:
+        made_from = facts.inputs(current) if facts.kind(current) is AssetKind.OUTPUT else frozenset[IRI]()
+        return made_from | facts.members(current) | tables(facts, current)
+
+    found = []
+    for current in _reach(parts, iri):
+        kind = facts.kind(current)
+        if kind is AssetKind.SOURCE:
+            found.append(facts.direct_owners(current))
+        elif kind is None and not facts.members(current) and not tables(facts, current):
+            found.append(frozenset[IRI]())
+    return found
+
+
+def _reach(step: Callable[[IRI], frozenset[IRI]], start: IRI) -> list[IRI]:
+    waiting, found = [start], {start: None}
+    while waiting:
+        for following in step(waiting.pop()):
+            if following not in found:
+                found[following] = None
+                waiting.append(following)
+    return list(found)

@@ -1,0 +1,641 @@
+"""What a registry says that decisions need, in memory; it follows what this and other processes change.
+
+One cheap query tells whether anything was changed; then only that is read. A policy is parsed when a
+request is first about something that it speaks of: a registry of many policies answers at once.
+
+Which hierarchies count depends on what is requested: those that its owners added, or authorities that they
+trust. So policies are looked up in a `View`, of which there is one for each set of hierarchies.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row, Select, select
+
+from smalti.engine.plan.known_columns import NO_COLUMNS, KnownColumns
+from smalti.engine.registry import _authorities, _hierarchies, _keys, ownership
+from smalti.engine.registry import _database as db
+from smalti.engine.registry._assets import Pairs
+from smalti.engine.registry._policies import Reader, assigned
+from smalti.engine.registry.ceilings import speaks_of_budget
+from smalti.engine.registry.entries import AssetKind, Input, StoredHierarchy, version_iri
+from smalti.policy.decision import Reason, Request
+from smalti.policy.hierarchies import Hierarchies
+from smalti.policy.index import PolicyIndex, Standing
+from smalti.policy.meaning import meaning_digest
+from smalti.policy.model import Policy
+from smalti.policy.table_columns import Requested, spellings, tables_of
+from smalti.vocab.terms import IRI
+
+_NONE: Final[frozenset[IRI]] = frozenset()
+_AT_ONCE: Final = 500
+"""Rows by their keys, in one query."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A policy in force, unread."""
+
+    key: int
+    uid: IRI
+    digest: str
+    issuer: IRI
+    signed_by: str | None
+    parents: tuple[int, ...]
+    iris: tuple[IRI, ...]
+    """What it speaks of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What decisions need to know of a version."""
+
+    target: IRI
+    number: int
+    iri: IRI
+    policy_digest: str
+    policy_uid: IRI
+    rule_uid: IRI
+    inputs: tuple[Input, ...]
+    policy_meaning: str | None = None
+    """Of the policy as its owner resolved it then; None: it was recorded by an earlier smalti."""
+    counts_rows: bool = False
+    """Nothing was declared about its respondents: what it counted are rows."""
+
+
+@dataclass(slots=True)
+class _Assets:
+    """Facts about assets, as `ownership` asks for them."""
+
+    kinds: dict[IRI, AssetKind] = field(default_factory=dict)
+    owners: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
+    made_from: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
+    collected: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
+
+    def kind(self, iri: IRI) -> AssetKind | None:
+        return self.kinds.get(iri)
+
+    def direct_owners(self, iri: IRI) -> frozenset[IRI]:
+        return self.owners.get(iri, _NONE)
+
+    def inputs(self, output: IRI) -> frozenset[IRI]:
+        return self.made_from.get(output, _NONE)
+
+    def members(self, collection: IRI) -> frozenset[IRI]:
+        return self.collected.get(collection, _NONE)
+
+
+@dataclass(slots=True)
+class _TrustingAssets:
+    """The same facts, with the authorities that an owner trusts beside that owner."""
+
+    assets: _Assets
+    authorities: dict[IRI, frozenset[IRI]]
+
+    def kind(self, iri: IRI) -> AssetKind | None:
+        return self.assets.kind(iri)
+
+    def direct_owners(self, iri: IRI) -> frozenset[IRI]:
+        owners = self.assets.direct_owners(iri)
+        return owners.union(*(self.authorities.get(owner, _NONE) for owner in owners))
+
+    def inputs(self, output: IRI) -> frozenset[IRI]:
+        return self.assets.inputs(output)
+
+    def members(self, collection: IRI) -> frozenset[IRI]:
+        return self.assets.members(collection)
+
+
+@dataclass(slots=True)
+class _Placed:
+    """A policy in an index, with the entries that say it."""
+
+    policy: Policy
+    issuers: dict[int, IRI] = field(default_factory=dict)
+    """By entry."""
+
+
+class View:
+    """The policies that requests asked about so far, under the hierarchies that count for them."""
+
+    def __init__(self, hierarchies: Hierarchies) -> None:
+        self.hierarchies = hierarchies
+        self.index = PolicyIndex(hierarchies)
+        self._placed: dict[tuple[str, IRI], list[_Placed]] = {}
+        self._keys: set[int] = set()
+
+    def without(self, keys: Iterable[int]) -> list[int]:
+        """Those entries that were not placed yet, in order."""
+        return sorted(set(keys) - self._keys)
+
+    def place(self, entry: Entry, policy: Policy) -> None:
+        """Put a policy that was read into the index; one that is in it already counts once."""
+        self._keys.add(entry.key)
+        same = self._placed.setdefault((entry.digest, entry.uid), [])
+        placed = next((one for one in same if one.policy == policy), None)
+        if placed is None:
+            placed = _Placed(policy)
+            same.append(placed)
+            self.index.add(policy)
+        placed.issuers[entry.key] = entry.issuer
+
+    def remove(self, entry: Entry) -> None:
+        """Forget an entry."""
+        self._keys.discard(entry.key)
+        same = self._placed.get((entry.digest, entry.uid), [])
+        for placed in [one for one in same if entry.key in one.issuers]:
+            del placed.issuers[entry.key]
+            if not placed.issuers:
+                same.remove(placed)
+                self.index.remove(placed.policy)
+
+    def issuers(self, policy: Policy) -> Iterator[tuple[int, IRI]]:
+        """The entries that say a policy of the index, each with its issuer."""
+        for placed in self._placed.get((policy.document_digest, policy.uid), ()):
+            if placed.policy is policy:
+                yield from placed.issuers.items()
+
+    @contextmanager
+    def also(self, policy: Policy) -> Iterator[None]:
+        """The index, for a moment, with one more policy; one that it has already counts once."""
+        size = self.index.size
+        self.index.add(policy)
+        try:
+            yield
+        finally:
+            if self.index.size > size:
+                self.index.remove(policy)
+
+
+class Snapshot:
+    """Everything that decisions need of a registry, as it was at one revision. Not for several threads."""
+
+    def __init__(self, reader: Reader, vocabularies: _hierarchies.Vocabularies) -> None:
+        self.revision: db.Revision | None = None
+        """None: nothing was read so far."""
+        self._reader, self._vocabularies = reader, vocabularies
+        self._assets = _Assets()
+        self._versions: dict[IRI, dict[int, Made]] = {}
+        self._version_of: dict[IRI, Made] = {}
+        self._stored_hierarchies: tuple[StoredHierarchy, ...] = ()
+        self._trusted: frozenset[tuple[IRI, str]] = frozenset()
+        self._authorities: dict[IRI, frozenset[IRI]] = {}
+        """By the owner who trusts them."""
+        self._pairs: Pairs = ()
+        """The memberships of assets that count."""
+        self._columns: Pairs = ()
+        """The columns of tables that count."""
+        self._built: tuple[Pairs, Pairs, tuple[StoredHierarchy, ...]] = ((), (), ())
+        """What the views were made from."""
+        self._views: dict[tuple[tuple[str, int], ...], View] = {}
+        """By the names and numbers of the hierarchies that count."""
+        self._entries: dict[int, Entry] = {}
+        self._named: dict[IRI, set[int]] = {}
+        """Entries by the uid of their policy."""
+        self._meanings: dict[int, str] = {}
+        self._columns_about: dict[IRI, dict[IRI, set[int]]] = {}
+        """Likewise, by the tables that what a policy speaks of may be columns of."""
+        self._about: dict[IRI, dict[IRI, set[int]]] = {}
+        """What a policy speaks of, its issuer, its entries."""
+        self._policies: dict[int, Policy | None] = {}
+        """Those that were read; None where it is not understood."""
+        self._unread: set[int] = set()
+        self._not_understood: set[int] = set()
+        self._ended: dict[int, Reason] = {}
+        """Why entries that were read may prohibit only, whoever asks."""
+        self._budgeted: set[int] = set()
+        """Those that were read and depend on what has been charged."""
+        self._fragile: set[int] = set()
+        """Those whose standing rests on more than their issuer."""
+        self._ownership: dict[IRI, tuple[frozenset[IRI], frozenset[IRI]]] = {}
+        self._known_columns: dict[IRI, KnownColumns] = {}
+        self._data_below: dict[IRI, set[IRI]] = {}
+        """What has data, by the tables that its IRI may name a column of."""
+        self._read_from: set[IRI] = set()
+        """What versions were made from."""
+
+    # --- Questions
+
+    def is_known(self, iri: IRI) -> bool:
+        return iri in self._assets.kinds
+
+    def owners(self, iri: IRI) -> frozenset[IRI]:
+        """Who owns an asset or a part of it."""
+        return self._owners(iri)[0]
+
+    def full_owners(self, iri: IRI) -> frozenset[IRI]:
+        """Who owns an asset and each part of it."""
+        return self._owners(iri)[1]
+
+    def _owners(self, iri: IRI) -> tuple[frozenset[IRI], frozenset[IRI]]:
+        found = self._ownership.get(iri)
+        if found is None:
+            found = ownership.owners(self._assets, iri), ownership.full_owners(self._assets, iri)
+            if any(found):  # what nobody knows is as much as requests make up
+                self._ownership[iri] = found
+        return found
+
+    def versions(self, target: IRI) -> tuple[Made, ...]:
+        """The versions of an output, or the one version that the IRI names; oldest first."""
+        if (one := self._version_of.get(target)) is not None:
+            return (one,)
+        return tuple(self._versions.get(target, {}).values())
+
+    def known_columns(self, target: IRI) -> KnownColumns | None:
+        """The columns that a target is known to have; None: not asked for since the last version."""
+        return self._known_columns.get(target) if self.is_known(target) else NO_COLUMNS
+
+    def remember_columns(self, target: IRI, columns: KnownColumns) -> None:
+        """Keep what was read, until another version is made."""
+        self._known_columns[target] = columns
+
+    def version(self, given: Input) -> Made | None:
+        """The version that was read as an input, where it is one."""
+        return self._versions.get(given.iri, {}).get(given.version or 0)
+
+    def is_used(self, uid: IRI) -> bool:
+        """Whether a policy in force has that uid, by whatever document."""
+        return uid in self._named
+
+    def entries_named(self, uid: IRI) -> list[Entry]:
+        """The entries in force of policies with that uid, by whatever document."""
+        return [self._entries[key] for key in sorted(self._named.get(uid, ()))]
+
+    def meaning(self, entry: Entry) -> str | None:
+        """The digest of what an entry that was read means; None where it is not understood."""
+        policy = self._policies.get(entry.key)
+        if policy is None:
+            return None
+        if entry.key not in self._meanings:
+            self._meanings[entry.key] = meaning_digest(policy)
+        return self._meanings[entry.key]
+
+    def policy(self, entry: Entry) -> Policy | None:
+        """The policy, once `missing` has named it and `load` has read it."""
+        return self._policies.get(entry.key)
+
+    def why_it_ended(self, entry: Entry) -> Reason | None:
+        """Why an entry may prohibit only, whoever asks; once it was read."""
+        return self._ended.get(entry.key)
+
+    def standing(
+        self, view: View, policy: Policy, owners: frozenset[IRI], full_owners: frozenset[IRI]
+    ) -> Standing:
+        """What a policy of a view's index has to say about a request.
+
+        Args:
+            view: that the request is judged in.
+            policy: as its index holds it.
+            owners: who owns a part of what is requested; they may prohibit.
+            full_owners: who owns all of it; they may permit.
+        """
+        found = Standing.NONE
+        for key, issuer in view.issuers(policy):
+            if issuer in full_owners and key not in self._ended:
+                return Standing.FULL
+            if issuer in owners:
+                found = Standing.PROHIBITS
+        return found
+
+    # --- Whose hierarchies count
+
+    def authorities(self, targets: Iterable[IRI], binder: IRI | None = None) -> frozenset[IRI]:
+        """Whose hierarchies of parties, actions and purposes count for a permission about some targets.
+
+        The owners of all of each target, and whoever each owner of a part of it trusts in that.
+
+        Args:
+            targets: of a request.
+            binder: who is taken as the owner of what nobody knows.
+        """
+        bound = _NONE if binder is None else self.authorities_of(binder)
+        sets = [self._trusted_for(target)[1] if self.owners(target) else bound for target in targets]
+        return frozenset.intersection(*sets) if sets else _NONE
+
+    def any_authorities(self, targets: Iterable[IRI]) -> frozenset[IRI]:
+        """Whose hierarchies count for a prohibition: whoever owns a part, and whom such an owner trusts."""
+        return _NONE.union(*(self._trusted_for(target)[0] for target in targets))
+
+    def authorities_of(self, owner: IRI) -> frozenset[IRI]:
+        """An owner, and whom that one trusts."""
+        return frozenset({owner}) | self._authorities.get(owner, _NONE)
+
+    def _trusted_for(self, target: IRI) -> tuple[frozenset[IRI], frozenset[IRI]]:
+        if not self._authorities:
+            return self._owners(target)
+        trusting = _TrustingAssets(self._assets, self._authorities)
+        return ownership.owners(trusting, target), ownership.full_owners(trusting, target)
+
+    def view(self, authorities: frozenset[IRI]) -> View:
+        """Policies under the hierarchies that some parties added."""
+        counting = tuple(one for one in self._stored_hierarchies if one.party in authorities)
+        key = tuple((one.name, one.number) for one in counting) if counting else ()
+        if key not in self._views:
+            found = _hierarchies.combined(counting, self._pairs, self._vocabularies, self._columns)
+            self._views[key] = View(found)
+        return self._views[key]
+
+    def place(self, view: View, keys: Iterable[int]) -> None:
+        """Let a view look up entries that were read."""
+        for key in view.without(keys):
+            if (policy := self._policies.get(key)) is not None:
+                view.place(self._entries[key], policy)
+
+    def has_data(self, iri: IRI) -> bool:
+        """Whether it is an output, or something was made from it."""
+        return self._assets.kind(iri) is AssetKind.OUTPUT or iri in self._read_from
+
+    def data_below(self, table: IRI) -> Iterable[IRI]:
+        """What has data of its own, and an IRI that may be that of a column of a table."""
+        return (one for spelling in spellings(table) for one in self._data_below.get(spelling, ()))
+
+    def related(self, iri: IRI) -> frozenset[IRI]:
+        """Whatever shares a part with the asset by the hierarchies, itself included."""
+        assets = self.view(_NONE).hierarchies.assets
+        if not (assets.directly_broader(iri) or assets.directly_narrower(iri)):
+            return frozenset({iri})
+        return assets.related(iri) | {iri}
+
+    def requested(self, request: Request) -> Requested:
+        """The targets of a request, with their tables and columns: where a rule may touch them."""
+        return Requested(request, self.view(_NONE).hierarchies)
+
+    def tables(self, iri: IRI) -> frozenset[IRI]:
+        """The known tables that an IRI may name a column of."""
+        return ownership.tables(self._assets, iri)
+
+    def spoken_of(self) -> Iterable[IRI]:
+        """The IRIs that policies in force speak of."""
+        return self._about.keys()
+
+    def about(self, iris: Iterable[IRI]) -> Iterator[tuple[IRI, set[int]]]:
+        """Each issuer with entries that speak of one of these."""
+        for iri in iris:
+            yield from self._about.get(iri, {}).items()
+
+    def touching(self, requested: Requested) -> Iterator[tuple[IRI, set[int]]]:
+        """Each issuer with entries that speak of what is requested, of its tables, or of its columns."""
+        yield from self.about(requested.sought.union(requested.targets))
+        for table in requested.sought_tables:
+            yield from self._columns_about.get(table, {}).items()
+
+    def entry(self, key: int) -> Entry:
+        return self._entries[key]
+
+    def exceptional(self, sets: Iterable[set[int]]) -> list[Entry]:
+        """Those entries, among ones that were read, that are not understood or have ended."""
+        odd = self._not_understood | self._ended.keys()
+        found = odd & frozenset[int]().union(*sets) if odd else ()
+        return [self._entries[key] for key in sorted(found)]
+
+    def speak_of_budgets(self, sets: Iterable[set[int]]) -> bool:
+        """Whether some of those entries, which were read, depend on what has been charged."""
+        return bool(self._budgeted) and any(not self._budgeted.isdisjoint(keys) for keys in sets)
+
+    # --- Reading policies when they are asked for
+
+    def missing(self, keys: Iterable[int]) -> set[int]:
+        """Those entries that were not read yet."""
+        return self._unread.intersection(keys) if self._unread else set()
+
+    def load(self, connection: Connection, keys: Iterable[int]) -> None:
+        """Read entries."""
+        for key in sorted(set(keys)):
+            self._policies[key] = policy = self._reader.stored(connection, key)
+            self._unread.discard(key)
+            if policy is None:
+                self._not_understood.add(key)
+            if policy is not None and speaks_of_budget(policy):
+                self._budgeted.add(key)
+            if policy is not None:
+                self._admit_read(self._entries[key], policy)
+
+    def _admit_read(self, entry: Entry, policy: Policy) -> None:
+        """See whether a policy that was read stands."""
+        if self._may_fall(entry, policy):
+            self._fragile.add(entry.key)
+        self._judge(entry, policy)
+
+    def _judge(self, entry: Entry, policy: Policy) -> None:
+        self._ended.pop(entry.key, None)
+        if (reason := self._why_it_ended(entry, policy)) is not None:
+            self._ended[entry.key] = reason
+
+    def _remove(self, entry: Entry) -> None:
+        self._ended.pop(entry.key, None)
+        self._fragile.discard(entry.key)
+        for view in self._views.values():
+            view.remove(entry)
+
+    def _why_it_ended(self, entry: Entry, policy: Policy) -> Reason | None:
+        if (ended := self._ended_parent(entry)) is not None:
+            text = f"its parent {ended} was revoked or replaced: it may prohibit only"
+        elif entry.signed_by is not None and (entry.issuer, entry.signed_by) not in self._trusted:
+            text = "the key that signed it is no longer trusted: it may prohibit only"
+        elif (stranger := self._stranger(entry, policy)) is not None:
+            text = f"its assigner {stranger[0]} does not own `{stranger[1]}`: it may prohibit only"
+        else:
+            return None
+        return Reason(text, entry.uid)
+
+    def _ended_parent(self, entry: Entry) -> str | None:
+        for key in entry.parents:
+            parent = self._entries.get(key)
+            if parent is None:
+                return "policy"
+            if parent is not entry and self._ended_parent(parent) is not None:
+                return f"`{parent.uid}`, or a parent of that,"
+        return None
+
+    def _stranger(self, entry: Entry, policy: Policy) -> tuple[IRI, IRI] | None:
+        """An assigner who does not own what the rule is about; the issuer is held against each request."""
+        for rule, _, assigner in assigned(policy):
+            for target in rule.targets:
+                if assigner != entry.issuer and assigner not in self.full_owners(target.iri):
+                    return assigner, target.iri
+        return None
+
+    # --- Following the registry
+
+    def is_followed_by(self, connection: Connection) -> bool:
+        """Whether the registry went on from this revision, and is no other one, such as an older copy."""
+        if self.revision in {None, db.NO_REVISION}:
+            return self.revision is None
+        number, token = self.revision or db.NO_REVISION
+        query = select(db.changes.c.token).where(db.changes.c.id == number)
+        return connection.execute(query).scalar() == token
+
+    def follow(self, connection: Connection) -> None:
+        """Read what was changed since; everything where nothing was read so far."""
+        revision, changed = db.last_revision(connection), None
+        if self.revision is not None:
+            since = select(db.changes).where(db.changes.c.id > self.revision[0])
+            changed = {(row.kind, row.subject) for row in connection.execute(since).all()}
+        self._follow_assets(connection, changed)
+        self._follow_versions(connection, changed)
+        if changed is None or any(kind == "hierarchy" for kind, _ in changed):
+            self._stored_hierarchies = _hierarchies.in_force(connection)
+        if changed is None or any(kind == "key" for kind, _ in changed):
+            self._trusted = _keys.trusted(connection)
+        if changed is None or any(kind == "authority" for kind, _ in changed):
+            self._authorities = _authorities.trusted(connection)
+        self._follow_policies(connection, changed)
+        self._settle()
+        self.revision = revision
+
+    def _follow_assets(self, connection: Connection, changed: set[tuple[str, str]] | None) -> None:
+        iris = _subjects(changed, "asset")
+        for row in _rows(connection, select(db.assets), db.assets.c.iri, iris):
+            self._assets.kinds[IRI(row.iri)] = AssetKind(row.kind)
+        owners: dict[IRI, set[IRI]] = {IRI(iri): set() for iri in iris or ()}
+        for row in _rows(connection, select(db.owners), db.owners.c.iri, iris):
+            owners.setdefault(IRI(row.iri), set()).add(IRI(row.party))
+        self._assets.owners.update((iri, frozenset(parties)) for iri, parties in owners.items())
+
+    def _follow_versions(self, connection: Connection, changed: set[tuple[str, str]] | None) -> None:
+        keys = _keys_of(changed, "version")
+        inputs: dict[int, list[Input]] = {}
+        lineage = select(db.lineage).order_by(db.lineage.c.version, db.lineage.c.position)
+        for row in _rows(connection, lineage, db.lineage.c.version, keys):
+            inputs.setdefault(row.version, []).append(Input(IRI(row.input), row.input_version))
+        query = select(*(db.versions.c[name] for name in _VERSION)).order_by(
+            db.versions.c.target, db.versions.c.number
+        )
+        for row in _rows(connection, query, db.versions.c.id, keys):
+            self._known_columns.clear()
+            made = _made(row, tuple(inputs.get(row.id, ())))
+            self._versions.setdefault(made.target, {})[made.number] = made
+            self._version_of[made.iri] = made
+            known = self._assets.made_from.get(made.target, _NONE)
+            self._assets.made_from[made.target] = known | {given.iri for given in made.inputs}
+            self._read_from.update(given.iri for given in made.inputs)
+            for iri in (made.target, *(given.iri for given in made.inputs)):
+                for table in tables_of(iri):
+                    self._data_below.setdefault(table, set()).add(iri)
+
+    def _follow_policies(self, connection: Connection, changed: set[tuple[str, str]] | None) -> None:
+        keys = _keys_of(changed, "policy")
+        for key in keys or ():
+            self._forget(key)
+        parents: dict[int, list[int]] = {}
+        for row in _rows(connection, select(db.policy_parents), db.policy_parents.c.policy, keys):
+            parents.setdefault(row.policy, []).append(row.parent)
+        iris: dict[int, list[IRI]] = {}
+        for row in _rows(connection, select(db.policy_iris), db.policy_iris.c.policy, keys):
+            iris.setdefault(row.policy, []).append(IRI(row.iri))
+        signed = db.policy_signatures.c.policy == db.policies.c.id
+        columns = [db.policies.c[name] for name in ("id", "uid", "digest", "issuer")]
+        query = select(*columns, db.policy_signatures.c.key).outerjoin(db.policy_signatures, signed)
+        in_force = query.where(db.policies.c.revoked_at.is_(None))
+        for row in _rows(connection, in_force, db.policies.c.id, keys):
+            found = tuple(parents.get(row.id, ())), tuple(iris.get(row.id, ()))
+            self._admit(Entry(row.id, IRI(row.uid), row.digest, IRI(row.issuer), row.key, *found))
+
+    def _admit(self, entry: Entry) -> None:
+        self._entries[entry.key] = entry
+        self._unread.add(entry.key)
+        self._named.setdefault(entry.uid, set()).add(entry.key)
+        for iri in entry.iris:
+            for table, about in _places(iri, self._about, self._columns_about):
+                about.setdefault(table, {}).setdefault(entry.issuer, set()).add(entry.key)
+
+    def _forget(self, key: int) -> None:
+        entry = self._entries.pop(key, None)
+        if entry is None:
+            return
+        self._remove(entry)
+        self._policies.pop(key, None)
+        self._unread.discard(key)
+        self._not_understood.discard(key)
+        self._budgeted.discard(key)
+        self._meanings.pop(key, None)
+        _discard(self._named, entry.uid, key)
+        for iri in entry.iris:
+            for place, about in _places(iri, self._about, self._columns_about):
+                if entry.issuer in about.get(place, {}):
+                    _discard(about[place], entry.issuer, key)
+                    if not about[place]:
+                        del about[place]
+
+    def _settle(self) -> None:
+        """Work out anew what follows from the facts: memberships, owners, and which policies stand."""
+        self._ownership.clear()
+        self._assets.collected = {}
+        pairs = _hierarchies.memberships(self._assets, self._stored_hierarchies, self._vocabularies)
+        for member, collection in pairs:
+            known = self._assets.collected.get(collection, _NONE)
+            self._assets.collected[collection] = known | {member}
+        self._pairs = pairs
+        self._columns = _hierarchies.columns(self._assets, self._stored_hierarchies, self._vocabularies)
+        if (pairs, self._columns, self._stored_hierarchies) != self._built:
+            self._built = (pairs, self._columns, self._stored_hierarchies)
+            self._views = {}
+        for key in self._fragile:
+            if (policy := self._policies[key]) is not None:
+                self._judge(self._entries[key], policy)
+
+    @staticmethod
+    def _may_fall(entry: Entry, policy: Policy) -> bool:
+        """Whether its standing rests on more than its issuer."""
+        return (
+            bool(entry.parents)
+            or entry.signed_by is not None
+            or any(assigner != entry.issuer for _, _, assigner in assigned(policy))
+        )
+
+
+_VERSION: Final = (
+    "id", "target", "number", "run", "policy_digest", "policy_uid", "rule_uid", "policy_meaning",
+    "details",
+)  # fmt: skip
+
+
+def _made(row: Row[tuple[Any, ...]], inputs: tuple[Input, ...]) -> Made:
+    return Made(
+        target=IRI(row.target),
+        number=row.number,
+        iri=version_iri(row.run),
+        policy_digest=row.policy_digest,
+        policy_uid=IRI(row.policy_uid),
+        rule_uid=IRI(row.rule_uid),
+        inputs=inputs,
+        policy_meaning=row.policy_meaning,
+        counts_rows=json.loads(row.details)["respondent"].get("is_declared") is False,
+    )
+
+
+def _subjects(changed: set[tuple[str, str]] | None, kind: str) -> list[str] | None:
+    return None if changed is None else sorted(subject for found, subject in changed if found == kind)
+
+
+def _keys_of(changed: set[tuple[str, str]] | None, kind: str) -> list[int] | None:
+    subjects = _subjects(changed, kind)
+    return None if subjects is None else sorted(map(int, subjects))
+
+
+def _rows(
+    connection: Connection, query: Select[Any], column: Any, keys: list[Any] | None
+) -> Iterator[Row[tuple[Any, ...]]]:
+    """The rows with one of these keys; all of them where there is no list."""
+    if keys is None:
+        yield from connection.execute(query).all()
+        return
+    for start in range(0, len(keys), _AT_ONCE):
+        yield from connection.execute(query.where(column.in_(keys[start : start + _AT_ONCE]))).all()
+
+
+def _places(
+    iri: IRI, about: dict[IRI, dict[IRI, set[int]]], columns_about: dict[IRI, dict[IRI, set[int]]]
+) -> Iterator[tuple[IRI, dict[IRI, dict[IRI, set[int]]]]]:
+    """Where an entry that speaks of an IRI is looked up."""
+    yield from ((one, about) for one in spellings(iri))
+    yield from ((table, columns_about) for table in tables_of(iri))
+
+
+def _discard(sets: dict[Any, set[int]], name: Any, key: int) -> None:
+    sets[name].discard(key)
+    if not sets[name]:
+        del sets[name]

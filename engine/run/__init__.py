@@ -1,0 +1,1 @@
+"""The way of a run, and what is asked over all kinds of plans."""

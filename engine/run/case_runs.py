@@ -1,0 +1,251 @@
+"""Runs policy tests: decides each request by the policies alone, and compares with what is expected.
+
+All policies of a file count, as if one owner had put them in force: whose word counts is the registry's
+matter, and is not tested here. Nothing is written but private scratch, and no decision is logged.
+"""
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from smalti.engine.backends.base import Backend
+from smalti.engine.perturbation.plan import PerturbationPlan
+from smalti.engine.plan.plan import Plan, Role
+from smalti.engine.plan.serialize import AnyPlan
+from smalti.engine.registry.ceilings import BUDGETS
+from smalti.engine.registry.registry import Registry
+from smalti.engine.releases.plan import ReleasePlan
+from smalti.engine.run.case_files import MAX_BYTES, Case, CaseFile, ExpectedPlan
+from smalti.engine.run.explain import to_text
+from smalti.engine.run.run import PolicyDocument, RunRequest, plan_granted, plan_undecided
+from smalti.engine.training.plan import TrainingPlan
+from smalti.errors import SmaltiError, UsageError
+from smalti.policy.authorize import authorize
+from smalti.policy.decision import Decision, Fact, Request
+from smalti.policy.hierarchies import STANDARD, Hierarchies, read
+from smalti.policy.iris import normalised_column
+from smalti.policy.model import Number, Policy
+from smalti.policy.parse import ParsedDocument, parse_all
+from smalti.policy.render import render_human
+from smalti.vocab.terms import DIFFERENTIAL_PRIVACY, IRI, LOCAL_DIFFERENTIAL_PRIVACY
+
+if TYPE_CHECKING:
+    from smalti.engine.releases.query import Query
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """What became of one test."""
+
+    name: str
+    failures: tuple[str, ...]
+    """What was expected and what was found, one sentence each; empty when the test passed."""
+    decision: Decision
+
+    @property
+    def passed(self) -> bool:
+        return not self.failures
+
+
+def run_cases(file: CaseFile, backend: Backend) -> tuple[CaseResult, ...]:
+    """Run every test of a file.
+
+    Raises:
+        UsageError: a policy or a hierarchy that the file names cannot be used.
+    """
+    documents = _documents(file)
+    policies = tuple(policy for parsed, _ in documents for policy in parsed.policies)
+    hierarchies = _hierarchies(file)
+    return tuple(_run(case, policies, hierarchies, documents, backend) for case in file.cases)
+
+
+def _documents(file: CaseFile) -> list[tuple[ParsedDocument, bytes]]:
+    contents = [_bytes(file, path) for path in file.policies]
+    names = [str(path) for path in file.policies]
+    parsed = parse_all(list(zip(contents, names, strict=True)))
+    for document in parsed:
+        if document.errors:
+            problem = f"a policy has errors\n{render_human(document.errors, document.text)}"
+            raise UsageError(str(file.path), problem, "policies without errors", "mend the policy first")
+    return list(zip(parsed, contents, strict=True))
+
+
+def _hierarchies(file: CaseFile) -> Hierarchies:
+    return STANDARD.with_(*(read(_bytes(file, path), str(path)) for path in file.hierarchies))
+
+
+def _bytes(file: CaseFile, path: Path) -> bytes:
+    try:
+        with path.open("rb") as opened:
+            return opened.read(MAX_BYTES + 1)
+    except (OSError, ValueError):
+        raise UsageError(
+            str(file.path), f"`{_shown(path)}` cannot be read", "paths relative to the file of tests"
+        ) from None
+
+
+def _shown(path: Path) -> str:
+    return str(path)[:200].encode("unicode_escape").decode()
+
+
+def _run(
+    case: Case,
+    policies: tuple[Policy, ...],
+    hierarchies: Hierarchies,
+    documents: list[tuple[ParsedDocument, bytes]],
+    backend: Backend,
+) -> CaseResult:
+    asked = case.request if case.query is None else _with_query(case.request, case.query)
+    decision = authorize(asked, policies, hierarchies, owners=case.owners)
+    failures = list(_decision_failures(case, decision))
+    if case.expectation.plan is not None and not failures:
+        failures += _plan_failures(case, case.expectation.plan, decision, documents, backend)
+    return CaseResult(case.name, tuple(failures), decision)
+
+
+def _with_query(request: Request, query: "Query") -> Request:
+    """The request, with what a query asks for, as a run puts it together; nothing has been released yet."""
+    from smalti.engine.releases.query import facts  # noqa: PLC0415 (only for releases)
+
+    stated = {fact.operand for fact in request.facts}
+    unspent = tuple(Fact(one, (Number(Decimal(0)),)) for one in sorted(BUDGETS - stated))
+    return replace(
+        request,
+        parameters=(*request.parameters, *facts(query, request.target)),
+        facts=(*request.facts, *unspent),
+    )
+
+
+def _decision_failures(case: Case, decision: Decision) -> Iterator[str]:
+    expected = case.expectation
+    if decision.effect is not expected.effect:
+        yield f"expected the effect `{expected.effect}`, and it is `{decision.effect}`"
+    determining = frozenset(name.rule for name in decision.determining)
+    if expected.rules is not None and determining != expected.rules:
+        yield f"expected the rules {_listed(expected.rules)}, and they are {_listed(determining)}"
+    obliged = frozenset(duty.uid for grant in decision.grants for duty in grant.obligations)
+    if expected.obligations is not None and obliged != expected.obligations:
+        yield f"expected the obligations {_listed(expected.obligations)}, and they are {_listed(obliged)}"
+    withheld = frozenset(column for grant in decision.grants for column in grant.withheld)
+    if expected.withheld is not None and withheld != frozenset(map(normalised_column, expected.withheld)):
+        yield (
+            f"expected the columns {_listed(expected.withheld)} to be withheld, and they are"
+            f" {_listed(withheld)}"
+        )
+    has_rows = any(grant.rows for grant in decision.grants)
+    if expected.has_rows is not None and has_rows is not expected.has_rows:
+        yield (
+            "expected a limit to some rows, and there is none"
+            if expected.has_rows
+            else ("expected no limit to some rows, and there is one")
+        )
+
+
+def _listed(uids: frozenset[IRI]) -> str:
+    return ", ".join(f"`{uid}`" for uid in sorted(uids)) or "none"
+
+
+def _plan_failures(
+    case: Case,
+    expected: ExpectedPlan,
+    decision: Decision,
+    documents: list[tuple[ParsedDocument, bytes]],
+    backend: Backend,
+) -> list[str]:
+    if not decision.grants:
+        return ["expected a plan, and nothing is permitted"]
+    grant = decision.grants[0]
+    parsed, content = next(
+        (parsed, content) for parsed, content in documents if grant.policy in parsed.policies
+    )
+    request = RunRequest(
+        document=PolicyDocument(grant.policy, content, parsed.name),
+        target=case.request.target,
+        data=expected.data,
+        party=None,
+        purpose=case.request.purpose,
+        rule=grant.permission.uid,
+        asks=case.request.parameters,
+        query=case.query,
+    )
+    with tempfile.TemporaryDirectory(prefix="smalti-") as nowhere:
+        try:
+            registry = Registry.open(Path(nowhere) / "none.sqlite")
+            if grant.permission.anonymization is not None:
+                planned = plan_granted(request, registry, backend, grant)
+            else:  # to read what a duty says how to anonymize
+                planned = plan_undecided(request, registry, backend)
+        except SmaltiError as error:
+            return [f"expected a plan, and there is none: {error}"]
+        except OSError:
+            return [f"expected a plan, and `{_shown(expected.data)}` cannot be read"]
+    return [] if planned.plan is None else list(_differences(expected, planned.plan))
+
+
+def _differences(expected: ExpectedPlan, plan: AnyPlan) -> Iterator[str]:
+    if isinstance(plan, Plan):
+        yield from _class_differences(expected, plan)
+    else:
+        yield from _other_differences(expected, plan)
+    if expected.explained is not None:
+        yield from _explanation_differs(expected.explained, plan)
+
+
+_METHODS: Final = {
+    ReleasePlan: DIFFERENTIAL_PRIVACY,
+    PerturbationPlan: LOCAL_DIFFERENTIAL_PRIVACY,
+    TrainingPlan: "train",
+}
+"""What plans without classes are called, where a case names the method that it expects."""
+
+
+def _other_differences(
+    expected: ExpectedPlan, plan: ReleasePlan | PerturbationPlan | TrainingPlan
+) -> Iterator[str]:
+    """Of a plan without classes."""
+    found = _METHODS[type(plan)]
+    if expected.method not in (None, found):
+        yield f"expected the method to be {expected.method}, and it is {found}"
+    for name, wanted in (
+        ("k", expected.k),
+        ("l", expected.l),
+        ("columns that are dropped", expected.dropped),
+        ("columns that are generalised", expected.generalised),
+        ("columns that are kept", expected.kept),
+    ):
+        if wanted is not None:
+            yield f"expected {name}, and a plan of {found} has none"
+
+
+def _class_differences(expected: ExpectedPlan, plan: Plan) -> Iterator[str]:
+    guarantee = plan.apply.transform.guarantee
+    for name, wanted, found in (
+        ("the method", expected.method, guarantee.model),
+        ("k", expected.k, guarantee.k),
+        ("l", expected.l, guarantee.l),
+    ):
+        if wanted is not None and wanted != found:
+            yield f"expected {name} to be {wanted}, and it is {found}"
+    for name, columns, roles in (
+        ("dropped", expected.dropped, (Role.IDENTIFIER, Role.UNLISTED, Role.WITHHELD)),
+        ("generalised", expected.generalised, (Role.QUASI_IDENTIFIER,)),
+        ("kept", expected.kept, (Role.SENSITIVE, Role.RELEASED)),
+    ):
+        found_columns = frozenset(column.name for column in plan.read.columns if column.role in roles)
+        if columns is not None and columns != found_columns:
+            yield f"expected {', '.join(sorted(columns)) or 'no column'} to be {name}, and it is " + (
+                ", ".join(sorted(found_columns)) or "none"
+            )
+
+
+def _explanation_differs(path: Path, plan: AnyPlan) -> Iterator[str]:
+    try:
+        wanted = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        yield f"`{path}` cannot be read"
+        return
+    if wanted.strip() != to_text(plan).strip():
+        yield f"the plan is explained otherwise than in `{path}`"

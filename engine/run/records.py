@@ -1,0 +1,146 @@
+"""The registry as RDF (ODRL, DCAT, PROV-O): public facts, for catalogues and for queries.
+
+Policies are referred to by uid and digest, never merged into the graph: two documents in one graph would
+speak for each other. Nothing from an owner's report is in it, nor parties of runs, nor paths.
+
+Importing this module imports rdflib; only the export needs it.
+"""
+
+from typing import Final
+
+from rdflib import BNode, Graph, Literal, Namespace, URIRef
+from rdflib.term import Node
+
+from smalti.engine.registry.certificate import SPDX as SPDX_TERMS
+from smalti.engine.registry.entries import Asset, AssetKind, StoredPolicy, TargetVersion
+from smalti.engine.registry.registry import Registry
+from smalti.vocab import terms
+from smalti.vocab.terms import IRI
+
+DCAT: Final = Namespace(terms.DCAT)
+DCT: Final = Namespace(terms.DCT)
+DPV: Final = Namespace(terms.DPV)
+ODRL: Final = Namespace(terms.ODRL)
+PROV: Final = Namespace(terms.PROV)
+SMALTI: Final = Namespace(terms.SMALTI)
+SPDX: Final = Namespace(SPDX_TERMS)
+XSD: Final = Namespace(terms.XSD)
+TYPE: Final = URIRef(terms.RDF + "type")
+
+_PREFIXES: Final = {
+    "dcat": DCAT,
+    "dct": DCT,
+    "dpv": DPV,
+    "odrl": ODRL,
+    "prov": PROV,
+    "s": SMALTI,
+    "spdx": SPDX,
+    "xsd": XSD,
+}
+_THING: Final = (DCAT["Dataset"], ODRL["Asset"], PROV["Entity"])
+
+
+def export(registry: Registry, syntax: str = "turtle") -> str:
+    """The public facts of a registry, as text.
+
+    Args:
+        registry: only read; one that does not exist gives an empty graph.
+        syntax: `turtle`, `nt`, `json-ld` or `xml`.
+    """
+    return to_graph(registry).serialize(format=syntax)
+
+
+def to_graph(registry: Registry) -> Graph:
+    """The public facts of a registry, as an rdflib graph."""
+    graph = Graph(bind_namespaces="none")
+    for prefix, namespace in _PREFIXES.items():
+        graph.bind(prefix, namespace)
+    for asset in registry.assets():
+        _add_asset(graph, asset, registry.owners(asset.iri))
+    for policy in registry.list_policies():
+        _add_policy(graph, policy)
+    versions = registry.all_versions()
+    names = {(version.target, version.number): version.iri for version in versions}
+    for version in versions:
+        _add_version(graph, version, names)
+    return graph
+
+
+def _add_asset(graph: Graph, asset: Asset, owners: frozenset[IRI]) -> None:
+    node = URIRef(asset.iri)
+    _add_types(graph, node, *_THING)
+    if asset.kind is AssetKind.OUTPUT:
+        _add_types(graph, node, DPV["ContextuallyAnonymisedData"])
+    for owner in owners:
+        graph.add((node, DCT["rightsHolder"], URIRef(owner)))
+
+
+def _add_policy(graph: Graph, stored: StoredPolicy) -> None:
+    node = URIRef(stored.uid)
+    _add_types(graph, node, ODRL["Policy"], PROV["Entity"])
+    graph.add((node, PROV["wasAttributedTo"], URIRef(stored.issuer)))
+    for target in stored.targets:
+        # Not odrl:hasPolicy: that would make the asset the target of every rule of the policy.
+        graph.add((node, DCT["subject"], URIRef(target)))
+    if stored.is_in_force:
+        graph.add((node, PROV["generatedAtTime"], Literal(stored.added_at)))
+    else:
+        graph.add((node, PROV["invalidatedAtTime"], Literal(stored.revoked_at)))
+    _add_checksum(graph, node, stored.digest)
+
+
+def _add_version(graph: Graph, made: TargetVersion, names: dict[tuple[IRI, int], IRI]) -> None:
+    node = URIRef(made.iri)
+    graph.add((URIRef(made.target), DCAT["hasVersion"], node))
+    graph.add((node, DCAT["isVersionOf"], URIRef(made.target)))
+    graph.add((node, DCAT["version"], Literal(str(made.number))))
+    graph.add((node, DCT["issued"], Literal(made.created_at)))
+    _add_types(graph, node, *_THING)
+    sources = [
+        URIRef(given.iri if given.version is None else names[given.iri, given.version])
+        for given in made.inputs
+    ]
+    for source in sources:
+        graph.add((node, PROV["wasDerivedFrom"], source))
+    _add_activity(graph, made, node, sources)
+    _add_distributions(graph, made, node)
+
+
+def _add_activity(graph: Graph, made: TargetVersion, node: URIRef, sources: list[URIRef]) -> None:
+    activity, association, agent, plan = BNode(), BNode(), BNode(), BNode()
+    graph.add((node, PROV["wasGeneratedBy"], activity))
+    _add_types(graph, activity, PROV["Activity"], DPV["Anonymise"])
+    for used in (*sources, URIRef(made.policy_uid)):
+        graph.add((activity, PROV["used"], used))
+    graph.add((activity, SMALTI["rule"], URIRef(made.rule_uid)))
+    graph.add((activity, PROV["qualifiedAssociation"], association))
+    _add_types(graph, association, PROV["Association"])
+    graph.add((association, PROV["agent"], agent))
+    _add_types(graph, agent, PROV["SoftwareAgent"])
+    graph.add((agent, DCT["title"], Literal("smalti")))
+    graph.add((association, PROV["hadPlan"], plan))
+    _add_types(graph, plan, PROV["Plan"])
+    _add_checksum(graph, plan, made.plan_digest)
+
+
+def _add_distributions(graph: Graph, made: TargetVersion, node: URIRef) -> None:
+    for file in made.files:
+        distribution = BNode()
+        graph.add((node, DCAT["distribution"], distribution))
+        _add_types(graph, distribution, DCAT["Distribution"])
+        graph.add((distribution, DCT["title"], Literal(file.name)))
+        graph.add((distribution, DCAT["mediaType"], Literal(file.media_type)))
+        _add_checksum(graph, distribution, file.digest)
+
+
+def _add_checksum(graph: Graph, about: Node, digest: str) -> None:
+    checksum, value = BNode(), digest.removeprefix("sha256:")
+    graph.add((about, SPDX["checksum"], checksum))
+    _add_types(graph, checksum, SPDX["Checksum"])
+    graph.add((checksum, SPDX["algorithm"], SPDX["checksumAlgorithm_sha256"]))
+    graph.add((checksum, SPDX["checksumValue"], Literal(value, datatype=XSD["hexBinary"], normalize=False)))
+
+
+def _add_types(graph: Graph, node: Node, *kinds: URIRef) -> None:
+    for kind in kinds:
+        graph.add((node, TYPE, kind))

@@ -1,0 +1,1 @@
+"""From bytes to columns of text and back: CSV, Parquet, CSVW, stores."""

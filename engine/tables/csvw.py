@@ -1,0 +1,342 @@
+"""The form of CSVW metadata: what is understood of a description, and how it is said what is not.
+
+Importing this module builds the form, which takes longer than all else that a run imports of ours; a run
+without a description never does.
+"""
+
+import difflib
+import json
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+from zoneinfo import available_timezones
+
+from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, ValidationError
+
+from smalti.engine.tables.csvw_values import Stated, bounds, public_values, unit
+from smalti.engine.tables.description import ColumnDescription, Description
+from smalti.errors import DataError, SmaltiError, UsageError
+from smalti.transforms.base import Datatype
+from smalti.vocab.terms import CSVW_EO, IRI, ONE_ROW_EACH, SMALTI
+
+_LARGEST = 1 << 20
+_PROPERTIES = (
+    "@context", "url", "tableSchema", "columns", "name", "datatype", "propertyUrl", "required",
+    "smalti:respondent", "smalti:timeZone", "csvw-eo:public.privacyId", "primaryKey",
+    "csvw-eo:bounds.maxLength", "csvw-eo:public.maxNumPartitions", "csvw-eo:bounds.maxContributions",
+    "csvw-eo:bounds.maxGroupsPerUnit", "csvw-eo:public.partitions", "csvw-eo:keyValues",
+    "csvw-eo:predicate", "csvw-eo:partitionValue", "csvw-eo:lowerBound", "csvw-eo:upperBound",
+    "smalti:unit", "smalti:imageWidth", "smalti:imageHeight", "smalti:derivedFromData", "base", "minimum",
+    "maximum",
+)  # fmt: skip
+_FOR_PEOPLE = ("dc:", "dct:", "dcterms:", "schema:", "rdfs:", "skos:", "dcat:", "prov:")
+_NOTES = {"titles", "notes", "@type", "@id", "description", "comment"}
+_DATATYPES = {
+    "string": Datatype.STRING,
+    "base64Binary": Datatype.STRING,
+    "binary": Datatype.STRING,
+    "integer": Datatype.INTEGER,
+    "long": Datatype.INTEGER,
+    "int": Datatype.INTEGER,
+    "nonNegativeInteger": Datatype.INTEGER,
+    "decimal": Datatype.DECIMAL,
+    "double": Datatype.DOUBLE,
+    "number": Datatype.DOUBLE,
+    "float": Datatype.DOUBLE,
+    "date": Datatype.DATE,
+    "dateTime": Datatype.DATETIME,
+    "datetime": Datatype.DATETIME,
+}
+
+
+def _csvw_eo(name: str) -> tuple[str, str, str]:
+    """The spellings of a word of CSVW-EO."""
+    return CSVW_EO + name, f"csvw-eo:{name}", name
+
+
+def _smalti(name: str) -> tuple[str, str, str]:
+    """The spellings of a word of our own."""
+    return SMALTI + name, f"s:{name}", f"smalti:{name}"
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class _Datatype(_Strict):
+    base: str
+    minimum: Stated | str | None = None
+    maximum: Stated | str | None = None
+
+
+class _Predicate(_Strict):
+    value: Annotated[str | int, Field(validation_alias=AliasChoices(*_csvw_eo("partitionValue")))]
+
+
+class _Partition(_Strict):
+    predicate: Annotated[_Predicate, Field(validation_alias=AliasChoices(*_csvw_eo("predicate")))]
+
+
+class _Column(_Strict):
+    name: str
+    datatype: str | _Datatype | None = None
+    property_url: Annotated[str | None, Field(alias="propertyUrl")] = None
+    required: bool | None = None
+    time_zone: Annotated[
+        str | None,
+        Field(validation_alias=AliasChoices(*_smalti("timeZone"))),
+    ] = None
+    most_values: Annotated[
+        int | None,
+        Field(validation_alias=AliasChoices(*_csvw_eo("public.maxNumPartitions")), ge=1),
+    ] = None
+    is_privacy_id: Annotated[
+        bool,
+        Field(validation_alias=AliasChoices(*_csvw_eo("public.privacyId"))),
+    ] = False
+    partitions: Annotated[
+        list[_Partition] | None,
+        Field(validation_alias=AliasChoices(*_csvw_eo("public.partitions"))),
+    ] = None
+    key_values: Annotated[
+        list[str | int] | None,
+        Field(validation_alias=AliasChoices(*_csvw_eo("keyValues"))),
+    ] = None
+    lower: Annotated[Stated | None, Field(validation_alias=AliasChoices(*_csvw_eo("lowerBound")))] = None
+    upper: Annotated[Stated | None, Field(validation_alias=AliasChoices(*_csvw_eo("upperBound")))] = None
+    unit: Annotated[Stated | None, Field(validation_alias=AliasChoices(*_smalti("unit")))] = None
+    most_groups: Annotated[
+        int | None,
+        Field(validation_alias=AliasChoices(*_csvw_eo("bounds.maxGroupsPerUnit")), ge=1),
+    ] = None
+    image_width: Annotated[
+        int | None, Field(validation_alias=AliasChoices(*_smalti("imageWidth")), ge=1, le=_LARGEST)
+    ] = None
+    image_height: Annotated[
+        int | None, Field(validation_alias=AliasChoices(*_smalti("imageHeight")), ge=1, le=_LARGEST)
+    ] = None
+    is_derived: Annotated[bool, Field(validation_alias=AliasChoices(*_smalti("derivedFromData")))] = False
+
+
+class _Schema(_Strict):
+    columns: list[_Column]
+    primary_key: Annotated[str | list[str] | None, Field(alias="primaryKey")] = None
+
+
+def _is_prefix(name: str, iri: object) -> bool:
+    if name in ("@base", "@language"):
+        return True
+    ours = {"s": SMALTI, "smalti": SMALTI, "csvw-eo": CSVW_EO}
+    return iri == ours[name] if name in ours else f"{name}:" in _FOR_PEOPLE
+
+
+def _csvw_context(value: Any) -> Any:
+    """CSVW's own, and prefixes: a context that defines words could redefine ours."""
+    first, *more = value if isinstance(value, list) else [value]
+    plain = all(isinstance(one, dict) and all(map(_is_prefix, one, one.values())) for one in more)
+    if first not in ("http://www.w3.org/ns/csvw", "https://www.w3.org/ns/csvw") or not plain:
+        raise ValueError("not CSVW's context")
+    return value
+
+
+class _Reference(_Strict):
+    iri: Annotated[str, Field(alias="@id")]
+
+
+class _Metadata(_Strict):
+    context: Annotated[Any, Field(alias="@context"), AfterValidator(_csvw_context)]
+    url: str
+    table_schema: Annotated[_Schema, Field(alias="tableSchema")]
+    most_rows: Annotated[
+        int | None, Field(validation_alias=AliasChoices(*_csvw_eo("bounds.maxLength")), ge=1)
+    ] = None
+    most_contributions: Annotated[
+        int | None, Field(validation_alias=AliasChoices(*_csvw_eo("bounds.maxContributions")), ge=1)
+    ] = None
+    respondent: Annotated[
+        str | _Reference | None,
+        Field(validation_alias=AliasChoices(*_smalti("respondent"))),
+    ] = None
+
+
+def read_metadata(path: Path) -> tuple[Description, str]:
+    """As `description.read_description`."""
+    name = path.name
+    try:
+        raw = path.read_bytes()
+        document = _Metadata.model_validate(
+            _without_notes(
+                json.loads(
+                    raw[: _LARGEST + 1],
+                    object_pairs_hook=_once,
+                    parse_float=Decimal,
+                    parse_constant=_no_number,
+                )
+            )
+        )
+    except OSError:
+        raise UsageError(
+            str(path), "the file cannot be read", "a readable CSVW metadata file", "check the path"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise _not_understood(name, error) from None
+    if "/" in document.url or document.url in ("", ".", ".."):
+        raise DataError(
+            name, "`url` leaves the folder", "the name of a file beside this one", "correct `url`"
+        )
+    described = replace(
+        _description(name, document),
+        key=_key(name, document),
+        most_rows=document.most_rows,
+        most_contributions=document.most_contributions,
+    )
+    return described, document.url
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(text)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is there twice")
+    return found
+
+
+def _without_notes(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_notes(item) for item in value]
+    if not isinstance(value, dict) or value.keys() == {"@id"}:  # a reference is no note
+        return value
+    return {
+        key: _without_notes(item)
+        for key, item in value.items()
+        if key not in _NOTES and not key.startswith(_FOR_PEOPLE)
+    }
+
+
+def _not_understood(name: str, error: Exception) -> SmaltiError:
+    if isinstance(error, json.JSONDecodeError):
+        return DataError(
+            f"{name}:{error.lineno}:{error.colno}", "this is no JSON", "CSVW metadata as JSON", "correct it"
+        )
+    if isinstance(error, ValidationError):
+        faults = error.errors(include_input=False, include_url=False, include_context=False)
+        told = "; ".join(dict.fromkeys(_fault(fault["loc"], fault["type"]) for fault in faults))
+        return DataError(
+            name,
+            f"the description is not understood: {told}",
+            "CSVW with `url` and `tableSchema.columns`, each with `name`, `datatype`, `propertyUrl`",
+            "correct it; docs/descriptions.md lists all that is understood",
+        )
+    return DataError(
+        name,
+        "the description cannot be read, or says something twice",
+        "CSVW metadata as JSON in UTF-8, each property once",
+        "correct it",
+    )
+
+
+_ALTERNATIVES = ("str", "int", "decimal", "_Datatype", "_Reference")
+
+
+def _fault(place: tuple[int | str, ...], kind: str) -> str:
+    """One fault in words; the property is the author's, its value is not repeated."""
+    # Pydantic names the alternatives of a union on the way: they are ours, not the author's.
+    parts = [str(part) for part in place if part not in _ALTERNATIVES]
+    *folders, last = parts or ["document"]
+    where = f" in {'/'.join(folders)}" if folders else ""
+    match kind:
+        case "extra_forbidden":
+            close = difflib.get_close_matches(last, _PROPERTIES, n=1)
+            meant = f", did you mean `{close[0]}`?" if close else ""
+            return f"`{last}`{where} is not understood{meant}"
+        case "missing":
+            return f"`{last}`{where} is missing"
+    return f"`{last}`{where} has a value of another kind"
+
+
+def _description(name: str, document: _Metadata) -> Description:
+    columns = tuple(_column(name, column) for column in document.table_schema.columns)
+    names = [column.name for column in columns]
+    if len(set(names)) < len(names):
+        raise DataError(name, "a column is described twice", "each column once", "remove one of the two")
+    named = document.respondent.iri if isinstance(document.respondent, _Reference) else document.respondent
+    marked = [column.name for column in document.table_schema.columns if column.is_privacy_id]
+    choices = sorted({*marked, *([named] if named else [])})
+    if len(choices) > 1:
+        raise DataError(name, "several respondents are declared", "one column, or oneRowEach", "keep one")
+    choice = choices[0] if choices else None
+    if choice in (ONE_ROW_EACH, "s:oneRowEach", "smalti:oneRowEach"):
+        return Description(columns, None, True, name)
+    if choice is not None and choice not in names:
+        raise DataError(
+            name,
+            f"the respondent `{choice}` is not among the described columns",
+            "the name of a described column, or oneRowEach",
+            "describe that column, or correct the name",
+        )
+    return Description(columns, choice, False, name)
+
+
+def _key(name: str, document: _Metadata) -> tuple[str, ...]:
+    """The columns of the table's primary key."""
+    key = document.table_schema.primary_key or []
+    names = (key,) if isinstance(key, str) else tuple(key)
+    unknown = set(names) - {column.name for column in document.table_schema.columns}
+    if unknown:
+        listed = ", ".join(f"`{one}`" for one in sorted(unknown))
+        raise DataError(
+            name,
+            f"the primary key names {listed}",
+            "names of described columns",
+            "describe or correct them",
+        )
+    return names
+
+
+def _column(name: str, column: _Column) -> ColumnDescription:
+    base = column.datatype.base if isinstance(column.datatype, _Datatype) else column.datatype
+    where = f"{name}, column `{column.name}`"
+    if base is not None and base not in _DATATYPES:
+        known = ", ".join(sorted(_DATATYPES))
+        close = difflib.get_close_matches(base, _DATATYPES, n=1)
+        way_out = f"did you mean `{close[0]}`?" if close else "declare one of these"
+        raise DataError(where, f"the datatype `{base}` is not implemented", f"one of {known}", way_out)
+    if column.property_url is not None and ("{" in column.property_url or ":" not in column.property_url):
+        raise DataError(
+            where, "`propertyUrl` is no absolute IRI", "an IRI without templates", "write it out"
+        )
+    if column.time_zone is not None and column.time_zone not in available_timezones() - {
+        "localtime",
+        "Factory",
+    }:
+        raise DataError(
+            where, "the time zone is not known", "an IANA name such as `Europe/Rome`", "correct the name"
+        )
+    iri = IRI(column.property_url) if column.property_url else None
+    datatype = _DATATYPES[base] if base else None
+    derived = column.datatype if isinstance(column.datatype, _Datatype) else _Datatype(base="string")
+    partitions = None if column.partitions is None else [one.predicate.value for one in column.partitions]
+    lower, upper = bounds(where, (column.lower, derived.minimum), (column.upper, derived.maximum))
+    return ColumnDescription(
+        column.name, iri, datatype, column.time_zone, bool(column.required), column.most_values,
+        public_values(where, column.key_values, partitions), lower, upper, unit(where, column.unit),
+        column.most_groups, column.is_derived, _image_size(where, column),
+    )  # fmt: skip
+
+
+def _image_size(where: str, column: _Column) -> tuple[int, int] | None:
+    width, height = column.image_width, column.image_height
+    if width is None and height is None:
+        return None
+    if width is None or height is None:
+        raise DataError(
+            where,
+            "one side of its images is stated, and the other is not",
+            "`smalti:imageWidth` and `smalti:imageHeight`, in pixels",
+            "state both",
+        )
+    return width, height

@@ -1,0 +1,153 @@
+"""What is known of a data file before it is read: its W3C CSVW description.
+
+`customers.csv-metadata.json` beside `customers.csv` is found by itself, as CSVW prescribes; so is that of
+a folder of files which are one table. The subset that is understood: `url`, `tableSchema.columns` with
+`name`, `datatype` and `propertyUrl`, the respondent, a column's time zone, and what is public of values
+and contributions. Notes for people (titles, Dublin Core, ...) are passed over by name; anything else is
+refused, for a description that is half understood changes what is published.
+"""
+
+import os
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+
+from smalti.engine.plan.plan import OutputFormat
+from smalti.engine.tables.parts import KINDS, METADATA_SUFFIX, files_in, is_packed
+from smalti.errors import DataError, UsageError
+from smalti.transforms.base import Datatype
+from smalti.vocab.terms import IRI
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDescription:
+    """What the description says of one column; None where it says nothing."""
+
+    name: str
+    iri: IRI | None
+    datatype: Datatype | None
+    time_zone: str | None
+    is_required: bool = False
+    """True where each row must have a value."""
+    most_values: int | None = None
+    """At most so many different values, where that is public."""
+    values: tuple[str, ...] = ()
+    """The texts that are public, each once; none: not said. A row may have another one all the same."""
+    lower: Decimal | None = None
+    """The public lower bound of its numbers; a row may lie below it all the same."""
+    upper: Decimal | None = None
+    """Above `lower`, where that is said."""
+    unit: Decimal | None = None
+    """What its numbers are counted in; above 0."""
+    most_groups: int | None = None
+    """One respondent has at most so many different values, where that is public."""
+    is_derived: bool = False
+    """True where bounds and values were taken from the data: then they are not public."""
+    image_size: tuple[int, int] | None = None
+    """Width and height in pixels of the images in it, where that is public."""
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A description of a table; empty when there is none."""
+
+    columns: tuple[ColumnDescription, ...] = ()
+    respondent: str | None = None
+    """The name of the column that tells respondents apart."""
+    one_row_each: bool = False
+    """True where each row is declared to be about another person."""
+    source: str = ""
+    """The file that it came from, for messages."""
+    key: tuple[str, ...] = ()
+    """The columns that tell rows apart together; for checking policies, a run does not use it."""
+    most_rows: int | None = None
+    """At most so many rows, where that is public; likewise."""
+    most_contributions: int | None = None
+    """At most so many rows of one respondent."""
+
+    def column(self, name: str) -> ColumnDescription:
+        """What is said of a column, which may be nothing."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        return ColumnDescription(name, None, None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A target bound to a file, or to a folder of files that are one table."""
+
+    target: IRI
+    path: Path
+    """The file or the folder."""
+    format: OutputFormat
+    description: Description
+    parts: tuple[Path, ...] = ()
+    """The files of a folder, in their order; none where `path` is the file."""
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files, in the order of their rows: at least one."""
+        return self.parts or (self.path,)
+
+
+def bind(target: IRI, path: Path) -> Source:
+    """Bind a target to a CSV or Parquet file, to a folder of them, or to CSVW metadata that names either.
+
+    Raises:
+        UsageError: there is no such file, it is a pipe or a device, its name ends in nothing known, or the
+            folder holds something else than one table (see `parts.files_in`).
+        DataError: the description cannot be used.
+    """
+    if path.is_dir():
+        path = Path(os.path.abspath(path))  # `.` has no name
+    elif path.name.endswith(METADATA_SUFFIX):
+        description, url = read_description(path)
+        return _bound(target, path.parent / url, description)
+    source = _bound(target, path, Description())
+    metadata = path.parent / f"{path.name}{METADATA_SUFFIX}"
+    if not metadata.exists():
+        return source
+    description, url = read_description(metadata)
+    if url != path.name:
+        raise DataError(
+            metadata.name, f"it describes `{url}`", f"`{path.name}` as its `url`", "correct `url`"
+        )
+    return replace(source, description=description)
+
+
+def _bound(target: IRI, path: Path, description: Description) -> Source:
+    if path.is_dir():
+        kind, parts = files_in(path)
+        return Source(target, path, kind, description, parts)
+    return Source(target, path, _format_of(path), description)
+
+
+def _format_of(path: Path) -> OutputFormat:
+    if not path.is_file():
+        problem, way_out = "there is no such file", "check the path"
+        if path.exists():  # a pipe, or a device
+            problem, way_out = "it is no regular file or folder", "write the data to a file first"
+        raise UsageError(
+            str(path), problem, "a CSV, Parquet or CSVW metadata file, or a folder of parts", way_out
+        )
+    kind = KINDS.get(path.suffix.lower())
+    if kind is None:
+        raise UsageError(
+            str(path),
+            "the file's kind is not known",
+            "a name that ends in .csv or .parquet",
+            "unpack it" if is_packed(path.name) else "rename or convert it",
+        )
+    return kind
+
+
+def read_description(path: Path) -> tuple[Description, str]:
+    """The description in a CSVW metadata file, and the name of the file that it is about.
+
+    Raises:
+        DataError: it is no JSON, breaks the schema, or says something that is not understood.
+    """
+    from smalti.engine.tables.csvw import read_metadata  # noqa: PLC0415 (only for tables with a description)
+
+    return read_metadata(path)

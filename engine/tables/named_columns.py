@@ -1,0 +1,63 @@
+"""Which columns of a table a message may name, and what it says where one is not found.
+
+A CSV file may lack its header. Somebody's values stand there then, so a cell of it is repeated only where
+the policy or the description names the same word. The names in a Parquet file's schema are no row.
+"""
+
+import difflib
+from collections.abc import Iterable, Mapping
+
+from smalti.engine.plan.plan import OutputFormat
+
+_SHOWN = 20
+
+
+class NamedColumns:
+    """The columns of a table, as messages speak of them."""
+
+    def __init__(self, header: tuple[str, ...], file_format: OutputFormat, named: Iterable[str]) -> None:
+        """Take the table's column names, and those that the policy or the description names."""
+        self._header = header
+        self._is_schema = file_format is OutputFormat.PARQUET
+        self._named = set(header) if self._is_schema else set(named)
+
+    def meant(self, word: str, spellings: Mapping[str, str]) -> str | None:
+        """The column that was meant by a word that names none; None where there is no telling.
+
+        A column that is named nowhere is only found if it differs in nothing but case and blanks around it.
+
+        Args:
+            word: as it stands in the policy or the description.
+            spellings: by column, what to compare the word with.
+        """
+        for name, spelling in spellings.items():
+            if _folded(spelling) == _folded(word):
+                return name
+        known = {spelling: name for name, spelling in spellings.items() if name in self._named}
+        close = difflib.get_close_matches(word, list(known), n=1)
+        return known[close[0]] if close else None
+
+    def listed(self) -> str:
+        """Which columns there are, as far as it may be said: a sentence's text."""
+        header, count = self._header, len(self._header)
+        if count == 1 and any(mark in header[0] for mark in ";\t|"):
+            return (
+                "the columns of the data are one, with semicolons, tabs or bars in its name: fields are"
+                " separated by commas"
+            )
+        named = [name for name in header if name in self._named]
+        if self._is_schema:
+            return f"the columns of the data are {_some(named)}"
+        columns = "1 column" if count == 1 else f"{count} columns"
+        if not named:
+            return f"the data has {columns}: its first record must be the header"
+        return f"the data has {columns}; of those, policy and description name {_some(named)}"
+
+
+def _folded(word: str) -> str:
+    return word.strip().casefold()
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(f"`{name}`" for name in names[:_SHOWN]) + more

@@ -1,0 +1,110 @@
+"""Tables of several files: which files of a folder are one, and what the parts of an output are called.
+
+Each file has the same columns, and the rows follow each other in the bytewise order of the files' names.
+"""
+
+import os
+from pathlib import Path
+from typing import Final
+
+from smalti.engine.plan.plan import OutputFormat
+from smalti.errors import BackendError, UsageError
+
+CERTIFICATE_NAME: Final = "certificate.jsonld"
+"""The certificate's file in a published folder."""
+METADATA_SUFFIX: Final = "-metadata.json"
+"""What the name of a description ends in, after that of the file or folder which it describes."""
+KINDS: Final = {".csv": OutputFormat.CSV, ".parquet": OutputFormat.PARQUET}
+_PACKED: Final = (".gz", ".zip", ".bz2", ".xz", ".zst")
+_DIGITS: Final = 5
+
+
+def files_in(folder: Path) -> tuple[OutputFormat, tuple[Path, ...]]:
+    """The files of a table that is a folder, in their order, and what kind all of them are.
+
+    Passed over: what is hidden, files whose names begin with `_` (`_SUCCESS`), descriptions, and the
+    certificate of a published folder. INVARIANT: nothing else is: a folder such as `_delta_log` says that
+    the files beside it do not mean what they hold.
+
+    Raises:
+        UsageError: there is none, or something else is in the folder.
+    """
+    try:
+        with os.scandir(folder) as opened:
+            entries = sorted(opened, key=lambda entry: os.fsencode(entry.name))
+        found = {Path(entry): _kind_of(folder, entry) for entry in entries if not _is_passed_over(entry)}
+    except OSError:
+        raise UsageError(
+            str(folder), "the folder cannot be read", "a folder that you may read", "check its permissions"
+        ) from None
+    if not found:
+        raise UsageError(
+            str(folder), "the folder holds no table", "files that end in .csv or .parquet", "check the path"
+        )
+    if len(set(found.values())) > 1:
+        raise UsageError(
+            str(folder),
+            "it holds CSV and Parquet files",
+            "files of one kind, which are one table",
+            "keep the two apart, and bind one of them",
+        )
+    return next(iter(found.values())), tuple(found)
+
+
+def is_packed(name: str) -> bool:
+    """Whether a file's name says that it must be unpacked before it is read."""
+    return Path(name).suffix.lower() in _PACKED
+
+
+def _is_passed_over(entry: "os.DirEntry[str]") -> bool:
+    if entry.name.startswith("."):
+        return True
+    is_ours = entry.name == CERTIFICATE_NAME or entry.name.endswith(METADATA_SUFFIX)
+    return entry.is_file(follow_symlinks=False) and (is_ours or entry.name.startswith("_"))
+
+
+def _kind_of(folder: Path, entry: "os.DirEntry[str]") -> OutputFormat:
+    kind = KINDS.get(Path(entry.name).suffix.lower())
+    if kind is not None and entry.is_file(follow_symlinks=False):
+        return kind
+    if entry.is_symlink():
+        problem = f"`{entry.name}` in it is a link"
+    elif entry.is_dir():
+        problem = f"`{entry.name}` in it is a folder"
+    else:
+        problem = f"the kind of `{entry.name}` in it is not known"
+    raise UsageError(
+        str(folder),
+        problem,
+        "the files of one table, which all end in .csv, or all in .parquet",
+        "unpack it" if is_packed(entry.name) else "move what is no part of the table elsewhere",
+    )
+
+
+MOST_PARTS: Final = 10**5
+"""Of an output whose parts are named before it is known how many there are."""
+
+
+def part_of(output: Path, number: int, parts: int = MOST_PARTS) -> Path:
+    """Where a part of an output stands; names are ordered as their numbers are.
+
+    Args:
+        output: where the output would stand as one file.
+        number: from 0.
+        parts: at least as many as there are; decides how many digits a number has.
+
+    >>> part_of(Path("out/table.csv"), 7).name
+    'table-00007.csv'
+    """
+    digits = max(_DIGITS, len(str(parts - 1)))
+    return output.with_name(f"{output.stem}-{number:0{digits}}{output.suffix}")
+
+
+def too_many_parts(output: Path) -> BackendError:
+    """The error for an output with more parts than names of this many digits can number."""
+    return BackendError(
+        output.stem,
+        "it has more parts than their names can number",
+        f"at most {MOST_PARTS}",
+        "say more rows in each with --rows-per-part",
+    )

@@ -1,0 +1,318 @@
+"""Data in object stores: fetched into a run's private folder before anything reads it.
+
+Engines and verifier read the copy, so a table is the same wherever it comes from. A URI may hold
+credentials, before an `@` or behind a `?`: nothing of it but its scheme and the object's name is
+repeated, and a library's message is never passed on.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from smalti.engine.tables.description import read_description
+from smalti.engine.tables.parts import KINDS, METADATA_SUFFIX, is_packed
+from smalti.errors import BackendError, DataError, SmaltiError, UsageError
+
+if TYPE_CHECKING:
+    from pyarrow import NativeFile
+    from pyarrow.fs import FileInfo, FileSystem
+
+_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+SCHEMES: Final = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs")
+"""Of the stores that can be read; tested against a server: the first one."""
+_CHUNK: Final = 1 << 22
+_PATIENCE: Final = 30
+"""Seconds for which a request to Google's store is repeated; its client's own limit is 15 minutes."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    """An object of a store, or all objects under a prefix."""
+
+    scheme: str
+    uri: str = field(repr=False)
+    """May hold secrets."""
+
+
+Phase = Callable[[str], object]
+
+
+def located(text: str, where: str) -> Path | StoredObject:
+    """A path on this machine, or an object of a store.
+
+    Args:
+        text: a path, or a URI.
+        where: the argument that it comes from, for messages.
+
+    Raises:
+        UsageError: it is a URI of another kind.
+    """
+    found = _SCHEME.match(text)
+    if found is None:
+        return Path(text)
+    scheme = found[1].lower()
+    if scheme not in SCHEMES:
+        raise UsageError(
+            where,
+            f"`{scheme}://` is no store that can be read",
+            f"a path without a scheme, or one of {', '.join(SCHEMES)}",
+            "copy the data to a disk, or mount its store",
+        )
+    return StoredObject(scheme, text)
+
+
+def on_disk(text: str, where: str) -> Path:
+    """A path on this machine, and nothing else.
+
+    Raises:
+        UsageError: it is a URI.
+    """
+    found = located(text, where)
+    if not isinstance(found, Path):
+        raise UsageError(
+            where,
+            f"`{found.scheme}://` cannot be written to yet",
+            "a folder on a disk, or on a mounted store",
+            "name a folder, and copy the output to the store",
+        )
+    return found
+
+
+def fetched(data: Path | StoredObject, folder: Path, phase: Phase = lambda _: None) -> Path:
+    """The data as a path: its own, or that of a copy of it.
+
+    A description beside the object is fetched as well, where there is one.
+
+    Args:
+        data: a path, which is returned as it is, or an object of a store.
+        folder: a private place for the copy, which does not exist yet; who made what it is in removes it.
+        phase: told when objects are fetched.
+
+    Raises:
+        UsageError: there is no such object, or its name ends in nothing known.
+        DataError: it may not be read, or it changed while it was fetched.
+        BackendError: the store does not answer, what is needed to ask it is missing, or the disk failed.
+    """
+    if isinstance(data, Path):
+        return data
+    phase("fetch")
+    with _disk():
+        folder.mkdir(mode=0o700)
+    return _Fetching.of(data, folder).all()
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What tells whether an object is still the same one."""
+
+    path: str
+    size: int
+    modified: int | None
+    tag: bytes
+    """That the store gave its bytes, where it does."""
+
+
+class _Fetching:
+    """Copies what one address leads to."""
+
+    def __init__(self, store: "FileSystem", path: str, scheme: str, folder: Path) -> None:
+        self._store, self._path, self._scheme, self._folder = store, path, scheme, folder
+
+    @classmethod
+    def of(cls, data: StoredObject, folder: Path) -> "_Fetching":
+        from pyarrow import fs  # noqa: PLC0415 (its libraries load slowly, and few runs need them)
+
+        with _answers(f"{data.scheme} store"):
+            try:
+                store, path = fs.FileSystem.from_uri(_with_patience(data))
+            except ValueError:
+                raise UsageError(
+                    "data (--data)",
+                    f"the address behind `{data.scheme}://` is not understood",
+                    "the store's own form, such as s3://BUCKET/KEY.csv",
+                    "correct it",
+                ) from None
+        return cls(store, path.rstrip("/"), data.scheme, folder)
+
+    def all(self) -> Path:
+        found = self._there(self._path)
+        if _name(self._path).endswith(METADATA_SUFFIX):
+            description = self._copied(found, self._folder)
+            beside = self._path.removesuffix(_name(self._path)) + read_description(description)[1]
+            self._taken(self._there(beside))
+            return description
+        taken = self._taken(found)
+        description = self._info(self._path + METADATA_SUFFIX)
+        if description.is_file:
+            self._copied(description, self._folder)
+        return taken
+
+    def _taken(self, found: "FileInfo") -> Path:
+        """A copy of an object or of those under a prefix, which are a table."""
+        if not found.is_file:
+            return self._folder_taken(found)
+        if Path(found.path).suffix.lower() not in KINDS:
+            raise UsageError(
+                self._where(found.path),
+                "the object's kind is not known",
+                "a name that ends in .csv or .parquet",
+                "unpack it" if is_packed(found.path) else "rename or convert it",
+            )
+        return self._copied(found, self._folder)
+
+    def _folder_taken(self, found: "FileInfo") -> Path:
+        """A folder with the objects under a prefix; of those that are no part of a table only the names."""
+        folder = self._folder / _name(found.path)
+        with _disk():
+            folder.mkdir(mode=0o700)
+        before = self._listed(found.path)
+        for info in before:
+            place = folder / _name(info.path)
+            if info.is_file and place.suffix.lower() in KINDS and place.name[0] not in "._":
+                self._copied(info, folder)
+                continue
+            with _disk():
+                place.touch() if info.is_file else place.mkdir()
+        if list(map(_told, self._listed(found.path))) != list(map(_told, before)):
+            raise self._changed(found.path)
+        return folder
+
+    def _listed(self, path: str) -> list["FileInfo"]:
+        from pyarrow.fs import FileSelector  # noqa: PLC0415
+
+        with _answers(self._where(path)):
+            found = self._store.get_file_info(FileSelector(path))
+        return sorted(found, key=lambda info: info.path)
+
+    def _copied(self, found: "FileInfo", folder: Path) -> Path:
+        """A copy of one object in a folder; it is the same before and after."""
+        where = self._where(found.path)
+        copy, size = folder / _name(found.path), 0
+        with _answers(where):
+            before, stream = (
+                self._state(found.path),
+                self._store.open_input_stream(found.path, compression=None),
+            )
+        with stream, _disk(), copy.open("xb") as file:
+            while data := self._read(stream, where):
+                file.write(data)
+                size += len(data)
+        with _answers(where):
+            after = self._state(found.path)
+        if before != after or size != after.size:
+            raise self._changed(found.path)
+        return copy
+
+    def _read(self, stream: "NativeFile", where: str) -> bytes:
+        with _answers(where):
+            data: bytes = stream.read(_CHUNK)
+        return data
+
+    def _state(self, path: str) -> _State:
+        info = self._store.get_file_info(path)
+        with self._store.open_input_stream(path, compression=None) as stream:
+            tags = stream.metadata() or {}
+        tag = next((value for key, value in tags.items() if key.lower() == "etag"), b"")
+        return _State(path, info.size, info.mtime_ns, tag)
+
+    def _there(self, path: str) -> "FileInfo":
+        found = self._info(path)
+        if not _name(path) or (not found.is_file and found.type.name != "Directory"):
+            raise UsageError(
+                self._where(path), "there is no such object", "an object of the store", "check the address"
+            )
+        return found
+
+    def _info(self, path: str) -> "FileInfo":
+        with _answers(self._where(path)):
+            return self._store.get_file_info(path)
+
+    def _where(self, path: str) -> str:
+        """An object as messages name it."""
+        return f"{self._scheme} store, {_name(path) or 'no object'}"
+
+    def _changed(self, path: str) -> DataError:
+        return DataError(
+            self._where(path),
+            "it changed while it was fetched",
+            "an object that stays as it is",
+            "run again",
+        )
+
+
+def _told(info: "FileInfo") -> tuple[str, str, int | None, int | None]:
+    return info.path, info.type.name, info.size, info.mtime_ns
+
+
+def _name(path: str) -> str:
+    name = path.rpartition("/")[2]
+    return "" if name in {".", ".."} else name
+
+
+def _with_patience(data: StoredObject) -> str:
+    if data.scheme not in {"gs", "gcs"} or "retry_limit_seconds=" in data.uri:
+        return data.uri
+    return f"{data.uri}{'&' if '?' in data.uri else '?'}retry_limit_seconds={_PATIENCE}"
+
+
+@contextmanager
+def _disk() -> Iterator[None]:
+    try:
+        yield
+    except OSError:
+        raise BackendError(
+            "this machine",
+            "a copy of the data cannot be written",
+            "enough free space in the folder of the output, or of temporary files",
+            "free some space",
+        ) from None
+
+
+@contextmanager
+def _answers(where: str) -> Iterator[None]:
+    """Replace what a library says of a store: it may quote an address, and with it a secret."""
+    try:
+        yield
+    except (OSError, NotImplementedError, pa.ArrowException) as error:
+        raise _refusal(where, str(error)) from None
+
+
+_NO_CLIENT: Final = ("libhdfs", "libjvm", "CLASSPATH", "JAVA_HOME", "built without", "not built with")
+_DENIED: Final = (
+    "ACCESS_DENIED", "INVALID_ACCESS_KEY", "SIGNATURE_DOES_NOT_MATCH", "INVALID_CLIENT_TOKEN",
+    "UNRECOGNIZED_CLIENT", "EXPIRED_TOKEN", "MISSING_AUTHENTICATION", "HTTP status 403", "HTTP status 401",
+    "UNAUTHENTICATED", "PERMISSION_DENIED", "AuthenticationException", "AuthenticationFailed",
+    "AuthorizationFailure", "Permission denied",
+)  # fmt: skip
+_ABSENT: Final = ("NO_SUCH_BUCKET", "NO_SUCH_KEY", "HTTP status 404", "NOT_FOUND", "ContainerNotFound")
+
+
+def _refusal(where: str, said: str) -> SmaltiError:
+    """One sentence for what a library said, of which nothing is repeated."""
+    if any(words in said for words in _NO_CLIENT):
+        return BackendError(
+            where,
+            "the client that speaks to this kind of store is not there",
+            "for HDFS: Hadoop's libhdfs, Java, and their paths in HADOOP_HOME, JAVA_HOME and CLASSPATH",
+            "install it, or copy the data to a disk",
+        )
+    if any(words in said for words in _DENIED):
+        return DataError(
+            where,
+            "the store does not let you read it",
+            "credentials that may, in the environment or the files of the store's own tools",
+            "check them, and whose object it is",
+        )
+    if any(words in said for words in _ABSENT):
+        return UsageError(where, "there is no such object", "an object of the store", "check the address")
+    return BackendError(
+        where,
+        "the store does not answer",
+        "a store that can be reached from here",
+        "check the address, the region and the network",
+    )

@@ -1,0 +1,270 @@
+"""From a permission to train to a plan: features, classes, noise, and what the model is audited for."""
+
+from fractions import Fraction
+from typing import Final
+
+from smalti.engine.anonymization.compile import NO_MORE, Circumstances
+from smalti.engine.backends.staged import StagedTable
+from smalti.engine.binding.one_row_columns import OneRowColumns
+from smalti.engine.plan.plan import RespondentColumn, Select
+from smalti.engine.releases.plan import ReadRows
+from smalti.engine.releases.public_domains import default_unit
+from smalti.engine.tables.description import ColumnDescription, Source
+from smalti.engine.training.attainable import delta_of
+from smalti.engine.training.duties import (
+    audit_of,
+    check_decided,
+    check_trainings,
+    check_work,
+    needs_pool,
+    problems_of,
+)
+from smalti.engine.training.noise import private_steps
+from smalti.engine.training.plan import (
+    CategoryFeature,
+    Feature,
+    NumberFeature,
+    Train,
+    TrainingPlan,
+    WriteModel,
+)
+from smalti.engine.training.recipes import network_of
+from smalti.engine.training.records import grid_of
+from smalti.errors import InternalError, PlanError, raise_all
+from smalti.policy.anonymization import unimplemented_limits
+from smalti.policy.model import Permission, Training
+from smalti.policy.unimplemented import unimplemented_refinements
+from smalti.transforms.base import Datatype
+from smalti.transforms.learning.recipes import Recipe, recipe
+
+_NUMBERS: Final = (Datatype.INTEGER, Datatype.DECIMAL, Datatype.DOUBLE)
+_TRAINED_PART: Final = Fraction(1, 2)
+"""Of the respondents; the others are who was not trained on, for an attack to tell apart."""
+_TRAINED_PART_BESIDE_POOL: Final = Fraction(1, 5)
+"""Where shadow models need a pool of their own: each has a set of the target's size there, and as many
+records again that it was not trained on (D5.1, section 3.2), with room for chance."""
+_LARGEST_WIDTH: Final = 1 << 16
+
+
+def compile_training(
+    permission: Permission,
+    source: Source,
+    table: StagedTable,
+    circumstances: Circumstances = NO_MORE,
+) -> TrainingPlan:
+    """Bind what a permission asks to the columns of a table, and leave out the rows of those who withdrew.
+
+    The plan depends on the policy's words, the description and the header. No value of the data is looked
+    at, but to find who withdrew: so nothing here fails, or says anything, because of one.
+
+    Args:
+        permission: to train.
+        source: the target's file and description.
+        table: the same, bound.
+        circumstances: what else the run must keep to.
+
+    Raises:
+        PlanError: no model can be trained on the data as asked; all problems at once (`ProblemsError`).
+    """
+    wanted = permission.training
+    if wanted is None or permission.output is None:
+        raise InternalError("a permission without a training reached its compiler")
+    _refuse_unimplemented(permission)
+    _refuse_output(source, circumstances)
+    compiler = _Compiler(wanted, source, table, circumstances)
+    respondent = compiler.respondents(circumstances, "a model learns one row of each")
+    label = compiler.label()
+    features = compiler.features()
+    found = compiler.recipe()
+    audit = audit_of(permission)
+    compiler.problems += problems_of(permission, features)
+    if audit is None and not wanted.is_private:
+        compiler.problem(
+            str(permission.where),
+            "training adds no noise, and no duty to audit is stated: nothing is promised of the model",
+            "a bound of its loss, such as `smalti:posteriorBelief`, a duty `smalti:audit`, or both",
+            "state one",
+        )
+    raise_all(compiler.problems)
+    if label is None or found is None:
+        raise InternalError("a training without label or recipe passed its compiler")
+    epochs = found.defaults.epochs if wanted.epochs is None else wanted.epochs.value
+    coordinates = found.architecture(sum(one.size for one in features), label.size).size
+    private, loss = private_steps(wanted, epochs, coordinates)
+    check_work(str(wanted.where), audit, private, coordinates)
+    check_decided(str(permission.where), audit, delta_of(loss))
+    check_trainings(str(permission.where), audit, private, delta_of(loss))
+    kept = {label.column, *(one.column for one in features)}
+    looked_at = {*kept, *((respondent.column,) if isinstance(respondent, RespondentColumn) else ())}
+    header = table.contents.header
+    return TrainingPlan(
+        ReadRows(
+            source.target,
+            tuple(compiler.read_column(name) for name in header if name in looked_at),
+            respondent,
+        ),
+        Select(
+            tuple(name for name in header if name in kept),
+            tuple(name for name in header if name not in kept),
+        ),
+        Train(
+            wanted.recipe,
+            network_of(found),
+            features,
+            label,
+            epochs,
+            str(_TRAINED_PART_BESIDE_POOL if needs_pool(audit) else _TRAINED_PART),
+            private,
+            loss,
+        ),
+        audit,
+        WriteModel(permission.output),
+    )
+
+
+def _refuse_unimplemented(permission: Permission) -> None:
+    """Refuse every word that no training heeds, all at once: nothing that a policy asks is ignored."""
+    rules = (permission, *(one for one in permission.duties if one.audit is not None))
+    words = [found for rule in rules for found in unimplemented_refinements(rule)]
+    words += unimplemented_limits(permission.constraints)
+    raise_all([
+        PlanError(str(where), f"{what} is not implemented yet", "words that this version can run")
+        for what, where in words
+    ])  # fmt: skip
+
+
+def _refuse_output(source: Source, circumstances: Circumstances) -> None:
+    """Refuse an output as what is learned from, whatever else is wrong.
+
+    One respondent more can change many of its rows, and noise that covers one row covers nothing of that.
+    Of an output of local-differential-privacy that does not hold; but nothing here says yet of a model that
+    it follows from reports that are private already.
+    """
+    if circumstances.inherited is not None:
+        raise PlanError(
+            str(source.target),
+            "it is itself an output, and this version trains on original data only, also where each row of"
+            " the output is one person's noisy report",
+            "the original data, in which a row is about one person",
+            "ask its owner for a policy about what it was made from; whoever may use the published file can"
+            " learn from it without smalti",
+        )
+
+
+class _Compiler(OneRowColumns[Training]):
+    """Binds columns to features, and gathers what stands against it."""
+
+    def __init__(
+        self, wanted: Training, source: Source, table: StagedTable, circumstances: Circumstances
+    ) -> None:
+        named = (wanted.label_column, *wanted.identifiers)
+        super().__init__(wanted, source, table, circumstances.respondents, named)
+        self._circumstances = circumstances
+        self.check_names()
+        if circumstances.rows:
+            self.problem(
+                str(wanted.where),
+                "the permission is limited to rows, and a model tells what holds for those it learned from",
+                "a training on all rows",
+                "leave the limit out, or make an output of those rows first",
+            )
+        if wanted.rows_per_respondent is not None and wanted.rows_per_respondent.value != 1:
+            self.problem(
+                str(wanted.where),
+                "more than one row of a respondent is asked for, and one row of each takes part",
+                "`smalti:rowsPerRespondent` of 1, or nothing of it",
+                "leave it out",
+            )
+
+    def recipe(self) -> Recipe | None:
+        """The recipe that the policy names; None after having said that there is none."""
+        try:
+            return recipe(self.wanted.recipe)
+        except PlanError as problem:
+            self.problem(str(self.wanted.where), problem.problem, problem.expected, problem.way_out)
+            return None
+
+    def label(self) -> CategoryFeature | None:
+        """What the model predicts; None after having said why it cannot."""
+        name = self.name(self.wanted.label_column)
+        if name is None:
+            return None
+        said = self.source.description.column(name)
+        self._check_public(said)
+        if not said.values or len(said.values) < 2:
+            self.problem(
+                self.source.description.source or str(self.wanted.label_column.where),
+                f"nothing public says which classes the column `{name}` has",
+                "two public values at least (`csvw-eo:keyValues`)",
+                "state them in the data's description",
+            )
+            return None
+        return CategoryFeature(name, said.values, has_missing=False)
+
+    def features(self) -> tuple[Feature, ...]:
+        """Every column that is neither dropped nor predicted nor tells respondents apart."""
+        left_out = {self.name(one) for one in (*self.wanted.identifiers, self.wanted.label_column)}
+        if isinstance(self.declared, RespondentColumn):
+            left_out.add(self.declared.column)
+        made = [self._feature(name) for name in self.table.contents.header if name not in left_out]
+        found = tuple(one for one in made if one is not None)
+        if not made:
+            self.problem(
+                str(self.wanted.where), "no column is left to learn from", "one that is not dropped"
+            )
+        if sum(one.size for one in found) > _LARGEST_WIDTH:
+            self.problem(
+                str(self.wanted.where),
+                "the columns have too many public values together",
+                f"at most {_LARGEST_WIDTH}",
+                "drop columns (`mosaicrown:identifier`), or state coarser values",
+            )
+        return found
+
+    def _feature(self, name: str) -> Feature | None:
+        said = self.source.description.column(name)
+        before = len(self.problems)
+        self._check_public(said)
+        found = self._category(said) or self._number(said)
+        if found is None and len(self.problems) == before:
+            self.problem(
+                self.source.description.source or self.source.path.name,
+                f"nothing public says which values the column `{name}` may have",
+                "public values (`csvw-eo:keyValues`), or public bounds of numbers (`minimum`, `maximum`)",
+                "state them in the data's description, or drop the column (`mosaicrown:identifier`)",
+            )
+        return found if len(self.problems) == before else None
+
+    def _check_public(self, said: ColumnDescription) -> None:
+        if said.is_derived:
+            self.problem(
+                self.source.description.source,
+                f"what is said to be public of the column `{said.name}` was taken from the data",
+                "values and bounds that were known before the data was",
+                "state such values, and leave out `smalti:derivedFromData`",
+            )
+
+    def _category(self, said: ColumnDescription) -> CategoryFeature | None:
+        if not said.values:
+            return None
+        return CategoryFeature(said.name, said.values, not said.is_required)
+
+    def _number(self, said: ColumnDescription) -> NumberFeature | None:
+        datatype = self.facts_of(said.name).datatype
+        if said.lower is None or said.upper is None:
+            return None
+        if datatype is not None and datatype not in _NUMBERS:
+            return None
+        unit = default_unit(datatype, said.lower, said.upper) if said.unit is None else said.unit
+        made = NumberFeature(said.name, said.lower, said.upper, unit)
+        try:
+            grid_of(made)
+        except ValueError:
+            self.problem(
+                self.source.description.source,
+                f"the bounds of the column `{said.name}` are no whole number of units apart, or too many",
+                "a unit above 0 that divides their distance",
+                "correct `smalti:unit` or the bounds",
+            )
+            return None
+        return made

@@ -1,0 +1,205 @@
+"""A plan of a training in words, and as JSON: what is learned, what it loses, and how it is audited."""
+
+import json
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from smalti.engine.plan.plan import RespondentColumn
+from smalti.engine.plan.serialize import plan_digest, plan_to_json
+from smalti.engine.registry.attempts import error_of_attempt
+from smalti.engine.releases.guarantee import up
+from smalti.engine.training.attacks import MOST_RECORDS, SET_SIZE, TRAININGS, Family, of_family
+from smalti.engine.training.attainable import delta_of, told_of
+from smalti.engine.training.duties import guessable
+from smalti.engine.training.guarantee import describe, guarantee_of, limits
+from smalti.engine.training.plan import Audit, CategoryFeature, Feature, PrivateSteps, TrainingPlan
+from smalti.transforms.membership.set_membership import AttackType, least_records
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingExplanation:
+    """A plan of a training in words."""
+
+    digest: str
+    columns: tuple[tuple[str, str], ...]
+    """What the model sees of each column, by name; the one that it predicts comes last."""
+    dropped: tuple[str, ...]
+    respondent: str
+    training: str
+    promise: str
+    loss: tuple[tuple[str, str], ...]
+    """Epsilon, delta, belief and advantage, as people read them; none where it is not private."""
+    audit: tuple[str, ...]
+    """What is tried, and what must not be exceeded; none where no audit is demanded."""
+    warnings: tuple[str, ...]
+    not_protected: tuple[str, ...]
+
+
+def explain_training(plan: TrainingPlan) -> TrainingExplanation:
+    """What a plan does, in words; says nothing that is not in the plan."""
+    guarantee = guarantee_of(plan)
+    shown = [(one.column, _seen(one)) for one in plan.train.features]
+    return TrainingExplanation(
+        plan_digest(plan),
+        (*shown, (plan.train.label.column, f"predicted: one of {plan.train.classes} public classes")),
+        plan.select.dropped,
+        _respondent(plan),
+        _training(plan),
+        f"{guarantee.model}: {describe(guarantee)}",
+        _loss(plan),
+        _audit(plan),
+        warnings_in(plan),
+        limits(guarantee),
+    )
+
+
+def _seen(feature: Feature) -> str:
+    if isinstance(feature, CategoryFeature):
+        values = f"one of {len(feature.values)} public values"
+        if feature.has_missing:
+            return f"{values}, or missing; what is none of them counts as missing"
+        return f"{values}; what is missing or none of them becomes `{feature.values[0]}`"
+    return (
+        f"clamped to {feature.lower}..{feature.upper}, and shown from 0 to 1; what is missing or no number"
+        " becomes the middle"
+    )
+
+
+def _respondent(plan: TrainingPlan) -> str:
+    if isinstance(plan.read.respondent, RespondentColumn):
+        return (
+            f"rows with the same {plan.read.respondent.column} are about one person, of whom the first row"
+            " in the file takes part; rows without one, and of those who withdrew, are left out"
+        )
+    return "each row is about another person (declared)"
+
+
+def _training(plan: TrainingPlan) -> str:
+    train = plan.train
+    network = train.network
+    layers = " and ".join(f"{units} {network.activation} units" for units in network.hidden) or "no layer"
+    told = (
+        f"the recipe {train.recipe} ({layers} before the softmax; {network.optimizer} with a learning rate"
+        f" of {network.learning_rate} and batches of {network.batch_size}), {train.epochs} epochs, on a"
+        f" random part of the respondents (each with"
+        f" probability {train.part}); the others are held out"
+    )
+    return told if train.private is None else f"{told}; {_noise(train.private)}"
+
+
+def _noise(private: PrivateSteps) -> str:
+    return (
+        f"gradients clipped to {private.clipping_norm}, with noise of {private.noise_multiplier} times that"
+        f" on their sum, in {private.steps} steps of each record with probability {private.sampling_rate}"
+        f" ({private.neighbors})"
+    )
+
+
+def _loss(plan: TrainingPlan) -> tuple[tuple[str, str], ...]:
+    loss = plan.train.loss
+    if loss is None:
+        return ()
+    return (
+        ("epsilon", format(loss.epsilon, "f")),
+        ("delta", format(loss.delta, "f")),
+        ("posterior belief", f"at most {up(loss.belief)}, one half before"),
+        ("membership advantage", f"at most {up(loss.advantage)}"),
+    )
+
+
+def _audit(plan: TrainingPlan) -> tuple[str, ...]:
+    audit = plan.audit
+    if audit is None:
+        return ()
+    bounds = [
+        f"{one.figure} at most {one.most}"
+        + (f" at a false positive rate of {one.false_positive_rate}" if one.false_positive_rate else "")
+        for one in audit.bounds
+    ]
+    return (
+        *_tried(plan, audit),
+        *told_of(audit, Fraction(plan.train.part), delta_of(plan.train.loss)),
+        *(f"{bound}, at a confidence of {audit.confidence} over all attempts" for bound in bounds),
+    )
+
+
+def _tried(plan: TrainingPlan, audit: Audit) -> list[str]:
+    """What is attacked by which attacks, how often, and the leak that each of them must find."""
+    private = plan.train.private
+    trainings = of_family(audit.attacks, Family.IDENTIFIABILITY)
+    on_model = [name for name in audit.attacks if name not in trainings]
+    tried = []
+    if on_model:
+        shadows = f", with {audit.shadows} shadow models," if audit.shadows else ""
+        tried.append(f"{', '.join(on_model)}{shadows} on this model and on one that memorises")
+    tried += [
+        f"{name}: by attacks on {SET_SIZE} members and {SET_SIZE} others each, from about"
+        f" {_respondents_for(name, plan, audit)} respondents on"
+        for name in of_family(audit.attacks, Family.REPEATED)
+    ]
+    if of_family(audit.attacks, Family.INVERSION):
+        hidden = ", ".join(one.column for one in guessable(plan.train.features))
+        tried.append(f"model-inversion: each of {hidden}, guessed from the rest of a record and its class")
+    if trainings and private is not None:
+        tried.append(
+            f"differential-identifiability: {TRAININGS} trainings of {private.steps} steps on up to"
+            f" {MOST_RECORDS} records, with and without one more, and as many with hardly any noise"
+        )
+    return tried
+
+
+def _respondents_for(attack: str, plan: TrainingPlan, audit: Audit) -> int:
+    """From how many on the leak can be found at the first attempt, half of whom are members, on average."""
+    confidence = float(1 - error_of_attempt(audit.confidence, 1))
+    return math.ceil(least_records(AttackType(attack), confidence, SET_SIZE) / Fraction(plan.train.part))
+
+
+def warnings_in(plan: TrainingPlan) -> tuple[str, ...]:
+    """What the plan warns of, whatever the data."""
+    found = [
+        f"column {name} will be dropped: the policy says so"
+        for name in plan.select.dropped
+        if plan.read.respondent != RespondentColumn(name)
+    ]
+    if plan.audit is None:
+        found.append("no audit is demanded: nothing is tried against the model before others may have it")
+    if plan.train.private is None:
+        found.append("it is trained without noise, and may give away whatever it learned")
+    return tuple(found)
+
+
+def to_lines(plan: TrainingPlan) -> list[tuple[str, str]]:
+    """The explanation as labels with texts; golden tests compare it."""
+    told = explain_training(plan)
+    return [
+        ("plan", told.digest),
+        ("read", str(plan.read.target)),
+        ("respondent", told.respondent),
+        *(("column", f"{name}: {what}") for name, what in told.columns),
+        ("train", told.training),
+        *(("audit", line) for line in told.audit),
+        ("promise", told.promise),
+        *((f"  {name}" if len(name) < 10 else name, text) for name, text in told.loss),
+        ("write", f"{plan.write.output}, {plan.write.format}"),
+        *(("warning", warning) for warning in told.warnings),
+        *(("not covered", line) for line in told.not_protected),
+    ]
+
+
+def as_object(plan: TrainingPlan) -> dict[str, object]:
+    """The plan and its explanation for programs."""
+    told = explain_training(plan)
+    return {
+        "digest": told.digest,
+        "plan": json.loads(plan_to_json(plan)),
+        "columns": [{"name": name, "what": what} for name, what in told.columns],
+        "dropped": list(told.dropped),
+        "respondent": told.respondent,
+        "training": told.training,
+        "promise": told.promise,
+        "loss": dict(told.loss),
+        "audit": list(told.audit),
+        "warnings": list(told.warnings),
+        "notProtected": list(told.not_protected),
+    }

@@ -1,0 +1,132 @@
+"""What is promised of a model, in words and numbers, and what it does not protect against."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from smalti.engine.releases.guarantee import Loss, describe_loss
+from smalti.engine.training.attacks import Family, of_family
+from smalti.engine.training.plan import Audit, FigureBound, PrivateSteps, TrainingPlan
+from smalti.transforms.sensitivity import NeighboringRelation
+from smalti.vocab.terms import DIFFERENTIAL_PRIVACY
+
+AUDITED: Final = "audited"
+"""What the model of protection is called where training itself promises nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelGuarantee:
+    """What is promised of one model: a privacy loss, an audit, or both."""
+
+    model: str
+    """`differential-privacy`, or `audited` where only an audit stands behind it."""
+    recipe: str
+    loss: Loss | None
+    """Of one training; None where it was not private."""
+    steps: PrivateSteps | None
+    """None exactly where `loss` is."""
+    examined: Audit | None
+    """None where no audit was demanded."""
+
+
+def guarantee_of(plan: TrainingPlan) -> ModelGuarantee:
+    """What a plan promises of its model."""
+    stated = plan.train.loss
+    loss = None if stated is None else Loss(stated.epsilon, stated.delta, stated.belief, stated.advantage)
+    return ModelGuarantee(
+        AUDITED if loss is None else DIFFERENTIAL_PRIVACY,
+        plan.train.recipe,
+        loss,
+        plan.train.private,
+        plan.audit,
+    )
+
+
+_NEIGHBORS: Final = {
+    NeighboringRelation.ADD_OR_REMOVE_ONE: "whether one respondent is in the data",
+    NeighboringRelation.CHANGE_ONE: "what one respondent's row says",
+}
+
+
+def describe(guarantee: ModelGuarantee) -> str:
+    """What is promised, as one sentence for people."""
+    parts = []
+    if guarantee.loss is not None and guarantee.steps is not None:
+        delta = f", but for a chance of {guarantee.loss.delta}" if guarantee.loss.delta else ""
+        parts.append(
+            f"{_NEIGHBORS[guarantee.steps.neighbors]} changes the chance of any model by a factor of at"
+            f" most e^{guarantee.loss.epsilon}{delta}: {describe_loss(guarantee.loss)}"
+        )
+    if guarantee.examined is not None:
+        parts.append(_audit(guarantee.examined))
+    return "; ".join(parts) or "nothing: it was trained without noise, and no audit was demanded"
+
+
+def _audit(examined: Audit) -> str:
+    attacks = ", ".join(examined.attacks)
+    alone = len(examined.attacks) == 1
+    tried = f"the attack {attacks} was" if alone else f"the attacks {attacks} were"
+    shadows = f" with {examined.shadows} shadow models" if examined.shadows else ""
+    noise = (
+        "; for differential-identifiability, trainings with hardly any noise"
+        if of_family(examined.attacks, Family.IDENTIFIABILITY)
+        else ""
+    )
+    bounds = ", ".join(_bound(one) for one in examined.bounds)
+    return (
+        f"{tried} tried{shadows}; {'it' if alone else 'each'} found a leak that was planted in another"
+        f" model (half of its records memorised{noise}), and on this one stayed within {bounds}, with a"
+        f" confidence of {examined.confidence} over all attempts"
+    )
+
+
+def _bound(bound: FigureBound) -> str:
+    if bound.figure == "epsilonLowerBound":
+        return f"a lower bound of epsilon of {bound.most} (no greater one was found)"
+    rate = (
+        ""
+        if bound.false_positive_rate is None
+        else f" at a false positive rate of {bound.false_positive_rate}"
+    )
+    return f"{bound.figure} {bound.most}{rate}"
+
+
+def limits_of(attacks: tuple[str, ...]) -> list[str]:
+    """What single attacks leave out, as sentences for people."""
+    found = []
+    if of_family(attacks, Family.REPEATED):
+        found.append("sets of other sizes: the more records an attack is about, the more it finds")
+    if of_family(attacks, Family.INVERSION):
+        found.append(
+            "what the model tells about an attribute of anybody, by what goes together; bounded is only"
+            " what it tells more about those whom it was trained on"
+        )
+    if of_family(attacks, Family.IDENTIFIABILITY):
+        found.append("other neighbouring data sets: the training was repeated on one pair, of few records")
+    return found
+
+
+def limits(guarantee: ModelGuarantee) -> tuple[str, ...]:
+    """What it does not protect against, as sentences for people."""
+    found = [
+        "learning what holds for the respondents as a whole, and what follows from it for each of them",
+        "attacks on the model that were not tried, stronger ones among them",
+    ]
+    if guarantee.examined is not None:
+        found.append(
+            "the average over records hides some: single records may be found more easily than most"
+        )
+        found.append("whether an audit was passed depends on the data, and is outside of every epsilon")
+        found.append("scores of records that depend on one another, which the limits take for independent")
+        found += limits_of(guarantee.examined.attacks)
+    if guarantee.loss is None:
+        found.append("anything by a proof: the model was trained without noise")
+    else:
+        found.append(
+            "somebody who sees other releases about the same respondents, too: their losses add up"
+        )
+        found.append("learning about several people whose data depend on each other, as in a family")
+        found.append(
+            "artefacts of numbers: the noise is no exact Gaussian, and that of each step is made from 64"
+            " random bits"
+        )
+    return tuple(found)

@@ -1,0 +1,212 @@
+"""Looking at a model again: its bytes, and whether its certificate says what its plan and ledger say."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from smalti.engine.losses.certified import (
+    broken,
+    check_alone,
+    check_charged,
+    check_made_again,
+    least_belief,
+)
+from smalti.engine.registry.budget import Budget, Spent, compose
+from smalti.engine.registry.certificate import Composition
+from smalti.engine.registry.entries import TargetVersion
+from smalti.engine.releases.guarantee import Loss
+from smalti.engine.releases.plan import StatedLoss
+from smalti.engine.releases.recheck import ReleaseCheck
+from smalti.engine.training.guarantee import ModelGuarantee, describe, guarantee_of, limits
+from smalti.engine.training.plan import Audit, FigureBound, PrivateSteps, TrainingPlan
+from smalti.errors import BackendError
+from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.sensitivity import NeighboringRelation
+
+if TYPE_CHECKING:
+    from smalti.transforms.learning.accounting import SampledGaussian
+
+_LAST_DIGITS: Final = Fraction(1, 10**7)
+"""By which share another version of the accountant may lose more, for its arithmetic differs."""
+_MOST_LOSS: Final = 200.0
+"""On average; the memory that an account takes grows with it, and nobody is protected any more."""
+_ACCOUNT: Final = ("that the stated loss is that of the stated noise",)
+
+
+@dataclass(frozen=True, slots=True)
+class StatedModel:
+    """What the certificate of a model states, apart from names and digests."""
+
+    guarantee: ModelGuarantee
+    composition: Composition | None
+    """Of a private training."""
+    statement: str
+    limits: tuple[str, ...]
+
+
+def check_sentences(place: Path, stated: StatedModel) -> ReleaseCheck:
+    """Hold the sentences, the composition and the loss of a certificate against its figures.
+
+    The loss is compared with that of the stated noise where the accountant is here.
+
+    Args:
+        place: of the certificate, for messages.
+        stated: in it.
+
+    Raises:
+        GuaranteeError: they contradict each other; no value is named.
+    """
+    promised = stated.guarantee
+    if stated.statement != describe(promised) or stated.limits != limits(promised):
+        raise broken(place, "its sentences are not those of its figures")
+    attested = ["that the model was trained and audited as it is stated"]
+    seen = ReleaseCheck((), ())
+    if promised.loss is not None and promised.steps is not None and stated.composition is not None:
+        _check_together(place, promised.loss, promised.steps, stated.composition)
+        attested += ["what earlier releases lost"] if stated.composition.releases > 1 else []
+        is_accounted = _account(place, promised.steps, promised.loss) is not None
+        seen = ReleaseCheck(_ACCOUNT, ()) if is_accounted else ReleaseCheck((), _ACCOUNT)
+    told = ("the sentences of the certificate are those of its figures",)
+    return ReleaseCheck(told, tuple(attested)) + seen
+
+
+def _check_together(place: Path, loss: Loss, steps: PrivateSteps, composition: Composition) -> None:
+    """That a composition contains the loss of a training as it adds up (`noise.stated_loss`)."""
+    noise, selection = PrivacyLoss.of_pure(Fraction(loss.epsilon)), Fraction(loss.delta)
+    if steps.sampling_rate == 1:
+        noise, selection = _gaussian(place, steps, loss.delta)
+    account = compose(Spent(loss.epsilon, loss.delta), noise, selection)
+    own = Loss(loss.epsilon, loss.delta, account.belief, account.advantage)
+    belief = least_belief(noise, Fraction(composition.loss.delta) - selection)
+    check_alone(place, own, composition, belief)
+
+
+def _gaussian(place: Path, steps: PrivateSteps, delta: Decimal) -> tuple[PrivacyLoss, Fraction]:
+    """What the noise of a training without sampling loses, and the part of delta that its ends take.
+
+    That needs no accountant.
+    """
+    from smalti.engine.training.noise import stated_loss  # noqa: PLC0415 (only for private models)
+
+    try:
+        made = stated_loss(steps, delta)
+    except (ValueError, ArithmeticError):
+        raise broken(place, "the noise that is stated has no account") from None
+    return PrivacyLoss(mu_squared=Fraction(made.mu_squared)), Fraction(made.selection_delta)
+
+
+def check_recorded(
+    place: Path,
+    text: str,
+    stated: StatedModel,
+    version: TargetVersion,
+    plan: TrainingPlan,
+    ledger: Budget,
+) -> ReleaseCheck:
+    """Make a certificate again: from the record, and from the charges of the ledger.
+
+    Args:
+        place: of the certificate, for messages.
+        text: of the certificate.
+        stated: in it.
+        version: the record.
+        plan: in the record.
+        ledger: all charges about the same respondents.
+
+    Raises:
+        GuaranteeError: a field says something else than follows; it is named, and no value.
+    """
+    seen = check_made_again(place, text, version, plan, guarantee_of(plan), stated.composition, ledger)
+    private, loss = plan.train.private, plan.train.loss
+    if private is None or loss is None:
+        return seen
+    made = _account(place, private, loss)
+    if made is None:
+        return seen + ReleaseCheck((), _ACCOUNT)
+    noise = PrivacyLoss(Fraction(made.pure) * (1 - _LAST_DIGITS), Fraction(made.mu_squared))
+    check_charged(place, loss, noise, Fraction(made.selection_delta))
+    return seen
+
+
+def _account(place: Path, private: PrivateSteps, stated: Loss | StatedLoss) -> StatedLoss | None:
+    """What the accountant makes of the noise of a training.
+
+    Where that would take very much memory, the loss is only held against that of fewer of its steps, which
+    lose less.
+
+    Returns:
+        None where there is no accountant, or not of all steps.
+
+    Raises:
+        GuaranteeError: the noise loses more than is stated, or has no account.
+    """
+    from smalti.engine.training.noise import mechanism_of, stated_loss  # noqa: PLC0415 (an extra)
+
+    try:
+        steps = _accounted_steps(mechanism_of(private))
+        made = stated_loss(replace(private, steps=steps), stated.delta)
+    except BackendError:
+        return None
+    except (ValueError, ArithmeticError):
+        raise broken(place, "the noise that is stated has no account") from None
+    pairs = (
+        (float(made.epsilon), float(stated.epsilon)),
+        (made.belief, stated.belief),
+        (made.advantage, stated.advantage),
+    )
+    if any(again * (1 - float(_LAST_DIGITS)) > said for again, said in pairs):
+        raise broken(place, "the stated noise loses more than the stated loss")
+    return made if steps == private.steps else None
+
+
+def _accounted_steps(mechanism: "SampledGaussian") -> int:
+    """As many steps of a training as lose `_MOST_LOSS` on average at most; all of one without sampling.
+
+    The loss of a step is a Kullback-Leibler divergence, q^2 (e^(mu^2) - 1) at most (it is not above the one
+    of chi-squares), and q mu^2 / 2 (it is convex).
+    """
+    rate = mechanism.sampling_rate
+    if rate == 1:
+        return mechanism.steps
+    distance = 2 if mechanism.neighbors is NeighboringRelation.CHANGE_ONE else 1
+    mu_squared = (distance / mechanism.noise_multiplier) ** 2
+    most = min(rate**2 * math.expm1(min(mu_squared, 100.0)), rate * mu_squared / 2)
+    return max(1, min(mechanism.steps, int(_MOST_LOSS / most)))
+
+
+def stated_guarantee(promised: Mapping[str, Any]) -> ModelGuarantee:
+    """The guarantee in a certificate of a model that its schema has accepted."""
+    loss = steps = examined = None
+    if "training" in promised:
+        loss = Loss(
+            Decimal(promised["epsilon"]),
+            Decimal(promised["delta"]),
+            promised["posteriorBelief"],
+            promised["membershipAdvantage"],
+        )
+        said = promised["training"]
+        steps = PrivateSteps(
+            Decimal(said["noiseMultiplier"]),
+            Decimal(said["clippingNorm"]),
+            Decimal(said["samplingRate"]),
+            said["steps"],
+            NeighboringRelation(said["neighbors"]),
+        )
+    if "audit" in promised:
+        audit = promised["audit"]
+        examined = Audit(
+            tuple(audit["attacks"]),
+            tuple(_bound(one) for one in audit["bounds"]),
+            Decimal(audit["confidence"]),
+            audit["shadowModels"],
+        )
+    return ModelGuarantee(promised["model"], promised["recipe"], loss, steps, examined)
+
+
+def _bound(told: Mapping[str, Any]) -> FigureBound:
+    rate = told.get("falsePositiveRate")
+    return FigureBound(told["figure"], Decimal(told["most"]), None if rate is None else Decimal(rate))

@@ -1,0 +1,1 @@
+"""The independent verifier: it shares no code with what it checks."""

@@ -1,0 +1,235 @@
+"""Repeating a run's checks with the owner's data where nobody kept the link between the rows.
+
+Both files are held in memory, for each original row is compared with each class: about 400 bytes for each
+row of nine columns (a million rows: 400 MB), where `verify_run` needs the same for any number of rows. No
+command does so: `smalti verify --data` runs the plan again, and verifies it through the link.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from smalti.engine.plan.plan import OneRowEach, Plan, RespondentColumn
+from smalti.engine.verify.classes import Groups, diversity, group, least_respondents
+from smalti.engine.verify.columns import MISSING, Batch, Codes, Table, broken, gathered
+from smalti.engine.verify.form import Order
+from smalti.engine.verify.labels import Coverage, by_value, coverage
+from smalti.engine.verify.promise import (
+    Counted,
+    Promise,
+    Property,
+    PublishedCheck,
+    Verification,
+    check_counted,
+    shown,
+)
+from smalti.engine.verify.read import Original, Output, read_original, read_output
+from smalti.engine.verify.rows import (
+    IsWithdrawn,
+    columns_to_read,
+    restricted,
+    satisfying,
+    still_participating,
+)
+
+_LARGEST_SEARCH: Final = 2_000_000_000
+_CHUNK: Final = 4_000_000
+
+
+def verify_against(
+    plan: Plan, original: Original, output: Output, is_withdrawn: IsWithdrawn | None = None
+) -> Verification | PublishedCheck:
+    """Repeat the checks of a run with the owner's data, without the link.
+
+    Where the labels of a published row cover an original row, the row can belong to its class. If each
+    original row can belong to one class only, which is so when the cuts do not overlap, then a link
+    exists exactly when each class has the same kept rows on both sides, and every promise is counted
+    again. Otherwise, or when the search would be too long, kept columns and row numbers are compared
+    for the table as a whole, and the rest as `verify_published` does. (A rerun of the plan, and a
+    comparison of bytes, shows everything for deterministic transforms.)
+
+    Raises:
+        GuaranteeError: a promise is broken.
+        DataError: the original cannot be read as the plan says.
+        BackendError: a file cannot be opened.
+    """
+    promise = Promise.of(plan)
+    published = _in_memory(promise, output)
+    names = columns_to_read(plan, promise.columns)
+    whole = read_original(original, [column.name for column in plan.read.columns], names)
+    granted = _Granted.of(plan, whole, is_withdrawn)
+    owned = granted.table
+    if published.rows != owned.rows:
+        raise broken(
+            output.path.name, "rows were lost or added", "as many rows as the plan keeps of the original"
+        )
+    classes = _classes(promise, published)
+    belongs = _only_classes(plan, promise, owned, published, classes)
+    _check_same_rows(promise, owned, published, belongs, classes)
+    if belongs is None:
+        values = [published.columns[name].codes for name in promise.sensitive]
+        unseen = (Property.ROWS, Property.COVERAGE, Property.RESPONDENTS, Property.DIGEST)
+        counted = _counted(classes, np.arange(published.rows), values)
+        return shown(published.rows, published.digests, counted, promise, unseen)
+    return granted.told(_recounted(plan, promise, owned, published, Groups(belongs, classes.count)))
+
+
+def _in_memory(promise: Promise, output: Output) -> Table:
+    reading, order = read_output(output, promise.columns, promise.dropped), Order(promise.columns)
+
+    def checked() -> Iterator[Batch]:
+        for batch in reading.batches(promise.columns, None):
+            order.check(batch)
+            yield batch
+
+    columns, rows = gathered(checked())
+    return Table(columns, rows, reading.digests)
+
+
+@dataclass(frozen=True, slots=True)
+class _Granted:
+    """The rows of the original that may be published."""
+
+    table: Table
+    """With these rows alone, in the order of the file."""
+    rows_withdrawn: int
+    rows_filtered: int
+
+    @classmethod
+    def of(cls, plan: Plan, owned: Table, is_withdrawn: IsWithdrawn | None) -> "_Granted":
+        if plan.filter is None and is_withdrawn is None:
+            return cls(owned, 0, 0)
+        here = still_participating(plan, owned, is_withdrawn)
+        there = restricted(owned, here)
+        kept = satisfying(plan, there)
+        return cls(restricted(there, kept), owned.rows - there.rows, there.rows - len(kept))
+
+    def told(self, verification: Verification) -> Verification:
+        return replace(verification, rows_withdrawn=self.rows_withdrawn, rows_filtered=self.rows_filtered)
+
+
+def _classes(promise: Promise, published: Table) -> Groups:
+    codes = [published.columns[name].codes for name in promise.quasi_identifiers]
+    return group(codes or [np.zeros(published.rows, np.int64)])
+
+
+def _respondents(plan: Plan, owned: Table) -> Codes:
+    match plan.read.respondent:
+        case RespondentColumn(column):
+            codes = by_value(plan.column(column), owned.columns[column])
+            if (codes == MISSING).any():
+                raise broken(
+                    f"column `{column}`", "a row states no respondent", "a respondent for each row"
+                )
+            return codes
+        case OneRowEach():
+            return np.arange(owned.rows)
+
+
+def _recounted(
+    plan: Plan, promise: Promise, owned: Table, published: Table, classes: Groups
+) -> Verification:
+    """Count the classes of the original rows by respondents.
+
+    `owned` and `classes` have one entry for each original row, in the same order.
+    """
+    respondents = _respondents(plan, owned)
+    values = [by_value(plan.column(name), owned.columns[name]) for name in promise.sensitive]
+    counted = _counted(classes, respondents, values)
+    check_counted(promise, counted)
+    return Verification(
+        published.rows,
+        counted.classes,
+        counted.respondents,
+        counted.k,
+        counted.diversity_of(promise),
+        published.digests,
+        owned.digests,
+    )
+
+
+def _counted(classes: Groups, respondents: Codes, sensitive: Sequence[Codes]) -> Counted:
+    return Counted(
+        classes.count,
+        group([respondents]).count,
+        least_respondents(classes, respondents),
+        tuple(diversity(classes, respondents, values) for values in sensitive),
+    )
+
+
+def _only_classes(
+    plan: Plan, promise: Promise, owned: Table, published: Table, classes: Groups
+) -> Codes | None:
+    """The class of each original row, or None if some row fits several or the search is too long."""
+    names = promise.quasi_identifiers
+    labels = [coverage(plan.column(name), owned.columns[name], published.columns[name]) for name in names]
+    if not names:
+        return np.zeros(owned.rows, np.int64)
+    tuples = group([owned.columns[name].codes for name in names])
+    if tuples.count * classes.count > _LARGEST_SEARCH:
+        return None
+    ours = [owned.columns[name].codes[tuples.first_rows()] for name in names]
+    theirs = [published.columns[name].codes[classes.first_rows()] for name in names]
+    search = _Search.over(list(zip(labels, ours, theirs, strict=True)))
+    found = np.empty(tuples.count, np.int64)
+    step = max(1, _CHUNK // max(classes.count, 1))
+    for start in range(0, tuples.count, step):
+        numbers = np.arange(start, min(start + step, tuples.count))
+        of_tuple, of_class = search.fits(numbers)
+        fitting = np.bincount(of_tuple - start, minlength=len(numbers))
+        if (fitting == 0).any():
+            raise broken("published output", "an original row is covered by no published row", "coverage")
+        if (fitting > 1).any():
+            return None
+        found[of_tuple] = of_class
+    return found[tuples.ids]
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """For each column, the most telling first: its labels, codes of original tuples and of classes."""
+
+    columns: tuple[tuple[Coverage, Codes, Codes], ...]
+
+    @classmethod
+    def over(cls, columns: list[tuple[Coverage, Codes, Codes]]) -> "_Search":
+        def share(column: tuple[Coverage, Codes, Codes]) -> float:
+            labels, ours, theirs = column
+            sample = ours[:: max(1, len(ours) // 64)]
+            return float(labels.claims(theirs[None, :], sample[:, None]).mean())
+
+        return cls(tuple(sorted(columns, key=share)) if len(columns[0][1]) else tuple(columns))
+
+    def fits(self, tuples: Codes) -> tuple[Codes, Codes]:
+        """The pairs of these original tuples and of classes whose labels cover them."""
+        labels, ours, theirs = self.columns[0]
+        rows, of_class = np.nonzero(labels.claims(theirs[None, :], ours[tuples][:, None]))
+        of_tuple = tuples[rows]
+        for labels, ours, theirs in self.columns[1:]:
+            covered = labels.claims(theirs[of_class], ours[of_tuple])
+            of_tuple, of_class = of_tuple[covered], of_class[covered]
+        return of_tuple, of_class
+
+
+def _check_same_rows(
+    promise: Promise, owned: Table, published: Table, belongs: Codes | None, classes: Groups
+) -> None:
+    """Compare kept rows as multisets: in each class where it is known, otherwise in the table."""
+    before = [owned.columns[name].codes for name in promise.kept]
+    after = [published.columns[name].in_terms_of(owned.columns[name]) for name in promise.kept]
+    if any((codes < MISSING).any() for codes in after):
+        raise broken("published output", "a kept value is not in the original", "no change")
+    if belongs is not None:
+        before.append(belongs)
+        after.append(classes.ids)
+    if not before:
+        return
+    both = group([np.concatenate(pair) for pair in zip(before, after, strict=True)])
+    first, second = both.ids[: owned.rows], both.ids[owned.rows :]
+    expected, found = (np.bincount(side, minlength=both.count) for side in (first, second))
+    if not np.array_equal(expected, found):
+        raise broken(
+            "published output", "its rows are not the original ones, generalised", "kept columns unchanged"
+        )

@@ -1,0 +1,185 @@
+"""The verifier's count of classes that need not fit into memory: groups of groups, in SQL, spilled to disk.
+
+What `verify_classes` counts in memory, this counts for any number of rows. Only where it is not clear at
+once how many values can be matched to different respondents of a class is that class looked at there.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from smalti.engine.verify.classes import Diversity, Groups, diversity
+from smalti.engine.verify.columns import Codes
+from smalti.engine.verify.promise import Counted
+from smalti.errors import BackendError
+
+MEMORY: Final = "384MiB"
+"""What the count holds before it spills."""
+_THREADS: Final = 2
+_EDGES: Final = 1 << 20
+
+
+class ClassCount:
+    """Takes rows of labels, sensitive values and respondents; counts them together.
+
+    Columns of the rows: `k0`, `k1`, ... tell classes apart, `v0`, `v1`, ... are sensitive values, `r` is
+    the respondent; without `r`, each row is about another person, and `n` says for how many rows this
+    one stands. None of them holds nulls.
+    """
+
+    def __init__(self, folder: Path, *, memory: str = MEMORY) -> None:
+        try:
+            self._database = duckdb.connect(
+                config={
+                    "temp_directory": str(folder / "counted"),
+                    "memory_limit": memory,
+                    "threads": _THREADS,
+                    "preserve_insertion_order": False,
+                    "autoinstall_known_extensions": False,
+                }
+            )
+            self._database.execute("SET enable_progress_bar = false")  # it would go to standard output
+        except duckdb.Error:
+            raise self._failed() from None
+        self._columns: list[str] = []
+
+    def add(self, rows: pa.Table) -> None:
+        """Take rows; columns are the same each time.
+
+        Raises:
+            BackendError: no memory or no disk is left.
+        """
+        self._database.register("added", rows)
+        if self._columns:
+            self._run("INSERT INTO entries SELECT * FROM added")
+        else:
+            self._columns = rows.column_names
+            self._run("CREATE TABLE entries AS SELECT * FROM added")
+        self._database.unregister("added")
+
+    def close(self) -> None:
+        self._database.close()
+
+    def counted(self) -> Counted:
+        """Count all rows; once.
+
+        Raises:
+            BackendError: no memory or no disk is left.
+        """
+        values = [name for name in self._columns if name.startswith("v")]
+        keys = ", ".join(name for name in self._columns if name.startswith("k"))
+        has_respondents = "r" in self._columns
+        one_each = f"(SELECT DISTINCT {keys}, r FROM entries)"  # noqa: S608
+        people, number = (one_each, "count(*)") if has_respondents else ("entries", "sum(n)")
+        self._run(
+            "CREATE TABLE classes AS SELECT row_number() OVER () AS class, * FROM "  # noqa: S608
+            f"(SELECT {keys}, {number}::BIGINT AS people FROM {people} GROUP BY {keys})"
+        )
+        classes, k, total = self._row("SELECT count(*), coalesce(min(people), 0), sum(people) FROM classes")
+        if has_respondents:
+            (total,) = self._row("SELECT count(*) FROM (SELECT DISTINCT r FROM entries)")
+        judge = self._judged if has_respondents else self._judged_by_rows
+        return Counted(classes, int(total or 0), k, tuple(judge(keys, value) for value in values))
+
+    def _judged_by_rows(self, keys: str, value: str) -> Diversity:
+        """Where each row is about another person, any different values can be matched."""
+        least, same = self._row(
+            "SELECT min(distinct_values), bool_or(distinct_values = 1) FROM "  # noqa: S608
+            f"(SELECT count(DISTINCT {value}) AS distinct_values FROM entries GROUP BY {keys})"
+        )
+        return Diversity(least or 0, bool(same))
+
+    def _judged(self, keys: str, value: str) -> Diversity:
+        """Bounds for each class decide most of them; the largest matching is sought in the others.
+
+        If each respondent is matched to any one of its values, as many are matched as were chosen. A
+        value that is held by as many respondents as there are values can be matched last, whatever the
+        others took. And there are never more matched values than values, or than respondents.
+        """
+        self._run(
+            f"CREATE OR REPLACE TABLE edges AS SELECT DISTINCT class, r, {value} AS v "  # noqa: S608
+            f"FROM entries JOIN classes USING ({keys})"
+        )
+        self._run(
+            "CREATE OR REPLACE TABLE judged AS WITH "
+            "held AS (SELECT class, v, count(*) AS holders FROM edges GROUP BY class, v), "
+            "spread AS (SELECT class, count(*) AS distinct_values, min(holders) AS fewest, "
+            "max(holders) AS most FROM held GROUP BY class), "
+            "chosen AS (SELECT class, any_value(v) AS v FROM edges GROUP BY class, r), "
+            "paired AS (SELECT class, count(DISTINCT v) AS matched FROM chosen GROUP BY class) "
+            "SELECT class, most = people AS same, least(people, distinct_values) AS upper, "
+            "CASE WHEN fewest >= distinct_values THEN distinct_values "
+            "ELSE matched END AS lower "
+            "FROM spread JOIN classes USING (class) JOIN paired USING (class)"
+        )
+        same, best = self._row("SELECT bool_or(same), min(upper) FILTER (lower = upper) FROM judged")
+        for bound, edges in self._undecided():
+            if best is not None and bound >= best:
+                break
+            found = _least_matching(edges)
+            best = found if best is None else min(best, found)
+        return Diversity(best or 0, bool(same))
+
+    def _undecided(self) -> Iterator[tuple[int, pa.Table]]:
+        """The edges of whole classes, with the least lower bound among them; the lowest bounds first."""
+        query = (
+            "SELECT lower, class, r, v FROM edges JOIN judged USING (class) "
+            "WHERE lower < upper ORDER BY lower, class"
+        )
+        try:
+            rest = None
+            for batch in self._database.sql(query).to_arrow_reader(_EDGES):
+                edges = pa.Table.from_batches([batch])
+                if rest is not None:
+                    edges = pa.concat_tables([rest, edges]).combine_chunks()
+                end = _last_start(edges.column("class").to_numpy())
+                if end:
+                    yield edges.column("lower")[0].as_py(), edges.slice(0, end)
+                rest = edges.slice(end)
+            if rest is not None:
+                yield rest.column("lower")[0].as_py(), rest
+        except (duckdb.Error, pa.ArrowException):
+            raise self._failed() from None
+
+    def _row(self, query: str) -> tuple[Any, ...]:
+        try:
+            (found,) = self._database.execute(query).fetchall()
+        except duckdb.Error:
+            raise self._failed() from None
+        return tuple(found)
+
+    def _run(self, query: str) -> None:
+        try:
+            self._database.execute(query)
+        except duckdb.Error:
+            raise self._failed() from None
+
+    def _failed(self) -> BackendError:
+        # DuckDB's own message may quote data.
+        return BackendError(
+            "verifier",
+            "the classes could not be counted",
+            "enough free memory and disk in the folder of the output",
+            "free some space",
+        )
+
+
+def _last_start(classes: Codes) -> int:
+    """Where the last class begins, of rows that are ordered by class."""
+    return int(np.searchsorted(classes == classes[-1], True))
+
+
+def _least_matching(edges: pa.Table) -> int:
+    codes = [_codes(edges.column(name)) for name in ("class", "r", "v")]
+    classes = Groups(codes[0], int(codes[0].max()) + 1)
+    return diversity(classes, codes[1], codes[2]).least_values
+
+
+def _codes(column: pa.ChunkedArray) -> Codes:
+    encoded = column.combine_chunks().dictionary_encode()
+    codes: Codes = encoded.indices.to_numpy().astype(np.int64)
+    return codes

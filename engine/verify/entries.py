@@ -1,0 +1,128 @@
+"""What is counted of each published row: labels, sensitive values and, where declared, the respondent.
+
+Small numbers of labels are packed into few integers, as digits of a number.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from smalti.engine.plan.plan import Column
+from smalti.engine.verify.columns import MISSING, ArrowArray, broken, pc
+from smalti.engine.verify.count import ClassCount
+from smalti.engine.verify.join import Check, Joined
+from smalti.engine.verify.labels import by_value, canonical
+from smalti.engine.verify.stage import Extent, Part, StagedColumn, StagedTable
+
+_LARGEST_KEY: Final = 1 << 62
+
+
+class Keys:
+    """Tells classes of a published file apart."""
+
+    def __init__(self, labels: Sequence[StagedColumn]) -> None:
+        self._wide = [column for column in labels if column.is_wide]
+        self._packed: list[list[StagedColumn]] = []
+        size = 1
+        for column in labels:
+            if not column.is_wide:
+                radix = len(column.values) + 1
+                if not self._packed or size * radix > _LARGEST_KEY:
+                    self._packed.append([])
+                    size = 1
+                self._packed[-1].append(column)
+                size *= radix
+
+    def of(self, extent: Extent) -> list[Part]:
+        """Columns that agree for records of one class, and for no others."""
+        keys: list[Part] = [column.texts(extent.number) for column in self._wide]
+        for group in self._packed:
+            key = np.zeros(extent.records, np.int64)
+            for column in group:
+                key = key * (len(column.values) + 1) + column.part(extent.number)
+            keys.append(key)
+        return keys or [np.zeros(extent.records, np.int64)]
+
+
+class Values:
+    """A column by value: `1` and `1.0` are one number, where that is declared."""
+
+    def __init__(self, staged: StagedColumn, column: Column | None) -> None:
+        """Read the distinct texts, if they are few; without `column`, texts are their own values.
+
+        Raises:
+            DataError: a text is no value of the column's datatype.
+        """
+        self._column = column
+        self._numbers: NDArray[Any] | None = None
+        if not staged.is_wide and column is not None:
+            self._numbers = np.append(MISSING, by_value(column, staged.coded)).astype(np.int32)
+
+    def of(self, part: Part) -> Part:
+        """For each record something that is the same for equal values; a missing value is one, too.
+
+        Raises:
+            DataError: a text is no value of the column's datatype.
+        """
+        if not isinstance(part, np.ndarray):
+            return part if self._column is None else canonical(self._column, part)
+        # Parts have the smallest type that their numbers fit, and are put together with others.
+        return part.astype(np.int32) if self._numbers is None else self._numbers[part]
+
+
+def count_rows(count: ClassCount, table: StagedTable, keys: Keys, sensitive: dict[str, Values]) -> None:
+    """Count published rows, each about another person.
+
+    Raises:
+        DataError: a sensitive value is none of its column's datatype.
+        BackendError: no memory or no disk is left.
+    """
+    for extent in table.extents:
+        values = [each.of(table.columns[name].part(extent.number)) for name, each in sensitive.items()]
+        columns = _named(keys.of(extent), values)
+        count.add(pa.table({**columns, "n": pa.array(table.repeats(extent).astype(np.int64))}))
+
+
+class IsCounted(Check):
+    """Counts published rows by the respondents of their original rows."""
+
+    def __init__(
+        self, count: ClassCount, table: StagedTable, keys: Keys, sensitive: dict[str, Values],
+        column: Column, respondents: StagedColumn,
+    ) -> None:  # fmt: skip
+        self.original = column.name
+        self._count = count
+        self._table = table
+        self._keys = keys
+        self._sensitive = sensitive
+        self._column = column
+        self._respondents = Values(respondents, column)
+        self._has_missing = False
+
+    def look(self, rows: Joined) -> None:
+        number = rows.extent.number
+        keys = [rows.published(key) for key in self._keys.of(rows.extent)]
+        values = [
+            rows.published(each.of(self._table.columns[name].part(number)))
+            for name, each in self._sensitive.items()
+        ]
+        people = self._respondents.of(rows.originals[self.original])
+        if isinstance(people, np.ndarray):
+            self._has_missing |= bool((people == MISSING).any())
+        else:
+            self._has_missing |= bool(pc.any(pc.equal(people, ""), min_count=0).as_py())
+        self._count.add(pa.table({**_named(keys, values), "r": pa.array(people)}))
+
+    def finish(self) -> None:
+        if self._has_missing:
+            raise broken(
+                f"column `{self._column.name}`", "a row states no respondent", "a respondent for each row"
+            )
+
+
+def _named(keys: Sequence[Part], values: Sequence[Part]) -> dict[str, ArrowArray]:
+    named = {f"k{number}": pa.array(key) for number, key in enumerate(keys)}
+    return named | {f"v{number}": pa.array(value) for number, value in enumerate(values)}

@@ -1,0 +1,159 @@
+"""What a run promises of its output, and what the verifier says of it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from smalti.engine.plan.plan import Plan, Role
+from smalti.engine.verify.classes import Diversity
+from smalti.engine.verify.columns import broken
+from smalti.errors import GuaranteeError
+from smalti.transforms.base import Guarantee
+
+
+class Property(StrEnum):
+    """What a run promises of its output; the text says it to people."""
+
+    FORM = "the header is the promised one, no dropped column is present"
+    ORDER = "rows are ordered by published values only"
+    DIGEST = "the bytes are those that were recorded"
+    ROWS = "each input row that the plan keeps is published exactly once, and no other"
+    KEPT = "sensitive and released values are unchanged"
+    COVERAGE = "each published quasi-identifier covers its original"
+    CLASS_ROWS = "each equivalence class has enough rows, with enough sensitive values"
+    RESPONDENTS = "each equivalence class has enough respondents, told apart by sensitive values"
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What the published bytes must show: part of a plan, or of a certificate."""
+
+    columns: tuple[str, ...]
+    """The header."""
+    quasi_identifiers: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    dropped: tuple[str, ...]
+    guarantee: Guarantee
+
+    @classmethod
+    def of(cls, plan: Plan) -> "Promise":
+        """The promise of a plan.
+
+        A column is taken as generalised, or as sensitive, when either its role or the transform
+        says so.
+        """
+        transform, columns = plan.apply.transform, plan.write.columns
+        roles = {column.name: column.role for column in plan.read.columns}
+
+        def having(role: Role, named: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(name for name in columns if roles.get(name) is role or name in named)
+
+        return cls(
+            columns,
+            having(Role.QUASI_IDENTIFIER, transform.quasi_identifiers),
+            having(Role.SENSITIVE, transform.sensitive),
+            tuple(name for name, role in roles.items() if not role.is_published),
+            transform.guarantee,
+        )
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The columns that are published as they came."""
+        return tuple(name for name in self.columns if name not in self.quasi_identifiers)
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """Every promise was counted again and holds. For the owner: k and values can exceed the promise."""
+
+    rows: int
+    """Published."""
+    classes: int
+    respondents: int
+    k: int
+    """Least number of respondents in a class; 0 if there is no row."""
+    diversity: tuple[tuple[str, int], ...]
+    """For each sensitive column: the least number of values, over the classes, that can be matched to
+    different respondents (with one row each: of different values)."""
+    output_digests: tuple[str, ...]
+    """SHA-256 of the published bytes that were checked, file by file: commit these, or none."""
+    input_digests: tuple[str, ...]
+    """SHA-256 of the owner's files. Private: they let a reader test guesses of a small table."""
+    rows_withdrawn: int = 0
+    """Left out, for they are about people who withdrew."""
+    rows_filtered: int = 0
+    """Left out of the others, for they do not satisfy the plan's filter."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedCheck:
+    """What published bytes show by themselves; rows are counted, not respondents."""
+
+    rows: int
+    classes: int
+    least_rows: int
+    """Rows in the smallest class: at least as many as its respondents."""
+    distinct: tuple[tuple[str, int], ...]
+    """For each sensitive column: the least number of different values in a class."""
+    output_digests: tuple[str, ...]
+    recounted: tuple[Property, ...]
+    attested: tuple[Property, ...]
+    """Shown when the run was verified, and taken on trust here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What was counted of classes."""
+
+    classes: int
+    respondents: int
+    k: int
+    """Least number of respondents in a class; 0 if there is none."""
+    diversities: tuple[Diversity, ...]
+    """One for each sensitive column."""
+
+    def diversity_of(self, promise: Promise) -> tuple[tuple[str, int], ...]:
+        """For each sensitive column by name: the least number of its values that tell respondents apart."""
+        found = zip(promise.sensitive, self.diversities, strict=True)
+        return tuple((name, diversity.least_values) for name, diversity in found)
+
+
+def check_counted(promise: Promise, counted: Counted) -> None:
+    """That the classes are as promised.
+
+    Raises:
+        GuaranteeError: one is not.
+    """
+    guarantee = promise.guarantee
+    if counted.classes == 0:
+        return
+    if counted.k < guarantee.k:
+        raise _unmet(f"{guarantee.model}: an equivalence class has too few respondents")
+    for name, found in zip(promise.sensitive, counted.diversities, strict=True):
+        if found.is_homogeneous:
+            raise _unmet(f"{guarantee.model}: one value of `{name}` is certain for all of a class")
+        if guarantee.l is not None and found.least_values < guarantee.l:
+            raise _unmet(f"{guarantee.model}: a class has too few values of `{name}` for its respondents")
+
+
+def _unmet(problem: str) -> GuaranteeError:
+    return broken("published output", problem, "what the plan guarantees")
+
+
+def shown(
+    rows: int,
+    digests: tuple[str, ...],
+    counted: Counted,
+    promise: Promise,
+    unseen: tuple[Property, ...],
+) -> PublishedCheck:
+    """What published bytes showed by themselves; `unseen` is what they cannot show."""
+    check_counted(promise, counted)
+    return PublishedCheck(
+        rows,
+        counted.classes,
+        counted.k,
+        counted.diversity_of(promise),
+        digests,
+        tuple(each for each in Property if each not in unseen),
+        unseen,
+    )

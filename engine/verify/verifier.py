@@ -1,0 +1,329 @@
+"""The verifier: reads what was written again, and counts every promise again.
+
+It shares no code with the transforms: its reader, its label grammar and its count of classes are
+its own, so that a fault in a transform is not repeated here. It believes nothing but the plan, the
+owner's file, the published bytes and the link between their rows, and shows the last to be a
+permutation. Messages name columns and promises, never a value or a count.
+
+    verify_run          before the commit: everything, through the link
+    verify_published    later, without the owner's data: what the published bytes can show
+    verify_against      later, with the owner's data but no link: everything, where it is determined
+"""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import zip_longest
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from smalti.engine.plan.plan import OneRowEach, Plan, RespondentColumn
+from smalti.engine.verify.against import verify_against
+from smalti.engine.verify.columns import TEXT, Batch, Codes, Numbered, Table, broken
+from smalti.engine.verify.count import MEMORY, ClassCount
+from smalti.engine.verify.csv import BLOCK
+from smalti.engine.verify.entries import IsCounted, Keys, Values, count_rows
+from smalti.engine.verify.form import Order
+from smalti.engine.verify.join import WINDOW, Check, Granted, IsCovered, IsKept, check_link, join
+from smalti.engine.verify.promise import (
+    Counted,
+    Promise,
+    Property,
+    PublishedCheck,
+    Verification,
+    check_counted,
+    shown,
+)
+from smalti.engine.verify.read import Link, Original, Output, open_original, read_output
+from smalti.engine.verify.rows import (
+    IsWithdrawn,
+    columns_to_read,
+    restricted,
+    satisfying,
+    still_participating,
+)
+from smalti.engine.verify.stage import Arrays, StagedTable
+from smalti.errors import BackendError
+
+__all__ = [
+    "Original",
+    "Output",
+    "Promise",
+    "Property",
+    "PublishedCheck",
+    "Verification",
+    "verify_against",
+    "verify_published",
+    "verify_run",
+]
+
+_KNOWN_FORMS: Final = 1 << 17
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How much is held in memory at a time."""
+
+    block: int = BLOCK
+    """Bytes of a file that are parsed together."""
+    window: int = WINDOW
+    """Bytes of columns of the original."""
+    seen: int = 1 << 26
+    """Rows of the original that are ticked off together."""
+    count: str = MEMORY
+    """What the count of classes holds before it spills, as DuckDB writes sizes."""
+
+
+def verify_run(
+    plan: Plan,
+    original: Original,
+    output: Output,
+    link: Path,
+    is_withdrawn: IsWithdrawn | None = None,
+    *,
+    folder: Path | None = None,
+) -> Verification:
+    """Check every promise of a run on the bytes that it wrote.
+
+    Contract:
+        Checked   header and form; each input row that satisfies the filter, and is about nobody who
+                  withdrew, published exactly once, and no other; kept columns unchanged; each
+                  label covers its original; k by respondents; for each sensitive column by itself,
+                  no value held by all respondents of a class and, for l-diversity, l values matched
+                  to l respondents; rows ordered by published values.
+        Not       that the plan is what the policy asks; file metadata of Parquet.
+        Cost      memory does not grow with the rows: some blocks of a file, a window of the original's
+                  columns (`verify_join.WINDOW`), and the count of classes (`verify_count.MEMORY`). A
+                  class in which several respondents hold several values each, and rare ones, is looked
+                  at in memory. On the disk: columns of numbers and texts, smaller than the files.
+
+    Args:
+        plan: what was promised.
+        original: the owner's files.
+        output: the staged files.
+        link: a `.npy` file of int64; entry i is the 0-based record of the original of published row i.
+        is_withdrawn: tells whose rows must not be published; None: nobody withdrew.
+        folder: a private place for what does not fit into memory, to be removed by the caller; None: one
+            is made, and removed.
+
+    Raises:
+        GuaranteeError: a promise is broken.
+        DataError: the original cannot be read as the plan says.
+        BackendError: a file cannot be opened, or no memory or no disk is left.
+    """
+    with _private(folder) as place:
+        return verify_in(place, plan, original, output, link, is_withdrawn, Sizes())
+
+
+def verify_in(  # noqa: PLR0913, PLR0917 (`verify_run` with two more)
+    place: Path,
+    plan: Plan,
+    original: Original,
+    output: Output,
+    link: Path,
+    is_withdrawn: IsWithdrawn | None,
+    sizes: Sizes,
+) -> Verification:
+    """As `verify_run`, in an empty private folder, with so much in memory at a time."""
+    return _Run(plan, place, sizes).verified(original, output, link, is_withdrawn)
+
+
+def verify_published(
+    promise: Promise, output: Output, digests: tuple[str, ...] | None = None, *, folder: Path | None = None
+) -> PublishedCheck:
+    """Check what the published bytes can show, without the owner's data.
+
+    Rows are counted in place of respondents, so this can refute a promise and cannot prove it where
+    respondents have several rows; the result says what stays attested.
+
+    Args:
+        promise: from the plan or the certificate.
+        output: the published files.
+        digests: the recorded SHA-256 of each file, in their order; None leaves them unchecked.
+        folder: as for `verify_run`.
+
+    Raises:
+        GuaranteeError: a promise is broken, or the bytes are not the recorded ones.
+        BackendError: the file cannot be opened, or no memory or no disk is left.
+    """
+    with _private(folder) as place:
+        published = _Published.read(promise, output, place, BLOCK)
+        if digests is not None:
+            _check_digests(output, published.digests, digests)
+        unseen = (Property.ROWS, Property.KEPT, Property.COVERAGE, Property.RESPONDENTS)
+        attested = unseen if digests is not None else (*unseen, Property.DIGEST)
+        with closing(ClassCount(place)) as count:
+            values = {name: Values(published.table.columns[name], None) for name in promise.sensitive}
+            count_rows(count, published.table, published.keys(promise), values)
+            counted = count.counted()
+        return shown(published.table.rows, published.digests, counted, promise, attested)
+
+
+def _check_digests(output: Output, found: tuple[str, ...], recorded: tuple[str, ...]) -> None:
+    for path, here, there in zip_longest(output.paths, found, recorded):
+        if here != there:
+            where = output.path if path is None else path
+            raise broken(where.name, "its bytes are not those that were recorded", "the recorded digest")
+
+
+@contextmanager
+def _private(folder: Path | None) -> Iterator[Path]:
+    """A new place in `folder`, which goes with it; or one of its own, that is gone at the end."""
+    try:
+        if folder is not None:
+            yield Path(tempfile.mkdtemp(prefix="verify-", dir=folder))
+            return
+        with tempfile.TemporaryDirectory(prefix="verify-") as place:
+            yield Path(place)
+    except (OSError, MemoryError):
+        raise BackendError(
+            "verifier",
+            "a step failed",
+            "enough free memory and disk in the folder of the output",
+            "free some space",
+        ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Published:
+    """The published file, staged; its form and its order are as promised."""
+
+    table: StagedTable
+    digests: tuple[str, ...]
+
+    @classmethod
+    def read(cls, promise: Promise, output: Output, place: Path, block: int) -> "_Published":
+        reading, order = read_output(output, promise.columns, promise.dropped), Order(promise.columns)
+        table = StagedTable(place, "published", promise.columns)
+        for batch in reading.batches(promise.columns, place, block):
+            order.check(batch)
+            table.append(batch)
+        return cls(table, reading.digests)
+
+    def keys(self, promise: Promise) -> Keys:
+        return Keys([self.table.columns[name] for name in promise.quasi_identifiers])
+
+
+@dataclass(frozen=True, slots=True)
+class _Owned:
+    """The original, staged."""
+
+    granted: Granted
+    digests: tuple[str, ...]
+    rows_withdrawn: int
+    rows_filtered: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A run that is verified in a place of its own."""
+
+    plan: Plan
+    place: Path
+    sizes: Sizes
+
+    def verified(
+        self, original: Original, output: Output, link: Path, is_withdrawn: IsWithdrawn | None
+    ) -> Verification:
+        promise = Promise.of(self.plan)
+        published = _Published.read(promise, output, self.place, self.sizes.block)
+        owned = self._owned(promise, original, is_withdrawn)
+        rows = Link(link)
+        check_link(owned.granted, rows, published.table.rows, self.sizes.seen)
+        counted = self._joined(promise, published, owned.granted, rows)
+        check_counted(promise, counted)
+        return Verification(
+            published.table.rows,
+            counted.classes,
+            counted.respondents,
+            counted.k,
+            counted.diversity_of(promise),
+            published.digests,
+            owned.digests,
+            owned.rows_withdrawn,
+            owned.rows_filtered,
+        )
+
+    def _joined(self, promise: Promise, published: _Published, granted: Granted, link: Link) -> Counted:
+        plan, before, after = self.plan, granted.table.columns, published.table.columns
+        checks: list[Check] = [IsKept(name, before[name], after[name]) for name in promise.kept]
+        checks += [
+            IsCovered(plan.column(name), before[name], after[name]) for name in promise.quasi_identifiers
+        ]
+        keys = published.keys(promise)
+        with closing(ClassCount(self.place, memory=self.sizes.count)) as count:
+            values = {name: Values(after[name], plan.column(name)) for name in promise.sensitive}
+            match plan.read.respondent:
+                case RespondentColumn(column):
+                    people = plan.column(column)
+                    counting = IsCounted(count, published.table, keys, values, people, before[column])
+                    join(published.table, granted, link, [*checks, counting], self.sizes.window)
+                case OneRowEach():
+                    join(published.table, granted, link, checks, self.sizes.window)
+                    count_rows(count, published.table, keys, values)
+            return count.counted()
+
+    def _owned(self, promise: Promise, original: Original, is_withdrawn: IsWithdrawn | None) -> _Owned:
+        plan = self.plan
+        names = columns_to_read(plan, promise.columns)
+        reading = open_original(original, [column.name for column in plan.read.columns])
+        kept = [*promise.columns]
+        match plan.read.respondent:
+            case RespondentColumn(column) if column not in kept:
+                kept.append(column)
+        table = StagedTable(self.place, "original", kept)
+        limits = _Limits(plan, is_withdrawn, self.place)
+        for batch in reading.batches(names, self.place, self.sizes.block):
+            table.append(limits.applied(batch) if limits.are_there else batch)
+        return limits.owned(table, reading.digests)
+
+
+class _Limits:
+    """Leaves out the rows that must not be published."""
+
+    def __init__(self, plan: Plan, is_withdrawn: IsWithdrawn | None, place: Path) -> None:
+        self.are_there = plan.filter is not None or is_withdrawn is not None
+        self._plan = plan
+        self._is_withdrawn = lru_cache(_KNOWN_FORMS)(is_withdrawn) if is_withdrawn else None
+        self._flags = Arrays(place / "original.flags")
+        self._withdrawn = 0
+        self._filtered = 0
+
+    def applied(self, batch: Batch) -> Batch:
+        """The batch without texts of rows that are left out; which these are is noted."""
+        columns = {name: column.coded for name, column in batch.columns.items()}
+        whole = Table(columns, batch.rows, ())
+        here = still_participating(self._plan, whole, self._is_withdrawn)
+        there = restricted(whole, here)
+        kept = satisfying(self._plan, there)
+        self._withdrawn += whole.rows - there.rows
+        self._filtered += there.rows - len(kept)
+        rows = here[kept]
+        flags = np.zeros(batch.rows, np.uint8)
+        flags[rows] = 1
+        self._flags.append(flags)
+        return Batch(
+            {name: _blanked(column, rows) for name, column in batch.columns.items()}, batch.repeats
+        )
+
+    def owned(self, table: StagedTable, digests: tuple[str, ...]) -> _Owned:
+        granted = Granted(
+            table,
+            self._flags if self.are_there else None,
+            table.rows - self._withdrawn - self._filtered,
+        )
+        return _Owned(granted, digests, self._withdrawn, self._filtered)
+
+
+def _blanked(column: Numbered, rows: Codes) -> Numbered:
+    """The column with a missing value in all other rows, and without their texts."""
+    used, numbers = np.unique(column.numbers[rows], return_inverse=True)
+    blanked = np.full(len(column.numbers), len(used), np.int32)
+    blanked[rows] = numbers
+    texts = pa.chunked_array([column.texts.take(pa.array(used)), pa.array([""], TEXT)]).combine_chunks()
+    return Numbered(blanked, texts)
