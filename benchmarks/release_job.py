@@ -110,18 +110,13 @@ def with_smalti(engine: str, question: Question, data: Path) -> tuple[Answers, d
 
 
 def _plan(question: Question):
+    from smalti.engine.plan.losses import StatedLoss
     from smalti.engine.plan.plan import OneRowEach, OutputFormat, RespondentColumn
+    from smalti.engine.plan.reads import BoundContributions, Key, Measure, Mechanism, ReadColumn, ReadRows
     from smalti.engine.releases.plan import (
-        BoundContributions,
-        Key,
-        Measure,
-        Mechanism,
         Part,
         Quantity,
-        ReadColumn,
-        ReadRows,
         ReleasePlan,
-        StatedLoss,
         Statistic,
         StatisticKind,
         WriteTable,

@@ -61,8 +61,9 @@ def perturb(engine: str, data: Path) -> dict[str, float]:
 
 def _plan():
     from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedCategory, WriteReports
+    from smalti.engine.plan.losses import StatedLoss
     from smalti.engine.plan.plan import OneRowEach, OutputFormat, Select
-    from smalti.engine.releases.plan import ReadRows, StatedLoss
+    from smalti.engine.plan.reads import ReadRows
     from smalti.transforms.randomized_response import RandomizedResponse
     from smalti.vocab.terms import IRI
 

@@ -10,7 +10,8 @@ from itertools import product
 from zoneinfo import ZoneInfo
 
 from smalti.engine.plan.plan import RespondentColumn
-from smalti.engine.releases.plan import Key, Measure, Quantity, ReadColumn, ReleasePlan, Statistic
+from smalti.engine.plan.reads import Key, Measure, ReadColumn
+from smalti.engine.releases.plan import Quantity, ReleasePlan, Statistic
 from smalti.transforms.base import Datatype
 
 NUMBERS = (Datatype.INTEGER, Datatype.DECIMAL, Datatype.DOUBLE)

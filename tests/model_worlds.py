@@ -19,9 +19,9 @@ from tables import TARGET as PEOPLE
 from tables import write_csv
 
 import smalti
-from smalti.engine.anonymization.compile import Circumstances
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.local import LocalBackend
+from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.plan.plan import OutputFormat
 from smalti.engine.tables.description import Description, Source
 from smalti.engine.training.compile import compile_training

@@ -10,8 +10,8 @@ from typing import Any
 
 from tables import TARGET, write_csv
 
-from smalti.engine.anonymization.compile import Circumstances
 from smalti.engine.backends.base import Backend
+from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.perturbation.compile import compile_perturbation
 from smalti.engine.perturbation.plan import PerturbationPlan
 from smalti.engine.perturbation.reports import ExactReports, exact_reports

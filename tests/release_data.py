@@ -6,23 +6,12 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
+from smalti.engine.plan.losses import StatedLoss
 from smalti.engine.plan.plan import OutputFormat, RespondentColumn
+from smalti.engine.plan.reads import BoundContributions, Key, Measure, Mechanism, ReadRows
 from smalti.engine.releases.aggregate import Aggregates
 from smalti.engine.releases.calibrate import AllowedLoss, Wish, calibrate
-from smalti.engine.releases.plan import (
-    BoundContributions,
-    Key,
-    Measure,
-    Mechanism,
-    Part,
-    Quantity,
-    ReadRows,
-    ReleasePlan,
-    StatedLoss,
-    Statistic,
-    StatisticKind,
-    WriteTable,
-)
+from smalti.engine.releases.plan import Part, Quantity, ReleasePlan, Statistic, StatisticKind, WriteTable
 from smalti.transforms.sensitivity import NeighboringRelation, rank_utilities
 from smalti.vocab.terms import IRI
 

@@ -11,20 +11,15 @@ from hypothesis import strategies as st
 from tables import TARGET, write_csv
 
 from smalti.engine.backends.base import Backend
+from smalti.engine.plan.losses import StatedLoss
 from smalti.engine.plan.plan import OneRowEach, OutputFormat, Respondent, RespondentColumn
+from smalti.engine.plan.reads import BoundContributions, Key, Measure, Mechanism, ReadColumn, ReadRows
 from smalti.engine.releases.aggregate import Aggregates, aggregate
 from smalti.engine.releases.plan import (
-    BoundContributions,
-    Key,
-    Measure,
-    Mechanism,
     Part,
     Quantity,
-    ReadColumn,
-    ReadRows,
     ReleasePlan,
     Selection,
-    StatedLoss,
     Statistic,
     StatisticKind,
     WriteTable,

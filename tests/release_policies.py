@@ -9,8 +9,8 @@ from typing import Any
 
 from tables import write_csv
 
-from smalti.engine.anonymization.compile import NO_MORE, Circumstances
 from smalti.engine.backends.local import LocalBackend
+from smalti.engine.binding.circumstances import NO_MORE, Circumstances
 from smalti.engine.plan.plan import OutputFormat
 from smalti.engine.releases.compile import columns_to_stage, compile_release
 from smalti.engine.releases.plan import ReleasePlan

@@ -16,9 +16,10 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from smalti.engine.anonymization.compile import Options, compile_plan
+from smalti.engine.anonymization.compile import compile_plan
 from smalti.engine.anonymization.execute import execute
 from smalti.engine.backends.base import Backend
+from smalti.engine.binding.circumstances import Options
 from smalti.engine.plan.plan import OutputFormat, Plan
 from smalti.engine.tables.description import ColumnDescription, Description, Source
 from smalti.errors import GuaranteeError

@@ -9,9 +9,8 @@ from rich.console import Console
 
 from smalti import api, cli_runs
 from smalti.console_losses import losses
-from smalti.engine.registry.certificate import Composition
-from smalti.engine.releases.guarantee import Loss
-from smalti.engine.releases.plan import StatedLoss
+from smalti.engine.plan.files import Composition
+from smalti.engine.plan.losses import Loss, StatedLoss
 
 OWN = StatedLoss(Decimal("2.2"), Decimal("0.01"), 0.9, 0.25, "2.2", "0", Decimal("0.01"))
 

@@ -1,7 +1,7 @@
 """From a permission and a bound table to a plan; a duty becomes a transform here and nowhere else."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Final
 
@@ -14,13 +14,13 @@ from smalti.engine.binding.bound_columns import (
     column_iri,
     refuse_unimplemented,
 )
+from smalti.engine.binding.circumstances import NO_MORE, Circumstances, Options
 from smalti.engine.binding.rows import RowBinder, keep_satisfying, leave_out_withdrawn
 from smalti.engine.plan.plan import (
     Apply,
     Column,
     Filter,
     OneRowEach,
-    OutputFormat,
     Plan,
     Read,
     Respondent,
@@ -31,9 +31,8 @@ from smalti.engine.plan.plan import (
 )
 from smalti.engine.plan.respondents import ASSUMED, WAYS_TO_DECLARE
 from smalti.engine.tables.description import Source
-from smalti.engine.tables.withdrawn import NOBODY, Withdrawn
+from smalti.engine.tables.withdrawn import Withdrawn
 from smalti.errors import InternalError, PlanError, raise_all
-from smalti.policy.decision import Fact
 from smalti.policy.iris import normalised_column
 from smalti.policy.model import (
     Anonymization,
@@ -46,7 +45,7 @@ from smalti.policy.model import (
 )
 from smalti.transforms import ALL_TRANSFORMS
 from smalti.transforms.base import CutScore, Datatype, Transform
-from smalti.transforms.mondrian import DEFAULT_CUT_THRESHOLD, Dimensionality, Partitioning
+from smalti.transforms.mondrian import Dimensionality, Partitioning
 from smalti.transforms.values import (
     LEXICAL_FORMS,
     Codebook,
@@ -76,47 +75,6 @@ _CHOICES: Final[Mapping[IRI, tuple[str, type[StrEnum]]]] = {
     CUT_SCORE: ("cut_score", CutScore),
 }
 """Words with a choice of names about how classes are made, each with the field of the transform."""
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What a run may choose for itself; recorded in the plan."""
-
-    cut_threshold: int = DEFAULT_CUT_THRESHOLD
-    output_format: OutputFormat = OutputFormat.CSV
-    rows_per_part: int | None = None
-    """At most so many rows in each file of the output; None: one file."""
-    sampled_fragments: int | None = None
-    """Into how many fragments a table is divided by medians of a sample; None: first cuts are exact."""
-
-
-@dataclass(frozen=True, slots=True)
-class Circumstances:
-    """What one run must keep to, beside the words of its permission."""
-
-    rows: tuple[Condition, ...] = ()
-    """The rows that are granted (`Grant.rows`)."""
-    asks: tuple[Fact, ...] = ()
-    """A stronger guarantee than the policy's, by its words."""
-    inherited: Respondent | None = None
-    """Where the target is itself an output, how respondents were counted for it."""
-    withdrawn: Withdrawn = NOBODY
-    requested: Respondent | None = None
-    """Who respondents are, by the request (`SaidOfRespondents`)."""
-    recorded: Respondent | None = None
-    """Who respondents are, by an owner's earlier run on the same data."""
-
-    @property
-    def respondents(self) -> SaidOfRespondents:
-        """What is said of respondents beside the policy and the description."""
-        return SaidOfRespondents(self.requested, self.recorded, self.inherited)
-
-    withheld: frozenset[str] = frozenset()
-    """The columns whose use is prohibited, by name; what only drops them says so."""
-
-
-NO_MORE: Final = Circumstances()
-"""The permission's words, and nothing beside."""
 
 
 def compile_plan(

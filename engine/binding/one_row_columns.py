@@ -2,11 +2,11 @@
 
 from typing import TypeVar
 
-from smalti.engine.anonymization.compile import Circumstances
 from smalti.engine.binding.bound_columns import BoundColumns, Declares, column_iri
+from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.plan.plan import OneRowEach, Respondent
+from smalti.engine.plan.reads import ReadColumn
 from smalti.engine.plan.respondents import WAYS_TO_DECLARE
-from smalti.engine.releases.plan import ReadColumn
 from smalti.transforms.base import Datatype
 
 W = TypeVar("W", bound=Declares)

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from smalti.engine.anonymization.compile import Circumstances
 from smalti.engine.anonymization.execute import Phase
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
+from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.binding.known_respondents import check_run, recorded_respondent, requested_respondent
 from smalti.engine.binding.run_request import RunRequest
 from smalti.engine.binding.used_columns import (

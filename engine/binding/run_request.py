@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smalti.engine.anonymization.compile import Options
+from smalti.engine.binding.circumstances import Options
+from smalti.engine.plan.files import Composition, Timing
 from smalti.engine.plan.plan import OutputFormat, Respondent
 from smalti.engine.plan.serialize import AnyPlan
-from smalti.engine.registry.certificate import Composition, Timing
 from smalti.engine.registry.entries import TargetVersion
 from smalti.engine.releases.report import Report
 from smalti.engine.tables.stores import StoredObject
@@ -19,7 +19,7 @@ from smalti.policy.model import Policy
 from smalti.vocab.terms import IRI
 
 if TYPE_CHECKING:
-    from smalti.engine.releases.draw import NoisyValue
+    from smalti.engine.plan.values import NoisyValue
     from smalti.engine.releases.query import Query
 
 

@@ -7,7 +7,8 @@ from fractions import Fraction
 from math import expm1, inf, log1p, nextafter
 from typing import Final
 
-from smalti.engine.releases.plan import Mechanism, StatedLoss
+from smalti.engine.plan.losses import StatedLoss
+from smalti.engine.plan.reads import Mechanism
 from smalti.errors import InternalError, PlanError, SmaltiError
 from smalti.transforms.belief import belief_after, mu_for_largest_loss
 from smalti.transforms.identifiability import (

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Final
 
 from smalti.engine.losses.charging import Losing, LosingPlan, losing
+from smalti.engine.losses.checks import ReleaseCheck
+from smalti.engine.plan.files import Composition
+from smalti.engine.plan.losses import Loss, StatedLoss
 from smalti.engine.plan.serialize import plan_digest
 from smalti.engine.registry.budget import Budget, Charge, Spent, compose, covers
-from smalti.engine.registry.certificate import AnyGuarantee, Certificate, Composition, Json
+from smalti.engine.registry.certificate import AnyGuarantee, Certificate, Json
 from smalti.engine.registry.entries import TargetVersion
-from smalti.engine.releases.guarantee import Loss
-from smalti.engine.releases.plan import StatedLoss
-from smalti.engine.releases.recheck import ReleaseCheck
 from smalti.engine.training.report import TrainingReport
 from smalti.errors import GuaranteeError
 from smalti.transforms.privacy_loss import PrivacyLoss

@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
-from smalti.engine.anonymization.compile import Circumstances
 from smalti.engine.backends.staged import StagedTable
+from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.binding.known_respondents import with_respondents
 from smalti.engine.binding.run_inputs import Given, Granted, admit, bound, check_unchanged, given
 from smalti.engine.binding.run_record import (
@@ -26,9 +26,9 @@ from smalti.engine.binding.run_record import (
 from smalti.engine.binding.run_request import Outcome, RunRequest
 from smalti.engine.losses.charging import LosingPlan, composition, refusal
 from smalti.engine.perturbation.guarantee import LocalGuarantee
+from smalti.engine.plan.values import NoisyValue
 from smalti.engine.registry.commit import publish
 from smalti.engine.registry.entries import OutputColumn
-from smalti.engine.releases.draw import NoisyValue
 from smalti.engine.releases.guarantee import LossGuarantee
 from smalti.engine.releases.report import ReleaseReport
 from smalti.engine.run.explain import warnings_in

@@ -11,13 +11,13 @@ from smalti.engine.binding.run_record import RunUnder
 from smalti.engine.binding.run_request import RunRequest
 from smalti.engine.perturbation.guarantee import NEIGHBORS
 from smalti.engine.perturbation.plan import PerturbationPlan
+from smalti.engine.plan.files import Composition
+from smalti.engine.plan.losses import Loss
 from smalti.engine.plan.serialize import plan_digest
 from smalti.engine.registry.authority import deny_afterwards
 from smalti.engine.registry.budget import Account, Ceiling, Charge, Spent, compose, other_relation
 from smalti.engine.registry.ceilings import declared_ceiling
-from smalti.engine.registry.certificate import Composition
 from smalti.engine.registry.registry import Registry
-from smalti.engine.releases.guarantee import Loss
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.tables.reading import Contents
 from smalti.engine.training.plan import PrivateSteps, Train, TrainingPlan

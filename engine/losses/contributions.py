@@ -4,7 +4,7 @@
 
 from collections.abc import Sequence
 
-from smalti.engine.releases.plan import BoundContributions
+from smalti.engine.plan.reads import BoundContributions
 
 
 def bounded(rows: str, columns: Sequence[str], groups: Sequence[str], bound: BoundContributions) -> str:

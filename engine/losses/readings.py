@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from smalti.engine.releases.plan import Key, Measure, ReadColumn
+from smalti.engine.plan.reads import Key, Measure, ReadColumn
 from smalti.errors import InternalError
 from smalti.transforms.base import Datatype
 from smalti.transforms.problem import Flags, Integers

@@ -7,8 +7,8 @@ from fractions import Fraction
 from math import prod, sqrt
 from typing import Final
 
-from smalti.engine.anonymization.compile import NO_MORE, Circumstances
 from smalti.engine.backends.staged import StagedTable
+from smalti.engine.binding.circumstances import NO_MORE, Circumstances
 from smalti.engine.binding.one_row_columns import OneRowColumns
 from smalti.engine.losses.allowed import stated
 from smalti.engine.perturbation.images import LARGEST_IMAGE, LARGEST_ROW, fits, together_fit
@@ -36,8 +36,9 @@ from smalti.engine.perturbation.shares import (
     shares_of,
 )
 from smalti.engine.perturbation.terms import PerturbationTerms, read_terms
+from smalti.engine.plan.losses import StatedLoss
 from smalti.engine.plan.plan import OutputFormat, RespondentColumn, Select
-from smalti.engine.releases.plan import ReadRows, StatedLoss
+from smalti.engine.plan.reads import ReadRows
 from smalti.engine.tables.description import ColumnDescription, Source
 from smalti.errors import InternalError, PlanError, raise_all
 from smalti.policy.anonymization import unimplemented_limits, unimplemented_words

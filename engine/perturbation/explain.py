@@ -11,9 +11,9 @@ from smalti.engine.perturbation.plan import (
     PerturbedColumn,
     PerturbedImage,
 )
+from smalti.engine.plan.losses import up
 from smalti.engine.plan.plan import RespondentColumn
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
-from smalti.engine.releases.guarantee import up
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from smalti.engine.perturbation.plan import (
     PerturbedImage,
     PerturbedNumber,
 )
-from smalti.engine.releases.guarantee import Loss, describe_loss
+from smalti.engine.plan.losses import Loss, describe_loss
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import LOCAL_DIFFERENTIAL_PRIVACY
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Final, Literal, TypeAlias
 
+from smalti.engine.plan.losses import StatedLoss
 from smalti.engine.plan.plan import OutputFormat, Select
-from smalti.engine.releases.plan import Measure, ReadColumn, ReadRows, StatedLoss
+from smalti.engine.plan.reads import Measure, ReadColumn, ReadRows
 from smalti.transforms.base import LEFT_OUT_AT_DEFAULT
 from smalti.vocab.terms import IRI
 

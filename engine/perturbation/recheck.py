@@ -6,14 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
+from smalti.engine.losses.checks import ReleaseCheck, check_release
 from smalti.engine.perturbation.guarantee import LocalGuarantee
 from smalti.engine.perturbation.images import Steps, fits
 from smalti.engine.perturbation.mechanisms import ROUNDING, is_within, keeps_to_its_share, loss_of
 from smalti.engine.perturbation.plan import PerturbedImage, PerturbedNumber
 from smalti.engine.perturbation.shares import float_below
 from smalti.engine.perturbation.table import read_table, steps_of
-from smalti.engine.registry.certificate import PublishedFile
-from smalti.engine.releases.recheck import ReleaseCheck, check_release
+from smalti.engine.plan.files import PublishedFile
 from smalti.errors import GuaranteeError
 from smalti.transforms.privacy_loss import PrivacyLoss
 

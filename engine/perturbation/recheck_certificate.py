@@ -11,13 +11,13 @@ from smalti.engine.losses.certified import (
     check_made_again,
     least_belief,
 )
+from smalti.engine.losses.checks import ReleaseCheck
 from smalti.engine.perturbation.guarantee import LocalGuarantee, describe, guarantee_of, limits
 from smalti.engine.perturbation.mechanisms import loss_of
 from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedColumn
+from smalti.engine.plan.files import Composition
 from smalti.engine.registry.budget import Budget
-from smalti.engine.registry.certificate import Composition
 from smalti.engine.registry.entries import TargetVersion
-from smalti.engine.releases.recheck import ReleaseCheck
 from smalti.transforms.privacy_loss import PrivacyLoss
 
 

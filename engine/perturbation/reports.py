@@ -28,7 +28,7 @@ from smalti.engine.perturbation.plan import (
     PerturbedNumber,
 )
 from smalti.engine.plan.plan import RespondentColumn
-from smalti.engine.releases.plan import BoundContributions, Measure, ReadColumn, ReadRows
+from smalti.engine.plan.reads import BoundContributions, Measure, ReadColumn, ReadRows
 from smalti.errors import InternalError
 from smalti.transforms.problem import Integers
 from smalti.transforms.sensitivity import NeighboringRelation

@@ -3,8 +3,8 @@
 from fractions import Fraction
 from pathlib import Path
 
-from smalti.engine.anonymization.compile import Circumstances
 from smalti.engine.backends.staged import StagedTable
+from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.binding.run_inputs import Granted
 from smalti.engine.binding.run_request import RunRequest, refuse_options_of_rows
 from smalti.engine.losses.charged_run import ChargedRun, refuse_output
@@ -16,9 +16,9 @@ from smalti.engine.perturbation.images import check_images_available
 from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedImage
 from smalti.engine.perturbation.reports import ExactReports, exact_reports
 from smalti.engine.perturbation.table import output_columns, write_table
+from smalti.engine.plan.values import NoisyValue
 from smalti.engine.registry.ceilings import declared_ceiling
 from smalti.engine.registry.entries import OutputColumn
-from smalti.engine.releases.draw import NoisyValue
 from smalti.engine.tables.description import Source
 from smalti.errors import InternalError, UsageError
 from smalti.transforms.noise import SAMPLER

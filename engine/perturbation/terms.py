@@ -11,7 +11,7 @@ from smalti.engine.losses.allowed import (
     epsilon_within_belief,
 )
 from smalti.engine.perturbation.plan import GAUSSIAN, LAPLACE, PIXELATION, RANDOMIZED_RESPONSE
-from smalti.engine.releases.plan import Mechanism
+from smalti.engine.plan.reads import Mechanism
 from smalti.errors import PlanError, SmaltiError, raise_all
 from smalti.policy.comparing import SATISFIED
 from smalti.policy.decision import Fact

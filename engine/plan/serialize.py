@@ -8,15 +8,10 @@ from typing import Any, Final, TypeAlias, TypeVar, assert_never
 import rfc8785
 
 from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedColumn, WriteReports
+from smalti.engine.plan.losses import StatedLoss
 from smalti.engine.plan.plan import Apply, Filter, Plan, Read, Select, Write
-from smalti.engine.releases.plan import (
-    BoundContributions,
-    ReadRows,
-    ReleasePlan,
-    StatedLoss,
-    Statistic,
-    WriteTable,
-)
+from smalti.engine.plan.reads import BoundContributions, ReadRows
+from smalti.engine.releases.plan import ReleasePlan, Statistic, WriteTable
 from smalti.engine.training.plan import Audit, Train, TrainingPlan, WriteModel
 from smalti.errors import InternalError, PlanError
 from smalti.transforms import ALL_TRANSFORMS

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Connection, Row, Select, delete, func, insert, select
 
+from smalti.engine.plan.files import PublishedFile
 from smalti.engine.plan.plan import ModelFormat, OutputFormat, Respondent
 from smalti.engine.registry import _database as db
 from smalti.engine.registry import _policies
 from smalti.engine.registry._assets import Facts, find_asset, insert_all, to_text, to_time
 from smalti.engine.registry._recorded_columns import recorded_columns, tables_with_column
-from smalti.engine.registry.certificate import PublishedFile
 from smalti.engine.registry.entries import (
     VERSION_PREFIX,
     AssetKind,

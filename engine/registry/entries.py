@@ -7,8 +7,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from smalti.engine.plan.files import PublishedFile
 from smalti.engine.plan.plan import ModelFormat, OutputFormat, Respondent
-from smalti.engine.registry.certificate import PublishedFile
 from smalti.engine.releases.report import Report
 from smalti.policy.decision import Request
 from smalti.policy.model import Policy

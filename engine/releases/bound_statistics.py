@@ -4,8 +4,9 @@ from fractions import Fraction
 from typing import Final
 
 from smalti.engine.binding.bound_columns import BoundColumns
+from smalti.engine.plan.reads import Key, Measure, Mechanism
 from smalti.engine.releases.calibrate import Wish
-from smalti.engine.releases.plan import Key, Measure, Mechanism, Statistic, StatisticKind
+from smalti.engine.releases.plan import Statistic, StatisticKind
 from smalti.engine.releases.public_domains import (
     PublicColumn,
     cells,

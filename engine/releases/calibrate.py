@@ -19,6 +19,8 @@ from fractions import Fraction
 from math import inf, log, sqrt
 
 from smalti.engine.losses.allowed import AllowedLoss, Split, ceiling, stated
+from smalti.engine.plan.losses import StatedLoss
+from smalti.engine.plan.reads import BoundContributions, Mechanism
 from smalti.engine.releases.measurements import (
     LARGEST_AMOUNT,
     Measurement,
@@ -27,14 +29,7 @@ from smalti.engine.releases.measurements import (
     largest_amounts,
     measurements,
 )
-from smalti.engine.releases.plan import (
-    BoundContributions,
-    Mechanism,
-    Part,
-    Selection,
-    StatedLoss,
-    Statistic,
-)
+from smalti.engine.releases.plan import Part, Selection, Statistic
 from smalti.errors import PlanError, SmaltiError, raise_all
 from smalti.transforms.noise import ExponentialChoice, GaussianNoise, LaplaceNoise
 from smalti.transforms.partition_selection import PartitionSelection

@@ -5,9 +5,9 @@ from math import prod
 from typing import Final, assert_never
 from urllib.parse import unquote
 
-from smalti.engine.anonymization.compile import NO_MORE, Circumstances
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.bound_columns import BoundColumns, column_iri, refuse_unimplemented
+from smalti.engine.binding.circumstances import NO_MORE, Circumstances
 from smalti.engine.binding.rows import RowBinder
 from smalti.engine.plan.plan import (
     Filter,
@@ -19,18 +19,12 @@ from smalti.engine.plan.plan import (
     RowCondition,
     RowLogical,
 )
+from smalti.engine.plan.reads import BoundContributions, ReadColumn, ReadRows
 from smalti.engine.plan.respondents import WAYS_TO_DECLARE
 from smalti.engine.releases.bound_statistics import BoundStatistic
 from smalti.engine.releases.calibrate import Wish, calibrate
 from smalti.engine.releases.granted_rows import keep_granted, without_rows
-from smalti.engine.releases.plan import (
-    BoundContributions,
-    ReadColumn,
-    ReadRows,
-    ReleasePlan,
-    Statistic,
-    WriteTable,
-)
+from smalti.engine.releases.plan import ReleasePlan, Statistic, WriteTable
 from smalti.engine.releases.query import (
     LEAST_CONFIDENCE,
     MOST_CONFIDENCE,

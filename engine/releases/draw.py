@@ -7,12 +7,13 @@ noisy amounts and from the plan alone.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from typing import Final
 
 from smalti.engine.losses.readings import key_labels
+from smalti.engine.plan.reads import Measure, Mechanism
+from smalti.engine.plan.values import NoisyValue
 from smalti.engine.releases.aggregate import Aggregates
 from smalti.engine.releases.figures import (
     Figure,
@@ -27,15 +28,7 @@ from smalti.engine.releases.figures import (
     variance_places,
     written,
 )
-from smalti.engine.releases.plan import (
-    Measure,
-    Mechanism,
-    Part,
-    Quantity,
-    ReleasePlan,
-    Statistic,
-    StatisticKind,
-)
+from smalti.engine.releases.plan import Part, Quantity, ReleasePlan, Statistic, StatisticKind
 from smalti.errors import InternalError
 from smalti.transforms.noise import (
     LARGEST_VALUE,
@@ -50,26 +43,6 @@ from smalti.transforms.noise import (
 from smalti.transforms.partition_selection import PartitionSelection
 
 _ALMOST_CERTAIN: Final = math.nextafter(1.0, 0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class NoisyValue:
-    """One row of a release's table."""
-
-    statistic: str
-    """Its name."""
-    keys: Mapping[str, str]
-    """The label of each key, by column; of a choice, without its candidates."""
-    level: str
-    """Of a quantile; empty otherwise."""
-    value: str
-    """A decimal number; of a mode, the labels of the chosen candidate, separated by `; `."""
-    lower: str
-    """The lower end of the interval; empty for a choice."""
-    upper: str
-    scale: str
-    """Of the noise, in the unit of the value where there is one kind of noise; several are listed with `;`,
-    each in its own: of a mean and a variance those of the sums, and of the number of rows."""
 
 
 def draw(

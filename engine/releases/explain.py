@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from smalti.engine.binding.rows import describe_rows
+from smalti.engine.plan.losses import up
 from smalti.engine.plan.plan import RespondentColumn
+from smalti.engine.plan.reads import Key
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
-from smalti.engine.releases.guarantee import describe, guarantee_of, limits, up
-from smalti.engine.releases.plan import Key, ReleasePlan, Statistic
+from smalti.engine.releases.guarantee import describe, guarantee_of, limits
+from smalti.engine.releases.plan import ReleasePlan, Statistic
 
 
 @dataclass(frozen=True, slots=True)

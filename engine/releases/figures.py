@@ -5,7 +5,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Final
 
-from smalti.engine.releases.plan import Measure
+from smalti.engine.plan.reads import Measure
 
 _MORE_PLACES: Final = 3
 """That a quotient has, beyond the leading place of its unit."""

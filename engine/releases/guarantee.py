@@ -1,9 +1,10 @@
 """What a release promises, in words and numbers, and what it does not protect against."""
 
 from dataclasses import dataclass
-from decimal import Decimal
 
-from smalti.engine.releases.plan import Mechanism, Quantity, ReleasePlan
+from smalti.engine.plan.losses import Loss, describe_loss
+from smalti.engine.plan.reads import Mechanism
+from smalti.engine.releases.plan import Quantity, ReleasePlan
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import DIFFERENTIAL_PRIVACY
 
@@ -18,18 +19,6 @@ class Noise:
     mechanism: Mechanism
     scale: float
     """In units of the quantity; of a choice, of utility."""
-
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """What is lost, in three ways of saying it."""
-
-    epsilon: Decimal
-    delta: Decimal
-    belief: float
-    """The largest posterior belief at prior one half, but for a probability of `delta`."""
-    advantage: float
-    """The largest membership advantage, from the noise that was used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,29 +74,6 @@ def describe(guarantee: LossGuarantee) -> str:
         f" e^{format(guarantee.loss.epsilon, 'f')}{but_for}: {describe_loss(guarantee.loss)}; at most"
         f" {guarantee.rows} rows of a respondent, in at most {guarantee.groups} groups, take part"
     )
-
-
-def describe_loss(loss: Loss) -> str:
-    """Belief and advantage, as people read them; rounded up."""
-    return (
-        f"somebody who gave it a chance of one half believes it afterwards to at most {up(loss.belief)}"
-        f" and guesses it better than a coin by at most {up(loss.advantage)} (advantage)"
-    )
-
-
-def up(share: float) -> str:
-    """A share with two places more than its distance from 1 needs, rounded up.
-
-    Of the shortest decimal that is read as this float, as which it is stated: 0.1 is no more than 0.1.
-
-    >>> up(0.7310585), up(0.9999997), up(0.1), up(0.9)
-    ('0.732', '0.999999700', '0.100', '0.9000')
-    """
-    places = 3
-    while places < 15 and 1 - share < 10.0 ** (2 - places):
-        places += 1
-    text = Decimal(repr(share)).quantize(Decimal(1).scaleb(-places), rounding="ROUND_CEILING")
-    return str(min(text, Decimal(1)))
 
 
 def limits(guarantee: LossGuarantee) -> tuple[str, ...]:

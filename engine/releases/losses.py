@@ -5,17 +5,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, assert_never
 
+from smalti.engine.plan.reads import BoundContributions, Mechanism
 from smalti.engine.releases.guarantee import LossGuarantee, Noise
 from smalti.engine.releases.measurements import Measurement, groups_of, measurements
-from smalti.engine.releases.plan import (
-    BoundContributions,
-    Mechanism,
-    Part,
-    Quantity,
-    ReleasePlan,
-    Selection,
-    Statistic,
-)
+from smalti.engine.releases.plan import Part, Quantity, ReleasePlan, Selection, Statistic
 from smalti.transforms.noise import ExponentialChoice, GaussianNoise, LaplaceNoise
 from smalti.transforms.partition_selection import PartitionSelection, respondents_by_group
 from smalti.transforms.privacy_loss import PrivacyLoss

@@ -5,7 +5,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Final, assert_never
 
-from smalti.engine.releases.plan import BoundContributions, Measure, Quantity, Statistic, StatisticKind
+from smalti.engine.plan.reads import BoundContributions, Measure
+from smalti.engine.releases.plan import Quantity, Statistic, StatisticKind
 from smalti.errors import InternalError
 from smalti.transforms.noise import LARGEST_VALUE
 from smalti.transforms.sensitivity import (

@@ -21,8 +21,9 @@ from smalti.engine.losses.readings import (
     whole_units,
 )
 from smalti.engine.plan.plan import RespondentColumn
+from smalti.engine.plan.reads import Key, Measure
 from smalti.engine.releases.limbs import Limbs
-from smalti.engine.releases.plan import Key, Measure, Quantity, ReleasePlan, Statistic
+from smalti.engine.releases.plan import Quantity, ReleasePlan, Statistic
 from smalti.errors import InternalError
 
 _GROUP: Final = "g"

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 
-from smalti.engine.plan.plan import Filter, OutputFormat, Respondent
-from smalti.transforms.base import LEFT_OUT_AT_DEFAULT, Datatype
-from smalti.transforms.sensitivity import NeighboringRelation
+from smalti.engine.plan.losses import StatedLoss
+from smalti.engine.plan.plan import Filter, OutputFormat
+from smalti.engine.plan.reads import BoundContributions, Key, Measure, Mechanism, ReadColumn, ReadRows
+from smalti.transforms.base import LEFT_OUT_AT_DEFAULT
 from smalti.vocab.terms import IRI
 
 
@@ -26,14 +27,6 @@ class StatisticKind(StrEnum):
     CONTINGENCY = "contingency"
     QUANTILE = "quantile"
     MODE = "mode"
-
-
-class Mechanism(StrEnum):
-    """How a quantity is randomised; the words are those of `s:mechanism`."""
-
-    LAPLACE = "laplace"
-    GAUSSIAN = "gaussian"
-    EXPONENTIAL = "exponential"
 
 
 class Quantity(StrEnum):
@@ -53,77 +46,6 @@ class Quantity(StrEnum):
     """By candidate: minus the distance of its rank from the wanted one."""
     FREQUENCIES = "frequencies"
     """By candidate: its rows."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReadColumn:
-    """A column of the input that a release looks at."""
-
-    name: str
-    """As the header writes it."""
-    iri: IRI
-    datatype: Datatype
-    """Declared, or text; never inferred from values."""
-    time_zone: str | None = None
-    """IANA name: the zone of date-times that state none."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReadRows:
-    """Read the columns that are looked at; rows without a respondent are left out, uncounted."""
-
-    target: IRI
-    columns: tuple[ReadColumn, ...]
-    """In the order of the file; the respondent's is among them."""
-    respondent: Respondent
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """One column that rows are grouped by; exactly one of `values`, `edges` and `is_private` says how."""
-
-    column: str
-    values: tuple[str, ...] = ()
-    """Public texts, each once, in the order of the output; rows with another one take no part."""
-    edges: tuple[str, ...] = ()
-    """Public ends of bins, ascending as the column's datatype compares them, at least two: each bin has its
-    lower end, and the last one its upper end too; rows beyond take no part."""
-    is_private: bool = False
-    """True where groups are those that the data has, and each is released only if selected privately."""
-
-    @property
-    def size(self) -> int:
-        """The number of public keys; 0 where keys are private."""
-        return len(self.values) or max(len(self.edges) - 1, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """A column of numbers; values are clamped into public bounds and rounded to whole units.
-
-    What is no number, NaN too, becomes the middle of the bounds; infinities become the middle. A row
-    without a value takes no part.
-    """
-
-    column: str
-    lower: Decimal
-    upper: Decimal
-    """Above `lower`."""
-    unit: Decimal
-    """Above 0; divides the distance of the bounds."""
-    origin: Decimal
-    """What units are counted from: `lower`, or for means and variances the middle of the bounds, rounded
-    down to whole units from `lower`."""
-
-    @property
-    def least(self) -> int:
-        """The least number of units from the origin."""
-        return int((self.lower - self.origin) / self.unit)
-
-    @property
-    def most(self) -> int:
-        """The greatest number of units from the origin."""
-        return int((self.upper - self.origin) / self.unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,37 +90,6 @@ class Statistic:
     """Present exactly where a key is private."""
     choices: int = 0
     """Of a mode: how many of the last keys are candidates of the choice, not groups."""
-
-
-@dataclass(frozen=True, slots=True)
-class BoundContributions:
-    """What of a respondent takes part in each statistic: the first rows in the first groups, in file order.
-
-    Which rows these are depends on the respondent's own rows alone, so another respondent who comes or
-    goes changes nothing about them.
-    """
-
-    neighbors: NeighboringRelation
-    rows: int
-    groups: int
-
-
-@dataclass(frozen=True, slots=True)
-class StatedLoss:
-    """What the release loses, as it is charged and as it is told."""
-
-    epsilon: Decimal
-    delta: Decimal
-    belief: float
-    """The largest posterior belief at prior one half, but for a probability of `delta`."""
-    advantage: float
-    """The largest membership advantage, from the noise that is used."""
-    pure: str
-    """The exact pure part of the loss, as a fraction."""
-    mu_squared: str
-    """The exact Gaussian part of the loss, as a fraction."""
-    selection_delta: Decimal = Decimal(0)
-    """Of `delta`, what the private selection of groups takes; the rest is for the Gaussian part."""
 
 
 @dataclass(frozen=True, slots=True)

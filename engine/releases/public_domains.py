@@ -11,7 +11,9 @@ from typing import Final
 import pyarrow as pa
 
 from smalti.engine.binding.rows import ColumnFacts
-from smalti.engine.releases.plan import Key, Measure, StatisticKind
+from smalti.engine.losses.units import default_unit
+from smalti.engine.plan.reads import Key, Measure
+from smalti.engine.releases.plan import StatisticKind
 from smalti.engine.releases.query import WantedKey, WantedStatistic
 from smalti.engine.tables.description import ColumnDescription
 from smalti.transforms.base import Datatype
@@ -20,8 +22,6 @@ from smalti.transforms.values import ValueFormError, make_codebook
 NUMBERS: Final = (Datatype.INTEGER, Datatype.DECIMAL, Datatype.DOUBLE)
 MOST_UNITS: Final = 1 << 32
 """Between the bounds of a measure."""
-DEFAULT_UNITS: Final = 10_000
-"""Between the bounds of a measure whose unit nobody says."""
 MOST_CANDIDATES: Final = 1_001
 """Of a quantile whose candidates nobody says."""
 
@@ -188,14 +188,6 @@ def _bounds(
         problem(f"`lower` of `{column.name}` is not below `upper`", "two numbers in order", "correct them")
         return None
     return lower, upper
-
-
-def default_unit(datatype: Datatype | None, lower: Decimal, upper: Decimal) -> Decimal:
-    """In what numbers are counted where nobody says it: see `public_measure`."""
-    is_whole = lower == lower.to_integral_value() and upper == upper.to_integral_value()
-    if datatype is Datatype.INTEGER and is_whole:
-        return Decimal(1)
-    return (upper - lower) / DEFAULT_UNITS
 
 
 def _whole(

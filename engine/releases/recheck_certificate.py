@@ -15,14 +15,17 @@ from smalti.engine.losses.certified import (
     check_stated,
     least_belief,
 )
+from smalti.engine.losses.checks import ReleaseCheck
+from smalti.engine.plan.files import Composition
+from smalti.engine.plan.losses import Loss
 from smalti.engine.plan.plan import OneRowEach, Respondent, RespondentColumn
+from smalti.engine.plan.reads import Mechanism
 from smalti.engine.registry.budget import Budget
-from smalti.engine.registry.certificate import Composition, describe_respondents
+from smalti.engine.registry.certificate import describe_respondents
 from smalti.engine.registry.entries import TargetVersion
-from smalti.engine.releases.guarantee import Loss, LossGuarantee, describe, guarantee_of, limits
+from smalti.engine.releases.guarantee import LossGuarantee, describe, guarantee_of, limits
 from smalti.engine.releases.losses import least_loss, lost_by
-from smalti.engine.releases.plan import Mechanism, Quantity, ReleasePlan
-from smalti.engine.releases.recheck import ReleaseCheck
+from smalti.engine.releases.plan import Quantity, ReleasePlan
 from smalti.transforms.belief import mu_for_largest_loss
 from smalti.transforms.identifiability import composed_advantage, epsilon_for_belief, posterior_belief
 from smalti.transforms.privacy_loss import PrivacyLoss

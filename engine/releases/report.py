@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from smalti.engine.registry.certificate import InputDigest, OwnerReport, Timing
+from smalti.engine.plan.files import InputDigest, OwnerReport, Timing
 from smalti.engine.training.report import TrainingReport
 from smalti.errors import RegistryError
 

@@ -3,17 +3,18 @@
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from smalti.engine.anonymization.compile import Circumstances
 from smalti.engine.backends.staged import StagedTable
+from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.binding.run_inputs import Granted
 from smalti.engine.binding.run_request import RunRequest, refuse_options_of_rows
 from smalti.engine.losses.charged_run import ChargedRun, refuse_output
 from smalti.engine.plan.plan import OutputFormat
+from smalti.engine.plan.values import NoisyValue
 from smalti.engine.registry.ceilings import declared_ceiling
 from smalti.engine.registry.entries import OutputColumn
 from smalti.engine.releases.aggregate import Aggregates, aggregate
 from smalti.engine.releases.compile import columns_to_stage, compile_release
-from smalti.engine.releases.draw import NoisyValue, draw
+from smalti.engine.releases.draw import draw
 from smalti.engine.releases.guarantee import LossGuarantee, guarantee_of
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.releases.query import Query

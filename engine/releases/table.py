@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from smalti.engine.plan.values import NoisyValue
 from smalti.engine.registry.entries import OutputColumn
-from smalti.engine.releases.draw import NoisyValue
 from smalti.engine.releases.plan import ReleasePlan, StatisticKind
 from smalti.engine.tables.writing import open_writer
 from smalti.policy.iris import column_iri

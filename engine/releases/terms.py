@@ -7,7 +7,8 @@ from typing import Final
 
 from smalti.engine.binding.offers import offers
 from smalti.engine.losses.allowed import LOSSES, AllowedLoss, is_in_range, told_as
-from smalti.engine.releases.plan import Mechanism, StatisticKind
+from smalti.engine.plan.reads import Mechanism
+from smalti.engine.releases.plan import StatisticKind
 from smalti.engine.releases.query import Query, asked_loss
 from smalti.errors import PlanError, SmaltiError, raise_all
 from smalti.policy.model import (

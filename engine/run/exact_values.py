@@ -9,8 +9,9 @@ from fractions import Fraction
 from typing import Final
 
 from smalti.engine.backends.staged import StagedTable
+from smalti.engine.plan.files import ExactColumn
 from smalti.engine.plan.plan import Plan, Role
-from smalti.engine.registry.certificate import ColumnForm, ExactColumn
+from smalti.engine.registry.certificate import ColumnForm
 
 LARGE_PART: Final = Fraction(1, 10)
 """Of a column's distinct values: from here on it is told that so many are rare and published exactly."""

@@ -13,23 +13,21 @@ from typing import Any, Final, TypeVar
 from smalti.engine.anonymization.execute import execute
 from smalti.engine.backends.base import Backend
 from smalti.engine.binding.rows import leave_out_rows
+from smalti.engine.losses.checks import ReleaseCheck, check_release
 from smalti.engine.perturbation.guarantee import LocalGuarantee
 from smalti.engine.perturbation.guarantee import stated_guarantee as local_guarantee
+from smalti.engine.plan.files import Composition, PublishedFile
+from smalti.engine.plan.losses import Loss
 from smalti.engine.plan.plan import OutputFormat, Plan
 from smalti.engine.plan.respondents import ASSUMED, counts_rows
 from smalti.engine.plan.serialize import plan_from_json
-from smalti.engine.registry.certificate import (
-    AnyGuarantee,
-    Composition,
-    PublishedFile,
-    describe_respondents,
-)
+from smalti.engine.registry.certificate import AnyGuarantee, describe_respondents
 from smalti.engine.registry.commit import scratch
 from smalti.engine.registry.entries import TargetVersion
 from smalti.engine.registry.registry import Registry
-from smalti.engine.releases.guarantee import Loss, LossGuarantee
+from smalti.engine.releases.guarantee import LossGuarantee
 from smalti.engine.releases.plan import ReleasePlan
-from smalti.engine.releases.recheck import ReleaseCheck, check_release, stated_guarantee
+from smalti.engine.releases.recheck import stated_guarantee
 from smalti.engine.run.taken import Taken, taken
 from smalti.engine.tables.description import bind
 from smalti.engine.tables.parts import CERTIFICATE_NAME

@@ -7,13 +7,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from smalti.engine.anonymization.compile import Circumstances, compile_plan
+from smalti.engine.anonymization.compile import compile_plan
 from smalti.engine.anonymization.execute import InformationLoss, execute
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.below import forbidden_below
 from smalti.engine.binding.binding import check_binding
 from smalti.engine.binding.bound_columns import column_iri
+from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.binding.known_respondents import with_respondents
 from smalti.engine.binding.offers import offers
 from smalti.engine.binding.run_inputs import Given, Granted, admit, bound, check_unchanged, given
@@ -35,17 +36,11 @@ from smalti.engine.binding.used_columns import (
     refusal,
     withheld_columns,
 )
+from smalti.engine.plan.files import ColumnLoss, Composition, Diversity, OwnerReport, PublishedFile
 from smalti.engine.plan.known_columns import NO_COLUMNS, KnownColumns
 from smalti.engine.plan.plan import OutputFormat, Plan
 from smalti.engine.plan.serialize import AnyPlan
 from smalti.engine.registry.authority import decide, deny_afterwards, resolved
-from smalti.engine.registry.certificate import (
-    ColumnLoss,
-    Composition,
-    Diversity,
-    OwnerReport,
-    PublishedFile,
-)
 from smalti.engine.registry.commit import Stage, publish, recover, scratch, staging
 from smalti.engine.registry.entries import NewVersion, OutputColumn
 from smalti.engine.registry.registry import Registry

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from smalti.engine.anonymization.label_sizes import foreseen
 from smalti.engine.backends.staged import StagedTable
+from smalti.engine.plan.files import ExactColumn
 from smalti.engine.plan.plan import Plan
-from smalti.engine.registry.certificate import ExactColumn
 from smalti.engine.run.alike_texts import warnings_of_alike_texts
 from smalti.engine.run.exact_values import exact_values, warnings_of
 from smalti.engine.run.explain import warnings_in

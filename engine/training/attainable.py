@@ -18,8 +18,8 @@ from typing import Final, assert_never
 
 import numpy as np
 
+from smalti.engine.plan.losses import StatedLoss
 from smalti.engine.registry.attempts import error_of_attempt
-from smalti.engine.releases.plan import StatedLoss
 from smalti.engine.training.attacks import (
     SET_SIZE,
     TRAININGS,

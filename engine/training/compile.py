@@ -3,12 +3,12 @@
 from fractions import Fraction
 from typing import Final
 
-from smalti.engine.anonymization.compile import NO_MORE, Circumstances
 from smalti.engine.backends.staged import StagedTable
+from smalti.engine.binding.circumstances import NO_MORE, Circumstances
 from smalti.engine.binding.one_row_columns import OneRowColumns
+from smalti.engine.losses.units import default_unit
 from smalti.engine.plan.plan import RespondentColumn, Select
-from smalti.engine.releases.plan import ReadRows
-from smalti.engine.releases.public_domains import default_unit
+from smalti.engine.plan.reads import ReadRows
 from smalti.engine.tables.description import ColumnDescription, Source
 from smalti.engine.training.attainable import delta_of
 from smalti.engine.training.duties import (

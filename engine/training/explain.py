@@ -5,10 +5,10 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from smalti.engine.plan.losses import up
 from smalti.engine.plan.plan import RespondentColumn
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.engine.registry.attempts import error_of_attempt
-from smalti.engine.releases.guarantee import up
 from smalti.engine.training.attacks import MOST_RECORDS, SET_SIZE, TRAININGS, Family, of_family
 from smalti.engine.training.attainable import delta_of, told_of
 from smalti.engine.training.duties import guessable

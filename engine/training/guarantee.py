@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from smalti.engine.releases.guarantee import Loss, describe_loss
+from smalti.engine.plan.losses import Loss, describe_loss
 from smalti.engine.training.attacks import Family, of_family
 from smalti.engine.training.plan import Audit, FigureBound, PrivateSteps, TrainingPlan
 from smalti.transforms.sensitivity import NeighboringRelation

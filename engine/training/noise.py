@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final
 
-from smalti.engine.releases.plan import StatedLoss
+from smalti.engine.plan.losses import StatedLoss
 from smalti.engine.training.plan import PrivateSteps
 from smalti.errors import InternalError, PlanError
 from smalti.policy.model import Training

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeAlias
 
+from smalti.engine.plan.losses import StatedLoss
 from smalti.engine.plan.plan import ModelFormat, Select
-from smalti.engine.releases.plan import Measure, ReadColumn, ReadRows, StatedLoss
+from smalti.engine.plan.reads import Measure, ReadColumn, ReadRows
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import IRI
 

@@ -15,12 +15,11 @@ from smalti.engine.losses.certified import (
     check_made_again,
     least_belief,
 )
+from smalti.engine.losses.checks import ReleaseCheck
+from smalti.engine.plan.files import Composition
+from smalti.engine.plan.losses import Loss, StatedLoss
 from smalti.engine.registry.budget import Budget, Spent, compose
-from smalti.engine.registry.certificate import Composition
 from smalti.engine.registry.entries import TargetVersion
-from smalti.engine.releases.guarantee import Loss
-from smalti.engine.releases.plan import StatedLoss
-from smalti.engine.releases.recheck import ReleaseCheck
 from smalti.engine.training.guarantee import ModelGuarantee, describe, guarantee_of, limits
 from smalti.engine.training.plan import Audit, FigureBound, PrivateSteps, TrainingPlan
 from smalti.errors import BackendError

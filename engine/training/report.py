@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from smalti.engine.registry.certificate import InputDigest, Timing
+from smalti.engine.plan.files import InputDigest, Timing
 from smalti.engine.training.figures import AuditFigures
 
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from smalti.budgeting import budget, forecast
 from smalti.deciding import DEFAULT_REGISTRY, AnyPath, decide, using
-from smalti.engine.anonymization.compile import Options
 from smalti.engine.arguments import public
 from smalti.engine.backends.base import Backend
+from smalti.engine.binding.circumstances import Options
 from smalti.engine.plan.plan import OneRowEach, OutputFormat, Respondent, RespondentColumn
 from smalti.engine.plan.serialize import AnyPlan
 from smalti.engine.registry.registry import Registry

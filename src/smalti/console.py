@@ -13,12 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from smalti.engine.perturbation.plan import PerturbationPlan
+from smalti.engine.plan.files import Composition, OwnerReport, PublishedFile
+from smalti.engine.plan.losses import up
 from smalti.engine.plan.plan import Plan, Role
 from smalti.engine.plan.respondents import COUNTED_ROWS, counts_rows
 from smalti.engine.plan.serialize import AnyPlan
-from smalti.engine.registry.certificate import Composition, OwnerReport, PublishedFile
 from smalti.engine.registry.entries import Asset, StoredHierarchy, StoredPolicy, TargetVersion, TrustedKey
-from smalti.engine.releases.guarantee import up
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.releases.report import Report
 from smalti.engine.run.explain import explain, labelled

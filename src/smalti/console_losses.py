@@ -4,8 +4,7 @@ from rich.table import Table
 
 from smalti.console import LABEL
 from smalti.engine.binding.run_request import Outcome
-from smalti.engine.releases.guarantee import Loss, up
-from smalti.engine.releases.plan import StatedLoss
+from smalti.engine.plan.losses import Loss, StatedLoss, up
 
 
 def losses(loss: StatedLoss, outcome: Outcome) -> Table:

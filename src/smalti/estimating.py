@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from smalti.engine.perturbation.estimate import ColumnEstimate
-    from smalti.engine.registry.certificate import PublishedFile
+    from smalti.engine.plan.files import PublishedFile
 
 DEFAULT_CONFIDENCE: Final = 0.95
 
@@ -62,7 +62,7 @@ def estimate(
 def _with_certificate(
     table: "AnyPath | pa.Table", stated: AnyPath | None
 ) -> "tuple[Sequence[PerturbedColumn], pa.Table]":
-    from smalti.engine.releases.recheck import check_release  # noqa: PLC0415 (only for estimates)
+    from smalti.engine.losses.checks import check_release  # noqa: PLC0415 (only for estimates)
     from smalti.engine.run.recheck import stated_in  # noqa: PLC0415 (only for estimates)
 
     path = Path(table) if isinstance(table, str | PathLike) else None

@@ -9,17 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from smalti.engine.plan.files import ColumnLoss, Diversity, InputDigest, OwnerReport, PublishedFile, Timing
 from smalti.engine.plan.plan import OneRowEach, OutputFormat
 from smalti.engine.registry import _database, commit
-from smalti.engine.registry.certificate import (
-    Certificate,
-    ColumnLoss,
-    Diversity,
-    InputDigest,
-    OwnerReport,
-    PublishedFile,
-    Timing,
-)
+from smalti.engine.registry.certificate import Certificate
 from smalti.engine.registry.entries import Input, NewVersion, OutputColumn
 from smalti.engine.registry.registry import Registry
 from smalti.errors import PolicyError

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import smalti
 from smalti.engine.losses.readings import identities
 from smalti.engine.plan.plan import Column, Role
-from smalti.engine.releases.plan import ReadColumn
+from smalti.engine.plan.reads import ReadColumn
 from smalti.engine.verify.columns import Coded
 from smalti.engine.verify.labels import by_value, canonical, coverage
 from smalti.errors import DataError, SmaltiError

@@ -13,11 +13,12 @@ import pyarrow as pa
 import pytest
 from tables import TARGET, People, permission, read_csv, write_csv
 
-from smalti.engine.anonymization.compile import Options, compile_plan
+from smalti.engine.anonymization.compile import compile_plan
 from smalti.engine.anonymization.execute import execute
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.local import LocalBackend, LocalRelations
 from smalti.engine.backends.spark import SparkBackend, SparkRelations
+from smalti.engine.binding.circumstances import Options
 from smalti.engine.plan.plan import OutputFormat
 from smalti.engine.tables.description import ColumnDescription, Description, Source
 from smalti.policy.model import ColumnReference

@@ -10,8 +10,8 @@ from model_worlds import AUDIT, MODEL, most, permission, planned, private, recor
 from perturbed_worlds import CITIES, DESCRIPTION, HERE, ONE_ROW_EACH, column, described, row
 from tables import TARGET
 
-from smalti.engine.anonymization.compile import Circumstances
 from smalti.engine.backends.local import LocalBackend
+from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.plan.plan import OneRowEach, RespondentColumn
 from smalti.engine.plan.serialize import plan_digest, plan_from_json, plan_to_json
 from smalti.engine.run.explain import to_json, to_text

@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 from model_worlds import most, private, training
 
+from smalti.engine.plan.losses import StatedLoss
 from smalti.engine.registry.budget import Spent, compose
-from smalti.engine.releases.plan import StatedLoss
 from smalti.engine.training.noise import mechanism_of, private_steps, stated_loss
 from smalti.engine.training.plan import PrivateSteps
 from smalti.errors import PlanError

@@ -15,11 +15,10 @@ from certificates import changed, instead, recorded, undercharge
 from model_worlds import TARGET, people, policy, registry, run
 
 import smalti
+from smalti.engine.plan.files import Composition
+from smalti.engine.plan.losses import Loss, StatedLoss
 from smalti.engine.plan.serialize import plan_from_json
 from smalti.engine.registry.budget import Spent, compose
-from smalti.engine.registry.certificate import Composition
-from smalti.engine.releases.guarantee import Loss
-from smalti.engine.releases.plan import StatedLoss
 from smalti.engine.training import noise
 from smalti.engine.training import recheck as model_recheck
 from smalti.engine.training.attacks import FAMILIES

@@ -13,9 +13,9 @@ from model_worlds import AUDIT, permission, recorded, training
 from perturbed_worlds import CITIES, DESCRIPTION, HEADER, ONE_ROW_EACH, Row, column, row
 from release_plans import NUMBERS
 
-from smalti.engine.anonymization.compile import Circumstances
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.backends.spark import SparkBackend
+from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.tables.description import Description
 from smalti.engine.tables.withdrawn import Withdrawn, keyed_with, stored_digests
 from smalti.engine.training.records import TrainingRecords

@@ -22,8 +22,9 @@ from smalti.engine.perturbation.plan import (
 )
 from smalti.engine.perturbation.reports import ExactReports
 from smalti.engine.perturbation.table import read_table, write_table
+from smalti.engine.plan.losses import StatedLoss
 from smalti.engine.plan.plan import OneRowEach, OutputFormat, Select
-from smalti.engine.releases.plan import ReadRows, StatedLoss
+from smalti.engine.plan.reads import ReadRows
 from smalti.errors import GuaranteeError, SmaltiError, UsageError
 from smalti.transforms.randomized_response import RandomizedResponse
 from smalti.vocab.terms import IRI

@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 from perturbed_worlds import DESCRIPTION, HEADER, HERE, OUTPUT, described, permission, reported, row
 from tables import TARGET
 
-from smalti.engine.anonymization.compile import Circumstances
 from smalti.engine.backends.local import LocalBackend
+from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.losses.allowed import AllowedLoss
 from smalti.engine.perturbation import draw as drawing
 from smalti.engine.perturbation.draw import draw
@@ -50,10 +50,11 @@ from smalti.engine.perturbation.recheck import check_perturbation
 from smalti.engine.perturbation.reports import ExactReports
 from smalti.engine.perturbation.shares import gaussian_shares
 from smalti.engine.perturbation.table import read_table, write_table
+from smalti.engine.plan.files import PublishedFile
+from smalti.engine.plan.losses import StatedLoss
 from smalti.engine.plan.plan import OneRowEach, OutputFormat, Select
+from smalti.engine.plan.reads import Mechanism, ReadRows
 from smalti.engine.plan.serialize import plan_digest, plan_from_json, plan_to_json
-from smalti.engine.registry.certificate import PublishedFile
-from smalti.engine.releases.plan import Mechanism, ReadRows, StatedLoss
 from smalti.engine.run.explain import to_text
 from smalti.engine.tables.reading import file_digest
 from smalti.errors import GuaranteeError, ProblemsError, SmaltiError

@@ -23,8 +23,8 @@ from perturbed_worlds import (
     row,
 )
 
-from smalti.engine.anonymization.compile import Circumstances
 from smalti.engine.backends.local import LocalBackend
+from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.perturbation.guarantee import NEIGHBORS
 from smalti.engine.perturbation.mechanisms import loss_of
 from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedCategory, PerturbedNumber

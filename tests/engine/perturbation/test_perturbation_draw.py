@@ -32,8 +32,9 @@ from smalti.engine.perturbation.plan import (
 from smalti.engine.perturbation.reports import ExactReports
 from smalti.engine.perturbation.shares import float_below
 from smalti.engine.perturbation.table import codes_of, read_table, write_table, written
+from smalti.engine.plan.losses import StatedLoss
 from smalti.engine.plan.plan import OneRowEach, OutputFormat, Select
-from smalti.engine.releases.plan import ReadRows, StatedLoss
+from smalti.engine.plan.reads import ReadRows
 from smalti.transforms.noise import LaplaceNoise
 from smalti.transforms.randomized_response import RandomizedResponse
 

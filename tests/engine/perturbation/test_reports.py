@@ -25,10 +25,10 @@ from perturbed_worlds import (
 )
 from release_plans import NUMBERS
 
-from smalti.engine.anonymization.compile import Circumstances
 from smalti.engine.backends.local import LocalBackend
+from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.perturbation import reports
-from smalti.engine.releases.plan import BoundContributions
+from smalti.engine.plan.reads import BoundContributions
 from smalti.engine.tables.description import Description
 from smalti.engine.tables.withdrawn import Withdrawn, stored_digests
 from smalti.errors import InternalError

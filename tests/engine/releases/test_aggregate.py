@@ -36,9 +36,10 @@ from smalti.engine.backends.local import LocalBackend
 from smalti.engine.losses import readings
 from smalti.engine.losses.contributions import bounded
 from smalti.engine.plan.plan import OneRowEach, Respondent, RespondentColumn
+from smalti.engine.plan.reads import BoundContributions, Key
 from smalti.engine.releases import participation
 from smalti.engine.releases.aggregate import Aggregates
-from smalti.engine.releases.plan import BoundContributions, Key, Quantity, Statistic, StatisticKind
+from smalti.engine.releases.plan import Quantity, Statistic, StatisticKind
 from smalti.errors import InternalError
 from smalti.transforms.base import Datatype
 

@@ -35,23 +35,16 @@ from release_data import (
 )
 
 from smalti.engine.losses.allowed import LOSSES, is_in_range, told_as
+from smalti.engine.plan.files import Composition
+from smalti.engine.plan.losses import Loss, StatedLoss
+from smalti.engine.plan.reads import BoundContributions, Key, Measure, Mechanism
 from smalti.engine.registry.budget import Spent, compose
-from smalti.engine.registry.certificate import Composition, describe_respondents
+from smalti.engine.registry.certificate import describe_respondents
 from smalti.engine.releases.aggregate import Aggregates
 from smalti.engine.releases.calibrate import AllowedLoss, Wish, calibrate
-from smalti.engine.releases.guarantee import Loss, describe, guarantee_of, limits
+from smalti.engine.releases.guarantee import describe, guarantee_of, limits
 from smalti.engine.releases.losses import least_loss, lost_by
-from smalti.engine.releases.plan import (
-    BoundContributions,
-    Key,
-    Measure,
-    Mechanism,
-    Quantity,
-    ReleasePlan,
-    StatedLoss,
-    Statistic,
-    StatisticKind,
-)
+from smalti.engine.releases.plan import Quantity, ReleasePlan, Statistic, StatisticKind
 from smalti.engine.releases.recheck_certificate import StatedRelease, check_sentences
 from smalti.errors import InternalError, PlanError, ProblemsError, SmaltiError
 from smalti.transforms.belief import belief_after

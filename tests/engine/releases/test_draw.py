@@ -30,11 +30,13 @@ from release_data import (
 )
 from stub_sampler import StubSampler
 
+from smalti.engine.plan.reads import Key, Measure
+from smalti.engine.plan.values import NoisyValue
 from smalti.engine.releases.aggregate import Aggregates
 from smalti.engine.releases.calibrate import Wish
-from smalti.engine.releases.draw import NoisyValue, draw
+from smalti.engine.releases.draw import draw
 from smalti.engine.releases.figures import Noisy, mean, variance
-from smalti.engine.releases.plan import Key, Measure, ReleasePlan, Selection, Statistic, StatisticKind
+from smalti.engine.releases.plan import ReleasePlan, Selection, Statistic, StatisticKind
 from smalti.transforms.discrete_gaussian import total, weights
 from smalti.transforms.noise import LaplaceNoise, Sampler
 from smalti.transforms.problem import Flags, Integers

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from release_plans import CENTS, NUMBERS, TIMES, VALUES, YEARS, measure
 
 from smalti.engine.losses.readings import bins, identities, in_units, key_labels, positions, whole_units
+from smalti.engine.plan.reads import Key, ReadColumn
 from smalti.engine.releases.limbs import Limbs
-from smalti.engine.releases.plan import Key, ReadColumn
 from smalti.errors import InternalError
 from smalti.transforms.base import Datatype
 from smalti.vocab.terms import IRI

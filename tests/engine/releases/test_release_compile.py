@@ -28,17 +28,11 @@ from release_policies import (
     query,
 )
 
-from smalti.engine.anonymization.compile import Circumstances
+from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.plan.plan import OneRowEach, OutputFormat, RespondentColumn, RowComparison
+from smalti.engine.plan.reads import BoundContributions, Key, Measure, Mechanism
 from smalti.engine.releases.compile import columns_to_stage
-from smalti.engine.releases.plan import (
-    BoundContributions,
-    Key,
-    Measure,
-    Mechanism,
-    ReleasePlan,
-    StatisticKind,
-)
+from smalti.engine.releases.plan import ReleasePlan, StatisticKind
 from smalti.engine.releases.public_domains import MOST_CANDIDATES
 from smalti.engine.tables.description import ColumnDescription, Description, Source
 from smalti.engine.tables.withdrawn import Withdrawn, stored_digests

@@ -31,21 +31,12 @@ from release_data import (
     with_scales,
 )
 
+from smalti.engine.plan.losses import StatedLoss
+from smalti.engine.plan.reads import BoundContributions, Measure, Mechanism
 from smalti.engine.releases.aggregate import Aggregates
 from smalti.engine.releases.calibrate import Wish
 from smalti.engine.releases.draw import draw
-from smalti.engine.releases.plan import (
-    BoundContributions,
-    Measure,
-    Mechanism,
-    Part,
-    Quantity,
-    ReleasePlan,
-    Selection,
-    StatedLoss,
-    Statistic,
-    StatisticKind,
-)
+from smalti.engine.releases.plan import Part, Quantity, ReleasePlan, Selection, Statistic, StatisticKind
 from smalti.transforms.noise import LaplaceNoise
 from smalti.transforms.partition_selection import threshold_for
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from release_policies import STATISTICS, TARGET, permission, problems, query
 
+from smalti.engine.plan.reads import Mechanism
 from smalti.engine.releases.calibrate import AllowedLoss
-from smalti.engine.releases.plan import Mechanism, StatisticKind
+from smalti.engine.releases.plan import StatisticKind
 from smalti.engine.releases.terms import ReleaseTerms, read_terms
 from smalti.errors import PlanError, SmaltiError
 from smalti.policy.model import Anonymization, Comparison, Logical, LogicalOperator, Number

@@ -1,0 +1,52 @@
+"""What a plan has to keep to beside the permission."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from smalti.engine.binding.bound_columns import SaidOfRespondents
+from smalti.engine.plan.plan import OutputFormat, Respondent
+from smalti.engine.tables.withdrawn import NOBODY, Withdrawn
+from smalti.policy.decision import Fact
+from smalti.policy.model import Condition
+from smalti.transforms.mondrian import DEFAULT_CUT_THRESHOLD
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a run may choose for itself; recorded in the plan."""
+
+    cut_threshold: int = DEFAULT_CUT_THRESHOLD
+    output_format: OutputFormat = OutputFormat.CSV
+    rows_per_part: int | None = None
+    """At most so many rows in each file of the output; None: one file."""
+    sampled_fragments: int | None = None
+    """Into how many fragments a table is divided by medians of a sample; None: first cuts are exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What one run must keep to, beside the words of its permission."""
+
+    rows: tuple[Condition, ...] = ()
+    """The rows that are granted (`Grant.rows`)."""
+    asks: tuple[Fact, ...] = ()
+    """A stronger guarantee than the policy's, by its words."""
+    inherited: Respondent | None = None
+    """Where the target is itself an output, how respondents were counted for it."""
+    withdrawn: Withdrawn = NOBODY
+    requested: Respondent | None = None
+    """Who respondents are, by the request (`SaidOfRespondents`)."""
+    recorded: Respondent | None = None
+    """Who respondents are, by an owner's earlier run on the same data."""
+
+    @property
+    def respondents(self) -> SaidOfRespondents:
+        """What is said of respondents beside the policy and the description."""
+        return SaidOfRespondents(self.requested, self.recorded, self.inherited)
+
+    withheld: frozenset[str] = frozenset()
+    """The columns whose use is prohibited, by name; what only drops them says so."""
+
+
+NO_MORE: Final = Circumstances()
+"""The permission's words, and nothing beside."""

@@ -1,0 +1,42 @@
+"""The files of an output, held against what its certificate says of them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from smalti.engine.plan.files import PublishedFile
+from smalti.engine.tables.reading import file_digest
+from smalti.errors import GuaranteeError
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseCheck:
+    """What the bytes of a release show by themselves: that they are those that were drawn."""
+
+    recounted: tuple[str, ...]
+    attested: tuple[str, ...]
+    """Taken on trust: noise cannot be measured again."""
+
+    def __add__(self, other: "ReleaseCheck") -> "ReleaseCheck":
+        """What both show."""
+        return ReleaseCheck((*self.recounted, *other.recounted), (*self.attested, *other.attested))
+
+
+def check_release(folder: Path, files: tuple[PublishedFile, ...]) -> ReleaseCheck:
+    """Compare the bytes with what was recorded.
+
+    Raises:
+        GuaranteeError: they are others.
+    """
+    for file in files:
+        path = folder / file.name
+        if path.stat().st_size != file.size or file_digest(path) != file.digest:
+            raise GuaranteeError(
+                str(folder / file.name),
+                "the bytes are not those that were published",
+                "the recorded bytes",
+                "the file was changed after the run, or damaged: take it from its registered place again",
+            )
+    return ReleaseCheck(
+        ("the bytes are those that were recorded",),
+        (),
+    )

@@ -1,0 +1,57 @@
+"""What plans, ledgers and certificates say of a privacy loss."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class StatedLoss:
+    """What the release loses, as it is charged and as it is told."""
+
+    epsilon: Decimal
+    delta: Decimal
+    belief: float
+    """The largest posterior belief at prior one half, but for a probability of `delta`."""
+    advantage: float
+    """The largest membership advantage, from the noise that is used."""
+    pure: str
+    """The exact pure part of the loss, as a fraction."""
+    mu_squared: str
+    """The exact Gaussian part of the loss, as a fraction."""
+    selection_delta: Decimal = Decimal(0)
+    """Of `delta`, what the private selection of groups takes; the rest is for the Gaussian part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What is lost, in three ways of saying it."""
+
+    epsilon: Decimal
+    delta: Decimal
+    belief: float
+    """The largest posterior belief at prior one half, but for a probability of `delta`."""
+    advantage: float
+    """The largest membership advantage, from the noise that was used."""
+
+
+def describe_loss(loss: Loss) -> str:
+    """Belief and advantage, as people read them; rounded up."""
+    return (
+        f"somebody who gave it a chance of one half believes it afterwards to at most {up(loss.belief)}"
+        f" and guesses it better than a coin by at most {up(loss.advantage)} (advantage)"
+    )
+
+
+def up(share: float) -> str:
+    """A share with two places more than its distance from 1 needs, rounded up.
+
+    Of the shortest decimal that is read as this float, as which it is stated: 0.1 is no more than 0.1.
+
+    >>> up(0.7310585), up(0.9999997), up(0.1), up(0.9)
+    ('0.732', '0.999999700', '0.100', '0.9000')
+    """
+    places = 3
+    while places < 15 and 1 - share < 10.0 ** (2 - places):
+        places += 1
+    text = Decimal(repr(share)).quantize(Decimal(1).scaleb(-places), rounding="ROUND_CEILING")
+    return str(min(text, Decimal(1)))
