@@ -113,3 +113,47 @@ def test_imports_are_found_in_every_form(tmp_path: Path, monkeypatch, text: str,
     path.parent.mkdir()
     path.write_text(text)
     assert list(imports(path)) == [found]
+
+
+# --- Rooms inside of the engine
+
+FLOORS = {
+    "plan": 1, "tables": 2, "backends": 3, "verify": 3, "registry": 3, "binding": 4, "losses": 5,
+    "anonymization": 6, "releases": 6, "perturbation": 6, "training": 6, "run": 7,
+}  # fmt: skip
+"""Imports go down; rooms of one floor do not know each other."""
+STILL_UPWARD = {
+    ("binding", "anonymization"), ("binding", "perturbation"), ("binding", "releases"),
+    ("binding", "training"), ("losses", "perturbation"), ("losses", "releases"), ("losses", "run"),
+    ("losses", "training"), ("plan", "perturbation"), ("plan", "releases"), ("plan", "training"),
+    ("registry", "binding"), ("registry", "perturbation"), ("registry", "releases"),
+    ("registry", "training"), ("releases", "training"), ("training", "anonymization"),
+    ("training", "perturbation"), ("training", "run"),
+}  # fmt: skip
+"""What dispatches over kinds of plans still knows each kind; this set may only shrink."""
+
+
+def engine_room(name: str) -> str | None:
+    parts = name.split(".")
+    return parts[2] if parts[:2] == ["smalti", "engine"] and len(parts) > 2 else None
+
+
+def arrows() -> set[tuple[str, str]]:
+    """The rooms of the engine that import each other: who, and whom."""
+    found = set()
+    for path, name in every_import("engine"):
+        room, other = Path(path).parts[1], engine_room(name)
+        if room in FLOORS and other in FLOORS and room != other:
+            found.add((room, other))
+    return found
+
+
+def test_each_module_of_the_engine_stands_in_a_room() -> None:
+    flat = {path.name for path in (ROOT / "engine").glob("*.py")}
+    assert flat == {"__init__.py", "arguments.py"}
+    assert {path.parent.name for path in (ROOT / "engine").rglob("*/__init__.py")} == FLOORS.keys()
+
+
+def test_rooms_of_the_engine_import_downwards() -> None:
+    upward = {(room, other) for room, other in arrows() if FLOORS[other] >= FLOORS[room]}
+    assert upward == STILL_UPWARD
