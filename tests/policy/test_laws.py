@@ -494,6 +494,27 @@ def test_saying_nothing_in_place_of_a_fact_never_permits_more(
         assert granted(after, rows) <= granted(before, rows)
 
 
+@given(worlds.conditioned_requests, worlds.conditions)
+@settings(max_examples=examples(60, full=2000))
+def test_a_claim_about_a_duty_permits_no_more_than_the_constraints_of_the_duty_would(
+    request_: Request, condition: Condition
+) -> None:
+    """But for a deadline, which may have been kept before: so no fact that is left out permits more."""
+    is_on_time = isinstance(condition, Comparison) and condition.operand == DATE_TIME
+    assume(not (is_on_time and condition.operator in {Operator.LT, Operator.LTEQ}))
+    uid = IRI("urn:x:duty:9")
+    asked = replace(
+        request_, action=terms.READ, targets=(worlds.SHOP,), rule=None, fulfilled=frozenset({uid})
+    )
+    duty = Duty(uid=uid, action=worlds.INFORM, targets=(), constraints=(condition,))
+    rule = Permission(uid=IRI("urn:x:rule:9"), action=terms.READ, targets=(Asset(worlds.SHOP),))
+    on_duty, on_rule = (
+        decide(asked, [Policy(uid=IRI("urn:x:policy:9"), document_digest="sha256:0", permissions=(one,))])
+        for one in (replace(rule, duties=(duty,)), replace(rule, constraints=(condition,)))
+    )
+    assert on_duty.is_permitted <= on_rule.is_permitted
+
+
 @given(requests, stored)
 @settings(max_examples=examples(16, full=1000))
 def test_explaining_changes_nothing_else(request_: Request, policies: list[Policy]) -> None:
