@@ -18,7 +18,7 @@ from smalti.policy.exclusion import Prover, size
 from smalti.policy.hierarchies import Hierarchy
 from smalti.policy.matching import Form, Kind, PreparedPolicy, PreparedRule
 from smalti.policy.model import Rule
-from smalti.policy.table_columns import Requested, column_keys
+from smalti.policy.table_columns import Requested, column_keys, tables_of
 from smalti.vocab.terms import IRI
 
 _STEPS: Final = 200_000
@@ -45,14 +45,20 @@ def contradiction(prepared: PreparedPolicy) -> tuple[Rule, Rule] | None:
     return None
 
 
-def met_columns(prepared: PreparedPolicy) -> Iterator[tuple[Rule, Rule, frozenset[IRI]]]:
+def met_columns(
+    prepared: PreparedPolicy, renamed: frozenset[tuple[IRI, IRI]] = frozenset()
+) -> Iterator[tuple[Rule, Rule, frozenset[IRI]]]:
     """Each rule that permits and each prohibition that may meet at columns, with those columns.
 
     Of a bounded number of pairs; a prohibition of the whole table is none.
+
+    Args:
+        prepared: the policy.
+        renamed: what a description tells of columns of one of its targets (`Request.renamed`).
     """
     prover = Prover(prepared.hierarchies, _STEPS)
     parties = _Parties(prepared.hierarchies.parties, prover)
-    for one, requested, other in _pairs(prepared):
+    for one, requested, other in _pairs(prepared, renamed):
         for form in _forms(one):
             prover.step()
             if prover.is_exhausted:
@@ -103,7 +109,9 @@ def _forms(prepared: PreparedRule) -> tuple[Form, ...]:
     return (() if prepared.form is None else (prepared.form,)) + prepared.by_duty
 
 
-def _pairs(prepared: PreparedPolicy) -> Iterator[tuple[PreparedRule, Requested, PreparedRule]]:
+def _pairs(
+    prepared: PreparedPolicy, renamed: frozenset[tuple[IRI, IRI]] = frozenset()
+) -> Iterator[tuple[PreparedRule, Requested, PreparedRule]]:
     """Those with a target, a party and a purpose that may be one."""
     hierarchies = prepared.hierarchies
     prohibitions = Buckets()
@@ -112,7 +120,7 @@ def _pairs(prepared: PreparedPolicy) -> Iterator[tuple[PreparedRule, Requested, 
             prohibitions.add(rule, _keys_of(rule))
     for rule in prepared.rules:
         if _forms(rule):
-            requested = _requested(rule)
+            requested = _requested(rule, renamed)
             keys = Keys.of(rule.rule, hierarchies).widened(hierarchies)
             keys = replace(keys, targets=keys.targets | requested.sought | requested.sought_tables)
             yield from ((rule, requested, other) for other in prohibitions.find(keys))
@@ -125,10 +133,18 @@ def _keys_of(prohibition: PreparedRule) -> Keys:
     return replace(keys, targets=keys.targets | column_keys(parts)).bounded()
 
 
-def _requested(prepared: PreparedRule) -> Requested:
+def _requested(prepared: PreparedRule, renamed: frozenset[tuple[IRI, IRI]]) -> Requested:
     """What a rule is about, as a request about all of it would name it."""
     targets = tuple(asset.iri for asset in prepared.rule.targets)
-    request = Request(party=IRI(""), action=prepared.rule.action, targets=targets)
+    of_targets = {(name, own) for name, own in renamed if not set(tables_of(name)).isdisjoint(targets)}
+    columns = frozenset(own for _, own in of_targets)
+    request = Request(
+        party=IRI(""),
+        action=prepared.rule.action,
+        targets=targets,
+        columns=columns,
+        renamed=frozenset(of_targets),
+    )
     return Requested(request, prepared.policy.hierarchies)
 
 

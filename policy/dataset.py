@@ -43,6 +43,14 @@ class DatasetFacts:
     most_rows: int | None = None
     """It has at most so many rows, and so at most so many respondents."""
 
+    def renamed_of(self, target: IRI) -> frozenset[tuple[IRI, IRI]]:
+        """The columns with IRIs of their own (`Request.renamed`), as the table of a target."""
+        return frozenset(
+            (normalised_column(column_iri(target, column.name)), normalised_column(column.iri))
+            for column in self.columns
+            if column.iri is not None
+        )
+
     def columns_of(self, target: IRI) -> Mapping[IRI, ColumnFacts]:
         """The columns by their IRIs, as the table of a target."""
         return {
@@ -55,14 +63,16 @@ class DatasetFacts:
 
         Its own target, or the one target of the policy, or the one under which a described column stands.
         """
+        stated = [column.iri for column in self.columns if column.iri is not None]
+        described = set(map(normalised_column, stated))
         tables = [
             one
             for one in policy.targets
-            if not any(is_column_of(table, one) or is_below(table, one) for table in policy.targets)
+            if normalised_column(one) not in described
+            and not any(is_column_of(table, one) or is_below(table, one) for table in policy.targets)
         ]
         if self.target is not None or len(tables) == 1:
             return self.target or tables[0]
-        stated = [column.iri for column in self.columns if column.iri is not None]
         found = [
             target
             for target in sorted(policy.targets)

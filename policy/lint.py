@@ -76,7 +76,7 @@ def lint(
         hierarchies: what includes what.
     """
     found = [*_ended(policy, now), *_void(policy, hierarchies)]
-    found += [*_columns(policy, hierarchies), *_below(policy, dataset)]
+    found += [*_columns(policy, dataset, hierarchies), *_below(policy, dataset)]
     prover = Prover(hierarchies, _STEPS)
     for rule in policy.permissions:
         found += [*_never(rule, prover), *_unguarded(rule)]
@@ -122,11 +122,15 @@ def _void(policy: Policy, hierarchies: Hierarchies) -> Iterator[Diagnostic]:
     yield _warning("P602", one.where, message, help_)
 
 
-def _columns(policy: Policy, hierarchies: Hierarchies) -> Iterator[Diagnostic]:
+def _columns(
+    policy: Policy, dataset: DatasetFacts | None, hierarchies: Hierarchies
+) -> Iterator[Diagnostic]:
     """Permissions and prohibitions that meet at a column; of a void policy, it is said that it is void."""
     if policy.conflict is ConflictStrategy.INVALID or not policy.prohibitions:
         return
-    for rule, other, columns in met_columns(PreparedPolicy(policy, hierarchies)):
+    described = None if dataset is None else dataset.describes(policy)
+    renamed = frozenset() if dataset is None or described is None else dataset.renamed_of(described)
+    for rule, other, columns in met_columns(PreparedPolicy(policy, hierarchies), renamed):
         listed = " and ".join(quoted(column) for column in sorted(columns)[:3])
         if policy.conflict is ConflictStrategy.PERMIT:
             message = f"{_named(other)} forbids {listed}, and does not hold against this rule"

@@ -359,3 +359,14 @@ def test_a_table_with_data_of_its_own_below_another_is_not_told(world: World) ->
     outcome = world.run(policy(permission(), prohibitions=forbidden))
     assert outcome.version is not None
     assert not any("names no column" in warning for warning in outcome.warnings)
+
+
+@pytest.mark.parametrize(("released", "forbidden"), [("Name", SCHEMA_NAME), (SCHEMA_NAME, f"{TABLE}/Name")])
+def test_check_tells_of_a_renamed_column_that_is_permitted_and_prohibited(
+    world: World, released: str, forbidden: str
+) -> None:
+    world.describe(*RENAMED)
+    document = policy(permission(released=[released]), prohibitions=(prohibition(forbidden),))
+    (world.folder / "policy.jsonld").write_text(json.dumps(document))
+    told = cli("check", world.folder / "policy.jsonld", "--dataset", world.data, cwd=world.folder)
+    assert "P621" in told.out + told.err

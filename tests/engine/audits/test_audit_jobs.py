@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,10 @@ def command(folder: Path, *arguments: str) -> str:
 def started(folder: Path, out: str = "out", **said: object) -> Job:
     people(folder)
     policy(folder, noise=False, **said)  # type: ignore[arg-type]
+    return begun(folder, out)
+
+
+def begun(folder: Path, out: str) -> Job:
     told = command(
         folder, "audit", "start", "policy.jsonld", "--data", f"{TARGET}=people.csv", "--as", USER,
         "--owner", OWNER, "--registry", "r.sqlite", "--out", out, "--format", "json",
@@ -82,13 +87,12 @@ def test_an_audit_is_started_listed_and_followed_to_its_end(tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_several_audits_run_at_once_and_are_attempts_of_their_own(tmp_path: Path) -> None:
-    first = started(tmp_path, "one", attacks=["lira-online", "loss"])
-    wait("the first one trains", lambda: first.status.phase == "train shadow models")
-    process = int((first.folder / "pid").read_text())
-    os.kill(process, signal.SIGSTOP)  # it is at work, and not done before the second one begins
-    both = [first, started(tmp_path, "two", attacks=["lira-online", "loss"])]
-    wait("both run", lambda: [one.state for one in both] == [JobState.RUNNING] * 2)
-    os.kill(process, signal.SIGCONT)
+    people(tmp_path)
+    policy(tmp_path, noise=False, attacks=["lira-online", "loss"])
+    with ThreadPoolExecutor(2) as commands:
+        starts = [commands.submit(begun, tmp_path, out) for out in ("one", "two")]
+        wait("both run", lambda: [one.state for one in jobs(tmp_path).all()] == [JobState.RUNNING] * 2)
+        both = [start.result() for start in starts]
     for one in both:
         followed = shell.smalti("audit", "follow", one.name, "--registry", "r.sqlite", cwd=tmp_path)
         assert followed.code == 0, followed.out
