@@ -468,7 +468,7 @@ class ColumnProhibition:
     policy: Policy
     rule: Rule
     columns: frozenset[IRI]
-    """As `Grant.withheld`."""
+    """As `Grant.withheld`; empty where it is about all of a target."""
     implied: frozenset[IRI]
     """As `Grant.implied`."""
 
@@ -476,7 +476,7 @@ class ColumnProhibition:
 def prohibited_columns(
     request: Request, policies: Iterable[Policy], hierarchies: Hierarchies = STANDARD
 ) -> tuple[ColumnProhibition, ...]:
-    """The prohibitions on columns of what is requested that may apply.
+    """The prohibitions on columns of what is requested that may apply, and those on all of a target.
 
     Refinements are not looked at: what would be done is not known. Nor are strategies for conflicts.
 
@@ -490,9 +490,9 @@ def prohibited_columns(
         for prepared in PreparedPolicy(policy, hierarchies).rules:
             if prepared.kind is Kind.PROHIBITION and _forbids(prepared, situation):
                 columns = forbidden_columns(prepared, situation)
-                if columns is not None:
-                    implied = columns - named_columns(prepared, situation)
-                    found.append(ColumnProhibition(policy, prepared.rule, columns, implied))
+                columns = columns or _NO_COLUMNS
+                implied = columns - named_columns(prepared, situation)
+                found.append(ColumnProhibition(policy, prepared.rule, columns, implied))
     return tuple(found)
 
 

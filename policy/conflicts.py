@@ -18,7 +18,7 @@ from smalti.policy.exclusion import Prover, size
 from smalti.policy.hierarchies import Hierarchy
 from smalti.policy.matching import Form, Kind, PreparedPolicy, PreparedRule
 from smalti.policy.model import Rule
-from smalti.policy.table_columns import Requested, column_keys, tables_of
+from smalti.policy.table_columns import Requested, column_keys, columns_in, tables_of
 from smalti.vocab.terms import IRI
 
 _STEPS: Final = 200_000
@@ -76,7 +76,8 @@ def _columns_met(requested: Requested, form: Form, prohibition: PreparedRule) ->
     found = [requested.touched(target, asset.iri) for target in requested.targets for asset in assets]
     if any(one.whole is not UNSATISFIED for one in found):
         return frozenset()
-    return frozenset(column for one in found for column in one.columns if form.uses.reaches(column))
+    uses = form.uses.also(columns_in(form.permission.constraints))
+    return frozenset(column for one in found for column in one.columns if uses.reaches(column))
 
 
 class _Parties:

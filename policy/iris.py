@@ -9,10 +9,11 @@ from smalti.vocab.terms import IRI
 SCHEMES: Final = frozenset({"http", "https", "urn", "did", "mailto", "tag"})
 """Schemes of IRIs that a policy may use; any other is an undefined prefix, or leads to a file."""
 _FORBIDDEN: Final = re.compile(r"[\s<>\"{}|\\^`\x00-\x20\x7f-\x9f]")  # RFC 3987, 2.2
-_TO_SPELL: Final = re.compile(r"%[0-9A-Fa-f]{2}|[^\x00-\x7f]+")
+_TO_SPELL: Final = re.compile(r"%[0-9A-Fa-f]{2}|%|[^\x00-\x7f]+")
 MOST_IN_STEM: Final = 200
 """Bytes of a `file_stem`: with the number of a part and an ending, file systems take 255."""
-_RESERVED: Final = re.compile(r"[:@!$&'()*+,;=]")
+_RESERVED: Final = re.compile(r"[:@!$&'()*+,;=\[\]]")
+_PATH: Final = re.compile(r"(https?://[^/?#]*/)([^?#]*)", re.ASCII)
 _IS_NO_NAME: Final = re.compile(r"[?#]")
 _UNRESERVED: Final = re.compile(r"[A-Za-z0-9._~-]")  # RFC 3986, 2.3
 _BEYOND_A_NAME: Final = re.compile(r"[/?#]")
@@ -105,8 +106,9 @@ def normalised_column(iri: str) -> IRI:
     """The one spelling of a column's IRI (RFC 3987, 3.1 and 5.3.2; RFC 3986, 6.2.2).
 
     What is beyond ASCII is percent-encoded, percent-encodings are in upper case, and those of unreserved
-    characters are decoded. In a last part that is a name, reserved characters are encoded, as in the
-    default `propertyUrl` of a column (CSVW metadata, 5.6): `a:b` and `a%3Ab` name one column.
+    characters are decoded. In a last part that is a name, and in the path of a web address, reserved
+    characters are encoded, as in the default `propertyUrl` of a column (CSVW metadata, 5.6): `a:b` and
+    `a%3Ab` name one column.
 
     >>> normalised_column("http://example.com/T/Größe")
     'http://example.com/T/Gr%C3%B6%C3%9Fe'
@@ -120,12 +122,14 @@ def normalised_column(iri: str) -> IRI:
 
     def spelled(found: re.Match[str]) -> str:
         part = found.group()
-        if not part.isascii():
+        if not part.isascii() or part == "%":
             return quote(part)
         character = chr(int(part[1:], 16))
         return character if _UNRESERVED.fullmatch(character) else part.upper()
 
     spelled_out = _TO_SPELL.sub(spelled, iri)
+    if (path := _PATH.fullmatch(spelled_out)) is not None:
+        return IRI(path[1] + _RESERVED.sub(lambda found: quote(found.group()), path[2]))
     table, slash, name = spelled_out.rpartition("/")
     if not slash or table.endswith("/") or _IS_NO_NAME.search(name):
         return IRI(spelled_out)

@@ -8,11 +8,12 @@ its columns. A prohibition on a column leaves the rest of the table alone: it is
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import unquote
 
 from smalti.policy.comparing import SATISFIED, UNKNOWN, UNSATISFIED
 from smalti.policy.decision import Finding, Request
 from smalti.policy.hierarchies import Hierarchies
-from smalti.policy.iris import normalised_column, table_of
+from smalti.policy.iris import iri_problem, normalised_column, table_of
 from smalti.policy.model import ColumnComparison, Condition, Logical
 from smalti.vocab.terms import IRI
 
@@ -37,9 +38,11 @@ NOT_REACHED: Final = Reached(UNSATISFIED)
 
 
 def spellings(iri: IRI) -> tuple[IRI, ...]:
-    """An IRI as it is written, and in the one spelling, where that is another."""
+    """An IRI as it is written, in the one spelling, and not percent-encoded, where these are others."""
     other = normalised_column(iri)
-    return (iri,) if other == iri else (iri, other)
+    plain = IRI(unquote(iri))
+    same = other if plain == iri or normalised_column(plain) != other or iri_problem(plain) else plain
+    return tuple(dict.fromkeys((iri, other, same)))
 
 
 def tables_of(iri: IRI) -> tuple[IRI, ...]:
@@ -72,9 +75,13 @@ class Requested:
         self._declared = hierarchies.columns
         self._renamed = request.renamed
         self.targets = request.targets
-        names = (name for target in request.targets for name in spellings(target))
-        declared = (self._declared.get(name, _NOTHING) for name in names)
-        self._known = frozenset(map(normalised_column, request.columns)).union(*declared)
+        parts = (one for target in request.targets for one in self._assets.narrower(target))
+        names = {name for one in (*request.targets, *parts) for name in spellings(one)}
+        wholes = (one for target in request.targets for one in self._assets.broader(target))
+        declaring = names.union(*map(spellings, wholes))
+        declared = (self._declared.get(name, _NOTHING) for name in declaring)
+        recorded = (own for name, own in request.renamed if not names.isdisjoint(tables_of(name)))
+        self._known = frozenset(map(normalised_column, request.columns)).union(recorded, *declared)
         self._own = request.tables
         self._wholes: dict[IRI, tuple[IRI, ...]] = {}
         self._sought: tuple[frozenset[IRI], frozenset[IRI]] | None = None
@@ -129,14 +136,20 @@ class Requested:
         names = self._names_of(target)
         if not names.isdisjoint(self.named((asset,))):
             return SATISFIED
-        for whole in self._wholes_of(target):
+        for whole in (*self._wholes_of(target), *self._recorded_tables_of(target)):
             related = self._assets.relation(whole, asset)
             siblings = related is UNKNOWN and self._shares_columns(asset, whole)
             if normalised_column(asset) == whole or (related is not UNSATISFIED and not siblings):
                 return SATISFIED if related is not UNKNOWN else UNKNOWN
-            if not names.isdisjoint(self._columns(whole, asset)):
+            if not names.isdisjoint(self._columns_by_name(whole, asset)):
                 return SATISFIED  # what is withheld of the table
         return UNSATISFIED
+
+    def _recorded_tables_of(self, target: IRI) -> tuple[IRI, ...]:
+        """The tables of which a run read a target as a column. Permissions on them do not reach it."""
+        name = normalised_column(target)
+        names = (default for default, own in self._renamed if own == name)
+        return tuple(dict.fromkeys(table for default in names for table in tables_of(default)))
 
     def named(self, assets: Iterable[IRI]) -> frozenset[IRI]:
         """The IRIs that a rule about some assets names, by itself or by a hierarchy, in one spelling."""
@@ -146,11 +159,25 @@ class Requested:
         """A target, which may be a column, under all IRIs that the column is known to have had."""
         return also_named((normalised_column(target),), self._renamed)
 
+    def _columns_by_name(self, whole: IRI, asset: IRI) -> frozenset[IRI]:
+        """The columns of a table or collection; one of a part of it also as the column of that name."""
+        columns = self._columns(whole, asset)
+        of_parts = [
+            normalised_column(f"{whole}/{column.rpartition('/')[2]}")
+            for column in columns
+            for table in tables_of(column)
+            if self._assets.concept(whole) in self._assets.broader(table)
+        ]
+        return columns.union(of_parts)
+
     def _columns(self, target: IRI, asset: IRI) -> frozenset[IRI]:
         found: set[IRI] = set()
         for one in self._assets.narrower(asset):
             for name in spellings(one):
                 found.update(self._column_of(target, name))
+            # A column of which another column is said to be a part shows what is forbidden of the part.
+            wholes = self._assets.broader(one) if _is_column(one, target) else _NOTHING
+            found.update(normalised_column(whole) for whole in wholes if _is_column(whole, target))
         return also_named(found, self._renamed) if found else _NOTHING
 
     def _column_of(self, target: IRI, name: IRI) -> Iterator[IRI]:
@@ -191,6 +218,7 @@ class Requested:
             near = _NOTHING.union(*related)
             tables = _NOTHING.union(*(spellings(one) for one in near))
             wholes = [one for target in self.targets for one in self._wholes_of(target)]
+            wholes += [one for target in self.targets for one in self._recorded_tables_of(target)]
             names = _NOTHING.union(*map(self._names_of, self.targets))
             parts = [part for table in tables for part in assets.columns_of(table)]
             parts += [

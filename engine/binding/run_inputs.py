@@ -17,6 +17,7 @@ from smalti.engine.binding.used_columns import (
     Withheld,
     check_declared,
     check_withheld,
+    declared_columns,
     withheld_columns,
 )
 from smalti.engine.plan.known_columns import KnownColumns
@@ -97,7 +98,13 @@ def given(
     inherited = None if version is None else version.respondent
     if granted.columns is not None:
         check_declared(source, granted.columns)
-    withheld = withheld_columns(source, table.contents.header, granted.withheld, granted.implied)
+    withheld = withheld_columns(
+        source,
+        table.contents.header,
+        granted.withheld,
+        granted.implied,
+        _unvouched(request, registry, source),
+    )
     circumstances = Circumstances(
         granted.rows,
         request.asks,
@@ -108,6 +115,16 @@ def given(
         withheld.names,
     )
     return Given((Input(source.target, number),), circumstances, now, withheld)
+
+
+def _unvouched(request: RunRequest, registry: Registry, source: Source) -> frozenset[IRI]:
+    """The IRIs that a description gives to columns, and that neither an owner nor a recorded run does."""
+    owners = registry.full_owners(source.target)
+    if not owners or request.submitter is None or request.submitter in owners:
+        return frozenset()
+    with registry.snapshot() as snapshot:
+        recorded = registry.known_columns(snapshot, source.target).renamed
+    return frozenset(own for _, own in declared_columns(source).renamed - recorded)
 
 
 def admit(

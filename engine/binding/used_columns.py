@@ -103,7 +103,11 @@ NOTHING_WITHHELD = Withheld()
 
 
 def withheld_columns(
-    source: Source, header: Iterable[str], withheld: Iterable[IRI], implied: Collection[IRI] = ()
+    source: Source,
+    header: Iterable[str],
+    withheld: Iterable[IRI],
+    implied: Collection[IRI] = (),
+    unvouched: Collection[IRI] = (),
 ) -> Withheld:
     """Which columns of a table are meant by the IRIs of a grant.
 
@@ -114,13 +118,15 @@ def withheld_columns(
         header: the names of its columns.
         withheld: `Grant.withheld`.
         implied: `Grant.implied`: no column need have one of these.
+        unvouched: IRIs of columns on the word of somebody who does not own the table. Such a column is
+            withheld, and it is not known that no other one is meant.
     """
     names: set[str] = set()
     lacking = []
     for iri in withheld:
         found = {name for name in header if _is_named(source, name, iri)}
         names |= found
-        if not found and iri not in implied:
+        if (not found or normalised_column(iri) in unvouched) and iri not in implied:
             lacking.append(iri)
     return Withheld(frozenset(names), tuple(lacking))
 

@@ -10,8 +10,8 @@ from sqlalchemy import Connection, Row, Select, insert, select, update
 from smalti.engine.registry import _database as db
 from smalti.engine.registry import _keys
 from smalti.engine.registry._assets import Facts, claim_sources, insert_all, to_time, without_columns
-from smalti.engine.registry._recorded_columns import tables_with_column, was_input
-from smalti.engine.registry.entries import VERSION_PREFIX, AssetKind, StoredPolicy
+from smalti.engine.registry._recorded_columns import tables_with_column
+from smalti.engine.registry.entries import VERSION_PREFIX, StoredPolicy
 from smalti.errors import PolicyError, UsageError
 from smalti.policy.check_dataset import all_rules
 from smalti.policy.iris import normalised_column
@@ -326,10 +326,11 @@ def _granting(policy: Policy) -> tuple[Rule, ...]:
 def _owners_of_tables_with(connection: Connection, facts: Facts, column: IRI) -> frozenset[IRI]:
     """Who owns a table that has a column of that IRI: they may forbid its use, whoever owns the IRI.
 
-    Nobody, where it is a table itself, or may be a column of somebody's table by its IRI: descriptions and
-    vocabularies of other people's tables have nothing to say about it.
+    Nobody, where it may be a column of somebody's table by its IRI: descriptions and vocabularies of other
+    people's tables have nothing to say about it. A request about the IRI itself is none about their table,
+    so that such a policy has no say in it.
     """
-    if facts.kind(column) is AssetKind.OUTPUT or was_input(connection, column) or facts.tables(column):
+    if facts.tables(column):
         return frozenset()
     name = normalised_column(column)
     declaring = [table for table, declared in facts.columns if normalised_column(declared) == name]

@@ -38,12 +38,6 @@ def _columns_read(plan: str, target: IRI) -> KnownColumns:
     return known_columns(target, columns, is_whole=is_whole)
 
 
-def was_input(connection: Connection, iri: IRI) -> bool:
-    """Whether something was made from it."""
-    query = select(db.lineage.c.version).where(db.lineage.c.input == iri).limit(1)
-    return connection.execute(query).first() is not None
-
-
 def tables_with_column(connection: Connection, column: IRI) -> frozenset[IRI]:
     """The targets of which recorded plans read a column of that IRI, as it is written."""
     found: set[IRI] = set()

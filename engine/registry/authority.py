@@ -25,7 +25,7 @@ from smalti.policy.authorize import ColumnProhibition, authorize, prohibited_col
 from smalti.policy.column_uses import column_uses
 from smalti.policy.decision import Decision, Effect, Fact, Grant, Reason, Request, effect_of
 from smalti.policy.index import Standing
-from smalti.policy.iris import normalised_column
+from smalti.policy.iris import is_column_of, normalised_column
 from smalti.policy.meaning import grant_digest, meaning_digest
 from smalti.policy.model import (
     Asset,
@@ -296,7 +296,8 @@ def _with_columns(judge: _Judge, question: _Question) -> _Question:
     """The question, with the columns that earlier runs recorded of the targets, and of their tables."""
     request, known_columns = question.request, judge.registry.known_columns
     known = [known_columns(judge.snapshot, target) for target in request.targets]
-    of_tables = [known_columns(judge.snapshot, table) for table in _tables_of(judge.snapshot, question)]
+    near = _tables_of(judge, question) | _members_of(question)
+    of_tables = [known_columns(judge.snapshot, table) for table in sorted(near)]
     columns = request.columns.union(*(one.iris for one in known))
     renamed = request.renamed.union(*(one.renamed for one in (*known, *of_tables)))
     if (columns, renamed) == (request.columns, request.renamed):
@@ -304,13 +305,22 @@ def _with_columns(judge: _Judge, question: _Question) -> _Question:
     return replace(question, request=replace(request, columns=columns, renamed=renamed))
 
 
-def _tables_of(snapshot: Snapshot, question: _Question) -> frozenset[IRI]:
-    """The owners' tables that the targets are columns of, by their IRIs or as a vocabulary declares."""
+def _members_of(question: _Question) -> frozenset[IRI]:
+    """What belongs to a target, where it is a collection."""
+    assets = [view.hierarchies.assets for view in question.views]
+    narrower = (one.narrower(target) for one in assets for target in question.request.targets)
+    return frozenset[IRI]().union(*narrower) - set(question.request.targets)
+
+
+def _tables_of(judge: _Judge, question: _Question) -> frozenset[IRI]:
+    """The owners' tables that the targets are columns of: by IRI, a vocabulary, or what a run recorded."""
+    snapshot = judge.snapshot
     targets = question.request.targets
     tables = frozenset[IRI]().union(*map(snapshot.tables, targets))
     names = frozenset(map(normalised_column, targets))
     declared = (view.hierarchies.columns.items() for view in question.views)
-    found = (table for pairs in declared for table, columns in pairs if columns & names)
+    found = [table for pairs in declared for table, columns in pairs if columns & names]
+    found += [table for target in targets for table in judge.registry.tables_with_column(snapshot, target)]
     return tables.union(table for table in found if snapshot.full_owners(table) & question.owners)
 
 
@@ -413,13 +423,12 @@ def _columns_forbidden(
     judge: _Judge, question: _Question, view: View, added: Policy | None
 ) -> tuple[ColumnProhibition, ...]:
     """What owners forbid of columns, as one view has it."""
-    policies = [
-        policy
-        for policy in view.index.about(question.request.targets)
-        if judge.snapshot.standing(view, policy, question.owners, question.full_owners) is not Standing.NONE
-    ]
+    keys = frozenset[int]().union(*_about(judge, question))
+    stored = (judge.snapshot.policy(judge.snapshot.entry(key)) for key in sorted(keys))
+    policies = [policy for policy in stored if policy is not None]
     policies += [] if added is None or added in policies else [added]
-    return prohibited_columns(question.request, policies, view.hierarchies)
+    found = prohibited_columns(question.request, policies, view.hierarchies)
+    return tuple(one for one in found if one.columns)
 
 
 def _without(decision: Decision, forbidden: tuple[ColumnProhibition, ...]) -> Decision:
@@ -747,8 +756,13 @@ def _shows_only_granted(judge: _Judge, grant: Grant, version: Made) -> bool:
 
     plan = judge.registry.plan_of(version)
     named = [column for column in grant.withheld if column not in grant.implied]
-    stated = [column for column in named if not judge.snapshot.has_data(column)]
+    stated = [column for column in named if not _is_table_below(judge.snapshot, version, column)]
     return plan is not None and not uses_any(plan, grant.withheld, stated)
+
+
+def _is_table_below(snapshot: Snapshot, version: Made, column: IRI) -> bool:
+    """Whether it is a table of its own below an input: nobody but the input's owners makes one there."""
+    return snapshot.has_data(column) and any(is_column_of(given.iri, column) for given in version.inputs)
 
 
 def _is_plain(grant: Grant) -> bool:

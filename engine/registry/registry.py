@@ -158,6 +158,15 @@ class Registry:
             snapshot.remember_columns(target, found)
         return found
 
+    def tables_with_column(self, snapshot: Snapshot, column: IRI) -> frozenset[IRI]:
+        """The targets of which a run that was registered read a column of that IRI."""
+        found = snapshot.tables_with_column(column)
+        if found is None:
+            with self._database.reading() as connection:
+                found = _recorded_columns.tables_with_column(connection, column)
+            snapshot.remember_tables(column, found)
+        return found
+
     def plan_of(self, version: Made) -> str | None:
         """The plan of a version, as it was recorded."""
         query = select(db.versions.c.plan).where(

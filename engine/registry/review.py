@@ -11,6 +11,7 @@ from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.snapshot import Snapshot
 from smalti.policy.authorize import prohibited_columns
 from smalti.policy.decision import Request
+from smalti.policy.iris import is_column_of
 from smalti.policy.model import ConflictStrategy
 from smalti.vocab.terms import IRI, USE
 
@@ -95,11 +96,16 @@ def _prohibitions(
     keys = sorted(frozenset[int]().union(*(keys for issuer, keys in touching if issuer in owners)))
     registry.read_policies(snapshot, keys)
     policies = [policy for key in keys if (policy := snapshot.policy(snapshot.entry(key))) is not None]
-    hierarchies = snapshot.view(snapshot.any_authorities((given.iri,))).hierarchies
-    for one in prohibited_columns(request, policies, hierarchies):
+    trusted = [snapshot.any_authorities((given.iri,)), *map(snapshot.authorities_of, sorted(owners))]
+    views = dict.fromkeys(map(snapshot.view, trusted))
+    for one in (one for view in views for one in prohibited_columns(request, policies, view.hierarchies)):
         is_spared = one.policy.uid == version.policy_uid and one.policy.conflict is ConflictStrategy.PERMIT
-        named = [column for column in one.columns - one.implied if not snapshot.has_data(column)]
-        if not is_spared and uses_any(version.plan, one.columns, named):
+        named = [
+            column
+            for column in one.columns - one.implied
+            if not (snapshot.has_data(column) and is_column_of(given.iri, column))
+        ]
+        if not is_spared and (not one.columns or uses_any(version.plan, one.columns, named)):
             yield one.rule.uid
 
 

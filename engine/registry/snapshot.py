@@ -212,6 +212,8 @@ class Snapshot:
         """Those whose standing rests on more than their issuer."""
         self._ownership: dict[IRI, tuple[frozenset[IRI], frozenset[IRI]]] = {}
         self._known_columns: dict[IRI, KnownColumns] = {}
+        self._tables_with: dict[IRI, frozenset[IRI]] = {}
+        """The tables of which runs read a column, by its IRI."""
         self._data_below: dict[IRI, set[IRI]] = {}
         """What has data, by the tables that its IRI may name a column of."""
         self._read_from: set[IRI] = set()
@@ -247,6 +249,16 @@ class Snapshot:
     def known_columns(self, target: IRI) -> KnownColumns | None:
         """The columns that a target is known to have; None: not asked for since the last version."""
         return self._known_columns.get(target) if self.is_known(target) else NO_COLUMNS
+
+    def tables_with_column(self, column: IRI) -> frozenset[IRI] | None:
+        """Of which a run read it; None: not asked for since the last version."""
+        if not self._version_of or not self.is_known(column):
+            return _NONE  # nobody owns it, so that nobody permits anything of it
+        return self._tables_with.get(column)
+
+    def remember_tables(self, column: IRI, tables: frozenset[IRI]) -> None:
+        """Keep what was read, until another version is made."""
+        self._tables_with[column] = tables
 
     def remember_columns(self, target: IRI, columns: KnownColumns) -> None:
         """Keep what was read, until another version is made."""
@@ -506,6 +518,7 @@ class Snapshot:
         )
         for row in _rows(connection, query, db.versions.c.id, keys):
             self._known_columns.clear()
+            self._tables_with.clear()
             made = _made(row, tuple(inputs.get(row.id, ())))
             self._versions.setdefault(made.target, {})[made.number] = made
             self._version_of[made.iri] = made

@@ -88,7 +88,7 @@ def test_the_profile_is_what_the_table_writes() -> None:
 
 def words_of_certificates() -> set[str]:
     """Every word of ours that stands in a context or as a type, in the two modules that write them."""
-    modules = ("certificate.py", "audits/quality.py")
+    modules = ("registry/certificate.py", "training/quality.py")
     texts = [files("smalti.engine").joinpath(module).read_text(encoding="utf-8") for module in modules]
     return {word for text in texts for word in re.findall(r'"s:(\w+)"', text)}
 
