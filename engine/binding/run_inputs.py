@@ -119,8 +119,10 @@ def given(
 
 def _unvouched(request: RunRequest, registry: Registry, source: Source) -> frozenset[IRI]:
     """The IRIs that a description gives to columns, and that neither an owner nor a recorded run does."""
+    if request.party is None:
+        return frozenset()  # nobody asks, and nothing is decided
     owners = registry.full_owners(source.target)
-    if not owners or request.submitter is None or request.submitter in owners:
+    if not owners or request.submitter in owners:
         return frozenset()
     with registry.snapshot() as snapshot:
         recorded = registry.known_columns(snapshot, source.target).renamed
