@@ -73,8 +73,9 @@ and a prohibition meet:
 A column is a part of its table. A permission on a table reaches its columns. A prohibition on a column
 forbids every use of the table that needs it: to generalise or publish it, to count people or choose rows by
 it, to learn from it. What can be done without the column is permitted without it (P621). A prohibited
-column that the data lacks denies a run; a target below a described table that is no column of it is a
-finding (P622).
+column that the data lacks denies a run. A target below another one that names no column of it is a
+finding (P622), unless it is an output of the policy. Where it is prohibited, `policy add`, `plan` and `run`
+warn, unless it has data of its own.
 
 Action, target, assigner and assignee may stand on the policy, for all rules that do not have them (the
 compact form). A policy with `inheritFrom` takes over the rules of its parents.

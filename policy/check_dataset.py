@@ -72,7 +72,7 @@ def check_dataset(policy: Policy, facts: DatasetFacts) -> tuple[Diagnostic, ...]
         )
         help_ = "give the described columns a `propertyUrl` under the target's IRI"
         return (Diagnostic("P613", Severity.WARNING, message, policy.where, help=help_),)
-    checker = _Checker(target, facts)
+    checker = _Checker(target, facts, outputs(policy.rules))
     for rule in all_rules(policy.rules):
         if target in {asset.iri for asset in rule.targets}:
             checker.rule(rule)
@@ -87,6 +87,12 @@ def all_rules(rules: Iterable[Rule]) -> Iterator[Rule]:
         match rule:
             case Permission(duties=inner) | Prohibition(remedies=inner) | Duty(consequences=inner):
                 yield from all_rules(inner)
+
+
+def outputs(rules: Iterable[Rule]) -> frozenset[IRI]:
+    """The assets that rules name for what is made under them."""
+    made = (rule.output for rule in all_rules(rules) if isinstance(rule, Permission | Duty))
+    return frozenset(output for output in made if output is not None)
 
 
 def uses(policy: Policy, target: IRI) -> Iterator[Use]:
@@ -119,9 +125,10 @@ def _named(comparison: Comparison) -> Iterator[ColumnReference]:
 
 
 class _Checker:
-    def __init__(self, target: IRI, facts: DatasetFacts) -> None:
+    def __init__(self, target: IRI, facts: DatasetFacts, made: frozenset[IRI]) -> None:
         self.target = target
         self.facts = facts
+        self.made = made
         self.columns = facts.columns_of(target)
         self.found: list[Diagnostic] = []
 
@@ -142,7 +149,7 @@ class _Checker:
         for asset in rule.targets:
             iri = normalised_column(asset.iri)
             is_part = is_column_of(self.target, iri) or is_below(self.target, iri)
-            if is_part and iri not in known:
+            if is_part and iri not in known and asset.iri not in self.made:
                 listed = [column.name for column in self.columns.values()]
                 message = (
                     f"the target {quoted(asset.iri)} is below the table, and the description"

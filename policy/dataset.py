@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from smalti.policy.iris import column_iri, is_below, is_column_of, normalised_column
+from smalti.policy.iris import column_iri, normalised_column, parts_of_others
 from smalti.policy.model import Policy
 from smalti.vocab.terms import IRI
 
@@ -65,11 +65,9 @@ class DatasetFacts:
         """
         stated = [column.iri for column in self.columns if column.iri is not None]
         described = set(map(normalised_column, stated))
+        parts = parts_of_others(policy.targets)
         tables = [
-            one
-            for one in policy.targets
-            if normalised_column(one) not in described
-            and not any(is_column_of(table, one) or is_below(table, one) for table in policy.targets)
+            one for one in policy.targets if normalised_column(one) not in described and one not in parts
         ]
         if self.target is not None or len(tables) == 1:
             return self.target or tables[0]

@@ -1,6 +1,7 @@
 """IRIs: what a policy may name, and how a column's name becomes one."""
 
 import re
+from collections.abc import Iterable
 from typing import Final
 from urllib.parse import quote
 
@@ -16,6 +17,7 @@ _RESERVED: Final = re.compile(r"[:@!$&'()*+,;=\[\]]")
 _PATH: Final = re.compile(r"(https?://[^/?#]*/)([^?#]*)", re.ASCII)
 _IS_NO_NAME: Final = re.compile(r"[?#]")
 _UNRESERVED: Final = re.compile(r"[A-Za-z0-9._~-]")  # RFC 3986, 2.3
+_MARKS: Final = ("/", "#", "?")
 _BEYOND_A_NAME: Final = re.compile(r"[/?#]")
 _COMPLETE: Final = re.compile(r"https?://[^/?#@]+.*|urn:[A-Za-z0-9][A-Za-z0-9-]*:.+|(?:did|mailto|tag):.+")
 
@@ -84,10 +86,37 @@ def is_below(table: str, iri: str) -> bool:
     False
     >>> is_below("http://example.com/C", "http://Example.com/C/Name")
     True
+    >>> is_below("http://example.com/C/", "http://example.com/C/Name")
+    True
     """
-    stems = tuple(f"{one.lower()}{mark}" for one in (table, normalised_column(table)) for mark in "/#?")
-    starts = iri.lower().startswith(stems) or normalised_column(iri).lower().startswith(stems)
+    names = {table.lower(), normalised_column(table).lower()}
+    stems = tuple(one if one.endswith(mark) else f"{one}{mark}" for one in names for mark in _MARKS)
+    spelled = {iri.lower(), normalised_column(iri).lower()}
+    starts = names.isdisjoint(spelled) and any(one.startswith(stems) for one in spelled)
     return starts and not is_column_of(table, iri)
+
+
+def parts_of_others(iris: Iterable[IRI]) -> dict[IRI, tuple[IRI, ...]]:
+    """Those of some IRIs that name a column of another one, or lie below it, each with all such others.
+
+    As `is_column_of` and `is_below`, without comparing each with each.
+
+    >>> parts_of_others([IRI("http://example.com/C#Name"), IRI("http://example.com/C")])
+    {'http://example.com/C#Name': ('http://example.com/C',)}
+    """
+    texts = {(text.lower(), iri) for iri in set(iris) for text in (iri, normalised_column(iri))}
+    found: dict[IRI, dict[IRI, None]] = {}
+    begun: list[tuple[str, IRI]] = []
+    # In this order, whatever begins with a text follows it at once.
+    for text, iri in sorted(texts):
+        while begun and not text.startswith(begun[-1][0]):
+            begun.pop()
+        near = [whole for stem, whole in begun if stem[-1:] in _MARKS or text[len(stem) :][:1] in _MARKS]
+        for whole in near:
+            if whole != iri and (is_column_of(whole, iri) or is_below(whole, iri)):
+                found.setdefault(iri, {})[whole] = None
+        begun.append((text, iri))
+    return {iri: tuple(wholes) for iri, wholes in found.items()}
 
 
 def table_of(iri: str) -> IRI | None:

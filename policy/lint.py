@@ -4,14 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
-from smalti.policy.check_dataset import Use, all_rules, parameters_of, uses
+from smalti.policy.check_dataset import Use, all_rules, outputs, parameters_of, uses
 from smalti.policy.conflicts import contradiction, met_columns
 from smalti.policy.dataset import ORDERED, ColumnFacts, DatasetFacts
 from smalti.policy.diagnostics import Diagnostic, Severity
 from smalti.policy.exclusion import Prover, size
 from smalti.policy.findings import quoted
 from smalti.policy.hierarchies import STANDARD, Hierarchies
-from smalti.policy.iris import is_below
+from smalti.policy.iris import is_below, parts_of_others
 from smalti.policy.matching import PreparedPolicy
 from smalti.policy.model import (
     Anonymization,
@@ -149,9 +149,11 @@ def _columns(
 def _below(policy: Policy, dataset: DatasetFacts | None) -> Iterator[Diagnostic]:
     """Targets below another target that name no column of it; of a described table, its columns tell."""
     described = None if dataset is None else dataset.describes(policy)
-    for asset in (asset for rule in policy.rules for asset in rule.targets):
-        table = next((one for one in sorted(policy.targets) if is_below(one, asset.iri)), None)
-        if table is not None and table != described:
+    assets = [asset for rule in all_rules(policy.rules) for asset in rule.targets]
+    wholes, made = parts_of_others(asset.iri for asset in assets), outputs(policy.rules)
+    for asset in assets:
+        table = next((one for one in wholes.get(asset.iri, ()) if is_below(one, asset.iri)), None)
+        if table is not None and table != described and asset.iri not in made:
             message = f"the target {quoted(asset.iri)} is below {quoted(table)}, and names no column of it"
             help_ = f"a column is named {quoted(f'{table}/NAME')}; a table of its own needs no such IRI"
             yield _warning("P622", asset.where, message, help_)

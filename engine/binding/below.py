@@ -1,54 +1,116 @@
 """Prohibitions about what lies below a table, by its IRI, and names no column of it."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
+from smalti.engine.plan.known_columns import NO_COLUMNS, KnownColumns
+from smalti.engine.registry.entries import StoredPolicy
 from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.snapshot import Snapshot
+from smalti.policy.check_dataset import outputs
+from smalti.policy.decision import Request
 from smalti.policy.iris import is_below
 from smalti.policy.model import Policy
-from smalti.vocab.terms import IRI
+from smalti.policy.table_columns import Requested, tables_of
+from smalti.vocab.terms import IRI, USE
 
 
-def forbidden_below(registry: Registry, table: IRI, submitted: Policy) -> tuple[str, ...]:
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """A table, as a registry and a description know it."""
+
+    snapshot: Snapshot
+    iri: IRI
+    owners: frozenset[IRI]
+    """Whose prohibitions count."""
+    requested: Requested
+    wholes: frozenset[IRI]
+    """The table, and the collections that it belongs to: a column of one is a column of each member."""
+
+    def lacked(self, iri: IRI) -> IRI | None:
+        """The whole that an IRI lies below, where it strikes nothing of the table and is no other table."""
+        whole = next((one for one in sorted(self.wholes) if is_below(one, iri)), None)
+        if whole is None or self.requested.touched(self.iri, iri).is_anything:
+            return None
+        others = (iri, *(table for table in tables_of(iri) if table not in self.wholes))
+        return None if any(map(self._is_another, others)) else whole
+
+    def _is_another(self, iri: IRI) -> bool:
+        """Whether it is another member, or has data of its own by the word of the table's owners."""
+        if not self.wholes.isdisjoint(self.snapshot.wholes(iri)):
+            return True
+        return self.snapshot.has_data(iri) and self.snapshot.owners(iri) <= self.owners
+
+
+def forbidden_below(
+    registry: Registry,
+    table: IRI,
+    submitted: Policy | None = None,
+    *,
+    binder: IRI | None = None,
+    columns: KnownColumns = NO_COLUMNS,
+) -> tuple[str, ...]:
     """What to warn of: such a prohibition may be meant for a column, and strikes none.
+
+    Whether it applies to a request is not looked at.
 
     Args:
         registry: knows what owners of the table prohibit, and what is a table of its own.
         table: the target of a run.
         submitted: the policy of the run.
+        binder: who is taken as the table's owner, where nobody knows it yet.
+        columns: what the description tells of columns.
 
     Returns:
-        A warning for each IRI, sorted. None for data that the registry knows, or for what may be a column
-        of another table that it knows.
+        A warning for each IRI, sorted. None for data of the same owners that the registry knows, for what
+        may be a column of that, or for an output of the policy itself.
     """
     with registry.snapshot() as snapshot:
-        iris = {*_forbidden(submitted), *_forbidden_by_owners(registry, snapshot, table)}
-        unknown = [
-            iri
-            for iri in sorted(iris)
-            if is_below(table, iri) and not (snapshot.has_data(iri) or snapshot.tables(iri))
-        ]
+        found = _table(registry, snapshot, table, binder, columns)
+        policies = (*(() if submitted is None else (submitted,)), *_of_owners(registry, found))
+        lacked = {iri: found.lacked(iri) for policy in policies for iri in _forbidden(policy)}
     return tuple(
-        f"a policy prohibits the use of `{iri}`, which names no column of `{table}`: no column is withheld"
-        for iri in unknown
+        f"a policy prohibits the use of `{iri}`, which names no column of `{whole}`: no column is withheld;"
+        f" a column is named `{whole}/NAME`"
+        for iri, whole in sorted(lacked.items())
+        if whole is not None
     )
 
 
-def _forbidden(policy: Policy) -> Iterator[IRI]:
-    return (asset.iri for rule in policy.prohibitions for asset in rule.targets)
+def forbidden_below_with(registry: Registry, added: Sequence[StoredPolicy]) -> tuple[str, ...]:
+    """The same, of each known table that policies prohibit something below of, once they are added.
+
+    Args:
+        registry: only read.
+        added: these policies.
+    """
+    read = [registry.policy_in_force(IRI(one.uid), IRI(one.issuer)) for one in added]
+    forbidden = {iri for policy in read if policy is not None for iri in _forbidden(policy)}
+    with registry.snapshot() as snapshot:
+        tables = {table for iri in forbidden for table in snapshot.known_above(iri)}
+    warnings = (one for table in sorted(tables) for one in forbidden_below(registry, table))
+    return tuple(dict.fromkeys(warnings))
 
 
-def _forbidden_by_owners(registry: Registry, snapshot: Snapshot, table: IRI) -> Iterator[IRI]:
-    owners = snapshot.owners(table)
-    keys = {
-        key
-        for iri in snapshot.spoken_of()
-        if is_below(table, iri)
-        for issuer, keys in snapshot.about((iri,))
-        if issuer in owners
-        for key in keys
-    }
+def _table(
+    registry: Registry, snapshot: Snapshot, table: IRI, binder: IRI | None, columns: KnownColumns
+) -> _Table:
+    owners = snapshot.owners(table) or frozenset(() if binder is None else (binder,))
+    known = columns | registry.known_columns(snapshot, table)
+    asked = Request(party=IRI(""), action=USE, targets=(table,), columns=known.iris, renamed=known.renamed)
+    return _Table(snapshot, table, owners, snapshot.requested(asked), snapshot.wholes(table))
+
+
+def _forbidden(policy: Policy) -> Collection[IRI]:
+    assets = {asset.iri for rule in policy.prohibitions for asset in rule.targets}
+    return assets - outputs(policy.rules)
+
+
+def _of_owners(registry: Registry, table: _Table) -> Iterator[Policy]:
+    """The policies in force of owners that speak of something below the table."""
+    snapshot = table.snapshot
+    about = snapshot.about(snapshot.spoken_of_below(table.wholes))
+    keys = {key for issuer, keys in about if issuer in table.owners for key in keys}
     registry.read_policies(snapshot, keys)
-    for key in sorted(keys):
-        policy = snapshot.policy(snapshot.entry(key))
-        yield from () if policy is None else _forbidden(policy)
+    found = (snapshot.policy(snapshot.entry(key)) for key in sorted(keys))
+    return (policy for policy in found if policy is not None)

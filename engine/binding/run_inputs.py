@@ -105,6 +105,7 @@ def given(
         granted.implied,
         _unvouched(request, registry, source),
     )
+    withheld = without_tables(registry, source, withheld)
     circumstances = Circumstances(
         granted.rows,
         request.asks,
@@ -115,6 +116,17 @@ def given(
         withheld.names,
     )
     return Given((Input(source.target, number),), circumstances, now, withheld)
+
+
+def without_tables(registry: Registry, source: Source, withheld: Withheld) -> Withheld:
+    """What is withheld, but for what is a table itself.
+
+    Below the table, that is an IRI with data of its own; nobody but the owner makes one.
+    """
+    lacking = tuple(
+        iri for iri in withheld.lacking if not (is_column_of(source.target, iri) and registry.has_data(iri))
+    )
+    return replace(withheld, lacking=lacking)
 
 
 def _unvouched(request: RunRequest, registry: Registry, source: Source) -> frozenset[IRI]:
@@ -139,13 +151,7 @@ def admit(
         DeniedOnDataError: a policy prohibits the use of a column that the plan needs, or that is not there.
     """
     check_run(registry, source, table.contents, made, request.submitter)
-    # Below the table, an IRI with data of its own is a table itself, and nobody but the owner makes one.
-    lacking = tuple(
-        iri
-        for iri in known.withheld.lacking
-        if not (is_column_of(source.target, iri) and registry.has_data(iri))
-    )
-    check_withheld(replace(known.withheld, lacking=lacking), table.contents.header, made)
+    check_withheld(known.withheld, table.contents.header, made)
 
 
 @contextmanager

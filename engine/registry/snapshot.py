@@ -25,6 +25,7 @@ from smalti.engine.registry.entries import AssetKind, Input, StoredHierarchy, ve
 from smalti.policy.decision import Reason, Request
 from smalti.policy.hierarchies import Hierarchies
 from smalti.policy.index import PolicyIndex, Standing
+from smalti.policy.iris import is_below
 from smalti.policy.meaning import meaning_digest
 from smalti.policy.model import Policy
 from smalti.policy.table_columns import Requested, spellings, tables_of
@@ -379,9 +380,21 @@ class Snapshot:
         """The known tables that an IRI may name a column of."""
         return ownership.tables(self._assets, iri)
 
-    def spoken_of(self) -> Iterable[IRI]:
-        """The IRIs that policies in force speak of."""
-        return self._about.keys()
+    def known_above(self, iri: IRI) -> list[IRI]:
+        """The assets that an IRI lies below, and names no column of."""
+        names = spellings(iri)
+        near = (asset for name in names for asset in self._assets.kinds if name.startswith(asset))
+        return [asset for asset in dict.fromkeys(near) if is_below(asset, iri)]
+
+    def wholes(self, iri: IRI) -> frozenset[IRI]:
+        """An asset, and the collections that it belongs to."""
+        return self.view(_NONE).hierarchies.assets.broader(iri) | {iri}
+
+    def spoken_of_below(self, wholes: Iterable[IRI]) -> list[IRI]:
+        """The IRIs, in all spellings, that policies in force speak of and that lie below some assets."""
+        names = {name.lower(): whole for whole in wholes for name in spellings(whole)}
+        near = (iri for iri in self._about if iri.lower().startswith(tuple(names)))
+        return [iri for iri in near if any(is_below(whole, iri) for whole in names.values())]
 
     def about(self, iris: Iterable[IRI]) -> Iterator[tuple[IRI, set[int]]]:
         """Each issuer with entries that speak of one of these."""

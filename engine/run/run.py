@@ -17,7 +17,15 @@ from smalti.engine.binding.bound_columns import column_iri
 from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.binding.known_respondents import with_respondents
 from smalti.engine.binding.offers import offers
-from smalti.engine.binding.run_inputs import Given, Granted, admit, bound, check_unchanged, given
+from smalti.engine.binding.run_inputs import (
+    Given,
+    Granted,
+    admit,
+    bound,
+    check_unchanged,
+    given,
+    without_tables,
+)
 from smalti.engine.binding.run_record import (
     Promised,
     RunUnder,
@@ -98,10 +106,11 @@ def plan(request: RunRequest, registry: Registry, backend: Backend) -> Planned:
     try:
         planned = _planned(request, registry, backend, columns)
     except DeclaresMoreError as more:
-        planned = _planned(request, registry, backend, more.columns)
+        columns = more.columns
+        planned = _planned(request, registry, backend, columns)
     if planned.plan is None:
         return planned
-    return replace(planned, warnings=(*planned.warnings, *_below(request, registry)))
+    return replace(planned, warnings=(*planned.warnings, *_below(request, registry, columns)))
 
 
 def _planned(request: RunRequest, registry: Registry, backend: Backend, columns: KnownColumns) -> Planned:
@@ -146,10 +155,8 @@ def plan_undecided(request: RunRequest, registry: Registry, backend: Backend) ->
             "`smalti check` shows what a policy says",
         )
     _check_one(request.target, [offer.permission for offer in offered])
-    return Planned(
-        None,
-        *_plan(request, registry, backend, Granted(offered[0].permission, offered[0].rows(request.target))),
-    )
+    granted = Granted(offered[0].permission, offered[0].rows(request.target))
+    return Planned(None, *_plan(request, registry, backend, granted))
 
 
 @only_ours()
@@ -209,7 +216,8 @@ def _plan(
             check_binding(registry, source, table.contents, made, request.submitter)
             check_withheld(replace(known.withheld, lacking=()), table.contents.header, made)
         else:
-            warnings += _own_prohibitions(request, source, table, made)
+            warnings += _own_prohibitions(request, registry, source, table, made)
+            warnings += _below(request, registry, declared_columns(source))
         if isinstance(made, Plan):
             looked = look(made, source, table, is_output=known.is_output, with_counts=False)
             return made, (*looked.warnings, *warnings), None
@@ -235,7 +243,7 @@ def _missing_columns(known: Given) -> tuple[str, ...]:
 
 
 def _own_prohibitions(
-    request: RunRequest, source: Source, table: StagedTable, made: AnyPlan
+    request: RunRequest, registry: Registry, source: Source, table: StagedTable, made: AnyPlan
 ) -> tuple[str, ...]:
     """What the policy itself forbids to some of the plan's columns; nobody asked, so nothing is decided."""
     found = []
@@ -246,7 +254,8 @@ def _own_prohibitions(
             for asset in rule.targets
             if is_column_of(request.target, asset.iri) or normalised_column(asset.iri) in declared
         ]
-        withheld = withheld_columns(source, table.contents.header, iris)
+        named = withheld_columns(source, table.contents.header, iris)
+        withheld = without_tables(registry, source, named)
         if (reason := refusal(made, table.contents.header, withheld)) is not None:
             found.append(f"where the prohibition `{rule.uid}` applies, a run is denied: {reason.text}")
     return tuple(found)
@@ -321,14 +330,16 @@ def run(
     try:
         outcome = _run(request, out, registry, backend, watch, columns)
     except DeclaresMoreError as more:
-        outcome = _run(request, out, registry, backend, watch, more.columns)
+        columns = more.columns
+        outcome = _run(request, out, registry, backend, watch, columns)
     if outcome.version is None:
         return outcome
-    return replace(outcome, warnings=(*outcome.warnings, *_below(request, registry)))
+    return replace(outcome, warnings=(*outcome.warnings, *_below(request, registry, columns)))
 
 
-def _below(request: RunRequest, registry: Registry) -> tuple[str, ...]:
-    return forbidden_below(registry, request.target, request.document.policy)
+def _below(request: RunRequest, registry: Registry, columns: KnownColumns) -> tuple[str, ...]:
+    policy, binder = request.document.policy, request.owner or request.party
+    return forbidden_below(registry, request.target, policy, binder=binder, columns=columns)
 
 
 def _run(
