@@ -228,20 +228,26 @@ def small(tmp_path: Path) -> Small:
 
 @pytest.mark.usefixtures("untrained")
 @pytest.mark.parametrize(
-    ("operator", "problem"),
+    ("operators", "problem"),
     [
         (
-            "Identity",
+            ["Abs", "Neg"],
             "are not probabilities; expected numbers from 0 to 1; say so if the model gives logits"
             " (`gives_logits`; of an ONNX file --logits)",
         ),
-        ("Sigmoid", "do not sum to one; expected a sum of one for each record, within 0.001"),
-        ("Sqrt", "are not finite; expected numbers from 0 to 1"),
+        (["Sigmoid", "Sigmoid"], "do not sum to one; expected a sum of one for each record, within 0.001"),
+        (["Abs", "Neg", "Sqrt"], "are not finite; expected numbers from 0 to 1"),
     ],
+    ids=["negative", "sum", "not-finite"],
 )
-def test_confidences_that_are_none(small: Small, operator: str, problem: str) -> None:
-    graph = onnx.softmax_regression(last=onnx.node(operator, ["z"], "y"))
-    (small.folder / "model.onnx").write_bytes(graph)
+def test_confidences_that_are_none(small: Small, operators: list[str], problem: str) -> None:
+    """Each record has such confidences: which one is asked about first is drawn at random."""
+    names = ["z", *(f"z{at}" for at in range(1, len(operators))), "y"]
+    last = b"".join(
+        onnx.node(operator, [taken], given)
+        for operator, taken, given in zip(operators, names[:-1], names[1:], strict=True)
+    )
+    (small.folder / "model.onnx").write_bytes(onnx.softmax_regression(last=last))
     ran = small.audited()
     assert (ran.code, problem in ran.message) == (1, True), ran.err
 
