@@ -6,7 +6,7 @@ prohibition on a column contradicts a permission on its table that uses the colu
 obligation to anonymize, and a duty of a permission to read, permit to anonymize, and count so.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -33,7 +33,7 @@ def contradiction(prepared: PreparedPolicy) -> tuple[Rule, Rule] | None:
     """
     prover = Prover(prepared.hierarchies, _STEPS + _STEPS_FOR_EACH_RULE * len(prepared.rules))
     parties = _Parties(prepared.hierarchies.parties, prover)
-    for one, requested, other in _pairs(prepared):
+    for one, requested, other in _pairs(prepared, _prohibitions((prepared,))):
         prover.step()
         if prover.is_exhausted or any(
             _share_a_target(requested, form, other, prover)
@@ -56,9 +56,25 @@ def met_columns(
         prepared: the policy.
         renamed: what a description tells of columns of one of its targets (`Request.renamed`).
     """
+    yield from _met(prepared, _prohibitions((prepared,)), renamed)
+
+
+def met_columns_between(
+    policies: Sequence[PreparedPolicy], renamed: frozenset[tuple[IRI, IRI]] = frozenset()
+) -> Iterator[tuple[Rule, Rule, frozenset[IRI]]]:
+    """The same, of rules of one policy and prohibitions of another one."""
+    prohibitions = _prohibitions(policies)
+    for prepared in policies:
+        own = set(prepared.policy.prohibitions)
+        yield from (found for found in _met(prepared, prohibitions, renamed) if found[1] not in own)
+
+
+def _met(
+    prepared: PreparedPolicy, prohibitions: Buckets, renamed: frozenset[tuple[IRI, IRI]]
+) -> Iterator[tuple[Rule, Rule, frozenset[IRI]]]:
     prover = Prover(prepared.hierarchies, _STEPS)
     parties = _Parties(prepared.hierarchies.parties, prover)
-    for one, requested, other in _pairs(prepared, renamed):
+    for one, requested, other in _pairs(prepared, prohibitions, renamed):
         for form in _forms(one):
             prover.step()
             if prover.is_exhausted:
@@ -110,15 +126,20 @@ def _forms(prepared: PreparedRule) -> tuple[Form, ...]:
     return (() if prepared.form is None else (prepared.form,)) + prepared.by_duty
 
 
+def _prohibitions(policies: Iterable[PreparedPolicy]) -> Buckets:
+    found = Buckets()
+    for prepared in policies:
+        for rule in prepared.rules:
+            if rule.kind is Kind.PROHIBITION:
+                found.add(rule, _keys_of(rule))
+    return found
+
+
 def _pairs(
-    prepared: PreparedPolicy, renamed: frozenset[tuple[IRI, IRI]] = frozenset()
+    prepared: PreparedPolicy, prohibitions: Buckets, renamed: frozenset[tuple[IRI, IRI]] = frozenset()
 ) -> Iterator[tuple[PreparedRule, Requested, PreparedRule]]:
     """Those with a target, a party and a purpose that may be one."""
     hierarchies = prepared.hierarchies
-    prohibitions = Buckets()
-    for rule in prepared.rules:
-        if rule.kind is Kind.PROHIBITION:
-            prohibitions.add(rule, _keys_of(rule))
     for rule in prepared.rules:
         if _forms(rule):
             requested = _requested(rule, renamed)

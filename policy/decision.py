@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from smalti.errors import UsageError
 from smalti.policy.model import NOWHERE, Condition, Duty, Permission, Policy, Value, Where
 from smalti.vocab.terms import IRI
 
@@ -55,6 +56,17 @@ class Request:
     parts of it, it is their rows that are. What is known, never the requester's word."""
     understands_limits: bool = False
     """The requester's word that they read the limits of each grant, and keep to them."""
+
+    def __post_init__(self) -> None:
+        """A request about nothing would be permitted by any rule: each of its targets is covered.
+
+        Raises:
+            UsageError: it names no target, or one text is given for several.
+        """
+        if isinstance(self.targets, str):
+            raise UsageError("the request", "its targets are a text", "several IRIs: `targets=(IRI,)`")
+        if not self.targets:
+            raise UsageError("the request", "it names no target", "at least one")
 
     @property
     def target(self) -> IRI:

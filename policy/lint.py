@@ -1,11 +1,11 @@
 """What a valid policy probably does not mean: rules that can never apply, promises that say little."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
 from smalti.policy.check_dataset import Use, all_rules, outputs, parameters_of, uses
-from smalti.policy.conflicts import contradiction, met_columns
+from smalti.policy.conflicts import contradiction, met_columns, met_columns_between
 from smalti.policy.dataset import ORDERED, ColumnFacts, DatasetFacts
 from smalti.policy.diagnostics import Diagnostic, Severity
 from smalti.policy.exclusion import Prover, size
@@ -131,19 +131,46 @@ def _columns(
     described = None if dataset is None else dataset.describes(policy)
     renamed = frozenset() if dataset is None or described is None else dataset.renamed_of(described)
     for rule, other, columns in met_columns(PreparedPolicy(policy, hierarchies), renamed):
-        listed = " and ".join(quoted(column) for column in sorted(columns)[:3])
         if policy.conflict is ConflictStrategy.PERMIT:
-            message = f"{_named(other)} forbids {listed}, and does not hold against this rule"
+            message = f"{_named(other)} forbids {_some(columns)}, and does not hold against this rule"
             help_ = 'that is what "conflict": "perm" means; "prohibit" lets the prohibition win'
-        elif isinstance(rule, Permission) and rule.anonymization is None and rule.training is None:
-            message = f"this permission meets {_named(other)}: where both apply, {listed} is withheld"
-            help_ = "say so in the policy's description, or keep the two rules apart"
+            yield _warning("P621", rule.where, message, help_)
         else:
-            message = (
-                f"this rule needs {listed}, which {_named(other)} forbids: where both apply, it is denied"
-            )
-            help_ = "drop the column (`mosaicrown:identifier`), or narrow the prohibition"
-        yield _warning("P621", rule.where, message, help_)
+            yield _met(rule, _named(other), columns)
+
+
+def columns_between(
+    policies: Sequence[Policy],
+    renamed: frozenset[tuple[IRI, IRI]] = frozenset(),
+    hierarchies: Hierarchies = STANDARD,
+) -> Iterator[tuple[Rule, Rule, Diagnostic]]:
+    """Rules of some policies, and prohibitions of others that they meet at columns.
+
+    As if one owner had put all of them in force: between policies every prohibition holds.
+
+    Args:
+        policies: each one once.
+        renamed: what is known of columns of their targets (`Request.renamed`).
+        hierarchies: what includes what.
+    """
+    prepared = [PreparedPolicy(policy, hierarchies) for policy in policies]
+    for rule, other, columns in met_columns_between(prepared, renamed):
+        yield rule, other, _met(rule, f"the prohibition {quoted(other.uid)} ({other.where})", columns)
+
+
+def _met(rule: Rule, prohibition: str, columns: Collection[IRI]) -> Diagnostic:
+    if isinstance(rule, Permission) and rule.anonymization is None and rule.training is None:
+        message = f"this permission meets {prohibition}: where both apply, {_some(columns)} is withheld"
+        help_ = "say so in the policy's description, or keep the two rules apart"
+    else:
+        needed = _some(columns)
+        message = f"this rule needs {needed}, which {prohibition} forbids: where both apply, it is denied"
+        help_ = "leave the column out of the rule, or narrow the prohibition"
+    return _warning("P621", rule.where, message, help_)
+
+
+def _some(columns: Collection[IRI]) -> str:
+    return " and ".join(quoted(column) for column in sorted(columns)[:3])
 
 
 def _below(policy: Policy, dataset: DatasetFacts | None) -> Iterator[Diagnostic]:

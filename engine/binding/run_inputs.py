@@ -18,6 +18,7 @@ from smalti.engine.binding.used_columns import (
     check_declared,
     check_withheld,
     declared_columns,
+    iris_of_columns,
     withheld_columns,
 )
 from smalti.engine.plan.known_columns import KnownColumns
@@ -45,6 +46,8 @@ class Given:
     """When it was asked who withdrew."""
     withheld: Withheld = NOTHING_WITHHELD
     """Of the columns that the data has."""
+    columns: tuple[IRI, ...] = ()
+    """All columns of the data, each under all of its IRIs, as `normalised_column` spells them."""
 
     @property
     def is_output(self) -> bool:
@@ -115,7 +118,8 @@ def given(
         recorded_respondent(request, registry, table.contents),
         withheld.names,
     )
-    return Given((Input(source.target, number),), circumstances, now, withheld)
+    columns = iris_of_columns(source, table.contents.header)
+    return Given((Input(source.target, number),), circumstances, now, withheld, columns)
 
 
 def without_tables(registry: Registry, source: Source, withheld: Withheld) -> Withheld:

@@ -128,6 +128,7 @@ def new_version(  # noqa: PLR0913, PLR0917 (everything that is known at the end 
         policy_meaning=meaning_digest(document.policy),
         permitted=_permitted(under),
         binds_as_owner=under.binds_as_owner,
+        input_columns=known.columns,
     )
 
 

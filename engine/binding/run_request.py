@@ -109,6 +109,8 @@ class Planned:
     """What to be wary of: what the plan warns of, whoever asks, and what a look at the data shows."""
     composition: Composition | None = None
     """Of what loses privacy: what all releases about the same respondents would have lost, this one too."""
+    obstacle: str | None = None
+    """Why a run of this plan would be denied or refused, as far as the data shows it."""
 
 
 @dataclass(frozen=True, slots=True)

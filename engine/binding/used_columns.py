@@ -13,6 +13,7 @@ from smalti.engine.perturbation.plan import PerturbationPlan
 from smalti.engine.plan.known_columns import KnownColumns, known_columns
 from smalti.engine.plan.plan import Filter, Plan, RespondentColumn, RowComparison, RowCondition
 from smalti.engine.plan.serialize import AnyPlan, plan_from_json
+from smalti.engine.registry.entries import RecordedPlan
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.tables.description import Source
 from smalti.engine.training.plan import TrainingPlan
@@ -51,29 +52,27 @@ def _iris(plan: AnyPlan, names: Collection[str]) -> frozenset[IRI]:
     return frozenset(map(normalised_column, declared + default))
 
 
-def uses_any(plan: str, columns: Iterable[IRI], named: Iterable[IRI] = ()) -> bool:
+def uses_any(recorded: RecordedPlan, columns: Iterable[IRI], named: Iterable[IRI] = ()) -> bool:
     """Whether a recorded plan uses some columns of its input, or that cannot be told.
 
     It cannot be told of a plan that is not understood; nor where a prohibition names a column that the
-    input did not have: any of its columns may be meant.
+    input did not have, or is not known to have had: any of its columns may be meant.
 
     Args:
-        plan: as it was recorded.
+        recorded: the plan, and what columns its input had.
         columns: as `policy.iris.normalised_column` spells them.
         named: those of them that prohibitions name. What other runs recorded does not tell which column one
             was in this run: they may have been made by anybody, and from other data.
     """
     try:
-        understood = plan_from_json(plan)
+        understood = plan_from_json(recorded.text)
     except PlanError:
         return True
     used = {unquote(iri) for iri in used_iris(understood)}
     if not used.isdisjoint(map(unquote, columns)):
         return True
-    if not isinstance(understood, Plan | TrainingPlan):
-        return False  # only some of the input's columns are recorded
     names = [column.name for column in understood.read.columns]
-    known = {unquote(iri) for iri in _iris(understood, names)}
+    known = {unquote(iri) for iri in _iris(understood, names).union(recorded.input_columns or ())}
     return not known.issuperset(map(unquote, named))
 
 
@@ -136,6 +135,13 @@ def _is_named(source: Source, name: str, iri: IRI) -> bool:
     if normalised_column(iri) in map(normalised_column, own):
         return True
     return is_column_of(source.target, iri) and unquote(iri.rpartition("/")[2]) == name
+
+
+def iris_of_columns(source: Source, header: Iterable[str]) -> tuple[IRI, ...]:
+    """All columns of a table, each under the IRI that is declared and the default one."""
+    declared = {column_iri(source, name) for name in header}
+    default = {default_column_iri(source.target, name) for name in header}
+    return tuple(sorted(set(map(normalised_column, declared | default))))
 
 
 def declared_columns(source: Source) -> KnownColumns:

@@ -16,14 +16,20 @@ def recorded_columns(connection: Connection, target: IRI) -> KnownColumns:
     Those of its versions, if it is an output; and those that runs read of it.
     """
     details = select(db.versions.c.details).where(db.versions.c.target == target)
-    made = db.versions.c.id == db.lineage.c.version
-    plans = select(db.versions.c.plan).distinct().join(db.lineage, made).where(db.lineage.c.input == target)
+    is_made = db.versions.c.id == db.lineage.c.version
+    plans = (
+        select(db.versions.c.plan, db.versions.c.details)
+        .distinct()
+        .join(db.lineage, is_made)
+        .where(db.lineage.c.input == target)
+    )
     found = NO_COLUMNS
     for text in connection.execute(details).scalars():
         columns = [(column["name"], IRI(column["iri"])) for column in json.loads(text)["columns"]]
         found |= known_columns(target, columns, is_whole=True)
-    for text in connection.execute(plans).scalars():
-        found |= _columns_read(text, target)
+    for plan, version in connection.execute(plans):
+        input_columns = json.loads(version).get("input_columns") or ()
+        found |= _columns_read(plan, target) | KnownColumns(frozenset(map(IRI, input_columns)))
     return found
 
 

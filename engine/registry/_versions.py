@@ -22,6 +22,7 @@ from smalti.engine.registry.entries import (
     Intent,
     NewVersion,
     OutputColumn,
+    RecordedPlan,
     TargetVersion,
     VersionFacts,
 )
@@ -40,6 +41,7 @@ class _Details:
     columns: tuple[OutputColumn, ...]
     respondent: Respondent
     rule_purposes: frozenset[IRI] | None
+    input_columns: tuple[IRI, ...] | None = None
 
 
 def check_record(connection: Connection, facts: Facts, record: NewVersion) -> None:
@@ -197,7 +199,9 @@ def insert_version(connection: Connection, intent: Intent) -> TargetVersion:
     number = (connection.execute(last).scalar() or 0) + 1
     # Nobody withdrew since the run asked, or it would not be recorded now.
     recorded_at = None if record.started_at is None else db.tick(connection)
-    details = _Details(record.files, record.columns, record.respondent, record.rule_purposes)
+    details = _Details(
+        record.files, record.columns, record.respondent, record.rule_purposes, record.input_columns
+    )
     values = {name: getattr(record, name) for name in _PLAIN}
     added = insert(db.versions).values(
         **values,
@@ -262,6 +266,7 @@ def to_version(connection: Connection, row: Row[tuple[Any, ...]]) -> TargetVersi
         inputs=tuple(Input(IRI(found.input), found.input_version) for found in inputs),
         columns=details.columns,
         respondent=details.respondent,
+        input_columns=details.input_columns,
         created_at=to_time(row.created_at),
         report=report_from_json(row.report),
         number=row.number,
@@ -269,6 +274,17 @@ def to_version(connection: Connection, row: Row[tuple[Any, ...]]) -> TargetVersi
         path=Path(row.path),
         recorded_at=None if row.recorded_at is None else to_time(row.recorded_at),
     )
+
+
+def recorded_plan(connection: Connection, target: IRI, number: int) -> RecordedPlan | None:
+    """What a version was made by; None where there is no such version."""
+    query = select(db.versions.c.plan, db.versions.c.details).where(
+        db.versions.c.target == target, db.versions.c.number == number
+    )
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        return None
+    return RecordedPlan(row.plan, _details_adapter().validate_json(row.details).input_columns)
 
 
 def to_intent(row: Row[tuple[Any, ...]]) -> Intent:

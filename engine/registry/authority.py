@@ -141,8 +141,6 @@ def decide(
         RegistryError: the registry cannot be read, or its decision log not be written.
     """
     start = time.perf_counter()
-    if not request.targets:
-        raise UsageError("the request", "it names no target", "at least one")
     if request.time is None:
         request = replace(request, time=datetime.now(UTC))
     with registry.snapshot() as snapshot:

@@ -111,6 +111,16 @@ class OutputColumn:
     datatype: Datatype
 
 
+@dataclass(frozen=True, slots=True)
+class RecordedPlan:
+    """What a version was made by, and of what."""
+
+    text: str
+    """As `VersionFacts.plan`."""
+    input_columns: tuple[IRI, ...] | None
+    """As `VersionFacts.input_columns`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionFacts:
     """What is recorded about one version of an output."""
@@ -145,6 +155,13 @@ class VersionFacts:
     policy_meaning: str | None = None
     """The digest of what the policy meant as its issuer resolved it, with what it inherits
     (`policy.meaning`); None: it was recorded by an earlier smalti."""
+    input_columns: tuple[IRI, ...] | None = None
+    """All columns that the input had, also those that the plan does not read; None: it was recorded by an
+    earlier smalti."""
+
+    @property
+    def recorded_plan(self) -> RecordedPlan:
+        return RecordedPlan(self.plan, self.input_columns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ from smalti.engine.registry.entries import (
     Asset,
     Intent,
     NewVersion,
+    RecordedPlan,
     StoredHierarchy,
     StoredPolicy,
     TargetVersion,
@@ -167,13 +168,10 @@ class Registry:
             snapshot.remember_tables(column, found)
         return found
 
-    def plan_of(self, version: Made) -> str | None:
+    def plan_of(self, version: Made) -> RecordedPlan | None:
         """The plan of a version, as it was recorded."""
-        query = select(db.versions.c.plan).where(
-            db.versions.c.target == version.target, db.versions.c.number == version.number
-        )
         with self._database.reading() as connection:
-            return connection.execute(query).scalar()
+            return _versions.recorded_plan(connection, version.target, version.number)
 
     def has_data(self, iri: IRI) -> bool:
         """Whether it is an output, or something was made from it: then it is a table of its own."""

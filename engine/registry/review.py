@@ -105,7 +105,7 @@ def _prohibitions(
             for column in one.columns - one.implied
             if not (snapshot.has_data(column) and is_column_of(given.iri, column))
         ]
-        if not is_spared and (not one.columns or uses_any(version.plan, one.columns, named)):
+        if not is_spared and (not one.columns or uses_any(version.recorded_plan, one.columns, named)):
             yield one.rule.uid
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from smalti.engine.backends.base import Backend
 from smalti.engine.perturbation.plan import PerturbationPlan
+from smalti.engine.plan.known_columns import NO_COLUMNS
 from smalti.engine.plan.plan import Plan, Role
 from smalti.engine.plan.serialize import AnyPlan
 from smalti.engine.registry.ceilings import BUDGETS
@@ -20,7 +21,13 @@ from smalti.engine.registry.registry import Registry
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.run.case_files import MAX_BYTES, Case, CaseFile, ExpectedPlan
 from smalti.engine.run.explain import to_text
-from smalti.engine.run.run import PolicyDocument, RunRequest, plan_granted, plan_undecided
+from smalti.engine.run.run import (
+    PolicyDocument,
+    RunRequest,
+    described_columns,
+    plan_granted,
+    plan_undecided,
+)
 from smalti.engine.training.plan import TrainingPlan
 from smalti.errors import SmaltiError, UsageError
 from smalti.policy.authorize import authorize
@@ -99,11 +106,24 @@ def _run(
     backend: Backend,
 ) -> CaseResult:
     asked = case.request if case.query is None else _with_query(case.request, case.query)
+    asked = _with_columns(asked, case, documents)
     decision = authorize(asked, policies, hierarchies, owners=case.owners)
     failures = list(_decision_failures(case, decision))
     if case.expectation.plan is not None and not failures:
         failures += _plan_failures(case, case.expectation.plan, decision, documents, backend)
     return CaseResult(case.name, tuple(failures), decision)
+
+
+def _with_columns(request: Request, case: Case, documents: list[tuple[ParsedDocument, bytes]]) -> Request:
+    """The request, with what the description of the data that a plan is expected for tells of columns."""
+    if case.expectation.plan is None:
+        return request
+    known = NO_COLUMNS
+    for parsed, content in documents:
+        for policy in parsed.policies:
+            document = PolicyDocument(policy, content, parsed.name)
+            known |= described_columns(_run_request(document, case, case.expectation.plan.data))
+    return replace(request, columns=known.iris, renamed=known.renamed)
 
 
 def _with_query(request: Request, query: "Query") -> Request:
@@ -161,16 +181,8 @@ def _plan_failures(
     parsed, content = next(
         (parsed, content) for parsed, content in documents if grant.policy in parsed.policies
     )
-    request = RunRequest(
-        document=PolicyDocument(grant.policy, content, parsed.name),
-        target=case.request.target,
-        data=expected.data,
-        party=None,
-        purpose=case.request.purpose,
-        rule=grant.permission.uid,
-        asks=case.request.parameters,
-        query=case.query,
-    )
+    document = PolicyDocument(grant.policy, content, parsed.name)
+    request = replace(_run_request(document, case, expected.data), rule=grant.permission.uid)
     with tempfile.TemporaryDirectory(prefix="smalti-") as nowhere:
         try:
             registry = Registry.open(Path(nowhere) / "none.sqlite")
@@ -182,7 +194,22 @@ def _plan_failures(
             return [f"expected a plan, and there is none: {error}"]
         except OSError:
             return [f"expected a plan, and `{_shown(expected.data)}` cannot be read"]
-    return [] if planned.plan is None else list(_differences(expected, planned.plan))
+    failures = [] if planned.plan is None else list(_differences(expected, planned.plan))
+    if planned.obstacle is not None:
+        failures.append(f"expected a plan, and a run of it is denied: {planned.obstacle}")
+    return failures
+
+
+def _run_request(document: PolicyDocument, case: Case, data: Path) -> RunRequest:
+    return RunRequest(
+        document=document,
+        target=case.request.target,
+        data=data,
+        party=None,
+        purpose=case.request.purpose,
+        asks=case.request.parameters,
+        query=case.query,
+    )
 
 
 def _differences(expected: ExpectedPlan, plan: AnyPlan) -> Iterator[str]:

@@ -44,7 +44,7 @@ from smalti.engine.binding.used_columns import (
     refusal,
     withheld_columns,
 )
-from smalti.engine.plan.files import ColumnLoss, Composition, Diversity, OwnerReport, PublishedFile
+from smalti.engine.plan.files import ColumnLoss, Diversity, OwnerReport, PublishedFile
 from smalti.engine.plan.known_columns import NO_COLUMNS, KnownColumns
 from smalti.engine.plan.plan import OutputFormat, Plan
 from smalti.engine.plan.serialize import AnyPlan
@@ -66,7 +66,7 @@ from smalti.errors import GuaranteeError, PlanError, SmaltiError, UsageError, on
 from smalti.policy.decision import Decision, Grant, Reason, Request
 from smalti.policy.foreign_columns import speaks_of_foreign_columns
 from smalti.policy.iris import is_column_of, normalised_column
-from smalti.policy.model import Duty, Permission
+from smalti.policy.model import ConflictStrategy, Duty, Permission
 from smalti.vocab.terms import ANONYMIZE, DIFFERENTIAL_PRIVACY, IRI, LOCAL_DIFFERENTIAL_PRIVACY, TRAIN
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def plan(request: RunRequest, registry: Registry, backend: Backend) -> Planned:
         SmaltiError: as `run`, as far as it gets.
     """
     request = _resolved(request, registry)
-    columns = _declared(request)
+    columns = described_columns(request)
     try:
         planned = _planned(request, registry, backend, columns)
     except DeclaresMoreError as more:
@@ -122,13 +122,13 @@ def _planned(request: RunRequest, registry: Registry, backend: Backend, columns:
         found = _plan(request, registry, backend, granted)
     except DeniedOnDataError as refused:
         return Planned(deny_afterwards(registry, decision, refused.reason), None)
-    made = found[0]
-    if not isinstance(made, Plan) and not _is_free(made):
+    made = found.plan
+    if made is not None and not isinstance(made, Plan) and not _is_free(made):
         from smalti.engine.losses.charging import foreseen_reason  # noqa: PLC0415 (only for what is charged)
 
         if (reason := foreseen_reason(registry, request, granted.permission, made)) is not None:
             return Planned(deny_afterwards(registry, decision, reason), None)
-    return Planned(decision, *found)
+    return replace(found, decision=decision)
 
 
 @only_ours()
@@ -156,7 +156,7 @@ def plan_undecided(request: RunRequest, registry: Registry, backend: Backend) ->
         )
     _check_one(request.target, [offer.permission for offer in offered])
     granted = Granted(offered[0].permission, offered[0].rows(request.target))
-    return Planned(None, *_plan(request, registry, backend, granted))
+    return _plan(request, registry, backend, granted)
 
 
 @only_ours()
@@ -167,12 +167,8 @@ def plan_granted(request: RunRequest, registry: Registry, backend: Backend, gran
         SmaltiError: as `run`, as far as it gets.
     """
     _check_target(request)
-    return Planned(
-        None,
-        *_plan(
-            request, registry, backend, Granted(grant.permission, grant.rows, grant.withheld, grant.implied)
-        ),
-    )
+    granted = Granted(grant.permission, grant.rows, grant.withheld, grant.implied)
+    return _plan(request, registry, backend, granted)
 
 
 def is_release(permission: Permission) -> bool:
@@ -198,10 +194,8 @@ def _check_target(request: RunRequest) -> None:
         )
 
 
-def _plan(
-    request: RunRequest, registry: Registry, backend: Backend, granted: Granted
-) -> tuple[AnyPlan, tuple[str, ...], Composition | None]:
-    """The plan, what it warns of, and what would have been lost with it."""
+def _plan(request: RunRequest, registry: Registry, backend: Backend, granted: Granted) -> Planned:
+    """The plan, what it warns of, what would have been lost with it, and what a run would stop at."""
     kind = _charged(granted.permission)
     wanted = (lambda _: None) if kind is None else kind.columns_read(request, granted)
     columns = with_respondents(wanted, request, registry)
@@ -212,17 +206,20 @@ def _plan(
         known = given(request, registry, granted, source, table)
         made = _made(kind, request, granted, source, table, known.circumstances)
         warnings = _missing_columns(known)
+        denied = refusal(made, table.contents.header, known.withheld)
+        obstacle = None if denied is None else denied.text
         if request.party is not None:
             check_binding(registry, source, table.contents, made, request.submitter)
             check_withheld(replace(known.withheld, lacking=()), table.contents.header, made)
+            obstacle = _obstacle(request, registry, known, source, table, made)
         else:
             warnings += _own_prohibitions(request, registry, source, table, made)
             warnings += _below(request, registry, declared_columns(source))
         if isinstance(made, Plan):
             looked = look(made, source, table, is_output=known.is_output, with_counts=False)
-            return made, (*looked.warnings, *warnings), None
+            return Planned(None, made, (*looked.warnings, *warnings), None, obstacle)
         if _is_free(made):
-            return made, (*warnings_in(made), *warnings), None
+            return Planned(None, made, (*warnings_in(made), *warnings), None, obstacle)
         from smalti.engine.losses.charging import (  # noqa: PLC0415 (only for what is charged)
             composition_with,
             foreseen_reason,
@@ -231,7 +228,21 @@ def _plan(
         together = composition_with(registry, request.target, made)
         reason = foreseen_reason(registry, request, granted.permission, made)
         denial = () if reason is None else (reason.text,)
-        return made, (*warnings_in(made), *denial, *warnings), together
+        obstacle = obstacle if reason is None else reason.text
+        return Planned(None, made, (*warnings_in(made), *denial, *warnings), together, obstacle)
+
+
+def _obstacle(
+    request: RunRequest, registry: Registry, known: Given, source: Source, table: StagedTable, made: AnyPlan
+) -> str | None:
+    """What a run would stop at, where it comes to count."""
+    try:
+        admit(request, registry, known, source, table, made)
+    except DeniedOnDataError as denied:
+        return denied.reason.text
+    except SmaltiError as refused:
+        return str(refused)
+    return None
 
 
 def _missing_columns(known: Given) -> tuple[str, ...]:
@@ -246,6 +257,8 @@ def _own_prohibitions(
     request: RunRequest, registry: Registry, source: Source, table: StagedTable, made: AnyPlan
 ) -> tuple[str, ...]:
     """What the policy itself forbids to some of the plan's columns; nobody asked, so nothing is decided."""
+    if request.document.policy.conflict is ConflictStrategy.PERMIT:
+        return ()  # none of them holds against a permission beside it
     found = []
     declared = declared_columns(source).iris
     for rule in request.document.policy.prohibitions:
@@ -326,7 +339,7 @@ def run(
     recover(registry)
     watch.phase("decide")
     request = _resolved(request, registry)
-    columns = _declared(request)
+    columns = described_columns(request)
     try:
         outcome = _run(request, out, registry, backend, watch, columns)
     except DeclaresMoreError as more:
@@ -446,7 +459,7 @@ def _resolved(request: RunRequest, registry: Registry) -> RunRequest:
     return replace(request, document=document)
 
 
-def _declared(request: RunRequest) -> KnownColumns:
+def described_columns(request: RunRequest) -> KnownColumns:
     """What a description tells of columns, as far as it can be read before a decision."""
     if speaks_of_foreign_columns(request.document.policy):
         return _described_columns(request)

@@ -12,7 +12,7 @@ from smalti.policy.describe import summary
 from smalti.policy.diagnostics import Diagnostic, Severity
 from smalti.policy.findings import quoted
 from smalti.policy.foreign_columns import possible_columns
-from smalti.policy.lint import lint
+from smalti.policy.lint import columns_between, lint
 from smalti.policy.model import Policy, PolicyType, Where
 from smalti.policy.parse import MAX_BYTES, ParsedDocument, load_all, parse
 from smalti.policy.shutting_out import charged_rules, shut_outs
@@ -67,8 +67,27 @@ def check_documents(
 
         facts = read_dataset_facts(_description(dataset))
     found = _parsed(names)
-    shut_out = _shut_out(found)
-    return tuple(_checked(parsed, facts, now or datetime.now(UTC), shut_out) for parsed in found)
+    between = (*_shut_out(found), *_columns_between(found, facts))
+    return tuple(_checked(parsed, facts, now or datetime.now(UTC), between) for parsed in found)
+
+
+def _columns_between(
+    documents: Sequence[ParsedDocument], facts: DatasetFacts | None
+) -> Iterator[tuple[Policy, Diagnostic]]:
+    """Rules that need columns which other policies forbid, each with its policy."""
+    policies = list(dict.fromkeys(policy for parsed in documents for policy in parsed.sound))
+    if len(policies) > 1:
+        for rule, _, told in columns_between(policies, _renamed(policies, facts)):
+            yield from ((policy, told) for policy in policies if rule in policy.rules)
+
+
+def _renamed(policies: Sequence[Policy], facts: DatasetFacts | None) -> frozenset[tuple[IRI, IRI]]:
+    if facts is None:
+        return frozenset()
+    described = {facts.describes(policy) for policy in policies} - {None}
+    return frozenset[tuple[IRI, IRI]]().union(
+        *(facts.renamed_of(one) for one in described if one is not None)
+    )
 
 
 def _shut_out(documents: Sequence[ParsedDocument]) -> Sequence[tuple[Policy, Diagnostic]]:
@@ -111,12 +130,12 @@ def _checked(
     parsed: ParsedDocument,
     facts: DatasetFacts | None,
     now: datetime,
-    shut_out: Sequence[tuple[Policy, Diagnostic]],
+    between: Sequence[tuple[Policy, Diagnostic]],
 ) -> CheckedDocument:
     described = frozenset(where for policy in parsed.sound for where in _described(policy, facts))
     found = [one for one in parsed.diagnostics if one.code != "P508" or one.where not in described]
     lints = [
-        (policy, (*lint(policy, facts, now), *(told for about, told in shut_out if about is policy)))
+        (policy, (*lint(policy, facts, now), *(told for about, told in between if about is policy)))
         for policy in parsed.sound
     ]
     for policy, linted in lints:

@@ -164,12 +164,14 @@ def policy_add(
 ) -> int:
     """Put the policies of a document in force. Of a target not known yet, the issuer becomes the owner.
 
-    Warns of rules in force about the same people that shut each other out of their budget, and of
-    prohibitions on what lies below a table and names no column of it.
+    Warns of rules in force about the same people that shut each other out of their budget, of rules that
+    need columns which other policies in force forbid, and of prohibitions on what lies below a table and
+    names no column of it.
     """
     from smalti import console
     from smalti.engine.binding.below import forbidden_below_with
     from smalti.engine.losses.shut_out import shut_out_with
+    from smalti.engine.registry.met_columns import columns_met_with
     from smalti.opening import open_registry
     from smalti.policy.names import iri
 
@@ -177,7 +179,11 @@ def policy_add(
     signed = None if signature is None else _content(signature, "a detached signature")
     known, issuer = open_registry(registry), iri(party, "--as")
     added = known.add_policy(document, file, issuer, signature=signed, replaces=replace)
-    warnings = (*shut_out_with(known, added), *forbidden_below_with(known, added))
+    warnings = (
+        *shut_out_with(known, added),
+        *columns_met_with(known, added),
+        *forbidden_below_with(known, added),
+    )
     if shown_as == "json":
         in_force = [console.policy_json(stored, "in force") for stored in added]
         click.echo(console.as_json({"policies": in_force, "warnings": list(warnings)}), nl=False)

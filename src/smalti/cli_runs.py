@@ -86,6 +86,10 @@ def plan(policy: str, **options: Any) -> int:
 
     With --as the request is decided first; without it the plan is shown whoever asks.
     """
+    return _plan(policy, **options)
+
+
+def _plan(policy: str, *, is_dry_run: bool = False, **options: Any) -> int:
     from smalti import api
 
     shown_as = options.pop("shown_as")
@@ -94,27 +98,28 @@ def plan(policy: str, **options: Any) -> int:
         _show_denial(planned.decision, shown_as)
         return FINDINGS
     _show_plan(planned, as_json=shown_as == "json")
+    if is_dry_run and planned.obstacle is not None:
+        click.echo(f"the run would not go through: {planned.obstacle}", err=True)
+        return FINDINGS
     return 0
 
 
 @click.command()
 @click.argument("policy", metavar="POLICY")
 @click.option("--out", required=True, metavar="DIR", help="The folder to make; it must not exist.")
-@click.option("--dry-run", is_flag=True, help="Decide and plan; write nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Decide and plan, and tell what a run would stop at; write nothing."
+)
 @click.option("--job", hidden=True, help="The private folder of an audit that runs by itself.")
 @_run_options
 @asker_options(required=True)
 @registry_option
 @format_option("human", "json")
-@click.pass_context
-def run(
-    context: click.Context, /, policy: str, out: str, dry_run: bool, job: str | None, **options: Any
-) -> int:
+def run(policy: str, out: str, dry_run: bool, job: str | None, **options: Any) -> int:
     """Run a policy on data: decide, transform, verify, certify, register. All of it, or nothing."""
     if dry_run:
         _refuse_taken(out)
-        code: int = context.invoke(plan, policy=policy, workspace=Path(out).parent, **options)
-        return code
+        return _plan(policy, workspace=Path(out).parent, is_dry_run=True, **options)
     from smalti import api, console
 
     shown_as = options.pop("shown_as")

@@ -413,6 +413,8 @@ def show_warnings(out: Console, warnings: Iterable[str]) -> None:
 def planned_json(plan: str, planned: "Planned") -> str:
     """A plan in JSON, with all that it warns of and what all releases would have lost together."""
     document: Json = {**json.loads(plan), "warnings": list(planned.warnings)}
+    if planned.obstacle is not None:
+        document["obstacle"] = planned.obstacle
     if planned.composition is not None:
         document["composition"] = _camel(asdict(planned.composition))
     return as_json(document)

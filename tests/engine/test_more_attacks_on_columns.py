@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from shell import smalti as cli
 
 import smalti
 from smalti.engine.registry.review import reviews
@@ -420,3 +421,109 @@ def test_a_stranger_links_no_columns_of_somebody_elses_table(world: World) -> No
     assert world.decide().grants[0].withheld == before
     assert world.decide(f"{TABLE}/Age").effect is Effect.PERMIT
     assert world.run(policy(permission(released=["Job"]))).version is not None
+
+
+def test_a_release_is_not_read_where_a_prohibition_names_no_column_that_is_known(tmp_path: Path) -> None:
+    """A run is denied; what was made before is not read, and is marked."""
+    survey = Survey(tmp_path)
+    made = survey.run(OWNER).version
+    survey.add(policy({**READ, "target": SURVEY}, uid="r"))
+    survey.add(policy(prohibitions=(prohibition(f"{SURVEY}/agee"),), uid="no"))
+    assert survey.run(OWNER).version is None
+    found = smalti.decide(
+        party=survey.party, action="read", target=made.target, purpose="statistical",
+        registry=survey.registry,
+    )  # fmt: skip
+    assert found.effect is not Effect.PERMIT
+    assert reviews(survey.registry)
+
+
+@pytest.mark.parametrize(
+    ("is_described", "released", "forbidden"), [(True, SCHEMA_NAME, "Name"), (False, "Name", "Nome")]
+)
+def test_tests_of_policies_have_no_plan_where_a_run_is_denied(
+    world: World, is_described: bool, released: str, forbidden: str
+) -> None:
+    """A test of a policy says what a run on the same data would."""
+    from smalti.engine.backends.local import LocalBackend  # noqa: PLC0415
+    from smalti.engine.run.case_files import read_cases  # noqa: PLC0415
+    from smalti.engine.run.case_runs import run_cases  # noqa: PLC0415
+
+    if is_described:
+        world.describe(*RENAMED)
+    document = policy(permission(released=[released]), prohibitions=(prohibition(forbidden),))
+    (world.folder / "p.jsonld").write_text(json.dumps(document))
+    case = {
+        "name": "x", "request": {"party": ANN, "action": "anonymize", "target": TABLE},
+        "expect": {"effect": "limited", "plan": {"data": "c.csv", "kept": ["Name"]}},
+    }  # fmt: skip
+    place = world.folder / "p.test.json"
+    place.write_text(json.dumps({"policies": ["p.jsonld"], "tests": [case]}))
+    (found,) = run_cases(read_cases(place), LocalBackend())
+    assert is_denied(world.run(document))
+    assert found.failures
+
+
+def test_check_tells_of_columns_that_another_policy_forbids(world: World) -> None:
+    documents = {
+        "a": policy(permission(released=["Name"])),
+        "forbidding": policy(prohibitions=(prohibition("Name"),), uid="no"),
+        "b": policy(prohibitions=(prohibition("Salary"),), uid="no"),
+    }
+    for name, document in documents.items():
+        (world.folder / f"{name}.jsonld").write_text(json.dumps(document))
+    alone, other, both = (
+        cli("check", "a.jsonld", *more, cwd=world.folder).out
+        for more in ((), ("b.jsonld",), ("forbidding.jsonld",))
+    )
+    assert [text.count("P621") for text in (alone, other, both)] == [0, 0, 1]
+    assert "forbidding.jsonld:1:" in " ".join(both.split()), "the place of the other rule"
+
+
+@pytest.mark.parametrize("is_prohibition_first", [True, False])
+def test_adding_a_policy_tells_of_columns_that_another_one_forbids(
+    world: World, is_prohibition_first: bool
+) -> None:
+    """The IRI that it forbids is that of a column which a run has read."""
+    world.describe(*RENAMED)
+    assert world.run(policy(permission(uid="p0"), uid="0")).version is not None
+    forbidding = policy(prohibitions=(prohibition(SCHEMA_NAME),), uid="no")
+    documents = [policy(permission(released=["Name"])), forbidding]
+    printed = []
+    for document in documents[::-1] if is_prohibition_first else documents:
+        (world.folder / "added.jsonld").write_text(json.dumps(document))
+        ran = cli(
+            "policy", "add", "added.jsonld", "--as", OWNER, "--registry", "r.sqlite", cwd=world.folder
+        )
+        assert ran.code == 0
+        printed.append("needs" in ran.out and "it is denied" in " ".join(ran.out.split()))
+    assert printed == [False, True]
+
+
+def test_a_dry_run_ends_as_the_run_does(world: World) -> None:
+    document = policy(permission(), prohibitions=(prohibition("Nome"),))
+    place = world.folder / "p.jsonld"
+    place.write_text(json.dumps(document))
+    words = (
+        "run",
+        place,
+        "--out",
+        "x",
+        "--data",
+        f"{TABLE}=c.csv",
+        "--as",
+        OWNER,
+        "--registry",
+        "r.sqlite",
+    )
+    dry, real = cli(*words, "--dry-run", cwd=world.folder), cli(*words, cwd=world.folder)
+    assert (dry.code, real.code) == (1, 1)
+    assert "no such column" in dry.err
+
+
+def test_a_plan_tells_of_no_prohibition_that_does_not_hold(world: World) -> None:
+    document = {**policy(permission(), prohibitions=(prohibition("Name"),)), "conflict": "perm"}
+    place = world.folder / "p.jsonld"
+    place.write_text(json.dumps(document))
+    planned = smalti.plan(place, data={TABLE: world.data})
+    assert not any("a run is denied" in one for one in planned.warnings)

@@ -1,0 +1,58 @@
+"""Which rules in force need columns that other policies forbid, once policies have been added."""
+
+from collections.abc import Iterator, Sequence
+
+from smalti.engine.plan.known_columns import KnownColumns
+from smalti.engine.registry.entries import StoredPolicy
+from smalti.engine.registry.registry import Registry
+from smalti.engine.registry.snapshot import Snapshot
+from smalti.policy.decision import Request
+from smalti.policy.lint import columns_between
+from smalti.policy.model import Policy
+from smalti.policy.table_columns import tables_of
+from smalti.vocab.terms import IRI, USE
+
+
+def columns_met_with(registry: Registry, added: Sequence[StoredPolicy]) -> tuple[str, ...]:
+    """What an owner who put policies in force should know of columns that they, or others, forbid.
+
+    Whether two rules apply to one request is looked at as far as policies alone tell.
+
+    Args:
+        registry: only read.
+        added: these policies.
+
+    Returns:
+        Sentences in lower case, without full stops; each names a rule and a prohibition of two policies,
+        one of which is among these.
+    """
+    read = [registry.policy_in_force(IRI(one.uid), IRI(one.issuer)) for one in added]
+    new = [policy for policy in read if policy is not None]
+    rules = {rule for policy in new for rule in policy.rules}
+    found: dict[str, None] = {}
+    with registry.snapshot() as snapshot:
+        targets = {iri for policy in new for iri in policy.targets}
+        recorded = [registry.tables_with_column(snapshot, target) for target in targets]
+        for target in sorted(targets.union(*map(tables_of, targets), *recorded)):
+            known = registry.known_columns(snapshot, target)
+            view = snapshot.view(snapshot.any_authorities((target,)))
+            policies = list(_in_force(registry, snapshot, target, known))
+            for rule, other, told in columns_between(policies, known.renamed, view.hierarchies):
+                if rule in rules or other in rules:
+                    found[f"`{rule.uid}`: {told.message}"] = None
+    return tuple(found)
+
+
+def _in_force(registry: Registry, snapshot: Snapshot, target: IRI, known: KnownColumns) -> Iterator[Policy]:
+    """What owners of the target, or of a part of it, have put in force about it or its columns."""
+    owners = snapshot.owners(target)
+    request = Request(
+        party=IRI(""), action=USE, targets=(target,), columns=known.iris, renamed=known.renamed
+    )
+    found = [keys for issuer, keys in snapshot.touching(snapshot.requested(request)) if issuer in owners]
+    keys = sorted(frozenset[int]().union(*found))
+    registry.read_policies(snapshot, keys)
+    entries = [snapshot.entry(key) for key in keys]
+    for entry in entries:
+        if snapshot.why_it_ended(entry) is None and (policy := snapshot.policy(entry)) is not None:
+            yield policy
