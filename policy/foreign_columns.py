@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from smalti.policy.check_dataset import all_rules
+from smalti.policy.conditions import leaves
 from smalti.policy.iris import is_column_of
 from smalti.policy.model import (
     ColumnComparison,
@@ -12,7 +13,9 @@ from smalti.policy.model import (
     Logical,
     Policy,
     Rule,
+    Where,
 )
+from smalti.vocab.terms import IRI
 
 
 def speaks_of_foreign_columns(policy: Policy) -> bool:
@@ -27,6 +30,18 @@ def possible_columns(policy: Policy) -> Iterator[ColumnReference]:
     """Each operand of a policy's conditions that may be a column."""
     for rule in all_rules(policy.rules):
         yield from _columns(_conditions(rule))
+
+
+def named_operands(policy: Policy) -> Iterator[tuple[IRI, Where]]:
+    """The operands of a policy's conditions, columns among them, and where they are named."""
+    for rule in all_rules(policy.rules):
+        parties = (*rule.assignees, *rule.assigners)
+        refinements = [one for party in parties for one in party.refinements]
+        for found in leaves([*_conditions(rule), *refinements]):
+            if isinstance(found, ColumnComparison):
+                yield found.column.iri, found.column.where
+            else:
+                yield found.operand, found.where
 
 
 def _conditions(rule: Rule) -> Iterator[Condition]:

@@ -212,7 +212,7 @@ def read_odrl_comparison(written: WrittenComparison, scope: Scope) -> Comparison
     values = read_set(written, lambda value: _of_kind(value, kind, written, scope), scope)
     if not _unit_fits(written, kind, scope) or values is None:
         return None
-    where = scope.findings.where(written.place)
+    where = scope.findings.where(written.operand_name.place)
     return Comparison(written.operand, written.operator, values, written.unit, where)
 
 
@@ -296,7 +296,7 @@ def _fact(written: WrittenComparison, scope: Scope) -> Comparison | None:
     values = read_set(written, lambda value: _ordered(value, written, scope), scope)
     if values is None:
         return None
-    where = scope.findings.where(written.place)
+    where = scope.findings.where(written.operand_name.place)
     return Comparison(written.operand, written.operator, values, written.unit, where)
 
 

@@ -133,6 +133,11 @@ def test_a_vocabulary_declares_an_operand(tmp_path: Path, place: str) -> None:
     put_in_force(tmp_path, permission=[rule("1", **limit)])
     assert vocabulary(tmp_path, OPERAND.format(MEMBERSHIP)).code == 0
     assert [effect(tmp_path, *stated) for stated in STATED] == ["deny", "permit", "deny"]
+    checks = [
+        smalti("check", "read.jsonld", *more, cwd=tmp_path).out
+        for more in ((), ("--vocabulary", "own.ttl"))
+    ]
+    assert ["P508" in text for text in checks] == [True, False]
     assert smalti("vocabulary", "remove", "own.ttl", "--as", OWNER, cwd=tmp_path).code == 0
     assert vocabulary(tmp_path, OPERAND.format(MEMBERSHIP), USER).code == 0  # the word of a stranger
     assert [effect(tmp_path, *stated) for stated in STATED] == ["deny", "deny", "deny"]

@@ -21,6 +21,7 @@ from smalti.errors import PlanError
 from smalti.policy.decision import Decision, Effect, Reason
 from smalti.policy.iris import column_iri as default_column_iri
 from smalti.policy.iris import is_column_of, normalised_column
+from smalti.policy.suggest import did_you_mean
 from smalti.vocab.terms import IRI
 
 
@@ -172,7 +173,8 @@ def refusal(plan: AnyPlan, header: Iterable[str], withheld: Withheld) -> Reason 
     if withheld.lacking:
         listed = ", ".join(f"`{iri}`" for iri in withheld.lacking)
         text = f"a policy prohibits the use of {listed}, and the data has no such column"
-        return Reason(f"{text}: nothing tells which of its columns is meant")
+        near = did_you_mean(unquote(withheld.lacking[0].rpartition("/")[2]), header)
+        return Reason(f"{text}: nothing tells which of its columns is meant{near and f' ({near})'}")
     if withheld.names.issuperset(header):
         return Reason("policies prohibit the use of every column of the data")
     return None

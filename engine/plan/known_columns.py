@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from smalti.policy.iris import column_iri, is_column_of, normalised_column
 from smalti.vocab.terms import IRI
@@ -15,9 +16,21 @@ class KnownColumns:
     """As `Request.columns`."""
     renamed: frozenset[tuple[IRI, IRI]] = frozenset()
     """As `Request.renamed`."""
+    is_whole: bool = False
+    """Whether all columns are among them that the table had at some time."""
 
     def __or__(self, other: "KnownColumns") -> "KnownColumns":
-        return KnownColumns(self.iris | other.iris, self.renamed | other.renamed)
+        is_whole = self.is_whole or other.is_whole
+        return KnownColumns(self.iris | other.iris, self.renamed | other.renamed, is_whole)
+
+    def lacks(self, column: IRI) -> bool:
+        """Whether it is told that the table has no such column.
+
+        Args:
+            column: as `normalised_column` spells it.
+        """
+        names = {unquote(iri) for pair in self.renamed for iri in pair}.union(map(unquote, self.iris))
+        return self.is_whole and unquote(column) not in names
 
     def __le__(self, other: "KnownColumns") -> bool:
         """Whether everything that is known here is known there."""
@@ -45,4 +58,4 @@ def known_columns(
             iris.add(own)
         if own != default:
             renamed.add((default, own))
-    return KnownColumns(frozenset(iris), frozenset(renamed))
+    return KnownColumns(frozenset(iris), frozenset(renamed), is_whole)

@@ -29,7 +29,8 @@ def recorded_columns(connection: Connection, target: IRI) -> KnownColumns:
         found |= known_columns(target, columns, is_whole=True)
     for plan, version in connection.execute(plans):
         input_columns = json.loads(version).get("input_columns") or ()
-        found |= _columns_read(plan, target) | KnownColumns(frozenset(map(IRI, input_columns)))
+        of_input = KnownColumns(frozenset(map(IRI, input_columns)), is_whole=bool(input_columns))
+        found |= _columns_read(plan, target) | of_input
     return found
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
+from smalti.engine.plan.known_columns import KnownColumns
 from smalti.engine.plan.plan import ModelFormat
 from smalti.engine.plan.respondents import COUNTED_ROWS
 from smalti.engine.registry._policies import assigned, digest_of
@@ -252,6 +253,8 @@ def _decide(
         notes = (submitted.reason, *notes)
     elif _may_be_implied(question, decision):
         decision = _imply(judge, question, decision, asked | set(request.targets))
+    if submission is None and decision.grants and (doubt := _doubtful(judge, question, decision)):
+        decision = replace(decision, effect=Effect.DENY, reasons=(doubt,), grants=(), determining=())
     if submission is None:
         notes += tuple(Reason(f"the registry does not know `{iri}`") for iri in question.unknown)
     # Versions of one output tend to be refused for the same reasons.
@@ -446,6 +449,44 @@ def _without(decision: Decision, forbidden: tuple[ColumnProhibition, ...]) -> De
     reasons = (Reason(f"an owner prohibits the use of {names}"), *decision.reasons)
     effect = effect_of(grants) if grants else Effect.DENY
     return replace(decision, effect=effect, grants=tuple(grants), struck=tuple(struck), reasons=reasons)
+
+
+def _doubtful(judge: _Judge, question: _Question, decision: Decision) -> Reason | None:
+    """Why a requested column may be one that is prohibited, though no prohibition names it.
+
+    One names a column that its table is known to lack: nothing tells which one is meant, as in a run
+    (`used_columns.refusal`). Of a whole table, the decision says what is withheld.
+    """
+    for table in sorted(_tables_of(judge, question)):
+        known = judge.registry.known_columns(judge.snapshot, table)
+        if known.is_whole and table not in question.request.targets:
+            for one in _forbidden_of_table(judge, question, table, known):
+                if all(_spares(grant.policy, one) for grant in decision.grants):
+                    continue
+                for iri in sorted(one.columns - one.implied):
+                    if known.lacks(iri) and not judge.snapshot.has_data(iri):
+                        text = f"a policy prohibits the use of `{iri}`, and no run found it in `{table}`"
+                        text += ": nothing tells which of its columns is meant"
+                        return Reason(text, one.policy.uid, one.rule.uid)
+    return None
+
+
+def _forbidden_of_table(
+    judge: _Judge, question: _Question, table: IRI, known: KnownColumns
+) -> Iterator[ColumnProhibition]:
+    """What owners forbid the requester of a table's columns, where the request is about one of them."""
+    tables = _tables(judge.snapshot, (table,))
+    request = replace(
+        question.request, targets=(table,), columns=known.iris, renamed=known.renamed, tables=tables
+    )
+    of_table = replace(question, request=request)
+    for view in question.views:
+        yield from _columns_forbidden(judge, of_table, view, None)
+
+
+def _spares(policy: Policy, prohibition: ColumnProhibition) -> bool:
+    """Whether a policy's own strategy keeps a prohibition from its permissions."""
+    return policy == prohibition.policy and policy.conflict is ConflictStrategy.PERMIT
 
 
 def _withholding(grant: Grant, columns: Iterable[IRI], named: Iterable[IRI]) -> Grant:
@@ -670,6 +711,8 @@ def _version_is_readable(
             grounds.append(Reason(f"reading `{target}`, an input of {name}, is permitted by {rules}"))
         elif reading.grants:
             text = f"reading `{target}`, an input of {name}, is permitted under further conditions only"
+            if withheld := sorted({column for grant in reading.grants for column in grant.withheld}):
+                text += f", and without {', '.join(f'`{column}`' for column in withheld)}"
             failures.append(Reason(text))
         else:
             failures.append(Reason(f"reading `{target}`, an input of {name}, is not permitted"))

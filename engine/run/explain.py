@@ -149,7 +149,7 @@ def _warnings(plan: Plan) -> tuple[str, ...]:
     warnings = [
         f"column {column.name} will be dropped: the policy does not name it"
         for column in plan.read.columns
-        if column.role is Role.UNLISTED
+        if column.role is Role.UNLISTED and plan.read.respondent != RespondentColumn(column.name)
     ]
     ranges = [
         column.name

@@ -89,7 +89,9 @@ class FirstCuts(StrEnum):
 
 
 @public
-def check(document: AnyPath, *, dataset: AnyPath | None = None) -> tuple[Diagnostic, ...]:
+def check(
+    document: AnyPath, *, dataset: AnyPath | None = None, vocabularies: Sequence[AnyPath] = ()
+) -> tuple[Diagnostic, ...]:
     """Every finding about a policy document: errors, warnings and notes, in the order of the file.
 
     A document can be used exactly when none of them is an error. Nothing is fetched.
@@ -97,13 +99,17 @@ def check(document: AnyPath, *, dataset: AnyPath | None = None) -> tuple[Diagnos
     Args:
         document: its path; JSON-LD, or Turtle when the name ends in `.ttl`.
         dataset: a CSVW description that columns are held against.
+        vocabularies: groups, purposes, assets and left operands of your own, as `smalti vocabulary add`
+            takes them, in Turtle.
 
     Raises:
-        UsageError: the description cannot be read; nothing is raised about the document.
+        UsageError: the description or a vocabulary cannot be read; nothing is raised about the document.
+        PolicyError: something in a vocabulary is not understood.
     """
     from smalti.checking import check_documents  # noqa: PLC0415 (lints, which a run does not need)
 
-    (checked,) = check_documents([os.fspath(document)], None if dataset is None else Path(dataset))
+    described = None if dataset is None else Path(dataset)
+    (checked,) = check_documents([os.fspath(document)], described, list(map(Path, vocabularies)))
     return checked.diagnostics
 
 

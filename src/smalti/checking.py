@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from smalti.errors import UsageError
 from smalti.policy.check_dataset import check_dataset
 from smalti.policy.dataset import DatasetFacts
 from smalti.policy.describe import summary
 from smalti.policy.diagnostics import Diagnostic, Severity
 from smalti.policy.findings import quoted
-from smalti.policy.foreign_columns import possible_columns
+from smalti.policy.foreign_columns import named_operands, possible_columns
+from smalti.policy.hierarchies import STANDARD, Hierarchies, Vocabulary, read
+from smalti.policy.iris import normalised_column
 from smalti.policy.lint import columns_between, lint
 from smalti.policy.model import Policy, PolicyType, Where
 from smalti.policy.parse import MAX_BYTES, ParsedDocument, load_all, parse
@@ -49,17 +52,22 @@ class CheckedDocument:
 
 
 def check_documents(
-    names: Sequence[str], dataset: Path | None = None, now: datetime | None = None
+    names: Sequence[str],
+    dataset: Path | None = None,
+    vocabularies: Sequence[Path] = (),
+    now: datetime | None = None,
 ) -> tuple[CheckedDocument, ...]:
     """Check documents together, so that one may inherit from another.
 
     Args:
         names: paths; `-` is standard input.
         dataset: a CSVW description, or the file that it is about: columns are held against it.
+        vocabularies: groups, purposes, assets and left operands that count beside the standard ones.
         now: when it is asked, with a time zone; the present when not given.
 
     Raises:
-        UsageError: the description cannot be read.
+        UsageError: the description or a vocabulary cannot be read.
+        PolicyError: something in a vocabulary is not understood.
     """
     facts = None
     if dataset is not None:
@@ -67,17 +75,26 @@ def check_documents(
 
         facts = read_dataset_facts(_description(dataset))
     found = _parsed(names)
-    between = (*_shut_out(found), *_columns_between(found, facts))
-    return tuple(_checked(parsed, facts, now or datetime.now(UTC), between) for parsed in found)
+    hierarchies = STANDARD.with_(*map(_vocabulary, vocabularies))
+    between = (*_shut_out(found), *_columns_between(found, facts, hierarchies))
+    now = now or datetime.now(UTC)
+    return tuple(_checked(parsed, facts, now, hierarchies, between) for parsed in found)
+
+
+def _vocabulary(path: Path) -> Vocabulary:
+    try:
+        return read(path.read_bytes(), str(path))
+    except OSError:
+        raise UsageError(str(path), "it cannot be read", "the path of a vocabulary, in Turtle") from None
 
 
 def _columns_between(
-    documents: Sequence[ParsedDocument], facts: DatasetFacts | None
+    documents: Sequence[ParsedDocument], facts: DatasetFacts | None, hierarchies: Hierarchies
 ) -> Iterator[tuple[Policy, Diagnostic]]:
     """Rules that need columns which other policies forbid, each with its policy."""
     policies = list(dict.fromkeys(policy for parsed in documents for policy in parsed.sound))
     if len(policies) > 1:
-        for rule, _, told in columns_between(policies, _renamed(policies, facts)):
+        for rule, _, told in columns_between(policies, _renamed(policies, facts), hierarchies):
             yield from ((policy, told) for policy in policies if rule in policy.rules)
 
 
@@ -130,12 +147,18 @@ def _checked(
     parsed: ParsedDocument,
     facts: DatasetFacts | None,
     now: datetime,
+    hierarchies: Hierarchies,
     between: Sequence[tuple[Policy, Diagnostic]],
 ) -> CheckedDocument:
-    described = frozenset(where for policy in parsed.sound for where in _described(policy, facts))
+    described = frozenset(
+        where for policy in parsed.sound for where in _described(policy, facts, hierarchies)
+    )
     found = [one for one in parsed.diagnostics if one.code != "P508" or one.where not in described]
     lints = [
-        (policy, (*lint(policy, facts, now), *(told for about, told in between if about is policy)))
+        (
+            policy,
+            (*lint(policy, facts, now, hierarchies), *(told for about, told in between if about is policy)),
+        )
         for policy in parsed.sound
     ]
     for policy, linted in lints:
@@ -148,8 +171,10 @@ def _checked(
     return CheckedDocument(parsed.name, parsed.text, tuple(found), parsed.policies, said)
 
 
-def _described(policy: Policy, facts: DatasetFacts | None) -> Iterator[Where]:
-    """Where a policy names columns that the description tells to be ones."""
+def _described(policy: Policy, facts: DatasetFacts | None, hierarchies: Hierarchies) -> Iterator[Where]:
+    """Where a policy names columns that the description tells to be ones, or operands of a vocabulary."""
+    operands = hierarchies.operands
+    yield from (where for iri, where in named_operands(policy) if normalised_column(iri) in operands)
     target = None if facts is None else facts.describes(policy)
     if facts is not None and target is not None:
         columns = facts.columns_of(target)

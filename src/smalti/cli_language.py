@@ -20,9 +20,19 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--dataset", metavar="DESCRIPTION", type=click.Path(),
               help="A CSVW description, or the file beside it: columns are held against it.")  # fmt: skip
+@click.option(
+    "--vocabulary",
+    "vocabularies",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(),
+    help="Groups, purposes and left operands of your own, in Turtle; may be given again.",
+)
 @click.option("--strict", is_flag=True, help="Warnings end with exit code 1, too.")
 @format_option("human", "json", "sarif", "github")
-def check(files: tuple[str, ...], dataset: str | None, strict: bool, shown_as: str) -> int:
+def check(
+    files: tuple[str, ...], dataset: str | None, vocabularies: tuple[str, ...], strict: bool, shown_as: str
+) -> int:
     """Check policy documents: every finding at once, without data and without network.
 
     Documents that are named together may inherit from each other. `-` is standard input.
@@ -31,7 +41,8 @@ def check(files: tuple[str, ...], dataset: str | None, strict: bool, shown_as: s
 
     from smalti.checking import check_documents
 
-    checked = check_documents(files, None if dataset is None else Path(dataset))
+    described = None if dataset is None else Path(dataset)
+    checked = check_documents(files, described, list(map(Path, vocabularies)))
     click.echo(_shown(checked, shown_as), nl=False)
     fine = all(one.is_valid and not (strict and one.has_warnings) for one in checked)
     return 0 if fine else FINDINGS

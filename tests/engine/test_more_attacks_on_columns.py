@@ -527,3 +527,23 @@ def test_a_plan_tells_of_no_prohibition_that_does_not_hold(world: World) -> None
     place.write_text(json.dumps(document))
     planned = smalti.plan(place, data={TABLE: world.data})
     assert not any("a run is denied" in one for one in planned.warnings)
+
+
+def test_no_column_is_read_where_a_prohibition_names_none_that_is_known(world: World) -> None:
+    """Which one is meant, nobody knows; of the table, the decision says what to withhold."""
+    world.add(policy(READ, uid="0"))
+    assert world.run(policy(permission())).version is not None
+    assert world.decide(f"{TABLE}/Name").effect is Effect.PERMIT
+    world.add(policy(prohibitions=(prohibition("Nome"),), uid="no"))
+    assert world.decide().effect is Effect.LIMITED
+    found = world.decide(f"{TABLE}/Name")
+    assert found.effect is Effect.DENY
+    assert f"{TABLE}/Nome" in found.reasons[0].text
+
+
+def test_a_prohibition_on_a_known_column_leaves_the_others_readable(world: World) -> None:
+    world.add(policy(READ, uid="0"))
+    assert world.run(policy(permission())).version is not None
+    world.add(policy(prohibitions=(prohibition("Name"),), uid="no"))
+    assert world.decide(f"{TABLE}/Name").effect is Effect.DENY
+    assert world.decide(f"{TABLE}/Age").effect is Effect.PERMIT

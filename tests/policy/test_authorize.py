@@ -10,6 +10,7 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from smalti.errors import UsageError
 from smalti.policy.authorize import NEAR_MISSES, authorize, prepare
 from smalti.policy.conditions import DATE_TIME, RECIPIENT
 from smalti.policy.decision import Decision, Effect, Fact, Finding, Grant, Part, Request, effect_of
@@ -138,6 +139,13 @@ def test_a_missing_purpose_satisfies_no_limit() -> None:
     request = replace(REQUEST, purpose=None)
     assert authorize(request, [policy(permission())]).effect is Effect.DENY
     assert authorize(request, [policy(permission(purposes=None))]).is_permitted
+
+
+@pytest.mark.parametrize("targets", [(), "http://example.com/C"])
+def test_a_request_names_its_targets(targets: object) -> None:
+    """All targets of a request about none are covered by any rule."""
+    with pytest.raises(UsageError, match="target"):
+        Request(party=IRI("urn:x:party"), action=terms.READ, targets=targets)  # type: ignore[arg-type]
 
 
 def test_anybody_and_any_purpose() -> None:
