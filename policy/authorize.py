@@ -24,7 +24,7 @@ from smalti.policy.decision import (
     effect_of,
 )
 from smalti.policy.hierarchies import STANDARD, Hierarchies
-from smalti.policy.iris import is_column_of
+from smalti.policy.iris import is_column_of, normalised_column
 from smalti.policy.matching import (
     Form,
     Judged,
@@ -369,10 +369,21 @@ class _Tally:
 
     def _hits(self, prepared: PreparedRule, candidate: _Candidate | None) -> bool:
         """Whether a prohibition applies to what a permission would lead to."""
-        if not prepared.rule.refinements:
+        if not prepared.rule.refinements or self._leaves_as_it_is(prepared, candidate):
             return True
         judged = judged_refinements(prepared.rule, self._parameters(candidate))
         return all(outcome is not UNSATISFIED for _, outcome, _ in judged)
+
+    def _leaves_as_it_is(self, prepared: PreparedRule, candidate: _Candidate | None) -> bool:
+        """Whether a permission publishes a column as it is that a prohibition is about.
+
+        No parameter of its transformation says anything of such a column.
+        """
+        columns = self._columns.get(prepared)
+        way = None if candidate is None else candidate.form.permission.anonymization
+        if not columns or way is None:
+            return False
+        return any(normalised_column(one.iri) in columns for one in way.released)
 
     def _parameters(self, candidate: _Candidate | None) -> Parameters:
         """Of what a permission would lead to."""

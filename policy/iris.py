@@ -19,6 +19,9 @@ _IS_NO_NAME: Final = re.compile(r"[?#]")
 _UNRESERVED: Final = re.compile(r"[A-Za-z0-9._~-]")  # RFC 3986, 2.3
 _MARKS: Final = ("/", "#", "?")
 _BEYOND_A_NAME: Final = re.compile(r"[/?#]")
+_UNUSUAL: Final = re.compile(  # RFC 3986, 6.2.2.3 and 6.2.3: other spellings of what is another IRI here
+    r"https?://[^?#]*/\.{1,2}(?=[/?#]|$)|http://[^/?#]*:80(?=[/?#]|$)|https://[^/?#]*:443(?=[/?#]|$)"
+)
 _COMPLETE: Final = re.compile(r"https?://[^/?#@]+.*|urn:[A-Za-z0-9][A-Za-z0-9-]*:.+|(?:did|mailto|tag):.+")
 
 
@@ -29,6 +32,8 @@ def iri_problem(iri: str) -> str:
     ''
     >>> iri_problem("http://example.com/Store Category")
     'has a character that an IRI cannot have'
+    >>> iri_problem("http://example.com:80/Customer")
+    'has a default port, or `.` or `..` in its path: leave it out'
     """
     scheme, colon, _ = iri.partition(":")
     if not colon:
@@ -37,7 +42,9 @@ def iri_problem(iri: str) -> str:
         return "has a prefix or scheme that is not defined"
     if _FORBIDDEN.search(iri):
         return "has a character that an IRI cannot have"
-    return "" if _COMPLETE.fullmatch(iri) else "is not a complete IRI"
+    if not _COMPLETE.fullmatch(iri):
+        return "is not a complete IRI"
+    return "has a default port, or `.` or `..` in its path: leave it out" if _UNUSUAL.match(iri) else ""
 
 
 def file_stem(output: str) -> str:

@@ -102,10 +102,11 @@ def _refuse_relabelled_input(
 ) -> None:
     for version in alike:
         for given in version.inputs:
-            if given.iri != source.target and submitter not in registry.full_owners(given.iri):
+            # Who owns it with others does not get rid of what they prohibit.
+            if given.iri != source.target and registry.owners(given.iri) != {submitter}:
                 raise UsageError(
                     source.path.name,
-                    "this data is known under another IRI, which somebody else owns",
+                    "this data is known under another IRI, which somebody else owns, alone or too",
                     "the IRI under which its owner's policies speak of it",
                     "ask its owner",
                 )

@@ -134,11 +134,14 @@ def without_tables(registry: Registry, source: Source, withheld: Withheld) -> Wi
 
 
 def _unvouched(request: RunRequest, registry: Registry, source: Source) -> frozenset[IRI]:
-    """The IRIs that a description gives to columns, and that neither an owner nor a recorded run does."""
+    """The IRIs that a description gives to columns, and that neither its only owner nor a run does.
+
+    One of several owners does not say which column another one has prohibited.
+    """
     if request.party is None:
         return frozenset()  # nobody asks, and nothing is decided
     owners = registry.full_owners(source.target)
-    if not owners or request.submitter in owners:
+    if not owners or registry.owners(source.target) == {request.submitter}:
         return frozenset()
     with registry.snapshot() as snapshot:
         recorded = registry.known_columns(snapshot, source.target).renamed

@@ -455,19 +455,25 @@ def _doubtful(judge: _Judge, question: _Question, decision: Decision) -> Reason 
     """Why a requested column may be one that is prohibited, though no prohibition names it.
 
     One names a column that its table is known to lack: nothing tells which one is meant, as in a run
-    (`used_columns.refusal`). Of a whole table, the decision says what is withheld.
+    (`used_columns.refusal`). Or one names some column, and the table is known to lack the requested one.
+    Of a whole table, the decision says what is withheld.
     """
-    for table in sorted(_tables_of(judge, question)):
+    columns = [target for target in question.request.targets if not judge.snapshot.has_data(target)]
+    for table in sorted(_tables_of(judge, question)) if columns else ():
         known = judge.registry.known_columns(judge.snapshot, table)
-        if known.is_whole and table not in question.request.targets:
-            for one in _forbidden_of_table(judge, question, table, known):
-                if all(_spares(grant.policy, one) for grant in decision.grants):
-                    continue
-                for iri in sorted(one.columns - one.implied):
-                    if known.lacks(iri) and not judge.snapshot.has_data(iri):
-                        text = f"a policy prohibits the use of `{iri}`, and no run found it in `{table}`"
-                        text += ": nothing tells which of its columns is meant"
-                        return Reason(text, one.policy.uid, one.rule.uid)
+        if not known.is_whole or table in question.request.targets:
+            continue
+        is_unfound = any(known.lacks(normalised_column(column)) for column in columns)
+        for one in _forbidden_of_table(judge, question, table, known):
+            named = sorted(one.columns - one.implied)
+            named = [iri for iri in named if not judge.snapshot.has_data(iri)]
+            meant = named if is_unfound else [iri for iri in named if known.lacks(iri)]
+            if meant and not all(_spares(grant.policy, one) for grant in decision.grants):
+                text = f"a policy prohibits the use of `{meant[0]}`, and no run found it in `{table}`"
+                if is_unfound:
+                    text = f"no run found the column in `{table}`, of which a policy prohibits `{meant[0]}`"
+                text += ": nothing tells which of its columns is meant"
+                return Reason(text, one.policy.uid, one.rule.uid)
     return None
 
 

@@ -16,7 +16,7 @@ from typing import Any, Self
 from sqlalchemy import Connection, Row, Select, select
 
 from smalti.engine.arguments import public_methods
-from smalti.engine.plan.known_columns import KnownColumns
+from smalti.engine.plan.known_columns import NO_COLUMNS, KnownColumns
 from smalti.engine.registry import (
     _assets,
     _audits,
@@ -51,6 +51,7 @@ from smalti.engine.tables.withdrawn import NOBODY, Withdrawn, keyed_with, stored
 from smalti.errors import InternalError, PolicyError, RegistryError, UsageError
 from smalti.policy.meaning import meaning_digest
 from smalti.policy.model import Policy
+from smalti.policy.table_columns import spellings
 from smalti.vocab.terms import IRI
 
 
@@ -151,22 +152,31 @@ class Registry:
             return facts.is_known(iri) or bool(facts.owners(iri))
 
     def known_columns(self, snapshot: Snapshot, target: IRI) -> KnownColumns:
-        """The columns that a target is known to have, from its versions and from what was made of it."""
-        found = snapshot.known_columns(target)
-        if found is None:
-            with self._database.reading() as connection:
-                found = _recorded_columns.recorded_columns(connection, target)
-            snapshot.remember_columns(target, found)
+        """The columns that a target is known to have, from its versions and from what was made of it.
+
+        Whatever was recorded under another spelling of its IRI counts.
+        """
+        found = NO_COLUMNS
+        for name in spellings(target):
+            recorded = snapshot.known_columns(name)
+            if recorded is None:
+                with self._database.reading() as connection:
+                    recorded = _recorded_columns.recorded_columns(connection, name)
+                snapshot.remember_columns(name, recorded)
+            found |= recorded
         return found
 
     def tables_with_column(self, snapshot: Snapshot, column: IRI) -> frozenset[IRI]:
-        """The targets of which a run that was registered read a column of that IRI."""
-        found = snapshot.tables_with_column(column)
-        if found is None:
-            with self._database.reading() as connection:
-                found = _recorded_columns.tables_with_column(connection, column)
-            snapshot.remember_tables(column, found)
-        return found
+        """The targets of which a run that was registered read a column of that IRI, in any spelling."""
+        tables = frozenset[IRI]()
+        for name in spellings(column):
+            found = snapshot.tables_with_column(name)
+            if found is None:
+                with self._database.reading() as connection:
+                    found = _recorded_columns.tables_with_column(connection, name)
+                snapshot.remember_tables(name, found)
+            tables |= found
+        return tables
 
     def plan_of(self, version: Made) -> RecordedPlan | None:
         """The plan of a version, as it was recorded."""

@@ -253,7 +253,7 @@ class Snapshot:
 
     def tables_with_column(self, column: IRI) -> frozenset[IRI] | None:
         """Of which a run read it; None: not asked for since the last version."""
-        if not self._version_of or not self.is_known(column):
+        if not self._version_of or not any(map(self.is_known, spellings(column))):
             return _NONE  # nobody owns it, so that nobody permits anything of it
         return self._tables_with.get(column)
 
@@ -382,8 +382,9 @@ class Snapshot:
 
     def known_above(self, iri: IRI) -> list[IRI]:
         """The assets that an IRI lies below, and names no column of."""
-        names = spellings(iri)
-        near = (asset for name in names for asset in self._assets.kinds if name.startswith(asset))
+        names = [name.lower() for name in spellings(iri)]
+        assets = ((asset, asset.lower()) for asset in self._assets.kinds)
+        near = (asset for asset, stem in assets if any(name.startswith(stem) for name in names))
         return [asset for asset in dict.fromkeys(near) if is_below(asset, iri)]
 
     def wholes(self, iri: IRI) -> frozenset[IRI]:

@@ -10,6 +10,7 @@ from shell import smalti as cli
 
 import smalti
 from smalti.engine.registry.review import reviews
+from smalti.errors import PolicyError
 from smalti.policy.decision import Effect
 from smalti.vocab.terms import IRI
 
@@ -547,3 +548,107 @@ def test_a_prohibition_on_a_known_column_leaves_the_others_readable(world: World
     world.add(policy(prohibitions=(prohibition("Name"),), uid="no"))
     assert world.decide(f"{TABLE}/Name").effect is Effect.DENY
     assert world.decide(f"{TABLE}/Age").effect is Effect.PERMIT
+
+
+@pytest.mark.parametrize("name", ["name", "Name%20", "Nome"])
+def test_no_column_is_read_that_no_run_found_beside_a_prohibited_one(world: World, name: str) -> None:
+    world.add(policy(READ, uid="0"))
+    assert world.run(policy(permission())).version is not None
+    assert world.decide(f"{TABLE}/{name}").effect is Effect.PERMIT, "the whole table may be read"
+    world.add(policy(prohibitions=(prohibition("Name"),), uid="no"))
+    assert world.decide(f"{TABLE}/{name}").effect is Effect.DENY
+
+
+@pytest.mark.parametrize(
+    "iri", ["http://example.com:80/C/Name", "http://example.com/./C/Name", "http://example.com/D/../C/Name"]
+)
+def test_iris_that_only_look_like_others_are_refused(world: World, iri: str) -> None:
+    with pytest.raises(PolicyError, match="leave it out"):
+        world.add(policy(prohibitions=(prohibition(iri),), uid="no"))
+
+
+# --- The table, or a column's own IRI, in another spelling
+
+
+PLAIN, SPELLED = "http://example.com/x:1", "http://example.com/x%3A1"
+
+
+def anonymizing(table: str, uid: str = "1", **more: Any) -> Any:
+    columns = {"quasi": [f"{table}/Age", f"{table}/ZIP"]} | more
+    return policy({**permission(table, uid, **columns), "output": f"http://example.com/out/{uid}"}, uid=uid)
+
+
+@pytest.fixture
+def spelled(world: World) -> World:
+    """Both spellings may be read; a run on one of them recorded what `Name` is called."""
+    world.describe(*RENAMED)
+    readable = ({**READ, "target": PLAIN}, {**READ, "uid": "urn:x:other", "target": SPELLED})
+    world.add(policy(*readable, uid="0"))
+    assert world.run(anonymizing(PLAIN), data={PLAIN: world.data}).version is not None
+    (world.folder / "c.csv-metadata.json").unlink()
+    return world
+
+
+def test_a_table_in_another_spelling_has_the_columns_that_a_run_recorded(spelled: World) -> None:
+    releasing = anonymizing(SPELLED, "2", released=[f"{SPELLED}/Name"])
+    assert spelled.run(releasing, data={SPELLED: spelled.data}).version is not None
+    spelled.add(policy(prohibitions=(prohibition(SCHEMA_NAME),), uid="no"))
+    targets = (PLAIN, SPELLED, f"{PLAIN}/Name", f"{SPELLED}/Name", "http://example.com/out/2")
+    assert Effect.PERMIT not in {spelled.decide(target).effect for target in targets}
+    assert "http://example.com/out/2" in {one.version.target for one in reviews(spelled.registry)}
+    again = anonymizing(SPELLED, "3", released=[f"{SPELLED}/Name"])
+    assert spelled.run(again, data={SPELLED: spelled.data}).version is None
+
+
+@pytest.mark.parametrize("asked", ["http://schema.example/gr%C3%B6%C3%9Fe", "http://schema.example/größe"])
+def test_an_iri_that_a_run_recorded_is_the_columns_in_each_spelling(world: World, asked: str) -> None:
+    own = ("http://schema.example/größe", "http://schema.example/gr%C3%B6%C3%9Fe")
+    world.describe({"name": "Name", "propertyUrl": own[0]}, *({"name": one} for one in HEADER[1:]))
+    readable = [{**READ, "uid": f"urn:x:{at}", "target": iri} for at, iri in enumerate(own)]
+    world.add(policy(READ, *readable, uid="0"))
+    assert world.run(policy(permission())).version is not None
+    world.add(policy(prohibitions=(prohibition(),), uid="no"))
+    assert world.decide(asked).effect is not Effect.PERMIT
+
+
+# --- Owners of a table together, and what no transformation protects
+
+
+def test_a_co_owner_does_not_bind_the_data_under_an_iri_without_prohibitions(world: World) -> None:
+    world.add(policy(READ, uid="0"))
+    world.registry.add_owner(IRI(TABLE), IRI(OTHER), by=IRI(OWNER))
+    assert world.run(policy(permission(uid="p0"), uid="p0")).version is not None
+    world.add(policy(prohibitions=(prohibition(),), uid="no"))
+    elsewhere = "http://example.com/elsewhere"
+    with pytest.raises(smalti.SmaltiError, match="somebody else owns"):
+        world.run(anonymizing(elsewhere), data={elsewhere: world.data}, owner=OTHER)
+
+
+def test_a_co_owner_does_not_say_which_column_is_prohibited(world: World) -> None:
+    """None is called `Nome`, but by the description of who did not prohibit it."""
+    world.add(policy(READ, uid="0"))
+    world.registry.add_owner(IRI(TABLE), IRI(OTHER), by=IRI(OWNER))
+    world.add(policy(prohibitions=(prohibition("Nome"),), uid="no"))
+    rest = ({"name": one} for one in HEADER[:3])
+    world.describe(*rest, {"name": "Job", "propertyUrl": f"{TABLE}/Nome"})
+    assert world.run(policy(permission(released=["Name"])), owner=OTHER).version is None
+
+
+@pytest.mark.parametrize("bound", [2, 5])
+def test_a_prohibition_on_weak_transformations_holds_for_what_is_not_transformed(
+    world: World, bound: int
+) -> None:
+    """The table's k says nothing of a column that is released as it is."""
+    weak = {"leftOperand": "mosaicrown:k", "operator": "lt", "rightOperand": bound}
+    anonymizing = {"rdf:value": {"@id": "odrl:anonymize"}, "refinement": [weak]}
+    forbidding = {**prohibition(), "action": [anonymizing]}
+    assert is_denied(world.run(policy(permission(released=["Name"]), prohibitions=(forbidding,))))
+
+
+def test_it_spares_what_is_transformed_enough(world: World) -> None:
+    weak = {"leftOperand": "mosaicrown:k", "operator": "lt", "rightOperand": 2}
+    forbidding = {
+        **prohibition("Age"),
+        "action": [{"rdf:value": {"@id": "odrl:anonymize"}, "refinement": [weak]}],
+    }
+    assert world.run(policy(permission(), prohibitions=(forbidding,))).version is not None
