@@ -270,8 +270,10 @@ def test_a_prohibition_of_weak_ways_leaves_strong_ones() -> None:
     weak = Comparison(terms.K, Operator.LT, (Number(Decimal(5)),))
     against = forbid(action=terms.ANONYMIZE, refinements=(weak,))
     for k, effect in ((2, Effect.DENY), (5, Effect.PERMIT)):
-        rule = anonymize(how(k=Bound(Operator.EQ, k), released=(column(NAME),)))
+        rule = anonymize(how(k=Bound(Operator.EQ, k), quasi_identifiers=(column(NAME),)))
         assert decide(apart(rule, against), action=terms.ANONYMIZE).effect is effect
+        as_it_is = anonymize(how(k=Bound(Operator.EQ, k), released=(column(NAME),)))
+        assert decide(apart(as_it_is, against), action=terms.ANONYMIZE).effect is Effect.DENY
 
 
 @pytest.mark.parametrize(
