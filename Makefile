@@ -84,7 +84,7 @@ lock: $(DEV) ## compile the locks anew (LOCK_ARGS=--upgrade takes newer versions
 		--extra audit requirements/build.in requirements/cross.in -o requirements/cross.txt
 
 generate: $(INSTALLED) $(DEV) ## write what is made from tables of the code: reference pages, JSON Schema, SHACL shapes
-	$(BIN)/python docs/generate.py
+	$(BIN)/python tools/generate.py
 
 bench: $(INSTALLED) $(DEV) ## measure speed and memory (BENCH_ARGS="--rows 10000000 --engine local spark --peers")
 	$(BIN)/python benchmarks/run.py $(BENCH_ARGS)

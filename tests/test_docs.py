@@ -312,9 +312,9 @@ def test_every_target_of_make_that_is_named_is_there() -> None:
 
 
 def test_generated_pages_are_up_to_date() -> None:
-    for page, made in runpy.run_path(str(ROOT / "docs" / "generate.py"))["PAGES"].items():
+    for page, made in runpy.run_path(str(ROOT / "tools" / "generate.py"))["PAGES"].items():
         written = (ROOT / "docs" / page).read_text(encoding="utf-8")
-        assert written == made(), f"run `python docs/generate.py`: {page} is out of date"
+        assert written == made(), f"run `python tools/generate.py`: {page} is out of date"
 
 
 def test_pages_that_messages_name_are_there() -> None:

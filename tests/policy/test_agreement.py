@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from agreement import codes_from_shapes, is_compact, read, schema_accepts
 from effort import examples, is_full
+from generators.expressible import EXPRESSIBLE, Extent
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from strategies import policies
 
 from smalti.policy.codes import BY_CODE
-from smalti.policy.expressible import EXPRESSIBLE, Extent
 from smalti.policy.model import Policy
 from smalti.policy.parse import parse
 from smalti.policy.serialize import serialize

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from generators.schema_sharing import share
 
 from smalti.policy.codes import BY_CODE
-from smalti.policy.schema_sharing import share
 from smalti.policy.spellings import iris, pattern, short, term, written
 from smalti.vocab import terms
 from smalti.vocab.odrl import LEFT_OPERANDS

@@ -8,9 +8,8 @@ the document, the parser reports (`policy.expressible`).
 from collections.abc import Iterable
 from typing import Final
 
-from smalti.policy.editor_schema import PROFILES
-from smalti.policy.properties import Place
-from smalti.policy.shape_text import (
+from generators.editor_schema import PROFILES
+from generators.shape_text import (
     AT_MOST_ONE,
     IS_BLANK,
     NONE,
@@ -38,7 +37,8 @@ from smalti.policy.shape_text import (
     text,
     with_property,
 )
-from smalti.policy.shape_words import refinement_shapes, word_shapes
+from generators.shape_words import refinement_shapes, word_shapes
+from smalti.policy.properties import Place
 from smalti.policy.spellings import escape
 from smalti.vocab.odrl import (
     ACTION_PARENTS,

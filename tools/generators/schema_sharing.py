@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final, cast
 
-from smalti.policy.schema_values import Schema, reference
+from generators.schema_values import Schema, reference
 
 _LARGE: Final = 120
 """Characters from which on a part is worth a name."""

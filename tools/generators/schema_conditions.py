@@ -3,9 +3,7 @@
 from collections.abc import Iterable
 from typing import Final, cast
 
-from smalti.policy.combinations import LOSSES
-from smalti.policy.properties import Place
-from smalti.policy.schema_values import (
+from generators.schema_values import (
     Schema,
     closed,
     coded,
@@ -23,6 +21,8 @@ from smalti.policy.schema_values import (
     value_of,
     word,
 )
+from smalti.policy.combinations import LOSSES
+from smalti.policy.properties import Place
 from smalti.policy.spellings import foreign_pattern, pattern
 from smalti.vocab.odrl import (
     LEFT_OPERAND_KINDS,

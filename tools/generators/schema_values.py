@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Final
 
+from generators.property_meanings import MEANINGS
 from smalti.policy.codes import BY_CODE
 from smalti.policy.properties import Place
-from smalti.policy.property_meanings import MEANINGS
 from smalti.policy.spellings import IRI_PATTERN, escape, pattern, short, term, written
 from smalti.policy.values import LARGEST
 from smalti.vocab.terms import DCT, ODRL, RDFS, UID, XSD

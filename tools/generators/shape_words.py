@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Final
 
-from smalti.policy.combinations import LOSSES
-from smalti.policy.schema_conditions import (
+from generators.schema_conditions import (
     NEED_CODES,
     NEED_DEFAULT,
     REFINEMENTS,
@@ -19,8 +18,8 @@ from smalti.policy.schema_conditions import (
     is_one_sided,
     unfit,
 )
-from smalti.policy.schema_values import FRACTIONAL_KINDS, MISSPELT_METHOD, WHOLE_KINDS
-from smalti.policy.shape_text import (
+from generators.schema_values import FRACTIONAL_KINDS, MISSPELT_METHOD, WHOLE_KINDS
+from generators.shape_text import (
     AT_MOST_ONE,
     IS_BLANK,
     NONE,
@@ -44,6 +43,7 @@ from smalti.policy.shape_text import (
     texts,
     with_property,
 )
+from smalti.policy.combinations import LOSSES
 from smalti.policy.values import LARGEST
 from smalti.vocab.odrl import LEFT_OPERAND_KINDS, LOGICAL_OPERANDS, OPERATORS_OF, OPERATORS_OF_PERIODS
 from smalti.vocab.terms import (
