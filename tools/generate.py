@@ -8,10 +8,12 @@ A test fails when a page is not what this script writes.
 import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import cast
 
 from generators.editor_schema import editor_schema
 from generators.expressible import EXPRESSIBLE
 from generators.property_meanings import MEANINGS
+from generators.schema_values import Schema
 from generators.shapes import shapes
 
 from smalti.engine.registry.attempts import HIGHEST_CONFIDENCE
@@ -320,7 +322,16 @@ def _examples() -> dict[str, str]:
 
 
 def _policy_schema() -> str:
-    return json.dumps(editor_schema(), indent=1, ensure_ascii=False) + "\n"
+    """One definition on each line, so that a changed word changes few lines."""
+    schema = editor_schema()
+    definitions = schema.pop("$defs")
+    lines = [f"{_json(name)}: {_json(value)}" for name, value in schema.items()]
+    listed = ",\n".join(f"{_json(name)}: {_json(one)}" for name, one in cast(Schema, definitions).items())
+    return "{\n" + ",\n".join([*lines, f'"$defs": {{\n{listed}\n}}']) + "\n}\n"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 PAGES: dict[str, Callable[[], str]] = {

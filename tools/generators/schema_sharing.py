@@ -1,5 +1,6 @@
 """Says once what a JSON Schema says often: large parts that are equal move to `$defs`."""
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable
@@ -9,6 +10,8 @@ from generators.schema_values import Schema, reference
 
 _LARGE: Final = 120
 """Characters from which on a part is worth a name."""
+_DIGITS: Final = 10
+"""Of a part's name: that two of a thousand parts are named alike is less likely than one in a million."""
 _MAPS: Final = frozenset({"properties", "patternProperties", "$defs"})
 """Keywords whose values are schemas by name."""
 _ONE: Final = frozenset(
@@ -29,12 +32,18 @@ def share(schema: Schema) -> Schema:
         if not isinstance(value, dict) or counts[text] < 2 or len(text) < _LARGE:
             return _inside(value, replace)
         if text not in names:
-            names[text] = f"part-{len(names) + 1}"
+            names[text] = _name(text)
             parts[names[text]] = _inside(value, replace)
         return reference(names[text])
 
     found = cast(Schema, _inside(schema, replace))
-    return found | {"$defs": cast(Schema, found["$defs"]) | parts}
+    named = dict(sorted(parts.items()))
+    return found | {"$defs": cast(Schema, found["$defs"]) | named}
+
+
+def _name(text: str) -> str:
+    """A name that stays the same for as long as the part does, whatever other parts there are."""
+    return f"part-{hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]}"
 
 
 def _count(schema: object, counts: Counter[str]) -> None:
