@@ -1,38 +1,15 @@
 """Imports between rooms only point downwards, and each heavy library has one door."""
 
-import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from generators.architecture import FLOORS, MAY_IMPORT, arrows, imports, upward
 
 ROOT = Path(__file__).parents[1]
 SHARED = {"errors"}  # smalti.errors: the one leaf that every room may import
-MAY_IMPORT = {
-    "vocab": set(),
-    "policy": {"vocab"},
-    "transforms": {"vocab"},
-    "engine": {"vocab", "policy", "transforms"},
-}
 HEAVY = {"duckdb", "pyspark", "sqlalchemy"}
-
-
-def dotted_name(path: Path) -> tuple[str, ...]:
-    """Return the module that a file is, as users import it, in parts."""
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    return parts[1:] if parts[0] == "src" else ("smalti", *parts)
-
-
-def imports(path: Path) -> Iterator[str]:
-    """Yield the full dotted name of everything that a file imports, also inside functions."""
-    parts = dotted_name(path)
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = ".".join(parts[: len(parts) - node.level]) if node.level else ""
-            stem = ".".join(filter(None, (base, node.module or "")))
-            yield from (f"{stem}.{alias.name}" for alias in node.names)
 
 
 def source_files(*folders: str) -> list[Path]:
@@ -41,7 +18,7 @@ def source_files(*folders: str) -> list[Path]:
 
 def every_import(*folders: str) -> Iterator[tuple[str, str]]:
     for path in source_files(*folders):
-        for name in imports(path):
+        for name in imports(path, ROOT):
             yield str(path.relative_to(ROOT)), name
 
 
@@ -64,7 +41,7 @@ def test_rooms_import_only_the_rooms_below_them() -> None:
 
 def test_errors_are_a_leaf() -> None:
     path = ROOT / "src" / "smalti" / "errors.py"
-    assert [name for name in imports(path) if room_of(name)] == []
+    assert [name for name in imports(path, ROOT) if room_of(name)] == []
 
 
 def test_only_the_spark_backend_imports_pyspark() -> None:
@@ -90,7 +67,7 @@ def test_the_verifier_shares_no_code_with_what_it_verifies() -> None:
     wrong = [
         f"{path.relative_to(ROOT)} imports {name}"
         for path in files
-        for name in imports(path)
+        for name in imports(path, ROOT)
         if name.startswith("smalti.transforms")
         and name != "smalti.transforms.base"
         and not name.startswith("smalti.transforms.base.")
@@ -107,21 +84,15 @@ def test_the_verifier_shares_no_code_with_what_it_verifies() -> None:
         ("import smalti.engine as e", "smalti.engine"),
     ],
 )
-def test_imports_are_found_in_every_form(tmp_path: Path, monkeypatch, text: str, found: str) -> None:
-    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+def test_imports_are_found_in_every_form(tmp_path: Path, text: str, found: str) -> None:
     path = tmp_path / "policy" / "model.py"
     path.parent.mkdir()
     path.write_text(text)
-    assert list(imports(path)) == [found]
+    assert list(imports(path, tmp_path)) == [found]
 
 
 # --- Rooms inside of the engine
 
-FLOORS = {
-    "plan": 1, "tables": 2, "backends": 3, "verify": 3, "registry": 3, "binding": 4, "losses": 5,
-    "anonymization": 6, "releases": 6, "perturbation": 6, "training": 6, "run": 7,
-}  # fmt: skip
-"""Imports go down; rooms of one floor do not know each other."""
 STILL_UPWARD = {
     ("binding", "anonymization"), ("binding", "perturbation"), ("binding", "releases"),
     ("binding", "training"), ("losses", "perturbation"), ("losses", "releases"), ("losses", "run"),
@@ -133,21 +104,6 @@ STILL_UPWARD = {
 """What dispatches over kinds of plans still knows each kind; this set may only shrink."""
 
 
-def engine_room(name: str) -> str | None:
-    parts = name.split(".")
-    return parts[2] if parts[:2] == ["smalti", "engine"] and len(parts) > 2 else None
-
-
-def arrows() -> set[tuple[str, str]]:
-    """The rooms of the engine that import each other: who, and whom."""
-    found = set()
-    for path, name in every_import("engine"):
-        room, other = Path(path).parts[1], engine_room(name)
-        if room in FLOORS and other in FLOORS and room != other:
-            found.add((room, other))
-    return found
-
-
 def test_each_module_of_the_engine_stands_in_a_room() -> None:
     flat = {path.name for path in (ROOT / "engine").glob("*.py")}
     assert flat == {"__init__.py", "arguments.py"}
@@ -155,5 +111,17 @@ def test_each_module_of_the_engine_stands_in_a_room() -> None:
 
 
 def test_rooms_of_the_engine_import_downwards() -> None:
-    upward = {(room, other) for room, other in arrows() if FLOORS[other] >= FLOORS[room]}
-    assert upward == STILL_UPWARD
+    assert upward(arrows(ROOT)) == STILL_UPWARD
+
+
+def test_the_map_names_files_that_are_there() -> None:
+    named = re.findall(
+        r"`([a-z_]+/[A-Za-z0-9_./-]+)`", (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    )
+    assert len(named) > 30
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_the_map_names_each_room() -> None:
+    rooms = re.findall(r"`([a-z]+)/`", (ROOT / "docs" / "architecture.md").read_text("utf-8"))
+    assert FLOORS.keys() <= set(rooms)

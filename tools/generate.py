@@ -7,9 +7,11 @@ A test fails when a page is not what this script writes.
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import cast
 
+from generators import architecture
 from generators.editor_schema import editor_schema
 from generators.expressible import EXPRESSIBLE
 from generators.property_meanings import MEANINGS
@@ -337,6 +339,7 @@ def _json(value: object) -> str:
 PAGES: dict[str, Callable[[], str]] = {
     "policy-language.md": policy_language,
     "diagnostics.md": diagnostics,
+    "architecture.md": partial(architecture.page, ROOT),
     "../vocab/policy.schema.json": _policy_schema,
     "../vocab/shapes.ttl": shapes,
 }
