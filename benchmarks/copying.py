@@ -15,8 +15,8 @@ from pathlib import Path
 
 def with_local(source: Path, copy: Path) -> None:
     """The reader and the writer of smalti's own engine: one checked pass, then batches of text."""
-    from smalti.engine.tables.description import bind
     from smalti.engine.tables.reading import inspect, text_batches
+    from smalti.engine.tables.sources import bind
     from smalti.engine.tables.writing import CsvWriter
     from smalti.vocab.terms import IRI
 

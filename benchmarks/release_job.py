@@ -77,7 +77,7 @@ def with_smalti(engine: str, question: Question, data: Path) -> tuple[Answers, d
     from smalti.engine.backends.base import Backend
     from smalti.engine.releases.aggregate import aggregate
     from smalti.engine.releases.draw import draw
-    from smalti.engine.tables.description import bind
+    from smalti.engine.tables.sources import bind
     from smalti.vocab.terms import IRI
 
     def backend() -> Backend:

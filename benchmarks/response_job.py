@@ -30,7 +30,7 @@ def perturb(engine: str, data: Path) -> dict[str, float]:
     from smalti.engine.perturbation.draw import draw
     from smalti.engine.perturbation.reports import exact_reports
     from smalti.engine.perturbation.table import write_table
-    from smalti.engine.tables.description import bind
+    from smalti.engine.tables.sources import bind
     from smalti.vocab.terms import IRI
 
     def backend() -> Backend:

@@ -344,19 +344,3 @@ def _checked(kind: str, before: Hierarchy, after: Hierarchy) -> Hierarchy:
 
 STANDARD: Final = Hierarchies.standard()
 """What the vocabularies say that every policy may use."""
-
-
-def read(document: bytes, name: str) -> Vocabulary:
-    """Read a data market's own vocabulary (Turtle); see `policy.vocabularies`.
-
-    Args:
-        document: the text, UTF-8.
-        name: how messages call it.
-
-    Raises:
-        PolicyError: something in it is not understood, it is too large, or it changes what a standard
-            action or purpose is.
-    """
-    from smalti.policy.vocabularies import read_vocabulary  # noqa: PLC0415 (it needs rdflib)
-
-    return read_vocabulary(document, name)

@@ -14,7 +14,8 @@ from smalti.engine.binding.circumstances import NO_MORE, Circumstances
 from smalti.engine.plan.plan import OutputFormat
 from smalti.engine.releases.compile import columns_to_stage, compile_release
 from smalti.engine.releases.plan import ReleasePlan
-from smalti.engine.releases.query import Query, read_query
+from smalti.engine.releases.query import Query
+from smalti.engine.releases.query_form import read_query
 from smalti.engine.tables.description import ColumnDescription, Description, Source
 from smalti.errors import ProblemsError, SmaltiError
 from smalti.policy.model import Permission

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
-from generators.architecture import FLOORS, MAY_IMPORT, arrows, imports, upward
+from generators.architecture import FLOORS, MAY_IMPORT, arrows, dotted_name, imports, upward
 
 ROOT = Path(__file__).parents[1]
 SHARED = {"errors"}  # smalti.errors: the one leaf that every room may import
@@ -125,3 +126,27 @@ def test_the_map_names_files_that_are_there() -> None:
 def test_the_map_names_each_room() -> None:
     rooms = re.findall(r"`([a-z]+)/`", (ROOT / "docs" / "architecture.md").read_text("utf-8"))
     assert FLOORS.keys() <= set(rooms)
+
+
+# --- Files
+
+
+def imported_files() -> dict[str, set[str]]:
+    """The modules that each module imports; what an `__init__.py` re-exports is passed over."""
+    files = {".".join(dotted_name(path, ROOT)): path for path in source_files(*MAY_IMPORT, "src")}
+    found: dict[str, set[str]] = {name: set() for name in files}
+    for name, path in files.items():
+        for imported in imports(path, ROOT):
+            other = imported if imported in files else imported.rpartition(".")[0]
+            if other in files and other != name:
+                found[name].add(other)
+    return found
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    graph = imported_files()
+    assert sum(map(len, graph.values())) > 1000, "imports are found"
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names one
+    graph["smalti.errors"].add(next(name for name, others in graph.items() if "smalti.errors" in others))
+    with pytest.raises(CycleError):
+        TopologicalSorter(graph).prepare()

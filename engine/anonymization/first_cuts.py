@@ -18,7 +18,7 @@ import pyarrow as pa
 from smalti.engine.anonymization import cut_queries as queries
 from smalti.engine.anonymization.cut_queries import FACTS, Division, Layout, Line
 from smalti.engine.anonymization.sides import Bounds, Columns, Extents, Sides, Window, counts_of
-from smalti.engine.backends.base import Relations
+from smalti.engine.backends.relations import Relations
 from smalti.transforms.base import CutScore
 from smalti.transforms.entropy import concentration
 from smalti.transforms.matching import can_match

@@ -18,7 +18,7 @@ import pyarrow as pa
 from smalti.engine.anonymization import cut_queries as queries
 from smalti.engine.anonymization.cut_queries import FACTS, HASHES, Division
 from smalti.engine.anonymization.first_cuts import Terms, whole_shares_a_value
-from smalti.engine.backends.base import Relations
+from smalti.engine.backends.relations import Relations
 from smalti.transforms.medians import MedianCut, median_cuts
 from smalti.transforms.problem import OrderedAttribute, Problem
 

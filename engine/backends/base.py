@@ -1,93 +1,12 @@
 """The line between engine and algorithm: a backend moves rows, and decides nothing about them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, ClassVar
+from typing import ClassVar
 
-import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
-
+from smalti.engine.backends.staged import StagedTable
 from smalti.engine.tables.description import Source
-
-if TYPE_CHECKING:
-    from smalti.engine.backends.publication import Publication
-    from smalti.engine.backends.staged import StagedTable
-
-
-class Relations(ABC):
-    """Named relations inside an engine.
-
-    Queries keep to the SQL that DuckDB and Spark read alike: integers, texts compared bytewise,
-    `GROUP BY`, `JOIN`, `UNION ALL`, and no expression on which engines differ (casts of texts,
-    division, floats). So each step is written once, and the engines only carry it out.
-    """
-
-    @abstractmethod
-    def make(self, name: str, query: str, *, is_lasting: bool = True) -> None:
-        """Keep the rows of a query under a name; an earlier relation of that name is gone.
-
-        One that is not lasting may be carried out again instead, from the same relations.
-        """
-
-    @abstractmethod
-    def give(self, name: str, table: pa.Table) -> None:
-        """Keep a table of ours under a name."""
-
-    @abstractmethod
-    def take(self, query: str) -> pa.Table:
-        """The rows of a query, all of them here."""
-
-    @abstractmethod
-    def map_nodes(
-        self, name: str, source: str, function: Callable[[pa.Table], pa.Table], schema: pa.Schema
-    ) -> None:
-        """Keep under a name what a function makes of the rows of each node of a relation.
-
-        Args:
-            name: of the new relation.
-            source: a relation with a column `node`.
-            function: from all rows of one node to rows of the schema; it may run anywhere, more than once.
-            schema: of what it makes.
-        """
-
-    @abstractmethod
-    def renumber(self, name: str, numbers: Mapping[str, NDArray[np.int64]]) -> None:
-        """Give columns other numbers; there may be any number of columns.
-
-        Args:
-            name: of the relation.
-            numbers: by column: by the number that stands there, from 0, the one that takes its place.
-        """
-
-    @abstractmethod
-    def drop(self, name: str) -> None:
-        """Let go of a relation."""
-
-    def step(self, name: str) -> AbstractContextManager[object]:
-        """What happens inside is shown to operators under this name, where an engine shows anything."""
-        return nullcontext()
-
-    @abstractmethod
-    def matching(self, column: str, pattern: str) -> str:
-        """A condition: the column's text matches a regular expression as a whole."""
-
-    @abstractmethod
-    def publish(self, query: str, publication: "Publication", output: Path, link: Path) -> None:
-        """Write the rows of an ordered query as the publication says, and the private link.
-
-        Args:
-            query: its last column is the input row of each published one.
-            publication: turns batches of it into published columns, and says the format and the parts.
-            output: where the one file will be, which is not there yet; parts stand beside it.
-            link: a `.npy` file of int64: the input row of each published row, from 0.
-        """
-
-    @abstractmethod
-    def close(self) -> None:
-        """Let go of everything; the workspace is removed by its owner."""
 
 
 class Backend(ABC):
@@ -96,9 +15,7 @@ class Backend(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def open(
-        self, source: Source, workspace: Path, columns: Collection[str] | None = None
-    ) -> "StagedTable":
+    def open(self, source: Source, workspace: Path, columns: Collection[str] | None = None) -> StagedTable:
         """Check a source's files and stage them.
 
         Args:
@@ -111,30 +28,3 @@ class Backend(ABC):
             DataError: a file cannot be read as its format says, or has other columns than the first one.
             BackendError: the machine.
         """
-
-
-def renumbered(batch: pa.RecordBatch, numbers: Mapping[str, NDArray[np.int64]]) -> pa.RecordBatch:
-    """A batch with other numbers, as `Relations.renumber` says."""
-    columns = [
-        pa.array(numbers[field.name][column.to_numpy()], field.type) if field.name in numbers else column
-        for field, column in zip(batch.schema, batch.columns, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
-
-
-@contextmanager
-def open_link(path: Path, rows: int) -> Iterator[BinaryIO]:
-    """A new link file, to which `link_bytes` of so many rows are written.
-
-    Not a memory map: when the disk is full, that ends the process without a word.
-    """
-    with path.open("xb") as file:
-        form = {"descr": "<i8", "fortran_order": False, "shape": (rows,)}
-        np.lib.format.write_array_header_1_0(file, form)
-        yield file
-
-
-def link_bytes(rows: pa.Array) -> bytes:
-    """Input rows as they stand in a link file."""
-    content: bytes = rows.to_numpy().astype("<i8").tobytes()
-    return content

@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from smalti.engine.backends.base import Backend, Relations, link_bytes, open_link, renumbered
+from smalti.engine.backends.base import Backend
 from smalti.engine.backends.numbering import Numberings, numbered_batches, probe, renewed
 from smalti.engine.backends.publication import Publication
+from smalti.engine.backends.relations import Relations, link_bytes, open_link, renumbered
 from smalti.engine.backends.staged import STAGED, StagedColumn, StagedTable, staged_places
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import Contents, inspect, text_batches

@@ -11,8 +11,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from smalti.engine.backends import spark_reading, spark_writing
-from smalti.engine.backends.base import Backend, Relations, renumbered
+from smalti.engine.backends.base import Backend
 from smalti.engine.backends.publication import Publication
+from smalti.engine.backends.relations import Relations, renumbered
 from smalti.engine.backends.spark_session import (
     check_settings,
     described,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from smalti.engine.backends.base import link_bytes, open_link
 from smalti.engine.backends.publication import Publication
+from smalti.engine.backends.relations import link_bytes, open_link
 from smalti.engine.plan.plan import OutputFormat
 from smalti.engine.tables.parts import part_of
 from smalti.engine.tables.reading import csv_text_batches

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from smalti.engine.backends.base import Relations
 from smalti.engine.backends.keys import Keys, Packing
 from smalti.engine.backends.publication import Piece, Publication, ranked
+from smalti.engine.backends.relations import Relations
 from smalti.engine.plan.plan import Plan, RespondentColumn
 from smalti.engine.tables.reading import Contents
 from smalti.policy.model import LogicalOperator

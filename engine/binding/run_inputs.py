@@ -26,9 +26,10 @@ from smalti.engine.plan.plan import RespondentColumn
 from smalti.engine.plan.serialize import AnyPlan
 from smalti.engine.registry.entries import Input, TargetVersion
 from smalti.engine.registry.registry import Registry
-from smalti.engine.tables.description import Source, bind
+from smalti.engine.tables.description import Source
 from smalti.engine.tables.parts import files_in
 from smalti.engine.tables.reading import Contents
+from smalti.engine.tables.sources import bind
 from smalti.engine.tables.stores import fetched
 from smalti.errors import DataError, InternalError, UsageError
 from smalti.policy.iris import MOST_IN_STEM, file_stem, is_column_of

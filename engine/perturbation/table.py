@@ -23,8 +23,8 @@ from smalti.engine.perturbation.plan import (
     PerturbedNumber,
 )
 from smalti.engine.registry.entries import OutputColumn
-from smalti.engine.tables.description import bind
 from smalti.engine.tables.reading import ROW, inspect, text_batches
+from smalti.engine.tables.sources import bind
 from smalti.engine.tables.writing import open_writer
 from smalti.policy.iris import column_iri
 from smalti.transforms.base import Datatype

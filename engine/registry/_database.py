@@ -5,7 +5,7 @@ import os
 import secrets
 import sqlite3
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -324,7 +324,14 @@ class Database:
     another one. Readers wait for nobody, and see one state throughout.
     """
 
-    def __init__(self, location: Path | str) -> None:
+    def __init__(self, location: Path | str, fill_ledgers: Callable[[Connection], None]) -> None:
+        """Nothing is opened yet.
+
+        Args:
+            location: of the file, or the address of a server.
+            fill_ledgers: notes in the ledgers what was registered before there were any.
+        """
+        self._fill_ledgers = fill_ledgers
         file = location if isinstance(location, Path) else _sqlite_file(location)
         self.path = None if file is None else Path(os.path.abspath(file))
         self.name = str(location) if isinstance(location, Path) else _without_password(location)
@@ -433,7 +440,7 @@ class Database:
         version = self._version()
         if version in _MENDABLE_VERSIONS:
             with self._transaction() as connection:
-                _mend(connection)
+                _mend(connection, self._fill_ledgers)
             version = self._version()
         if version != str(SCHEMA_VERSION):
             raise RegistryError(
@@ -548,7 +555,7 @@ def _schema_version(connection: Connection) -> str:
     return connection.execute(select(meta.c.value).where(meta.c.key == "schema")).scalar() or ""
 
 
-def _mend(connection: Connection) -> None:
+def _mend(connection: Connection, fill_ledgers: Callable[[Connection], None]) -> None:
     """Make an older registry one of this version: its tables stay as they are, and others join them."""
     version = _schema_version(connection)
     if version not in _MENDABLE_VERSIONS:
@@ -559,9 +566,7 @@ def _mend(connection: Connection) -> None:
         about = select(policy_targets.c.policy, policy_targets.c.target)
         connection.execute(insert(policy_iris).from_select(columns, about))
     if version in {"1", "2"}:
-        from smalti.engine.registry._budgets import note_versions  # noqa: PLC0415 (it is made from these tables)
-
-        note_versions(connection)
+        fill_ledgers(connection)
     known = {column["name"] for column in inspect(connection).get_columns(versions.name)}
     for column, kind in (
         (versions.c.policy_meaning, "VARCHAR(80)"),

@@ -17,7 +17,7 @@ from smalti.engine.registry import ownership
 from smalti.engine.registry._assets import Facts, Pairs, find_asset, to_time
 from smalti.engine.registry.entries import StoredHierarchy
 from smalti.errors import PolicyError, RegistryError, UsageError
-from smalti.policy.hierarchies import STANDARD, Hierarchies, Vocabulary, read
+from smalti.policy.hierarchies import STANDARD, Hierarchies, Vocabulary
 from smalti.vocab.terms import IRI
 
 
@@ -35,7 +35,7 @@ class Vocabularies:
         """
         if stored.digest not in self._read:
             try:
-                self._read[stored.digest] = read(stored.document, stored.name)
+                self._read[stored.digest] = _read(stored.document, stored.name)
             except PolicyError:
                 raise RegistryError(
                     stored.name,
@@ -52,7 +52,7 @@ def read_new(document: bytes, name: str) -> Vocabulary:
     Raises:
         PolicyError: something in it is not understood, or it gives one asset two names.
     """
-    found = read(document, name)
+    found = _read(document, name)
     if found.assets.exact:
         one, other = found.assets.exact[0]
         raise PolicyError(
@@ -232,3 +232,9 @@ def _to_stored(row: Row[tuple[Any, ...]]) -> StoredHierarchy:
     removed_at = to_time(row.removed_at) if row.removed_at else None
     added_at, party = to_time(row.added_at), IRI(row.party)
     return StoredHierarchy(row.name, row.number, row.digest, row.content, party, added_at, removed_at)
+
+
+def _read(document: bytes, name: str) -> Vocabulary:
+    from smalti.policy.vocabularies import read_vocabulary  # noqa: PLC0415 (it needs rdflib)
+
+    return read_vocabulary(document, name)

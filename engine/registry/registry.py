@@ -84,7 +84,7 @@ class Registry:
             log_decisions: whether each decision is written down (see `decision_log`).
         """
         is_address = isinstance(location, str) and "://" in location
-        database = db.Database(location if is_address else Path(location))
+        database = db.Database(location if is_address else Path(location), _budgets.note_versions)
         return cls(database, DecisionLog.of(database.path) if log_decisions else None)
 
     @property
@@ -870,13 +870,6 @@ class Registry:
             if not new:
                 return tuple(version for version in versions if version.iri in found)
             found |= {version.iri: version for version in new}
-
-    def review_reason(self, version: TargetVersion) -> str | None:
-        """Why somebody should look at a version again; None where nothing says so (see `review`)."""
-        from smalti.engine.registry.review import reviews  # noqa: PLC0415 (it is made from registries)
-
-        found = (review for review in reviews(self) if review.version.iri == version.iri)
-        return next(("; ".join(review.reasons) for review in found), None)
 
     def _versions(self, query: Select[tuple[Any, ...]]) -> tuple[TargetVersion, ...]:
         with self._database.reading() as connection:

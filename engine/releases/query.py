@@ -83,17 +83,6 @@ class QueryFault:
     way_out: str = ""
 
 
-def read_query(text: bytes, name: str) -> Query:
-    """The query in a file's bytes, held against `vocab/query.schema.json`.
-
-    Raises:
-        UsageError: it is no query; all problems at once (`ProblemsError`), each with its place.
-    """
-    from smalti.engine.releases.query_form import read  # noqa: PLC0415 (it imports the schema's reader)
-
-    return read(text, name)
-
-
 def asked_loss(query: Query) -> dict[IRI, Decimal]:
     """By word, what a query asks to be lost: one of `LOSSES`, or nothing; several contradict each other."""
     numbers = (query.epsilon, query.belief, query.advantage)

@@ -60,8 +60,12 @@ _SIZES: Final = {
 }
 
 
-def read(text: bytes, name: str) -> Query:
-    """As `query.read_query`."""
+def read_query(text: bytes, name: str) -> Query:
+    """The query in a file's bytes, held against `vocab/query.schema.json`.
+
+    Raises:
+        UsageError: it is no query; all problems at once (`ProblemsError`), each with its place.
+    """
     if len(text) > LARGEST:
         raise UsageError(
             name, "the query is too large", f"at most {LARGEST} bytes", "ask in several queries"

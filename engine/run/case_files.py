@@ -210,7 +210,7 @@ def _case(path: Path, case: _Case) -> Case:
 
 
 def _query(path: Path, where: str) -> "Query":
-    from smalti.engine.releases.query import read_query  # noqa: PLC0415 (only for releases)
+    from smalti.engine.releases.query_form import read_query  # noqa: PLC0415 (only for releases)
 
     try:
         return read_query(path.read_bytes(), str(path))

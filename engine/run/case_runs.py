@@ -32,7 +32,7 @@ from smalti.engine.training.plan import TrainingPlan
 from smalti.errors import SmaltiError, UsageError
 from smalti.policy.authorize import authorize
 from smalti.policy.decision import Decision, Fact, Request
-from smalti.policy.hierarchies import STANDARD, Hierarchies, read
+from smalti.policy.hierarchies import STANDARD, Hierarchies
 from smalti.policy.iris import normalised_column
 from smalti.policy.model import Number, Policy
 from smalti.policy.parse import ParsedDocument, parse_all
@@ -81,7 +81,11 @@ def _documents(file: CaseFile) -> list[tuple[ParsedDocument, bytes]]:
 
 
 def _hierarchies(file: CaseFile) -> Hierarchies:
-    return STANDARD.with_(*(read(_bytes(file, path), str(path)) for path in file.hierarchies))
+    if not file.hierarchies:
+        return STANDARD
+    from smalti.policy.vocabularies import read_vocabulary  # noqa: PLC0415 (it needs rdflib)
+
+    return STANDARD.with_(*(read_vocabulary(_bytes(file, path), str(path)) for path in file.hierarchies))
 
 
 def _bytes(file: CaseFile, path: Path) -> bytes:

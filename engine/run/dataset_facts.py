@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from smalti.engine.tables.description import ColumnDescription, Description, read_description
+from smalti.engine.tables.description import ColumnDescription, Description
+from smalti.engine.tables.sources import read_description
 from smalti.policy.dataset import ColumnFacts, DatasetFacts
 from smalti.vocab.terms import IRI
 

@@ -29,9 +29,9 @@ from smalti.engine.releases.guarantee import LossGuarantee
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.releases.recheck import stated_guarantee
 from smalti.engine.run.taken import Taken, taken
-from smalti.engine.tables.description import bind
 from smalti.engine.tables.parts import CERTIFICATE_NAME
 from smalti.engine.tables.reading import read_names
+from smalti.engine.tables.sources import bind
 from smalti.engine.tables.stores import StoredObject, fetched
 from smalti.engine.tables.withdrawn import Withdrawn
 from smalti.engine.tables.writing import content_digest

@@ -56,8 +56,9 @@ from smalti.engine.registry.submissions import Submission
 from smalti.engine.run.exact_values import forms
 from smalti.engine.run.explain import warnings_in
 from smalti.engine.run.run_warnings import Looked, look
-from smalti.engine.tables.description import Source, bind
+from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import file_digest
+from smalti.engine.tables.sources import bind
 from smalti.engine.tables.stores import fetched
 from smalti.engine.tables.writing import content_digest
 from smalti.engine.training.plan import TrainingPlan

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from smalti.engine.tables.description import read_description
 from smalti.engine.tables.parts import KINDS, METADATA_SUFFIX, is_packed
+from smalti.engine.tables.sources import read_description
 from smalti.errors import BackendError, DataError, SmaltiError, UsageError
 
 if TYPE_CHECKING:

@@ -315,7 +315,7 @@ def query(asked: AnyPath | Mapping[str, object]) -> "Query":
     Raises:
         UsageError: it cannot be read, or is no query; all problems at once.
     """
-    from smalti.engine.releases.query import read_query  # noqa: PLC0415 (only for releases)
+    from smalti.engine.releases.query_form import read_query  # noqa: PLC0415 (only for releases)
 
     if isinstance(asked, Mapping):
         return read_query(_as_json(asked), "query")

@@ -13,7 +13,7 @@ from smalti.policy.describe import summary
 from smalti.policy.diagnostics import Diagnostic, Severity
 from smalti.policy.findings import quoted
 from smalti.policy.foreign_columns import named_operands, possible_columns
-from smalti.policy.hierarchies import STANDARD, Hierarchies, Vocabulary, read
+from smalti.policy.hierarchies import STANDARD, Hierarchies, Vocabulary
 from smalti.policy.iris import normalised_column
 from smalti.policy.lint import columns_between, lint
 from smalti.policy.model import Policy, PolicyType, Where
@@ -82,8 +82,10 @@ def check_documents(
 
 
 def _vocabulary(path: Path) -> Vocabulary:
+    from smalti.policy.vocabularies import read_vocabulary  # noqa: PLC0415 (it needs rdflib)
+
     try:
-        return read(path.read_bytes(), str(path))
+        return read_vocabulary(path.read_bytes(), str(path))
     except OSError:
         raise UsageError(str(path), "it cannot be read", "the path of a vocabulary, in Turtle") from None
 

@@ -21,12 +21,13 @@ from smalti.engine.plan.serialize import AnyPlan
 from smalti.engine.registry.entries import Asset, StoredHierarchy, StoredPolicy, TargetVersion, TrustedKey
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.releases.report import Report
-from smalti.engine.run.explain import explain, labelled
+from smalti.engine.run.explain import explain
 from smalti.engine.tables.parts import CERTIFICATE_NAME
 from smalti.engine.training.plan import TrainingPlan
 from smalti.policy.decision import Decision, RuleReport
 from smalti.policy.describe import describe_condition, describe_duty
 from smalti.policy.model import ColumnComparison, Condition, Duty, Logical, Value
+from smalti.terminal import LABEL, WIDTH, Json, fields, short
 
 if TYPE_CHECKING:
     from smalti.doctor import Check
@@ -34,18 +35,11 @@ if TYPE_CHECKING:
     from smalti.engine.run.recheck import Recheck
     from smalti.engine.run.run import Outcome, Planned
 
-Json = dict[str, Any]
-
-LABEL = "bold"
-
-
-_WIDTH = 110
-
 
 def console() -> Console:
     """Standard output; plain, and of one width, when it is no terminal."""
     out = _Output(highlight=False, soft_wrap=True)
-    return out if out.is_terminal else _Output(highlight=False, soft_wrap=True, width=_WIDTH)
+    return out if out.is_terminal else _Output(highlight=False, soft_wrap=True, width=WIDTH)
 
 
 class _Output(Console):
@@ -57,13 +51,6 @@ class _Output(Console):
 def as_json(document: Json | list[Json]) -> str:
     """Indented JSON with a final line end."""
     return json.dumps(document, indent=2, ensure_ascii=False, default=str) + "\n"
-
-
-def short(iri: str | None) -> str:
-    """The last part of an IRI, for a sentence; the whole where there is none."""
-    if iri is None:
-        return "no purpose"
-    return iri.rstrip("/#").replace("#", "/").rsplit("/", 1)[-1]
 
 
 # --- Decisions
@@ -122,7 +109,7 @@ def _show_considered(out: Console, considered: tuple[RuleReport, ...]) -> None:
 
 def _bullet(out: Console, text: str, indent: int = 2) -> None:
     start = " " * indent
-    out.print(Text(textwrap.fill(text, min(out.width, _WIDTH), initial_indent=f"{start}- ",
+    out.print(Text(textwrap.fill(text, min(out.width, WIDTH), initial_indent=f"{start}- ",
                                  subsequent_indent=f"{start}  ", break_long_words=False,
                                  break_on_hyphens=False)))  # fmt: skip
 
@@ -312,13 +299,6 @@ def _place(folder: Path, files: Sequence[PublishedFile]) -> str:
 def _names(files: Sequence[PublishedFile]) -> str:
     first, last = files[0].name, files[-1].name
     return first if len(files) == 1 else f"{len(files)} parts, {first} to {last}"
-
-
-def fields(out: Console, *told: tuple[str, str]) -> None:
-    """Labels with texts beside them, wrapped between words."""
-    for label, text in told:
-        lines = labelled(label, text, min(out.width, _WIDTH))
-        out.print(Text.assemble((lines[:13], LABEL), lines[13:]))
 
 
 def _columns(made: Plan, report: OwnerReport | None) -> Table:

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from smalti.console import LABEL, Json, short
 from smalti.engine.registry.budget import Account, Ceiling, Spent
+from smalti.terminal import LABEL, Json, short
 
 if TYPE_CHECKING:
     from smalti.budgeting import BudgetReport, CeilingLeft, Forecast, ToldCharge

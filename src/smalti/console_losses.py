@@ -2,9 +2,9 @@
 
 from rich.table import Table
 
-from smalti.console import LABEL
 from smalti.engine.binding.run_request import Outcome
 from smalti.engine.plan.losses import Loss, StatedLoss, up
+from smalti.terminal import LABEL
 
 
 def losses(loss: StatedLoss, outcome: Outcome) -> Table:

@@ -8,12 +8,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from smalti.console import LABEL, fields
 from smalti.console_losses import losses
 from smalti.engine.binding.run_request import Outcome
 from smalti.engine.perturbation.estimate import ColumnEstimate
 from smalti.engine.perturbation.explain import explain_perturbation
 from smalti.engine.perturbation.plan import PerturbationPlan
+from smalti.terminal import LABEL, fields
 
 
 def show_perturbation(out: Console, made: PerturbationPlan, outcome: Outcome) -> tuple[str, ...]:

@@ -2,11 +2,11 @@
 
 from rich.console import Console
 
-from smalti.console import fields
 from smalti.console_losses import losses
 from smalti.engine.binding.run_request import Outcome
 from smalti.engine.training.explain import explain_training
 from smalti.engine.training.plan import TrainingPlan
+from smalti.terminal import fields
 
 
 def show_training(out: Console, made: TrainingPlan, outcome: Outcome) -> tuple[str, ...]:

@@ -20,7 +20,8 @@ from shell import (
 )
 
 from smalti.engine.plan.plan import OutputFormat
-from smalti.engine.tables.description import Description, Source, bind, read_description
+from smalti.engine.tables.description import Description, Source
+from smalti.engine.tables.sources import bind, read_description
 from smalti.errors import DataError, UsageError
 from smalti.transforms.base import Datatype
 from smalti.vocab.terms import IRI

@@ -8,7 +8,7 @@ from tables import read_csv, write_csv
 from smalti.engine.anonymization.execute import execute
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.plan.plan import Apply, Column, OneRowEach, OutputFormat, Plan, Read, Role, Select, Write
-from smalti.engine.tables.description import bind
+from smalti.engine.tables.sources import bind
 from smalti.engine.verify.verifier import Original, Output, verify_run
 from smalti.transforms.base import Datatype
 from smalti.transforms.mondrian import Dimensionality, MondrianKAnonymity

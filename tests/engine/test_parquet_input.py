@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from smalti.engine.tables import reading
-from smalti.engine.tables.description import Source, bind
+from smalti.engine.tables.description import Source
+from smalti.engine.tables.sources import bind
 from smalti.engine.verify.read import Original, read_original
 from smalti.errors import DataError
 from smalti.vocab.terms import IRI

@@ -14,9 +14,9 @@ import pytest
 from smalti.engine.backends.numbering import Numbering, TooVariedError
 from smalti.engine.plan.plan import OutputFormat
 from smalti.engine.tables import parquet_pages, reading
-from smalti.engine.tables.description import bind
 from smalti.engine.tables.parquet import parquet_batches, raw_batches, text_bytes
 from smalti.engine.tables.parquet_pages import Group, TooLargeError, groups
+from smalti.engine.tables.sources import bind
 from smalti.engine.tables.writing import content_digest, open_writer
 from smalti.engine.verify.read import Original, Output, open_original, read_output
 from smalti.errors import DataError, GuaranteeError
@@ -28,7 +28,7 @@ ROWS = 500
 READERS = {
     "engine": """
 from smalti.engine.tables import reading
-from smalti.engine.tables.description import bind
+from smalti.engine.tables.sources import bind
 from smalti.vocab.terms import IRI
 source = bind(IRI("http://example.com/t"), path)
 def rows():
@@ -274,7 +274,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 from smalti.engine.tables import reading
-from smalti.engine.tables.description import bind
+from smalti.engine.tables.sources import bind
 from smalti.engine.plan.plan import OutputFormat
 from smalti.engine.verify.read import Original, open_original
 from smalti.errors import SmaltiError

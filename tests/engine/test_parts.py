@@ -23,9 +23,10 @@ from smalti.engine.binding.run_inputs import Granted
 from smalti.engine.binding.run_record import file_name
 from smalti.engine.plan.plan import ModelFormat, OutputFormat
 from smalti.engine.tables import writing
-from smalti.engine.tables.description import Source, bind
+from smalti.engine.tables.description import Source
 from smalti.engine.tables.parts import METADATA_SUFFIX, files_in, part_of
 from smalti.engine.tables.reading import inspect, text_batches
+from smalti.engine.tables.sources import bind
 from smalti.engine.tables.writing import Files, content_digest
 from smalti.engine.verify.read import Original, Output, read_original, read_output
 from smalti.errors import BackendError, DataError, GuaranteeError, SmaltiError, UsageError

@@ -16,8 +16,9 @@ from smalti.engine.backends import spark_reading
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.backends.spark import SparkBackend
 from smalti.engine.registry.entries import TargetVersion
-from smalti.engine.tables.description import Source, bind
+from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import inspect, text_batches
+from smalti.engine.tables.sources import bind
 from smalti.errors import DataError
 from smalti.vocab.terms import IRI
 

@@ -10,8 +10,8 @@ import pytest
 from smalti.engine.backends import local
 from smalti.engine.backends.local import LocalBackend, LocalRelations
 from smalti.engine.backends.staged import STAGED, Listed, staged_places
-from smalti.engine.tables.description import bind
 from smalti.engine.tables.reading import inspect, text_batches
+from smalti.engine.tables.sources import bind
 from smalti.errors import DataError
 from smalti.vocab.terms import IRI
 

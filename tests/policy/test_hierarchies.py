@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from smalti.errors import PolicyError
 from smalti.policy.decision import Finding
-from smalti.policy.hierarchies import STANDARD, Hierarchy, Relations, read
+from smalti.policy.hierarchies import STANDARD, Hierarchy, Relations
 from smalti.policy.model import Membership
+from smalti.policy.vocabularies import read_vocabulary as read
 from smalti.vocab import terms
 from smalti.vocab.terms import DPV, IRI, MARKETING, READ, STATISTICAL, USE
 

@@ -20,8 +20,8 @@ from smalti.engine.releases.query import (
     asked_column,
     facts,
     faults,
-    read_query,
 )
+from smalti.engine.releases.query_form import read_query
 from smalti.errors import ProblemsError, SmaltiError, UsageError
 from smalti.policy.decision import Fact
 from smalti.policy.model import Named, Number, Text
