@@ -26,7 +26,7 @@ from smalti.engine.plan.plan import RespondentColumn
 from smalti.engine.plan.serialize import AnyPlan
 from smalti.engine.registry.entries import Input, TargetVersion
 from smalti.engine.registry.registry import Registry
-from smalti.engine.tables.description import Source
+from smalti.engine.tables.description import Description, Source
 from smalti.engine.tables.parts import files_in
 from smalti.engine.tables.reading import Contents
 from smalti.engine.tables.sources import bind
@@ -48,7 +48,8 @@ class Given:
     withheld: Withheld = NOTHING_WITHHELD
     """Of the columns that the data has."""
     columns: tuple[IRI, ...] = ()
-    """All columns of the data, each under all of its IRIs, as `normalised_column` spells them."""
+    """All columns of the data, each under all IRIs that an owner gives it, as `normalised_column` spells
+    them."""
 
     @property
     def is_output(self) -> bool:
@@ -119,8 +120,19 @@ def given(
         recorded_respondent(request, registry, table.contents),
         withheld.names,
     )
-    columns = iris_of_columns(source, table.contents.header)
+    columns = iris_of_columns(_as_owners_say(source, request, registry), table.contents.header)
     return Given((Input(source.target, number),), circumstances, now, withheld, columns)
+
+
+def _as_owners_say(source: Source, request: RunRequest, registry: Registry) -> Source:
+    """The source, without the description of somebody who owns nothing of it.
+
+    What a plan does not read is not held against what an owner said before; it is recorded all the same.
+    """
+    owners = registry.full_owners(source.target)
+    return (
+        source if not owners or request.submitter in owners else replace(source, description=Description())
+    )
 
 
 def without_tables(registry: Registry, source: Source, withheld: Withheld) -> Withheld:

@@ -154,10 +154,12 @@ class Registry:
     def known_columns(self, snapshot: Snapshot, target: IRI) -> KnownColumns:
         """The columns that a target is known to have, from its versions and from what was made of it.
 
-        Whatever was recorded under another spelling of its IRI counts.
+        What was recorded under another spelling of its IRI counts, where that is not somebody else's.
         """
-        found = NO_COLUMNS
+        found, owners = NO_COLUMNS, snapshot.owners(target)
         for name in spellings(target):
+            if owners and not snapshot.owners(name) <= owners:
+                continue
             recorded = snapshot.known_columns(name)
             if recorded is None:
                 with self._database.reading() as connection:

@@ -1,6 +1,7 @@
 """More attacks on prohibitions of columns that succeeded: each test states what should be so."""
 
 import json
+from contextlib import suppress
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
@@ -598,6 +599,44 @@ def test_a_table_in_another_spelling_has_the_columns_that_a_run_recorded(spelled
     assert "http://example.com/out/2" in {one.version.target for one in reviews(spelled.registry)}
     again = anonymizing(SPELLED, "3", released=[f"{SPELLED}/Name"])
     assert spelled.run(again, data={SPELLED: spelled.data}).version is None
+
+
+UNKNOWN = {
+    "leftOperand": "https://w3id.org/catenax/policy/Membership", "operator": "eq", "rightOperand": "1",
+}  # fmt: skip
+
+
+def test_strangers_make_no_column_of_an_operand_by_another_spelling(world: World) -> None:
+    world.add(policy({**READ, "target": PLAIN, "constraint": [UNKNOWN]}, uid="0"))
+    assert world.run(anonymizing(PLAIN), data={PLAIN: world.data}).version is not None
+    assert not world.decide(PLAIN).grants
+    (world.folder / "own.csv").write_text(ROWS.replace("Ann", "Eve"))
+    described = {
+        "@context": "http://www.w3.org/ns/csvw", "url": "own.csv",
+        "tableSchema": {"columns": [{"name": "Name", "propertyUrl": UNKNOWN["leftOperand"]}]},
+    }  # fmt: skip
+    (world.folder / "own.csv-metadata.json").write_text(json.dumps(described))
+    with suppress(smalti.SmaltiError):
+        way = anonymizing(SPELLED, "2")
+        world.run(way, data={SPELLED: world.folder / "own.csv"}, owner=STRANGER, party=STRANGER)
+    assert not world.decide(PLAIN).grants
+
+
+def test_strangers_make_no_column_of_an_operand_by_columns_that_a_release_does_not_read(
+    tmp_path: Path,
+) -> None:
+    survey = Survey(tmp_path)
+    assert survey.run(OWNER).version is not None
+    survey.add(policy({**READ, "target": SURVEY, "constraint": [UNKNOWN]}, uid="read"))
+    column = {"name": "husband_occupation", "propertyUrl": UNKNOWN["leftOperand"]}
+    described = {
+        "@context": "http://www.w3.org/ns/csvw", "url": "c.csv", "tableSchema": {"columns": [column]},
+    }  # fmt: skip
+    (tmp_path / "c.csv-metadata.json").write_text(json.dumps(described))
+    with suppress(smalti.SmaltiError):
+        survey.run()
+    found = smalti.decide(party=survey.party, action="read", target=SURVEY, registry=survey.registry)
+    assert not found.grants
 
 
 @pytest.mark.parametrize("asked", ["http://schema.example/gr%C3%B6%C3%9Fe", "http://schema.example/größe"])
