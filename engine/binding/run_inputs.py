@@ -129,6 +129,8 @@ def _as_owners_say(source: Source, request: RunRequest, registry: Registry) -> S
 
     What a plan does not read is not held against what an owner said before; it is recorded all the same.
     """
+    if request.party is None:
+        return source  # nobody asks, and nothing is recorded
     owners = registry.full_owners(source.target)
     return (
         source if not owners or request.submitter in owners else replace(source, description=Description())
