@@ -568,6 +568,20 @@ def test_iris_that_only_look_like_others_are_refused(world: World, iri: str) -> 
         world.add(policy(prohibitions=(prohibition(iri),), uid="no"))
 
 
+def test_a_release_stays_readable_where_a_column_is_prohibited_that_it_did_not_read(tmp_path: Path) -> None:
+    """The columns that the data had are recorded: the prohibited one is known, and none of the release."""
+    survey = Survey(tmp_path)
+    made = survey.run(OWNER).version
+    survey.add(policy({**READ, "target": SURVEY}, uid="r"))
+    survey.add(policy(prohibitions=(prohibition(f"{SURVEY}/husband_occupation"),), uid="no"))
+    found = smalti.decide(
+        party=survey.party, action="read", target=made.target, purpose="statistical",
+        registry=survey.registry,
+    )  # fmt: skip
+    assert found.effect is Effect.PERMIT
+    assert reviews(survey.registry) == ()
+
+
 # --- The table, or a column's own IRI, in another spelling
 
 
