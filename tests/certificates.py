@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import smalti
-from smalti.engine.losses.charging import LosingPlan, losing
+from smalti.engine.losses.charging import losing
+from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.errors import GuaranteeError
 
@@ -81,7 +82,7 @@ def record(folder: Path, name: str, **values: str) -> None:
             assert connection.execute(words, (value, f"%/{name}")).rowcount == 1
 
 
-def undercharge(folder: Path, name: str, made: LosingPlan, target: str) -> None:
+def undercharge(folder: Path, name: str, made: AnyPlan, target: str) -> None:
     """Forge the last run in its plan, its charge and its certificate alike: it adds up as another plan."""
     place, lost, digest = folder / name / "certificate.jsonld", losing(made), plan_digest(made)
     with closing(sqlite3.connect(_registry(folder))) as connection, connection:

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from smalti import cli
+from smalti.engine.anonymization import capability as anonymizing
 from smalti.engine.anonymization import execute
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.backends.staged import StagedTable
@@ -21,13 +22,13 @@ POINTS: dict[str, tuple[Any, str]] = {
     "decide": (engine_run, "decide"),
     "stage": (commit, "_make_stage"),
     "open": (LocalBackend, "open"),
-    "compile": (engine_run, "compile_plan"),
+    "compile": (anonymizing, "compile_plan"),
     "frequencies": (StagedTable, "frequencies"),
     "kernel": (execute, "partition"),
     "writer": (CsvWriter, "__init__"),
     "rows": (CsvWriter, "write_pieces"),
     "written": (StagedTable, "write"),
-    "verify": (engine_run, "verify_run"),
+    "verify": (anonymizing, "verify_run"),
     "secret": (engine_binding, "load_secret"),
     "link": (commit, "forget_link"),
     "sync": (commit, "_sync_tree"),

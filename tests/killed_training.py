@@ -10,15 +10,17 @@ from typing import Any
 import model_worlds
 
 from smalti.engine.registry.registry import Registry
-from smalti.engine.training import run as running
+from smalti.engine.run import driver
+from smalti.engine.training import attempt as running
+from smalti.engine.training import capability
 from smalti.engine.training.checkpoint import Checkpoint
 from smalti.engine.training.examine import Examination
 from smalti.errors import UsageError
 
 POINTS: dict[str, tuple[Any, str]] = {
-    "compile": (running, "compile_training"),
-    "records": (running, "training_records"),
-    "charge": (running, "refusal"),
+    "compile": (capability, "compile_training"),
+    "records": (capability, "training_records"),
+    "charge": (driver, "refusal"),
     "begin": (Registry, "begin_attempt"),
     "train": (running, "target"),
     "keep": (Checkpoint, "keep"),
@@ -26,8 +28,8 @@ POINTS: dict[str, tuple[Any, str]] = {
     "judge": (running, "verdict"),
     "end": (Registry, "end_attempt"),
     "save": (running, "save"),
-    "certify": (running, "new_version"),
-    "publish": (running, "publish"),
+    "certify": (driver, "new_version"),
+    "publish": (driver, "publish"),
     "forget": (Checkpoint, "forget"),
 }
 """The steps of a run, in their order."""

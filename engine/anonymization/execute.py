@@ -1,10 +1,8 @@
 """A plan on a bound table: the one way from rows to a staged output, for every backend."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +11,7 @@ from smalti.engine.anonymization.fragments import Fragments, codebook_of
 from smalti.engine.anonymization.label_sizes import check_labels, label_bytes
 from smalti.engine.anonymization.recoder import distinct, held
 from smalti.engine.backends.staged import Coded, Frequencies, Holders, Recoding, StagedTable
+from smalti.engine.plan.phase import Phase
 from smalti.engine.plan.plan import Plan, RespondentColumn
 from smalti.errors import GuaranteeError, InternalError
 from smalti.transforms.global_recoding import recode_globally
@@ -42,10 +41,6 @@ class InformationLoss:
     def global_certainty_penalty(self) -> Fraction:
         """The mean over the quasi-identifiers (GCP)."""
         return sum((loss for _, loss in self.by_column), Fraction(0)) / len(self.by_column)
-
-
-Phase = Callable[[str], Any]
-"""Told of each phase as it begins; names only, no figures."""
 
 
 def execute(plan: Plan, table: StagedTable, output: Path, link: Path, phase: Phase) -> InformationLoss:

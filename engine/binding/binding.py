@@ -4,16 +4,13 @@ Who binds data decides what its columns are called and who its respondents are, 
 right (semantics of authority). Parties are asserted by the caller and trusted, here as everywhere.
 """
 
-from smalti.engine.perturbation.plan import PerturbationPlan
-from smalti.engine.plan.plan import Plan
-from smalti.engine.plan.serialize import AnyPlan, plan_from_json
+from smalti.engine.plan.any_plan import AnyPlan
+from smalti.engine.plan.recorded import plan_from_json
 from smalti.engine.registry.entries import TargetVersion
 from smalti.engine.registry.registry import Registry
-from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.tables.description import Description, Source
 from smalti.engine.tables.reading import Contents
 from smalti.engine.tables.secret import hmac_digest, load_secret
-from smalti.engine.training.plan import Feature, TrainingPlan
 from smalti.errors import UsageError
 from smalti.vocab.terms import IRI
 
@@ -125,24 +122,5 @@ def _is_bound_as_before(registry: Registry, source: Source, contents: Contents, 
 
 def _is_read_alike(known: AnyPlan, made: AnyPlan) -> bool:
     """Whether two plans take their input for the same, the policy's roles apart."""
-    if known.read.respondent != made.read.respondent:
-        return False
-    match known, made:
-        case Plan(), Plan():
-            return _reading(known) == _reading(made)
-        case ReleasePlan() | PerturbationPlan(), ReleasePlan() | PerturbationPlan():
-            # A release looks at some columns only; of the others nothing is known.
-            return set(made.read.columns) <= set(known.read.columns)
-        case TrainingPlan(), TrainingPlan():
-            # What is public of a column is the owner's word, too.
-            return set(made.read.columns) <= set(known.read.columns) and _learned(made) <= _learned(known)
-        case _:
-            return False
-
-
-def _learned(plan: TrainingPlan) -> set[Feature]:
-    return {*plan.train.features, plan.train.label}
-
-
-def _reading(plan: Plan) -> list[tuple[object, ...]]:
-    return [(c.name, c.iri, c.datatype, c.is_inferred, c.time_zone) for c in plan.read.columns]
+    is_same_respondent = known.read.respondent == made.read.respondent
+    return is_same_respondent and made.input_facts <= known.input_facts

@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection
 
 from smalti.engine.binding.binding import check_binding, made_from
 from smalti.engine.binding.run_request import RunRequest
+from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.plan import Respondent, RespondentColumn
 from smalti.engine.plan.respondents import WAYS_TO_DECLARE, counts_rows
-from smalti.engine.plan.serialize import AnyPlan
 from smalti.engine.registry.registry import Registry
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import Contents

@@ -6,13 +6,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from smalti.engine.anonymization.execute import Phase
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.binding.known_respondents import check_run, recorded_respondent, requested_respondent
 from smalti.engine.binding.run_request import RunRequest
-from smalti.engine.binding.used_columns import (
+from smalti.engine.binding.withheld_columns import (
     NOTHING_WITHHELD,
     Withheld,
     check_declared,
@@ -21,9 +20,10 @@ from smalti.engine.binding.used_columns import (
     iris_of_columns,
     withheld_columns,
 )
+from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.known_columns import KnownColumns
+from smalti.engine.plan.phase import Phase
 from smalti.engine.plan.plan import RespondentColumn
-from smalti.engine.plan.serialize import AnyPlan
 from smalti.engine.registry.entries import Input, TargetVersion
 from smalti.engine.registry.registry import Registry
 from smalti.engine.tables.description import Description, Source

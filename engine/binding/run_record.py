@@ -10,9 +10,10 @@ from smalti.engine.backends.base import Backend
 from smalti.engine.binding.binding import input_hmac
 from smalti.engine.binding.run_inputs import Given, Granted
 from smalti.engine.binding.run_request import RunRequest, Watch
+from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.files import Composition, InputDigest, PublishedFile
 from smalti.engine.plan.plan import ModelFormat, OutputFormat
-from smalti.engine.plan.serialize import AnyPlan, plan_digest, plan_to_json
+from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.engine.registry.certificate import AnyGuarantee, Certificate, ColumnForm
 from smalti.engine.registry.commit import Stage
 from smalti.engine.registry.entries import NewVersion, OutputColumn, Permitted

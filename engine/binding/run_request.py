@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smalti.engine.binding.circumstances import Options
+from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.files import Composition, Timing
 from smalti.engine.plan.plan import OutputFormat, Respondent
-from smalti.engine.plan.serialize import AnyPlan
 from smalti.engine.registry.entries import TargetVersion
 from smalti.engine.releases.report import Report
 from smalti.engine.tables.stores import StoredObject

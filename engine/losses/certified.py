@@ -12,11 +12,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
-from smalti.engine.losses.charging import Losing, LosingPlan, losing
+from smalti.engine.losses.charging import losing
 from smalti.engine.losses.checks import ReleaseCheck
+from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.files import Composition
-from smalti.engine.plan.losses import Loss, StatedLoss
-from smalti.engine.plan.serialize import plan_digest
+from smalti.engine.plan.losses import Losing, Loss, StatedLoss
+from smalti.engine.plan.serialize import recorded_digest
 from smalti.engine.registry.budget import Budget, Charge, Spent, compose, covers
 from smalti.engine.registry.certificate import AnyGuarantee, Certificate, Json
 from smalti.engine.registry.entries import TargetVersion
@@ -36,7 +37,7 @@ def check_record(
     place: Path,
     text: str,
     version: TargetVersion,
-    plan: LosingPlan,
+    plan: AnyPlan,
     guarantee: AnyGuarantee,
     composition: Composition | None,
 ) -> None:
@@ -65,7 +66,7 @@ def check_record(
         policy_uid=version.policy_uid,
         policy_digest=version.policy_digest,
         rule_uid=version.rule_uid,
-        plan_digest=plan_digest(plan),
+        plan_digest=recorded_digest(version.plan),
         files=version.files,
     ).to_json()
     unlike = [path for path in _unlike(json.loads(text), json.loads(made)) if path != NOT_REMADE]
@@ -78,7 +79,7 @@ def check_made_again(  # noqa: PLR0913, PLR0917 (a certificate, and all that it 
     place: Path,
     text: str,
     version: TargetVersion,
-    plan: LosingPlan,
+    plan: AnyPlan,
     guarantee: AnyGuarantee,
     composition: Composition | None,
     ledger: Budget,
@@ -202,7 +203,7 @@ def check_composition(
     place: Path,
     stated: Composition,
     version: TargetVersion,
-    plan: LosingPlan,
+    plan: AnyPlan,
     ledger: Budget,
 ) -> bool:
     """Compose the charges up to this release again.
@@ -233,7 +234,7 @@ def check_composition(
     if place_of_own is None:
         raise broken(place, "this registry has no charge for the release")
     before, own = charges[: place_of_own + 1], charges[place_of_own]
-    if _told_of(own) != losing(plan) or own.plan_digest != plan_digest(plan):
+    if _told_of(own) != losing(plan) or own.plan_digest != recorded_digest(version.plan):
         raise broken(place, "the charge for the release is not that of its plan")
     after = [one for one in charges[place_of_own + 1 :] if one.time <= version.created_at]
     for more in range(len(after) + 1):

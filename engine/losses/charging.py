@@ -1,78 +1,42 @@
 """The charge of a run: taken before anything random is drawn for it, and told to whom it concerns."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from decimal import Decimal
 from fractions import Fraction
-from typing import TypeAlias, assert_never
 
 from smalti.engine.binding.binding import input_hmac
+from smalti.engine.binding.capability import capability_of
 from smalti.engine.binding.run_record import RunUnder
 from smalti.engine.binding.run_request import RunRequest
-from smalti.engine.perturbation.guarantee import NEIGHBORS
-from smalti.engine.perturbation.plan import PerturbationPlan
+from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.files import Composition
-from smalti.engine.plan.losses import Loss
+from smalti.engine.plan.losses import Losing, Loss
 from smalti.engine.plan.serialize import plan_digest
 from smalti.engine.registry.authority import deny_afterwards
 from smalti.engine.registry.budget import Account, Ceiling, Charge, Spent, compose, other_relation
 from smalti.engine.registry.ceilings import declared_ceiling
 from smalti.engine.registry.registry import Registry
-from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.tables.reading import Contents
-from smalti.engine.training.plan import PrivateSteps, Train, TrainingPlan
 from smalti.errors import InternalError
 from smalti.policy.decision import Decision, Reason
 from smalti.policy.model import Permission
-from smalti.transforms.privacy_loss import PrivacyLoss
-from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import IRI
 
-LosingPlan: TypeAlias = ReleasePlan | PerturbationPlan | TrainingPlan
-"""Plans that are charged."""
+
+def losing(plan: AnyPlan) -> Losing:
+    """What a plan loses; a fault of ours where nothing of it is charged."""
+    lost = capability_of(plan.kind).loss(plan)
+    if lost is None:
+        raise InternalError("a plan that loses nothing was to be charged")
+    return lost
 
 
-@dataclass(frozen=True, slots=True)
-class Losing:
-    """What a run loses."""
-
-    epsilon: Decimal
-    delta: Decimal
-    loss: PrivacyLoss
-    """From the noise that will be used."""
-    neighbors: NeighboringRelation
-    selection_delta: Decimal = Decimal(0)
-    """The part of delta with which all is revealed: by the private selection of groups, by the ends of the
-    noise of training, or by a loss above epsilon of training in batches."""
-
-
-def losing(made: LosingPlan) -> Losing:
-    """What a plan loses."""
-    loss = made.train.loss if isinstance(made, TrainingPlan) else made.loss
-    if loss is None:
-        raise InternalError("a training without noise was to be charged")
-    match made:
-        case ReleasePlan():
-            noise = PrivacyLoss(Fraction(made.loss.pure), Fraction(made.loss.mu_squared))
-            return Losing(loss.epsilon, loss.delta, noise, made.bound.neighbors, made.loss.selection_delta)
-        case PerturbationPlan():
-            noise = PrivacyLoss(Fraction(loss.pure), Fraction(loss.mu_squared))
-            return Losing(loss.epsilon, loss.delta, noise, NEIGHBORS)
-        case TrainingPlan(train=Train(private=PrivateSteps(neighbors=neighbors))):
-            noise = PrivacyLoss(Fraction(loss.pure), Fraction(loss.mu_squared))
-            return Losing(loss.epsilon, loss.delta, noise, neighbors, loss.selection_delta)
-        case TrainingPlan():
-            raise InternalError("a training without noise was to be charged")
-        case _:
-            assert_never(made)
-
-
-def refusal(under: RunUnder, made: LosingPlan, contents: Contents) -> Decision | None:
+def refusal(under: RunUnder, made: AnyPlan, lost: Losing, contents: Contents) -> Decision | None:
     """Charge a run.
 
     Args:
         under: the run.
         made: its plan.
+        lost: what it loses.
         contents: of its input; files without rows are nobody's data.
 
     Returns:
@@ -81,7 +45,7 @@ def refusal(under: RunUnder, made: LosingPlan, contents: Contents) -> Decision |
     Raises:
         UsageError: as `Registry.charge`.
     """
-    request, registry, lost = under.request, under.registry, losing(made)
+    request, registry = under.request, under.registry
     charge = Charge(
         run=under.stage.run,
         target=request.target,
@@ -115,7 +79,7 @@ def memberships_said(request: RunRequest) -> tuple[tuple[IRI, IRI], ...]:
 
 
 def foreseen_reason(
-    registry: Registry, request: RunRequest, permission: Permission, made: LosingPlan
+    registry: Registry, request: RunRequest, permission: Permission, made: AnyPlan
 ) -> Reason | None:
     """Why a run of a plan would be denied now, as far as its target's ledger says; nothing is charged.
 
@@ -150,7 +114,7 @@ def composition(registry: Registry, target: IRI) -> Composition:
     return _composition(budget.spent, budget.account, len(budget.charges))
 
 
-def composition_with(registry: Registry, target: IRI, made: LosingPlan) -> Composition:
+def composition_with(registry: Registry, target: IRI, made: AnyPlan) -> Composition:
     """The same, once a plan has been carried out.
 
     Raises:

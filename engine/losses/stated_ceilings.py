@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from smalti.engine.perturbation.guarantee import NEIGHBORS as LOCAL_NEIGHBORS
+from smalti.engine.plan.losses import LOCAL_NEIGHBORS
 from smalti.engine.registry.budget import Ceiling
 from smalti.engine.registry.ceilings import ceiling_of
 from smalti.engine.registry.registry import Registry

@@ -11,6 +11,7 @@ from smalti.engine.perturbation.plan import (
     PerturbedColumn,
     PerturbedImage,
 )
+from smalti.engine.plan.lines import Line
 from smalti.engine.plan.losses import up
 from smalti.engine.plan.plan import RespondentColumn
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
@@ -115,7 +116,7 @@ def warnings_in(plan: PerturbationPlan) -> tuple[str, ...]:
     return (*found, "the number of rows is published: it is the number of respondents")
 
 
-def to_lines(plan: PerturbationPlan) -> list[tuple[str, str]]:
+def to_lines(plan: PerturbationPlan) -> list[Line]:
     """The explanation as labels with texts; golden tests compare it."""
     told = explain_perturbation(plan)
     return [

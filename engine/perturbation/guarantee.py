@@ -15,11 +15,7 @@ from smalti.engine.perturbation.plan import (
     PerturbedNumber,
 )
 from smalti.engine.plan.losses import Loss, describe_loss
-from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import LOCAL_DIFFERENTIAL_PRIVACY
-
-NEIGHBORS = NeighboringRelation.CHANGE_ONE
-"""Whoever reports anything else instead; the number of respondents is public."""
 
 
 @dataclass(frozen=True, slots=True)

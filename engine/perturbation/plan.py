@@ -6,11 +6,13 @@ data: domains, bounds and units are public, so a plan can be shown to whoever as
 
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Final, Literal, TypeAlias
+from typing import ClassVar, Final, Literal, Self, TypeAlias
 
+from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.losses import StatedLoss
-from smalti.engine.plan.plan import OutputFormat, Select
-from smalti.engine.plan.reads import Measure, ReadColumn, ReadRows
+from smalti.engine.plan.nodes import Steps, node_of
+from smalti.engine.plan.plan import Filter, OutputFormat, Select, columns_of_respondent
+from smalti.engine.plan.reads import Measure, ReadColumn, ReadRows, facts_of_rows
 from smalti.transforms.base import LEFT_OUT_AT_DEFAULT
 from smalti.vocab.terms import IRI
 
@@ -116,6 +118,9 @@ class PerturbationPlan:
     Neighbouring data differ in what one respondent's row says; the number of respondents is public.
     """
 
+    kind: ClassVar[Kind] = Kind.PERTURBATION
+    filter: ClassVar[Filter | None] = None
+
     read: ReadRows
     select: Select
     perturbed: tuple[PerturbedColumn, ...]
@@ -123,6 +128,31 @@ class PerturbationPlan:
     loss: StatedLoss
     """Of all columns of a record together."""
     write: WriteReports
+
+    @classmethod
+    def from_steps(cls, steps: Steps) -> Self:
+        """The plan of these steps; ValueError or KeyError where they are none."""
+        return cls(
+            node_of(ReadRows, steps["read"]),
+            node_of(Select, steps["select"]),
+            node_of(tuple[PerturbedColumn, ...], steps["perturb"]["columns"]),
+            node_of(StatedLoss, steps["perturb"]["loss"]),
+            node_of(WriteReports, steps["write"]),
+        )
+
+    @property
+    def steps(self) -> tuple[tuple[str, object], ...]:
+        perturbed = {"columns": self.perturbed, "loss": self.loss}
+        return ("select", self.select), ("perturb", perturbed)
+
+    @property
+    def used_columns(self) -> frozenset[str]:
+        read = frozenset(column.name for column in self.read.columns)
+        return columns_of_respondent(self.read.respondent) | (read - frozenset(self.select.dropped))
+
+    @property
+    def input_facts(self) -> frozenset[object]:
+        return facts_of_rows(self.read)
 
     def column(self, name: str) -> ReadColumn:
         """The input column of that name; KeyError if there is none."""

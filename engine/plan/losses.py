@@ -2,6 +2,14 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
+from typing import Final
+
+from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.sensitivity import NeighboringRelation
+
+LOCAL_NEIGHBORS: Final = NeighboringRelation.CHANGE_ONE
+"""Of perturbed records: one person's report says anything else; the number of respondents is public."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +28,26 @@ class StatedLoss:
     """The exact Gaussian part of the loss, as a fraction."""
     selection_delta: Decimal = Decimal(0)
     """Of `delta`, what the private selection of groups takes; the rest is for the Gaussian part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Losing:
+    """What a run loses, as its ledger is charged."""
+
+    epsilon: Decimal
+    delta: Decimal
+    loss: PrivacyLoss
+    """From the noise that will be used."""
+    neighbors: NeighboringRelation
+    selection_delta: Decimal = Decimal(0)
+    """The part of delta with which all is revealed: by the private selection of groups, by the ends of the
+    noise of training, or by a loss above epsilon of training in batches."""
+
+
+def losing_of(stated: StatedLoss, neighbors: NeighboringRelation) -> Losing:
+    """What a plan loses that states so much."""
+    noise = PrivacyLoss(Fraction(stated.pure), Fraction(stated.mu_squared))
+    return Losing(stated.epsilon, stated.delta, noise, neighbors, stated.selection_delta)
 
 
 @dataclass(frozen=True, slots=True)

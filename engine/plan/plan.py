@@ -7,8 +7,12 @@ values of a filter are the policy's words, not the data's.
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any, ClassVar, Self
 
+from smalti.engine.plan.kinds import Kind
+from smalti.engine.plan.nodes import Steps, fields_of, node_of
 from smalti.policy.model import LogicalOperator, Operator
+from smalti.transforms import ALL_TRANSFORMS
 from smalti.transforms.base import LEFT_OUT_AT_DEFAULT, Datatype, Transform
 from smalti.vocab.terms import IRI
 
@@ -74,6 +78,11 @@ class OneRowEach:
 Respondent = RespondentColumn | OneRowEach
 
 
+def columns_of_respondent(respondent: Respondent) -> frozenset[str]:
+    """The column that tells people apart, where there is one."""
+    return frozenset({respondent.column} if isinstance(respondent, RespondentColumn) else ())
+
+
 @dataclass(frozen=True, slots=True)
 class Read:
     """Read the target's data, by the one dialect."""
@@ -123,6 +132,19 @@ class Filter:
     conditions: tuple[RowCondition, ...]
     """At least one, in an order that two spellings of one policy share."""
 
+    @property
+    def columns(self) -> frozenset[str]:
+        """The columns that decide which rows take part, by name."""
+        return _columns(self.conditions)
+
+
+def _columns(conditions: tuple[RowCondition, ...]) -> frozenset[str]:
+    found = (
+        frozenset({one.column}) if isinstance(one, RowComparison) else _columns(one.operands)
+        for one in conditions
+    )
+    return frozenset[str]().union(*found)
+
 
 @dataclass(frozen=True, slots=True)
 class Select:
@@ -157,6 +179,8 @@ Node = Read | Filter | Select | Apply | Write
 class Plan:
     """Read, filter, select, apply, write: the steps of one run, in this order."""
 
+    kind: ClassVar[Kind] = Kind.ANONYMIZATION
+
     read: Read
     select: Select
     apply: Apply
@@ -169,6 +193,33 @@ class Plan:
         filters = () if self.filter is None else (self.filter,)
         return (self.read, *filters, self.select, self.apply, self.write)
 
+    @classmethod
+    def from_steps(cls, steps: Steps) -> Self:
+        """The plan of these steps; ValueError or KeyError where they are none."""
+        return cls(
+            node_of(Read, steps["read"]),
+            node_of(Select, steps["select"]),
+            Apply(_transform(steps["apply"])),
+            node_of(Write, steps["write"]),
+            node_of(Filter, steps["filter"]) if "filter" in steps else None,
+        )
+
+    @property
+    def steps(self) -> tuple[tuple[str, object], ...]:
+        transform = self.apply.transform
+        applied = {"method": transform.method, "algorithm": transform.algorithm}
+        return ("select", self.select), ("apply", applied | fields_of(transform))
+
+    @property
+    def used_columns(self) -> frozenset[str]:
+        of_rows = frozenset[str]() if self.filter is None else self.filter.columns
+        return columns_of_respondent(self.read.respondent) | frozenset(self.write.columns) | of_rows
+
+    @property
+    def input_facts(self) -> frozenset[object]:
+        columns = ((c.name, c.iri, c.datatype, c.is_inferred, c.time_zone) for c in self.read.columns)
+        return frozenset({(self.kind, tuple(columns))})
+
     @property
     def released(self) -> tuple[str, ...]:
         """The columns that are published unchanged on the policy author's word, by name."""
@@ -180,3 +231,11 @@ class Plan:
             if column.name == name:
                 return column
         raise KeyError(name)
+
+
+def _transform(fields: dict[str, Any]) -> Transform:
+    method, algorithm = fields.pop("method"), fields.pop("algorithm")
+    for kind in ALL_TRANSFORMS:
+        if (kind.method, kind.algorithm) == (method, algorithm):
+            return node_of(kind, fields)
+    raise KeyError(method)

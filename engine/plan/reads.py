@@ -41,6 +41,11 @@ class ReadRows:
     respondent: Respondent
 
 
+def facts_of_rows(read: ReadRows) -> frozenset[object]:
+    """What a plan that looks at some columns of a table takes its input for."""
+    return frozenset({ReadRows, *read.columns})
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
     """One column that rows are grouped by; exactly one of `values`, `edges` and `is_private` says how."""

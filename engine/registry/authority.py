@@ -163,9 +163,7 @@ def deny_afterwards(registry: Registry, decision: Decision, reason: Reason) -> D
     Raises:
         RegistryError: the decision log cannot be written.
     """
-    from smalti.engine.binding.used_columns import denied  # noqa: PLC0415 (only where a plan was made)
-
-    found = denied(decision, reason)
+    found = replace(decision, effect=Effect.DENY, reasons=(reason,), grants=(), determining=(), remedies=())
     if registry.decision_log is not None:
         registry.decision_log.append(found, 0.0, reason)
     return found
@@ -799,7 +797,7 @@ def _shows_only_granted(judge: _Judge, grant: Grant, version: Made) -> bool:
         return False
     if not grant.withheld:
         return True
-    from smalti.engine.binding.used_columns import uses_any  # noqa: PLC0415 (only where columns are withheld)
+    from smalti.engine.registry.recorded_columns import uses_any  # noqa: PLC0415 (only where columns are withheld)
 
     plan = judge.registry.plan_of(version)
     named = [column for column in grant.withheld if column not in grant.implied]

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias, assert_never
 from smalti.engine.perturbation import guarantee as perturbation
 from smalti.engine.perturbation.guarantee import LocalGuarantee
 from smalti.engine.plan.files import Composition, PublishedFile
-from smalti.engine.plan.losses import Loss
+from smalti.engine.plan.losses import LOCAL_NEIGHBORS, Loss
 from smalti.engine.plan.plan import OneRowEach, Respondent, RespondentColumn
 from smalti.engine.releases import guarantee as releases
 from smalti.engine.releases.guarantee import LossGuarantee
@@ -331,7 +331,7 @@ def _perturbation(promised: LocalGuarantee, composition: Composition | None) -> 
     return {
         "model": promised.model,
         **_loss(promised.loss),
-        "neighbors": str(perturbation.NEIGHBORS),
+        "neighbors": str(LOCAL_NEIGHBORS),
         "perturbed": [perturbation.to_object(one) for one in promised.perturbed],
         **_together(composition),
         "statement": perturbation.describe(promised),

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from smalti.engine.binding.used_columns import uses_any
 from smalti.engine.plan.respondents import COUNTED_ROWS, counts_rows
 from smalti.engine.registry.entries import Input, TargetVersion
+from smalti.engine.registry.recorded_columns import uses_any
 from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.snapshot import Snapshot
 from smalti.policy.authorize import prohibited_columns

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from smalti.engine.binding.rows import describe_rows
+from smalti.engine.plan.lines import Line
 from smalti.engine.plan.losses import up
 from smalti.engine.plan.plan import RespondentColumn
 from smalti.engine.plan.reads import Key
@@ -106,6 +107,27 @@ def _respondent(plan: ReleasePlan) -> str:
         f"{told}; of each person the first {bound.rows} rows in the first {bound.groups} groups take part;"
         f" neighbouring data: {bound.neighbors}"
     )
+
+
+def to_lines(plan: ReleasePlan) -> list[Line]:
+    """A plan in labelled lines."""
+    told = explain_release(plan)
+    statistics = (
+        line
+        for one in told.statistics
+        for line in (("statistic", f"{one.name}: {one.what}"), ("  noise", one.noise))
+    )
+    return [
+        ("plan", told.digest),
+        ("read", str(plan.read.target)),
+        ("respondent", told.respondent),
+        *([("rows", told.rows)] if told.rows else []),
+        *statistics,
+        ("promise", told.promise),
+        *((f"  {name}" if len(name) < 10 else name, text) for name, text in told.loss),
+        ("write", f"{plan.write.output}, {plan.write.format}, a row for each noisy value"),
+        *(("not covered", line) for line in told.not_protected),
+    ]
 
 
 def as_object(plan: ReleasePlan) -> dict[str, object]:

@@ -7,10 +7,21 @@ data: bounds, keys, candidates and scales are public, so a plan can be shown to 
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
+from typing import ClassVar, Self
 
+from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.losses import StatedLoss
-from smalti.engine.plan.plan import Filter, OutputFormat
-from smalti.engine.plan.reads import BoundContributions, Key, Measure, Mechanism, ReadColumn, ReadRows
+from smalti.engine.plan.nodes import Steps, node_of
+from smalti.engine.plan.plan import Filter, OutputFormat, columns_of_respondent
+from smalti.engine.plan.reads import (
+    BoundContributions,
+    Key,
+    Measure,
+    Mechanism,
+    ReadColumn,
+    ReadRows,
+    facts_of_rows,
+)
 from smalti.transforms.base import LEFT_OUT_AT_DEFAULT
 from smalti.vocab.terms import IRI
 
@@ -106,6 +117,8 @@ class WriteTable:
 class ReleasePlan:
     """Read, filter, bound contributions, aggregate, add noise, write: the steps of one release."""
 
+    kind: ClassVar[Kind] = Kind.RELEASE
+
     read: ReadRows
     bound: BoundContributions
     statistics: tuple[Statistic, ...]
@@ -114,6 +127,33 @@ class ReleasePlan:
     write: WriteTable
     filter: Filter | None = field(default=None, metadata=LEFT_OUT_AT_DEFAULT)
     """None where all rows are granted."""
+
+    @classmethod
+    def from_steps(cls, steps: Steps) -> Self:
+        """The plan of these steps; ValueError or KeyError where they are none."""
+        return cls(
+            node_of(ReadRows, steps["read"]),
+            node_of(BoundContributions, steps["bound contributions"]),
+            node_of(tuple[Statistic, ...], steps["release"]["statistics"]),
+            node_of(StatedLoss, steps["release"]["loss"]),
+            node_of(WriteTable, steps["write"]),
+            node_of(Filter, steps["filter"]) if "filter" in steps else None,
+        )
+
+    @property
+    def steps(self) -> tuple[tuple[str, object], ...]:
+        released = {"statistics": self.statistics, "loss": self.loss}
+        return ("bound contributions", self.bound), ("release", released)
+
+    @property
+    def used_columns(self) -> frozenset[str]:
+        read = frozenset(column.name for column in self.read.columns)
+        return columns_of_respondent(self.read.respondent) | read
+
+    @property
+    def input_facts(self) -> frozenset[object]:
+        """Of the columns that it looks at; of the others nothing is known."""
+        return facts_of_rows(self.read)
 
     def column(self, name: str) -> ReadColumn:
         """The input column of that name; KeyError if there is none."""

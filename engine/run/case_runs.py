@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from smalti.engine.backends.base import Backend
-from smalti.engine.perturbation.plan import PerturbationPlan
+from smalti.engine.plan.any_plan import AnyPlan
+from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.known_columns import NO_COLUMNS
 from smalti.engine.plan.plan import Plan, Role
-from smalti.engine.plan.serialize import AnyPlan
 from smalti.engine.registry.ceilings import BUDGETS
 from smalti.engine.registry.registry import Registry
-from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.run.case_files import MAX_BYTES, Case, CaseFile, ExpectedPlan
 from smalti.engine.run.explain import to_text
 from smalti.engine.run.run import (
@@ -28,7 +27,6 @@ from smalti.engine.run.run import (
     plan_granted,
     plan_undecided,
 )
-from smalti.engine.training.plan import TrainingPlan
 from smalti.errors import SmaltiError, UsageError
 from smalti.policy.authorize import authorize
 from smalti.policy.decision import Decision, Fact, Request
@@ -226,18 +224,16 @@ def _differences(expected: ExpectedPlan, plan: AnyPlan) -> Iterator[str]:
 
 
 _METHODS: Final = {
-    ReleasePlan: DIFFERENTIAL_PRIVACY,
-    PerturbationPlan: LOCAL_DIFFERENTIAL_PRIVACY,
-    TrainingPlan: "train",
+    Kind.RELEASE: DIFFERENTIAL_PRIVACY,
+    Kind.PERTURBATION: LOCAL_DIFFERENTIAL_PRIVACY,
+    Kind.TRAINING: "train",
 }
 """What plans without classes are called, where a case names the method that it expects."""
 
 
-def _other_differences(
-    expected: ExpectedPlan, plan: ReleasePlan | PerturbationPlan | TrainingPlan
-) -> Iterator[str]:
+def _other_differences(expected: ExpectedPlan, plan: AnyPlan) -> Iterator[str]:
     """Of a plan without classes."""
-    found = _METHODS[type(plan)]
+    found = _METHODS[plan.kind]
     if expected.method not in (None, found):
         yield f"expected the method to be {expected.method}, and it is {found}"
     for name, wanted in (

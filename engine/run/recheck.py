@@ -19,8 +19,8 @@ from smalti.engine.perturbation.guarantee import stated_guarantee as local_guara
 from smalti.engine.plan.files import Composition, PublishedFile
 from smalti.engine.plan.losses import Loss
 from smalti.engine.plan.plan import OutputFormat, Plan
+from smalti.engine.plan.recorded import plan_from_json
 from smalti.engine.plan.respondents import ASSUMED, counts_rows
-from smalti.engine.plan.serialize import plan_from_json
 from smalti.engine.registry.certificate import AnyGuarantee, describe_respondents
 from smalti.engine.registry.commit import scratch
 from smalti.engine.registry.entries import TargetVersion

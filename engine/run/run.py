@@ -1,42 +1,29 @@
-"""The one path that everybody takes: decide, compile, execute, verify, certify, commit, register."""
+"""Deciding what is requested, and handing what is granted to the one driver."""
 
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from smalti.engine.anonymization.compile import compile_plan
-from smalti.engine.anonymization.execute import InformationLoss, execute
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.below import forbidden_below
 from smalti.engine.binding.binding import check_binding
-from smalti.engine.binding.bound_columns import column_iri
-from smalti.engine.binding.circumstances import Circumstances
-from smalti.engine.binding.known_respondents import with_respondents
+from smalti.engine.binding.capability import capability_of, granted_kind
 from smalti.engine.binding.offers import offers
 from smalti.engine.binding.run_inputs import (
     Given,
     Granted,
     admit,
-    bound,
-    check_unchanged,
-    given,
     without_tables,
 )
 from smalti.engine.binding.run_record import (
-    Promised,
     RunUnder,
-    digests_of_inputs,
-    file_name,
-    new_version,
-    prefixed,
-    published_files,
 )
 from smalti.engine.binding.run_request import Outcome, Planned, PolicyDocument, RunRequest, Watch
-from smalti.engine.binding.used_columns import (
+from smalti.engine.binding.withheld_columns import (
     DeclaresMoreError,
     DeniedOnDataError,
     check_withheld,
@@ -44,34 +31,27 @@ from smalti.engine.binding.used_columns import (
     refusal,
     withheld_columns,
 )
-from smalti.engine.plan.files import ColumnLoss, Diversity, OwnerReport, PublishedFile
+from smalti.engine.losses.charging import composition_with, foreseen_reason
+from smalti.engine.plan.any_plan import AnyPlan
+from smalti.engine.plan.kinds import kind_of
 from smalti.engine.plan.known_columns import NO_COLUMNS, KnownColumns
-from smalti.engine.plan.plan import OutputFormat, Plan
-from smalti.engine.plan.serialize import AnyPlan
 from smalti.engine.registry.authority import decide, deny_afterwards, resolved
-from smalti.engine.registry.commit import Stage, publish, recover, scratch, staging
-from smalti.engine.registry.entries import NewVersion, OutputColumn
+from smalti.engine.registry.commit import recover, scratch, staging
 from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.submissions import Submission
-from smalti.engine.run.exact_values import forms
-from smalti.engine.run.explain import warnings_in
-from smalti.engine.run.run_warnings import Looked, look
+from smalti.engine.run.driver import carry_out, compiled_for
 from smalti.engine.tables.description import Source
-from smalti.engine.tables.reading import file_digest
 from smalti.engine.tables.sources import bind
 from smalti.engine.tables.stores import fetched
-from smalti.engine.tables.writing import content_digest
-from smalti.engine.training.plan import TrainingPlan
-from smalti.engine.verify.verifier import Original, Output, Verification, verify_run
-from smalti.errors import GuaranteeError, PlanError, SmaltiError, UsageError, only_ours, raise_all
+from smalti.errors import PlanError, SmaltiError, UsageError, only_ours, raise_all
 from smalti.policy.decision import Decision, Grant, Reason, Request
 from smalti.policy.foreign_columns import speaks_of_foreign_columns
 from smalti.policy.iris import is_column_of, normalised_column
 from smalti.policy.model import ConflictStrategy, Duty, Permission
-from smalti.vocab.terms import ANONYMIZE, DIFFERENTIAL_PRIVACY, IRI, LOCAL_DIFFERENTIAL_PRIVACY, TRAIN
+from smalti.vocab.terms import ANONYMIZE, IRI, TRAIN
 
 if TYPE_CHECKING:
-    from smalti.engine.losses.charged_run import ChargedRun
+    pass
 
 __all__ = [
     "EngineName",
@@ -80,8 +60,6 @@ __all__ = [
     "PolicyDocument",
     "RunRequest",
     "Watch",
-    "is_perturbation",
-    "is_release",
     "make_backend",
     "plan",
     "plan_granted",
@@ -123,11 +101,10 @@ def _planned(request: RunRequest, registry: Registry, backend: Backend, columns:
         found = _plan(request, registry, backend, granted)
     except DeniedOnDataError as refused:
         return Planned(deny_afterwards(registry, decision, refused.reason), None)
-    made = found.plan
-    if made is not None and not isinstance(made, Plan) and not _is_free(made):
-        from smalti.engine.losses.charging import foreseen_reason  # noqa: PLC0415 (only for what is charged)
-
-        if (reason := foreseen_reason(registry, request, granted.permission, made)) is not None:
+    plan = found.plan
+    if plan is not None and capability_of(plan.kind).loss(plan) is not None:
+        reason = foreseen_reason(registry, request, granted.permission, plan)
+        if reason is not None:
             return Planned(deny_afterwards(registry, decision, reason), None)
     return replace(found, decision=decision)
 
@@ -172,18 +149,6 @@ def plan_granted(request: RunRequest, registry: Registry, backend: Backend, gran
     return _plan(request, registry, backend, granted)
 
 
-def is_release(permission: Permission) -> bool:
-    """Whether what a permission allows is a release of noisy statistics."""
-    wanted = permission.anonymization
-    return wanted is not None and wanted.method == DIFFERENTIAL_PRIVACY
-
-
-def is_perturbation(permission: Permission) -> bool:
-    """Whether what a permission allows is a table of perturbed records."""
-    wanted = permission.anonymization
-    return wanted is not None and wanted.method == LOCAL_DIFFERENTIAL_PRIVACY
-
-
 def _check_target(request: RunRequest) -> None:
     targets = sorted(request.document.policy.targets)
     if request.target not in targets:
@@ -197,40 +162,39 @@ def _check_target(request: RunRequest) -> None:
 
 def _plan(request: RunRequest, registry: Registry, backend: Backend, granted: Granted) -> Planned:
     """The plan, what it warns of, what would have been lost with it, and what a run would stop at."""
-    kind = _charged(granted.permission)
-    wanted = (lambda _: None) if kind is None else kind.columns_read(request, granted)
-    columns = with_respondents(wanted, request, registry)
+    capability = capability_of(granted_kind(granted.permission))
     with (
         scratch(request.workspace) as place,
-        bound(request, backend, place / "spill", columns=columns) as (source, table),
+        compiled_for(capability, request, registry, backend, granted, place / "spill") as (found, table),
     ):
-        known = given(request, registry, granted, source, table)
-        made = _made(kind, request, granted, source, table, known.circumstances)
+        plan, known, source = found.plan, found.known, found.source
         warnings = _missing_columns(known)
-        denied = refusal(made, table.contents.header, known.withheld)
+        denied = refusal(plan, table.contents.header, known.withheld)
         obstacle = None if denied is None else denied.text
         if request.party is not None:
-            check_binding(registry, source, table.contents, made, request.submitter)
-            check_withheld(replace(known.withheld, lacking=()), table.contents.header, made)
-            obstacle = _obstacle(request, registry, known, source, table, made)
+            check_binding(registry, source, table.contents, plan, request.submitter)
+            check_withheld(replace(known.withheld, lacking=()), table.contents.header, plan)
+            obstacle = _obstacle(request, registry, known, source, table, plan)
         else:
-            warnings += _own_prohibitions(request, registry, source, table, made)
+            warnings += _own_prohibitions(request, registry, source, table, plan)
             warnings += _below(request, registry, declared_columns(source))
-        if isinstance(made, Plan):
-            looked = look(made, source, table, is_output=known.is_output, with_counts=False)
-            return Planned(None, made, (*looked.warnings, *warnings), None, obstacle)
-        if _is_free(made):
-            return Planned(None, made, (*warnings_in(made), *warnings), None, obstacle)
-        from smalti.engine.losses.charging import (  # noqa: PLC0415 (only for what is charged)
-            composition_with,
-            foreseen_reason,
-        )
+        warnings = (*capability.warnings(found, table), *warnings)
+        if capability.loss(plan) is None:
+            return Planned(None, plan, warnings, None, obstacle)
+        return _with_loss(request, registry, granted, Planned(None, plan, warnings, None, obstacle))
 
-        together = composition_with(registry, request.target, made)
-        reason = foreseen_reason(registry, request, granted.permission, made)
-        denial = () if reason is None else (reason.text,)
-        obstacle = obstacle if reason is None else reason.text
-        return Planned(None, made, (*warnings_in(made), *denial, *warnings), together, obstacle)
+
+def _with_loss(request: RunRequest, registry: Registry, granted: Granted, planned: Planned) -> Planned:
+    """The same, with what all releases would have lost, and whether the budget has room for it."""
+    plan = planned.plan
+    if plan is None:
+        return planned
+    together = composition_with(registry, request.target, plan)
+    reason = foreseen_reason(registry, request, granted.permission, plan)
+    if reason is None:
+        return replace(planned, composition=together)
+    warnings = (*planned.warnings, reason.text)
+    return replace(planned, warnings=warnings, composition=together, obstacle=reason.text)
 
 
 def _obstacle(
@@ -273,46 +237,6 @@ def _own_prohibitions(
         if (reason := refusal(made, table.contents.header, withheld)) is not None:
             found.append(f"where the prohibition `{rule.uid}` applies, a run is denied: {reason.text}")
     return tuple(found)
-
-
-def _is_free(made: AnyPlan) -> bool:
-    """Whether it is a training without noise, of which nothing is charged: an audit stands for it."""
-    return isinstance(made, TrainingPlan) and made.train.private is None
-
-
-def _charged(permission: Permission) -> "ChargedRun[Any, Any] | None":
-    """The kind of run that a permission allows, if it is one that is charged."""
-    if is_release(permission):
-        from smalti.engine.releases.run import Release  # noqa: PLC0415 (only for releases)
-
-        return Release()
-    if is_perturbation(permission):
-        from smalti.engine.perturbation.run import Perturbation  # noqa: PLC0415 (only for perturbations)
-
-        return Perturbation()
-    return None
-
-
-def _made(
-    kind: "ChargedRun[Any, Any] | None",
-    request: RunRequest,
-    granted: Granted,
-    source: Source,
-    table: StagedTable,
-    circumstances: Circumstances,
-) -> AnyPlan:
-    """The plan of whatever a permission allows."""
-    if granted.permission.training is not None:
-        _check_installed()
-        from smalti.engine.training.compile import compile_training  # noqa: PLC0415 (only for training)
-
-        _refuse_query(request)
-        return compile_training(granted.permission, source, table, circumstances)
-    if kind is not None:
-        made: AnyPlan = kind.planned(request, granted, source, table, circumstances)
-        return made
-    _refuse_query(request)
-    return compile_plan(granted.permission, source, table, request.options, circumstances)
 
 
 @only_ours()
@@ -389,53 +313,7 @@ def _carried_out(  # noqa: PLR0913, PLR0917 (likewise)
         made_under = RunUnder(
             request, registry, backend, decision, granted, stage, watch, _binds_as_owner(request, registry)
         )
-        if granted.permission.training is not None:
-            from smalti.engine.training.run import carry_out_training  # noqa: PLC0415 (only for training)
-
-            _refuse_query(request)
-            return carry_out_training(made_under)
-        kind = _charged(granted.permission)
-        if kind is not None:
-            from smalti.engine.losses.charged_run import carry_out  # noqa: PLC0415 (only for what is charged)
-
-            return carry_out(kind, made_under)
-        _refuse_query(request)
-        return _published(made_under)
-
-
-def _refuse_query(request: RunRequest) -> None:
-    if request.query is not None:
-        raise UsageError(
-            request.query.name or "query (--query)",
-            "the permission that matches is not about statistics",
-            "a policy with the method differential-privacy",
-            "leave out --query, or name another rule with --rule",
-        )
-
-
-def _published(under: RunUnder) -> Outcome:
-    request, registry, stage, watch = under.request, under.registry, under.stage, under.watch
-    with bound(request, under.backend, stage.spill, watch.phase) as (source, table):
-        watch.rows(table.contents.rows)
-        watch.phase("plan")
-        known = given(request, registry, under.granted, source, table)
-        made = compile_plan(under.granted.permission, source, table, request.options, known.circumstances)
-        admit(request, registry, known, source, table, made)
-        looked = look(made, source, table, is_output=known.is_output, with_counts=True)
-        loss = execute(
-            made, table, stage.output / file_name(made.write.output, made.write.format), stage.link,
-            watch.phase,
-        )  # fmt: skip
-    watch.phase("verify")
-    output = Output.in_folder(stage.output, made.write.format)
-    verification = _verified(made, known, source, table, output, stage)
-    watch.phase("register")
-    record = _record(under, made, known, source, output, verification, loss, looked)
-    version = publish(registry, stage, record)
-    if request.submitter not in registry.full_owners(version.target):
-        return Outcome(under.decision, made, version, None, looked.in_plan)
-    warnings = dict.fromkeys((*looked.warnings, *loss.warnings))
-    return Outcome(under.decision, made, version, version.report, tuple(warnings))
+        return carry_out(capability_of(granted_kind(granted.permission)), made_under)
 
 
 def _binds_as_owner(request: RunRequest, registry: Registry) -> bool:
@@ -476,7 +354,8 @@ def _decide(request: RunRequest, registry: Registry, columns: KnownColumns) -> D
     _check_target(request)
     action = _action(request)
     if action == TRAIN:
-        _check_installed()  # before a decision says that it may be done
+        # Before a decision says that it may be done.
+        capability_of(kind_of(TRAIN, None)).check_installed()
     asked = Request(
         party=request.asker,
         action=action,
@@ -507,12 +386,6 @@ def _described_columns(request: RunRequest) -> KnownColumns:
     with tempfile.TemporaryDirectory(prefix="smalti-") as folder:
         source = bind(request.target, fetched(request.data, Path(folder) / "input"))
     return declared_columns(source)
-
-
-def _check_installed() -> None:
-    from smalti.transforms.learning.installed import check_installed  # noqa: PLC0415 (only for training)
-
-    check_installed()
 
 
 def _action(request: RunRequest) -> IRI:
@@ -608,99 +481,6 @@ def _check_one(target: IRI, permissions: Sequence[Permission]) -> None:
         f"several permissions match: {listed}",
         "exactly one, or the uid of the one to use",
         "name one with --rule",
-    )
-
-
-def _verified(
-    made: Plan, known: Given, source: Source, table: StagedTable, output: Output, stage: Stage
-) -> Verification:
-    try:
-        verification = verify_run(
-            made,
-            Original(source.path, source.format, source.parts),
-            output,
-            stage.link,
-            known.circumstances.withdrawn.known_form,
-            folder=stage.spill,
-        )
-    except GuaranteeError:
-        # A file that is another one by now breaks promises, too.
-        check_unchanged(source, [file_digest(path) for path in source.paths], table.contents)
-        raise
-    check_unchanged(source, [prefixed(one) for one in verification.input_digests], table.contents)
-    return verification
-
-
-def _record(  # noqa: PLR0913, PLR0917 (everything that is known at the end of a run)
-    under: RunUnder,
-    made: Plan,
-    known: Given,
-    source: Source,
-    output: Output,
-    verification: Verification,
-    loss: InformationLoss,
-    looked: Looked,
-) -> NewVersion:
-    files = published_files(output.paths, verification.output_digests, made.write.format)
-    return new_version(
-        under,
-        made,
-        known,
-        files,
-        Promised(
-            made.apply.transform.guarantee,
-            made.apply.transform.quasi_identifiers,
-            forms(made),
-            made.apply.transform.sensitive,
-            made.released,
-        ),
-        _output_columns(made, source),
-        _content_of(output, files),
-        _report(under, known, source, verification, loss, looked),
-    )
-
-
-def _content_of(output: Output, files: tuple[PublishedFile, ...]) -> str:
-    if output.format is OutputFormat.CSV and len(files) == 1:
-        return files[0].digest  # such a file is the form that is digested
-    return content_digest(output.paths, output.format)
-
-
-def _output_columns(made: Plan, source: Source) -> tuple[OutputColumn, ...]:
-    published = replace(source, target=made.write.output, description=type(source.description)())
-    return tuple(
-        OutputColumn(name, column_iri(published, name), made.column(name).datatype)
-        for name in made.write.columns
-    )
-
-
-def _report(
-    under: RunUnder,
-    known: Given,
-    source: Source,
-    verification: Verification,
-    loss: InformationLoss,
-    looked: Looked,
-) -> OwnerReport:
-    return OwnerReport(
-        engine=under.backend.name,
-        inputs=digests_of_inputs(under.registry, source, verification.input_digests),
-        rows_in=verification.rows + verification.rows_withdrawn + verification.rows_filtered,
-        rows_out=verification.rows,
-        respondents=verification.respondents,
-        classes=verification.classes,
-        k=verification.k,
-        diversity=tuple(Diversity(name, least) for name, least in verification.diversity),
-        losses=tuple(ColumnLoss(name, float(value)) for name, value in loss.by_column),
-        loss=float(loss.global_certainty_penalty),
-        timings=under.watch.timings,
-        rows_withdrawn=verification.rows_withdrawn,
-        respondents_listed=known.circumstances.withdrawn.count,
-        rows_filtered=verification.rows_filtered,
-        withdrawn_at=known.at,
-        sampled_fragments=under.request.options.sampled_fragments,
-        exact=looked.exact,
-        rows_alike=looked.alike,
     )
 
 

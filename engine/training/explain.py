@@ -5,6 +5,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from smalti.engine.plan.lines import Line
 from smalti.engine.plan.losses import up
 from smalti.engine.plan.plan import RespondentColumn
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
@@ -169,7 +170,7 @@ def warnings_in(plan: TrainingPlan) -> tuple[str, ...]:
     return tuple(found)
 
 
-def to_lines(plan: TrainingPlan) -> list[tuple[str, str]]:
+def to_lines(plan: TrainingPlan) -> list[Line]:
     """The explanation as labels with texts; golden tests compare it."""
     told = explain_training(plan)
     return [

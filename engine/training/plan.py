@@ -6,10 +6,12 @@ from the data: domains, bounds and steps are public, so a plan can be shown to w
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TypeAlias
+from typing import ClassVar, Self, TypeAlias
 
+from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.losses import StatedLoss
-from smalti.engine.plan.plan import ModelFormat, Select
+from smalti.engine.plan.nodes import Steps, node_of
+from smalti.engine.plan.plan import Filter, ModelFormat, Select, columns_of_respondent
 from smalti.engine.plan.reads import Measure, ReadColumn, ReadRows
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import IRI
@@ -157,12 +159,41 @@ class WriteModel:
 class TrainingPlan:
     """Read, drop, take one row of each respondent, train, audit, write: the steps of one training."""
 
+    kind: ClassVar[Kind] = Kind.TRAINING
+    filter: ClassVar[Filter | None] = None
+
     read: ReadRows
     select: Select
     train: Train
     audit: Audit | None
     """None where the permission obliges to none."""
     write: WriteModel
+
+    @classmethod
+    def from_steps(cls, steps: Steps) -> Self:
+        """The plan of these steps; ValueError or KeyError where they are none."""
+        return cls(
+            node_of(ReadRows, steps["read"]),
+            node_of(Select, steps["select"]),
+            node_of(Train, steps["train"]),
+            node_of(Audit, steps["audit"]) if "audit" in steps else None,
+            node_of(WriteModel, steps["write"]),
+        )
+
+    @property
+    def steps(self) -> tuple[tuple[str, object], ...]:
+        audit = () if self.audit is None else (("audit", self.audit),)
+        return ("select", self.select), ("train", self.train), *audit
+
+    @property
+    def used_columns(self) -> frozenset[str]:
+        read = frozenset(column.name for column in self.read.columns)
+        return columns_of_respondent(self.read.respondent) | (read - frozenset(self.select.dropped))
+
+    @property
+    def input_facts(self) -> frozenset[object]:
+        """What is public of a column is the owner's word, too."""
+        return frozenset({self.kind, *self.read.columns, *self.train.features, self.train.label})
 
     def column(self, name: str) -> ReadColumn:
         """The input column of that name; KeyError if there is none."""

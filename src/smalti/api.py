@@ -18,8 +18,8 @@ from smalti.deciding import DEFAULT_REGISTRY, AnyPath, decide, using
 from smalti.engine.arguments import public
 from smalti.engine.backends.base import Backend
 from smalti.engine.binding.circumstances import Options
+from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.plan import OneRowEach, OutputFormat, Respondent, RespondentColumn
-from smalti.engine.plan.serialize import AnyPlan
 from smalti.engine.registry.registry import Registry
 from smalti.engine.run import explain as explanations
 from smalti.engine.run import recheck as rechecking

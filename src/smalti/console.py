@@ -12,16 +12,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from smalti.engine.anonymization.explain import explain
 from smalti.engine.perturbation.plan import PerturbationPlan
 from smalti.engine.plan.files import Composition, OwnerReport, PublishedFile
 from smalti.engine.plan.losses import up
 from smalti.engine.plan.plan import Plan, Role
 from smalti.engine.plan.respondents import COUNTED_ROWS, counts_rows
-from smalti.engine.plan.serialize import AnyPlan
 from smalti.engine.registry.entries import Asset, StoredHierarchy, StoredPolicy, TargetVersion, TrustedKey
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.releases.report import Report
-from smalti.engine.run.explain import explain
+from smalti.engine.run.explain import promise_of
 from smalti.engine.tables.parts import CERTIFICATE_NAME
 from smalti.engine.training.plan import TrainingPlan
 from smalti.policy.decision import Decision, RuleReport
@@ -274,7 +274,7 @@ def show_outcome(out: Console, outcome: "Outcome", registry: str) -> None:
         from smalti.console_training import show_training  # noqa: PLC0415 (as above)
 
         not_protected = show_training(out, made, outcome)
-    else:
+    elif isinstance(made, Plan):
         report = outcome.report if isinstance(outcome.report, OwnerReport) else None
         told = explain(made)
         not_protected = told.not_protected
@@ -366,7 +366,7 @@ def outcome_json(outcome: "Outcome") -> Json:
         "decision": decision_json(outcome.decision), "warnings": list(outcome.warnings)
     }  # fmt: skip
     if version is not None and made is not None:
-        document |= version_json(version) | {"promise": _promise(made)}
+        document |= version_json(version) | {"promise": promise_of(made)}
         if outcome.composition is not None:
             document["composition"] = _camel(asdict(outcome.composition))
     if outcome.report is not None:
@@ -398,22 +398,6 @@ def planned_json(plan: str, planned: "Planned") -> str:
     if planned.composition is not None:
         document["composition"] = _camel(asdict(planned.composition))
     return as_json(document)
-
-
-def _promise(made: AnyPlan) -> str:
-    if isinstance(made, ReleasePlan):
-        from smalti.engine.releases.explain import explain_release  # noqa: PLC0415 (only for releases)
-
-        return explain_release(made).promise
-    if isinstance(made, PerturbationPlan):
-        from smalti.engine.perturbation.explain import explain_perturbation  # noqa: PLC0415 (as above)
-
-        return explain_perturbation(made).promise
-    if isinstance(made, TrainingPlan):
-        from smalti.engine.training.explain import explain_training  # noqa: PLC0415 (as above)
-
-        return explain_training(made).promise
-    return explain(made).promise
 
 
 def report_json(report: Report) -> Json:

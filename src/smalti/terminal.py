@@ -5,7 +5,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from smalti.engine.run.explain import labelled
+from smalti.engine.plan.lines import labelled
 
 Json = dict[str, Any]
 

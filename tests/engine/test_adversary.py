@@ -23,8 +23,8 @@ from shell import (
 )
 
 import smalti
+from smalti.engine.anonymization import capability as anonymizing
 from smalti.engine.registry.registry import Registry
-from smalti.engine.run import run as engine_run
 from smalti.engine.tables.secret import hmac_digest
 from smalti.errors import DataError, GuaranteeError, PlanError, PolicyError, UsageError
 from smalti.policy.parse import parse
@@ -285,14 +285,14 @@ def test_a_file_that_changes_during_the_run_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data, policy = small_table(tmp_path), small_policy(tmp_path)
-    execute = engine_run.execute
+    execute = anonymizing.execute
 
     def meddling(*arguments: Any) -> Any:
         loss = execute(*arguments)
         data.write_text(data.read_text().replace("p11", "p99"))
         return loss
 
-    monkeypatch.setattr(engine_run, "execute", meddling)
+    monkeypatch.setattr(anonymizing, "execute", meddling)
     with pytest.raises(DataError, match="changed during the run"):
         run(policy, data, "out")
     assert not (tmp_path / "out").exists()
@@ -394,14 +394,14 @@ def test_an_input_that_changes_during_the_run_is_named_as_such(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = small_table(tmp_path)
-    verify = engine_run.verify_run
+    verify = anonymizing.verify_run
 
     def changed_first(*args: Any, **options: Any) -> Any:
         data.write_bytes(data.read_bytes().replace(b"flu", b"gut"))
         return verify(*args, **options)
 
     assert b"flu" in data.read_bytes()
-    monkeypatch.setattr(engine_run, "verify_run", changed_first)
+    monkeypatch.setattr(anonymizing, "verify_run", changed_first)
     with pytest.raises(DataError, match="the file changed during the run"):
         run(small_policy(tmp_path), data, "out")
     assert not (tmp_path / "out").exists()

@@ -8,7 +8,7 @@ import pytest
 from double_world import OWNER, TARGET, write
 
 import smalti
-from smalti.engine.run.alike_texts import folded
+from smalti.engine.anonymization.alike_texts import folded
 
 PEOPLE = ["Ann Lee", "ann lee", "Bob", "Cy", "Di", "Eve"]
 ILLNESSES = ["flu", "gout"]

@@ -41,13 +41,13 @@ from shell import (
 )
 
 from smalti import api
+from smalti.engine.anonymization import capability as anonymizing
 from smalti.engine.anonymization import execute
 from smalti.engine.backends import local
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.local import LocalBackend, LocalRelations
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding import binding as engine_binding
-from smalti.engine.run import run as engine_run
 from smalti.engine.tables.writing import CsvWriter, csv_lines
 from smalti.engine.verify import verifier as verify
 from smalti.errors import InternalError, SmaltiError
@@ -288,9 +288,9 @@ LOCAL_FAULTS: dict[str, tuple[Any, str, Any, int]] = {
     "kernel": (execute, "partition", raising(ValueError("wombat")), 3),
     "labels": (execute, "class_labels", raising(KeyError("wombat")), 3),
     "a loop of causes": (execute, "partition", raising(RuntimeError("wombat", RuntimeError("wombat"))), 3),
-    "verifier": (engine_run, "verify_run", raising(pa.ArrowInvalid("wombat")), 3),
+    "verifier": (anonymizing, "verify_run", raising(pa.ArrowInvalid("wombat")), 3),
     "verifier's reader": (verify, "read_output", raising(UnicodeError("wombat")), 3),
-    "digest": (engine_run, "_content_of", raising(OSError("wombat")), 3),
+    "digest": (anonymizing, "_content_of", raising(OSError("wombat")), 3),
     "secret": (engine_binding, "load_secret", raising(ValueError("wombat")), 3),
     "memory": (execute, "partition", raising(MemoryError("wombat")), 3),
 }

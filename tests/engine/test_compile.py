@@ -11,10 +11,10 @@ import pytest
 from tables import HEADER, HERE, TARGET, People, permission, write_csv
 
 from smalti.engine.anonymization.compile import compile_plan
+from smalti.engine.anonymization.explain import explain
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.binding.circumstances import Options
 from smalti.engine.plan.plan import OutputFormat, Plan, RespondentColumn, Role
-from smalti.engine.run.explain import explain
 from smalti.engine.tables.description import ColumnDescription, Description, Source
 from smalti.errors import PlanError, SmaltiError
 from smalti.policy.model import (

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from shell import CUSTOMER, HEADER, OWNER, USER, request, small_policy, small_rows, small_table, smalti
 
 import smalti as api
+from smalti.engine.anonymization.exact_values import is_large_part
 from smalti.engine.plan.files import ExactColumn
-from smalti.engine.run.exact_values import is_large_part
 
 DAYS = [[f"p{n}", f"{n % 28 + 1:02}.{n // 28 + 1:02}.1990", "Rome", "abc"[n % 3]] for n in range(60)]
 """Birth dates that are no ISO dates, in `age`; each of another person."""

@@ -11,11 +11,11 @@ import pytest
 from shell import CUSTOMER, HEADER, OUTPUT, OWNER, USER, small_document, small_policy, small_rows, smalti
 
 from smalti import run as smalti_run
+from smalti.engine.anonymization import capability as anonymizing
 from smalti.engine.binding.binding import input_hmac
 from smalti.engine.registry import commit
 from smalti.engine.registry.entries import Intent, TargetVersion
 from smalti.engine.registry.registry import Registry
-from smalti.engine.run import run as engine_run
 from smalti.engine.tables.reading import file_digest
 from smalti.engine.tables.writing import content_digest
 from smalti.errors import DataError, GuaranteeError, UsageError
@@ -126,13 +126,13 @@ def test_a_folder_that_changes_during_the_run_is_named_as_such(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path], None]
 ) -> None:
     data = folder_of(tmp_path / "people", small_rows(30))
-    verify = engine_run.verify_run
+    verify = anonymizing.verify_run
 
     def changed_first(*args: Any, **options: Any) -> Any:
         change(data)
         return verify(*args, **options)
 
-    monkeypatch.setattr(engine_run, "verify_run", changed_first)
+    monkeypatch.setattr(anonymizing, "verify_run", changed_first)
     with pytest.raises(DataError, match="changed during the run"):
         run(tmp_path, data, "out")
     assert not (tmp_path / "out").exists()
@@ -140,13 +140,13 @@ def test_a_folder_that_changes_during_the_run_is_named_as_such(
 
 def test_a_file_that_goes_during_the_run_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = folder_of(tmp_path / "people", small_rows(30))
-    verify = engine_run.verify_run
+    verify = anonymizing.verify_run
 
     def gone_first(*args: Any, **options: Any) -> Any:
         (data / "part-00020.csv").unlink()
         return verify(*args, **options)
 
-    monkeypatch.setattr(engine_run, "verify_run", gone_first)
+    monkeypatch.setattr(anonymizing, "verify_run", gone_first)
     ran = smalti(
         "run", small_policy(tmp_path), "--data", f"{CUSTOMER}={data}", "--as", USER, "--owner", OWNER,
         "--purpose", "marketing", "--out", "out", cwd=tmp_path,
@@ -268,13 +268,13 @@ def test_the_order_is_checked_across_the_borders_of_parts(
 ) -> None:
     """Parts in another order hold the same rows: only their order, or the link, tells."""
     (tmp_path / "people.csv").write_bytes(csv_of(small_rows(30)))
-    verify = engine_run.verify_run
+    verify = anonymizing.verify_run
 
     def swapped_first(plan: Any, original: Any, output: Any, *args: Any, **options: Any) -> Any:
         swapped(output.path)
         return verify(plan, original, output, *args, **options)
 
-    monkeypatch.setattr(engine_run, "verify_run", swapped_first)
+    monkeypatch.setattr(anonymizing, "verify_run", swapped_first)
     with pytest.raises(GuaranteeError, match="not in the order of the published values"):
         run(tmp_path, tmp_path / "people.csv", "out", rows_per_part=10)
     assert not (tmp_path / "out").exists()

@@ -10,7 +10,8 @@ import pytest
 
 import smalti
 from smalti.engine.plan.plan import Plan
-from smalti.engine.plan.serialize import plan_digest, plan_from_json, plan_to_json
+from smalti.engine.plan.recorded import plan_from_json
+from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.errors import PlanError, UsageError
 
 ROOT = Path(__file__).parents[2]

@@ -18,14 +18,16 @@ from tables import HEADER, HERE, TARGET, People, permission, read_csv, write_csv
 
 from smalti.engine.anonymization.compile import compile_plan
 from smalti.engine.anonymization.execute import execute
+from smalti.engine.anonymization.explain import explain
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.circumstances import Circumstances, Options
 from smalti.engine.binding.rows import leave_out_rows
 from smalti.engine.plan.plan import Filter, OutputFormat, Plan, RowComparison, RowLogical
-from smalti.engine.plan.serialize import plan_digest, plan_from_json, plan_to_json
-from smalti.engine.run.explain import explain, to_json, to_text
+from smalti.engine.plan.recorded import plan_from_json
+from smalti.engine.plan.serialize import plan_digest, plan_to_json
+from smalti.engine.run.explain import to_json, to_text
 from smalti.engine.tables.description import ColumnDescription, Description, Source
 from smalti.engine.tables.withdrawn import NOBODY
 from smalti.engine.verify.verifier import (

@@ -25,7 +25,8 @@ from smalti.engine.anonymization import sampled_cuts
 from smalti.engine.anonymization.fragments import Fragments
 from smalti.engine.anonymization.sampled_cuts import SampledCuts, levels_of
 from smalti.engine.backends.local import LocalBackend
-from smalti.engine.plan.serialize import plan_digest, plan_from_json, plan_to_json
+from smalti.engine.plan.recorded import plan_from_json
+from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.engine.run.explain import to_text
 from smalti.errors import PlanError, UsageError
 from smalti.transforms.base import CutScore

@@ -19,7 +19,8 @@ import smalti
 from smalti.engine.anonymization import first_cuts
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.plan.plan import OutputFormat, Plan
-from smalti.engine.plan.serialize import plan_digest, plan_from_json, plan_to_json
+from smalti.engine.plan.recorded import plan_from_json
+from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.engine.verify.verifier import Original, Output, verify_run
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]

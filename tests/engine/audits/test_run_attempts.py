@@ -8,7 +8,7 @@ import pytest
 from model_worlds import OUTPUT, OWNER, TARGET, USER, people, policy, registry, run, untrained
 
 import smalti
-from smalti.engine.training import run as running
+from smalti.engine.training import attempt as running
 from smalti.engine.training.figures import figures_from_json
 from smalti.errors import PlanError
 from smalti.vocab.terms import IRI

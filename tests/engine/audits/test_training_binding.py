@@ -7,7 +7,7 @@ import pytest
 from model_worlds import OUTPUT, OWNER, TARGET, USER, people, policy, registry, run, untrained
 
 import smalti
-from smalti.engine.training import run as running
+from smalti.engine.training import attempt as running
 from smalti.errors import UsageError
 
 OF_SOMEBODY_ELSE = "may not say what data it is"

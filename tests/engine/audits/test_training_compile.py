@@ -13,7 +13,8 @@ from tables import TARGET
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.plan.plan import OneRowEach, RespondentColumn
-from smalti.engine.plan.serialize import plan_digest, plan_from_json, plan_to_json
+from smalti.engine.plan.recorded import plan_from_json
+from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.engine.run.explain import to_json, to_text
 from smalti.engine.tables.description import Description
 from smalti.engine.training.attacks import FAMILIES, WITH_SHADOWS

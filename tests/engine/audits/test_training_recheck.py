@@ -17,7 +17,7 @@ from model_worlds import TARGET, people, policy, registry, run
 import smalti
 from smalti.engine.plan.files import Composition
 from smalti.engine.plan.losses import Loss, StatedLoss
-from smalti.engine.plan.serialize import plan_from_json
+from smalti.engine.plan.recorded import plan_from_json
 from smalti.engine.registry.budget import Spent, compose
 from smalti.engine.training import noise
 from smalti.engine.training import recheck as model_recheck

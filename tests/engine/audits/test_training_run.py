@@ -24,8 +24,9 @@ from smalti.engine.registry.commit import publish
 from smalti.engine.registry.decision_log import DecisionLog
 from smalti.engine.registry.entries import NewVersion, TargetVersion
 from smalti.engine.registry.registry import Registry
-from smalti.engine.training import examine
-from smalti.engine.training import run as running
+from smalti.engine.run import driver
+from smalti.engine.training import attempt as running
+from smalti.engine.training import capability, examine
 from smalti.engine.training.checkpoint import Begun, Checkpoint
 from smalti.engine.training.figures import figures_from_json
 from smalti.engine.training.plan import TrainingPlan
@@ -69,6 +70,11 @@ def failing(*given: Any, **named: Any) -> Any:
 
 def interrupted(*given: Any, **named: Any) -> Any:
     raise KeyboardInterrupt
+
+
+def room_of(phase: str) -> Any:
+    """The module that calls a phase."""
+    return next(module for module in (running, driver, capability) if hasattr(module, phase))
 
 
 # --- One training, for real --------------------------------------------------------------------
@@ -270,7 +276,7 @@ def test_an_error_leaves_no_target(
     charged: int,
     ended: list[AttemptState],
 ) -> None:
-    monkeypatch.setattr(running, phase, failing)
+    monkeypatch.setattr(room_of(phase), phase, failing)
     with pytest.raises((InternalError, RuntimeError)):
         run(tmp_path, people(tmp_path))
     assert (charges(tmp_path), states(tmp_path)) == (charged, ended)
@@ -280,7 +286,7 @@ def test_an_error_leaves_no_target(
 @pytest.mark.parametrize("phase", ["target", "verdict"])
 @pytest.mark.usefixtures("trained")
 def test_ctrl_c_leaves_no_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, phase: str) -> None:
-    monkeypatch.setattr(running, phase, interrupted)
+    monkeypatch.setattr(room_of(phase), phase, interrupted)
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, people(tmp_path))
     assert states(tmp_path) == [AttemptState.STOPPED]
@@ -348,7 +354,7 @@ def test_too_little_data_for_a_model_without_noise_is_an_error_before_anything(
 def broken_off(folder: Path, data: Path, phase: str, fault: Any = interrupted, **more: Any) -> None:
     """A run with a checkpoint that ends in a phase."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(running, phase, fault)
+        patch.setattr(room_of(phase), phase, fault)
         with pytest.raises((KeyboardInterrupt, InternalError, RuntimeError)):
             run(folder, data, checkpoint=folder / "kept", **more)
 
@@ -491,7 +497,7 @@ def test_a_model_of_other_records_is_not_taken(
         found = training_records(*given)
         return TrainingRecords(found.features, 1 - found.labels)
 
-    monkeypatch.setattr(running, "training_records", others)
+    monkeypatch.setattr(capability, "training_records", others)
     assert run(tmp_path, data, checkpoint=tmp_path / "kept").decision.is_permitted
     assert (trained.number, charges(tmp_path)) == (2, 2)
 
@@ -520,7 +526,7 @@ def test_who_withdraws_between_is_compared_with_the_first_run(
         seen.append(record)
         return publish(known, stage, record)
 
-    monkeypatch.setattr(running, "publish", watched)
+    monkeypatch.setattr(driver, "publish", watched)
     run(tmp_path, data, checkpoint=tmp_path / "kept")
     (record,) = seen
     assert isinstance(record.report, TrainingReport)

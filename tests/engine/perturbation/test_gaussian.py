@@ -54,7 +54,8 @@ from smalti.engine.plan.files import PublishedFile
 from smalti.engine.plan.losses import StatedLoss
 from smalti.engine.plan.plan import OneRowEach, OutputFormat, Select
 from smalti.engine.plan.reads import Mechanism, ReadRows
-from smalti.engine.plan.serialize import plan_digest, plan_from_json, plan_to_json
+from smalti.engine.plan.recorded import plan_from_json
+from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.engine.run.explain import to_text
 from smalti.engine.tables.reading import file_digest
 from smalti.errors import GuaranteeError, ProblemsError, SmaltiError

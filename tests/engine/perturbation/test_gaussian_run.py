@@ -16,11 +16,12 @@ from shell import smalti as command
 
 import smalti
 from smalti.deciding import using
-from smalti.engine.losses.charging import Losing, losing
-from smalti.engine.perturbation import run as running
+from smalti.engine.losses.charging import losing
+from smalti.engine.perturbation import capability as running
 from smalti.engine.perturbation.guarantee import stated_guarantee
 from smalti.engine.perturbation.mechanisms import loss_of
 from smalti.engine.perturbation.plan import PerturbationPlan
+from smalti.engine.plan.losses import Losing, StatedLoss, losing_of
 from smalti.engine.registry.budget import Budget
 from smalti.engine.run.run import Outcome
 from smalti.errors import GuaranteeError, InternalError, SmaltiError
@@ -115,11 +116,11 @@ def test_the_ledger_is_charged_epsilon_and_delta_and_all_that_the_noise_loses(wo
 
 
 def test_a_charge_without_the_gaussian_part_is_caught(world: Path) -> None:
-    def pure_part(made: PerturbationPlan) -> Losing:
-        whole = losing(made)
+    def pure_part(stated: StatedLoss, neighbors: NeighboringRelation) -> Losing:
+        whole = losing_of(stated, neighbors)
         return replace(whole, loss=PrivacyLoss(whole.loss.pure))
 
-    with patch.object(running, "losing", pure_part), pytest.raises(InternalError):
+    with patch.object(running, "losing_of", pure_part), pytest.raises(InternalError):
         run(world)
     assert charged(world).charges == ()
 

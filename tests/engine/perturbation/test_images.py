@@ -35,8 +35,8 @@ from stub_sampler import StubSampler
 
 import smalti
 from smalti.engine.backends.local import LocalBackend
+from smalti.engine.perturbation import capability as running
 from smalti.engine.perturbation import reports
-from smalti.engine.perturbation import run as running
 from smalti.engine.perturbation.draw import draw
 from smalti.engine.perturbation.guarantee import stated_guarantee
 from smalti.engine.perturbation.images import (
@@ -53,7 +53,8 @@ from smalti.engine.perturbation.mechanisms import pixelation_of
 from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedCategory, PerturbedImage
 from smalti.engine.perturbation.reports import ExactReports
 from smalti.engine.perturbation.table import steps_of
-from smalti.engine.plan.serialize import plan_digest, plan_from_json, plan_to_json
+from smalti.engine.plan.recorded import plan_from_json
+from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.engine.tables.records import LONGEST_RECORD
 from smalti.errors import BackendError, GuaranteeError, SmaltiError
 from smalti.policy.model import Comparison, Number, Operator, Permission

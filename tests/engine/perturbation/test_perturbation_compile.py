@@ -25,12 +25,13 @@ from perturbed_worlds import (
 
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.binding.circumstances import Circumstances
-from smalti.engine.perturbation.guarantee import NEIGHBORS
 from smalti.engine.perturbation.mechanisms import loss_of
 from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedCategory, PerturbedNumber
 from smalti.engine.perturbation.shares import shares_of
+from smalti.engine.plan.losses import LOCAL_NEIGHBORS as NEIGHBORS
 from smalti.engine.plan.plan import OneRowEach, RespondentColumn
-from smalti.engine.plan.serialize import plan_digest, plan_from_json, plan_to_json
+from smalti.engine.plan.recorded import plan_from_json
+from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.engine.run.explain import to_json, to_text
 from smalti.engine.tables.description import Description
 from smalti.errors import ProblemsError, SmaltiError

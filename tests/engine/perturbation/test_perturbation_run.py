@@ -26,10 +26,10 @@ from stub_sampler import StubSampler
 
 import smalti
 from smalti.deciding import using
-from smalti.engine.perturbation import run as running
+from smalti.engine.perturbation import capability as running
 from smalti.engine.perturbation.guarantee import describe, from_object, limits, stated_guarantee, to_object
 from smalti.engine.perturbation.plan import PerturbationPlan
-from smalti.engine.plan.serialize import plan_from_json
+from smalti.engine.plan.recorded import plan_from_json
 from smalti.engine.registry.budget import Budget
 from smalti.engine.releases.report import ReleaseReport
 from smalti.engine.run.run import Outcome

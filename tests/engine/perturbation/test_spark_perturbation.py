@@ -14,7 +14,7 @@ from stub_sampler import StubSampler
 import smalti
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.backends.spark import SparkBackend
-from smalti.engine.perturbation import run as running
+from smalti.engine.perturbation import capability as running
 from smalti.engine.perturbation.draw import draw
 from smalti.engine.perturbation.table import write_table
 from smalti.engine.tables.description import Description

@@ -35,7 +35,8 @@ import smalti
 from smalti.engine.losses.certified import check_alone
 from smalti.engine.plan.files import Composition
 from smalti.engine.plan.losses import Loss
-from smalti.engine.plan.serialize import plan_digest, plan_from_json, plan_to_json
+from smalti.engine.plan.recorded import plan_from_json
+from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.engine.registry.certificate import Certificate
 from smalti.engine.releases.guarantee import LossGuarantee, describe, guarantee_of
 from smalti.engine.releases.plan import ReleasePlan

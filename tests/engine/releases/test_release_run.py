@@ -40,7 +40,7 @@ import smalti
 from smalti.cli import main
 from smalti.engine.plan.plan import RespondentColumn
 from smalti.engine.registry.budget import Ceiling
-from smalti.engine.releases import run as releasing
+from smalti.engine.releases import capability as releasing
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.errors import BackendError, DataError, GuaranteeError, PlanError, UsageError
 from smalti.transforms.noise import Sampler

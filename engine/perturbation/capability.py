@@ -1,21 +1,28 @@
-"""The run of a local perturbation: what it does at each step of a charged run."""
+"""A table of perturbed records: what its run does at each step."""
 
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import Final
 
 from smalti.engine.backends.staged import StagedTable
+from smalti.engine.binding.capability import Compiled
 from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.binding.run_inputs import Granted
+from smalti.engine.binding.run_record import RunUnder
 from smalti.engine.binding.run_request import RunRequest, refuse_options_of_rows
-from smalti.engine.losses.charged_run import ChargedRun, refuse_output
-from smalti.engine.losses.charging import losing
+from smalti.engine.losses.noisy_table import NoisyTables, refuse_output
 from smalti.engine.perturbation.compile import compile_perturbation
 from smalti.engine.perturbation.draw import draw
+from smalti.engine.perturbation.explain import as_object, explain_perturbation, to_lines, warnings_in
 from smalti.engine.perturbation.guarantee import LocalGuarantee, guarantee_of
 from smalti.engine.perturbation.images import check_images_available
 from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedImage
 from smalti.engine.perturbation.reports import ExactReports, exact_reports
 from smalti.engine.perturbation.table import output_columns, write_table
+from smalti.engine.plan.kinds import Kind
+from smalti.engine.plan.lines import Line
+from smalti.engine.plan.losses import LOCAL_NEIGHBORS, Losing, losing_of
 from smalti.engine.plan.values import NoisyValue
 from smalti.engine.registry.ceilings import declared_ceiling
 from smalti.engine.registry.entries import OutputColumn
@@ -25,25 +32,12 @@ from smalti.transforms.noise import SAMPLER
 from smalti.transforms.privacy_loss import PrivacyLoss
 
 
-class Perturbation(ChargedRun[PerturbationPlan, ExactReports]):
+class Perturbation(NoisyTables[PerturbationPlan, ExactReports]):
     """One report of each respondent, and noise on each value of it."""
 
-    exact_phase = "reports"
+    kind = Kind.PERTURBATION
 
-    def planned(
-        self,
-        request: RunRequest,
-        granted: Granted,
-        source: Source,
-        table: StagedTable,
-        circumstances: Circumstances,
-    ) -> PerturbationPlan:
-        """What it would do, without any look at its budget but that there is one.
-
-        Raises:
-            UsageError: statistics or parts are asked for.
-            PlanError: the data cannot be perturbed as the policy asks; all problems at once.
-        """
+    def check_request(self, request: RunRequest) -> None:
         if request.query is not None:
             raise UsageError(
                 request.query.name or "query (--query)",
@@ -52,16 +46,49 @@ class Perturbation(ChargedRun[PerturbationPlan, ExactReports]):
                 "leave out --query: any statistic can be read from the noisy rows (`smalti estimate`)",
             )
         refuse_options_of_rows(request)
+
+    def compile(
+        self,
+        request: RunRequest,
+        granted: Granted,
+        source: Source,
+        table: StagedTable,
+        circumstances: Circumstances,
+    ) -> PerturbationPlan:
+        """The plan; that the permission declares a budget is all that is looked at of it.
+
+        Raises:
+            PlanError: the data cannot be perturbed as the policy asks; all problems at once.
+        """
         refuse_output(source, circumstances)
         declared_ceiling(granted.permission)
         output_format = request.options.output_format
         made = compile_perturbation(granted.permission, source, table, output_format, circumstances)
         # INVARIANT: the ledger is charged all that the noise loses, its Gaussian part too.
-        if losing(made).loss != PrivacyLoss(Fraction(made.loss.pure), Fraction(made.loss.mu_squared)):
+        if self.loss(made).loss != PrivacyLoss(Fraction(made.loss.pure), Fraction(made.loss.mu_squared)):
             raise InternalError("a perturbation would be charged less than its noise loses")
         return made
 
-    def exact(self, plan: PerturbationPlan, table: StagedTable) -> ExactReports:
+    def loss(self, plan: PerturbationPlan) -> Losing:
+        return losing_of(plan.loss, LOCAL_NEIGHBORS)
+
+    def promise(self, plan: PerturbationPlan) -> str:
+        return explain_perturbation(plan).promise
+
+    def lines(self, plan: PerturbationPlan) -> Sequence[Line]:
+        return to_lines(plan)
+
+    def as_object(self, plan: PerturbationPlan) -> Mapping[str, object]:
+        return as_object(plan)
+
+    def plan_warnings(self, plan: PerturbationPlan) -> tuple[str, ...]:
+        return warnings_in(plan)
+
+    def exact(
+        self, under: RunUnder, compiled: Compiled[PerturbationPlan], table: StagedTable
+    ) -> ExactReports:
+        plan = compiled.plan
+        under.watch.phase("reports")
         if any(isinstance(one, PerturbedImage) for one in plan.perturbed):
             check_images_available()
         return exact_reports(plan, table)
@@ -75,3 +102,6 @@ class Perturbation(ChargedRun[PerturbationPlan, ExactReports]):
 
     def output_columns(self, plan: PerturbationPlan) -> tuple[OutputColumn, ...]:
         return output_columns(plan)
+
+
+CAPABILITY: Final = Perturbation()

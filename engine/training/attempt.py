@@ -1,37 +1,34 @@
-"""The run of a training, from beginning to end: compile, charge, train once, audit, record or refuse.
+"""One attempt at a training: train once, audit, and end the attempt with its verdict.
 
-The order is what protects. A private training is charged before anything random is drawn for it, and before
-anything is found out about its data; an attempt counts from before its model exists, and is ended as soon
-as there is a verdict. What was trained is readable only as the one output that is published, and only where
-the duty to audit is met; whatever ends a run before that leaves no target. A run with a checkpoint that
-ends before its verdict, or between its verdict and its registration, leaves the model in there, for the one
-run that takes it up; a model that is refused is removed.
+The order is what protects. An attempt counts from before its model exists, and is ended as soon as there
+is a verdict; a private one was charged before. A run with a checkpoint that ends before its verdict, or
+between its verdict and its registration, leaves the model in there, for the one run that takes it up; a
+model that is refused is removed.
 """
 
 import hashlib
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
 import numpy as np
 
-from smalti.engine.anonymization.execute import Phase
 from smalti.engine.binding.binding import input_hmac
-from smalti.engine.binding.run_inputs import Given, admit, bound, check_unchanged, given
+from smalti.engine.binding.capability import Compiled, Produced
+from smalti.engine.binding.run_inputs import Given
 from smalti.engine.binding.run_record import (
     Promised,
     RunUnder,
     digests_of_inputs,
     file_name,
-    new_version,
     published_files,
 )
-from smalti.engine.binding.run_request import Outcome, Watch, refuse_options_of_rows
-from smalti.engine.losses.certified import charged_run
-from smalti.engine.losses.charging import composition, memberships_said, refusal
+from smalti.engine.binding.run_request import Watch
+from smalti.engine.losses.charging import memberships_said
+from smalti.engine.plan.phase import Phase
 from smalti.engine.plan.serialize import plan_digest
 from smalti.engine.registry.attempts import (
     Attempt,
@@ -41,28 +38,25 @@ from smalti.engine.registry.attempts import (
     error_of_attempt,
     to_record,
 )
-from smalti.engine.registry.authority import deny_afterwards
 from smalti.engine.registry.budget import Charge
-from smalti.engine.registry.commit import publish
 from smalti.engine.registry.registry import Registry
-from smalti.engine.run.explain import warnings_in
 from smalti.engine.tables.reading import Contents, file_digest
 from smalti.engine.training.attainable import check_attainable, delta_of
 from smalti.engine.training.checkpoint import Begun, Checkpoint, LearnedFrom
-from smalti.engine.training.compile import compile_training
 from smalti.engine.training.divergence import ConvergingTrainer, DivergedError, has_diverged
 from smalti.engine.training.duties import check_trainings
 from smalti.engine.training.examine import Examination, prepare
+from smalti.engine.training.explain import warnings_in
 from smalti.engine.training.figures import AuditFigures, figures_from_json, figures_to_json, verdict
 from smalti.engine.training.guarantee import guarantee_of
 from smalti.engine.training.inputs import header_of
 from smalti.engine.training.plan import TrainingPlan
 from smalti.engine.training.recipes import architecture_of, hyperparameters_of
-from smalti.engine.training.records import TrainingRecords, training_records
+from smalti.engine.training.records import TrainingRecords
 from smalti.engine.training.report import TrainingReport
 from smalti.engine.training.training import Parts, target, trainer_of
-from smalti.errors import BackendError, DataError, UsageError
-from smalti.policy.decision import Decision, Reason
+from smalti.errors import DataError
+from smalti.policy.decision import Reason
 from smalti.transforms.learning.model_files import save
 from smalti.transforms.learning.models import Description, TrainedModel
 from smalti.transforms.learning.randomness import Origin
@@ -71,19 +65,19 @@ _JUDGED: Final = (AttemptState.MET, AttemptState.NOT_MET, AttemptState.INCONCLUS
 
 
 @dataclass(frozen=True, slots=True)
-class _Ready:
+class Ready:
     """Everything that is known before a model exists."""
 
     plan: TrainingPlan
     known: Given
+    contents: Contents
     records: TrainingRecords
     learned_from: LearnedFrom
     report: TrainingReport
 
-    def as_of(self, at: datetime) -> "_Ready":
-        """The same for a training that was begun then: who withdrew since keeps it from being recorded."""
-        report = replace(self.report, withdrawn_at=at)
-        return replace(self, known=replace(self.known, at=at), report=report)
+    def as_of(self, at: datetime) -> "Ready":
+        """The same for a training that was begun then."""
+        return replace(self, known=replace(self.known, at=at), report=replace(self.report, withdrawn_at=at))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,50 +91,7 @@ class _Verdict:
     """Why there are none."""
 
 
-def carry_out_training(under: RunUnder) -> Outcome:
-    """Train and audit a model: all of it, or nothing but a charge and an attempt.
-
-    Data that is too little for the audit is an error before any training, and costs nothing, where training
-    is not private: nothing is promised of a single person there. Where it is private, that error would tell
-    for nothing whether one person more is in the data. So the training is charged and counted first, its
-    attempt is inconclusive then, and whoever asks gets the denial of a model that did not pass. So it is
-    where a shadow model diverges, which no charge covers.
-
-    A training that diverges is an error, too, where it is not private. Where it is, it was charged, and
-    that it diverged follows from its weights alone: whoever asks is told in a denial.
-
-    Returns:
-        The outcome; a denial where it does not fit into what is left of its budget, and where the duty to
-        audit is not met.
-
-    Raises:
-        UsageError: what was begun in the checkpoint is registered already, or another run works with it.
-        DivergedError: a training without noise diverged.
-        SmaltiError: as `engine.run.run`.
-    """
-    refuse_options_of_rows(under.request)
-    ready, contents = _prepared(under)
-    kept = Checkpoint(under.request.checkpoint, under.registry)
-    with kept.held():
-        return _carried_out(under, ready, contents, kept)
-
-
-def _carried_out(under: RunUnder, ready: _Ready, contents: Contents, kept: Checkpoint) -> Outcome:
-    found = kept.found(ready.learned_from, _description(ready.plan))
-    if found is not None and _is_taken(under, ready, found[0]):
-        return _taken_up(under, ready, kept, *found)
-    is_private = ready.plan.train.private is not None
-    _check_attempt(ready.plan, _next_attempt(under, ready.plan))
-    if is_private and (denial := _charged(under, ready.plan, contents)) is not None:
-        return Outcome(denial, None, None, None)
-    seed = secrets.randbits(128)
-    if not is_private:
-        _check(ready, seed, _next_attempt(under, ready.plan))
-    begun = Begun(under.stage.run, ready.known.at, ready.learned_from, seed)
-    return _audited(under, ready, kept, begun, _number(under, ready.plan, contents), None)
-
-
-def _is_taken(under: RunUnder, ready: _Ready, begun: Begun) -> bool:
+def is_taken(under: RunUnder, ready: Ready, begun: Begun) -> bool:
     """Whether the same party asks under the same rule as when it was charged and counted, as is due.
 
     And nobody withdrew since: with such a one it could not be recorded.
@@ -168,9 +119,18 @@ def _attempt_of(under: RunUnder, made: TrainingPlan, begun: Begun) -> Attempt | 
     return next((one for one in under.registry.attempts(made.write.output) if one.run == begun.run), None)
 
 
-def _taken_up(
-    under: RunUnder, ready: _Ready, kept: Checkpoint, begun: Begun, model: TrainedModel
-) -> Outcome:
+def attempted(under: RunUnder, ready: Ready, kept: Checkpoint) -> Produced | Reason:
+    """Train a model and judge it; behind the charge."""
+    seed = secrets.randbits(128)
+    if ready.plan.train.private is None:
+        _check(ready, seed, _next_attempt(under, ready.plan))
+    begun = Begun(under.stage.run, ready.known.at, ready.learned_from, seed)
+    return _audited(under, ready, kept, begun, _number(under, ready), None)
+
+
+def taken_up(
+    under: RunUnder, ready: Ready, kept: Checkpoint, begun: Begun, model: TrainedModel
+) -> Produced | Reason:
     """What follows from a model that exists; nothing is judged twice."""
     ready, earlier = ready.as_of(begun.at), _attempt_of(under, ready.plan, begun)
     if earlier is None or earlier.state not in _JUDGED:
@@ -178,33 +138,24 @@ def _taken_up(
         return _audited(under, ready, kept, begun, number, model)
     if earlier.state is not AttemptState.MET:
         kept.forget()
-        return Outcome(_not_met(under), None, None, None)
-    return _registered(under, ready, kept, begun, model, figures_from_json(earlier.figures))
+        return _not_met(under)
+    return _saved(under, ready, begun, model, figures_from_json(earlier.figures))
 
 
-def _prepared(under: RunUnder) -> tuple[_Ready, Contents]:
-    """The plan and the records."""
-    request, registry, watch = under.request, under.registry, under.watch
-    with bound(request, under.backend, under.stage.spill, watch.phase) as (source, table):
-        watch.phase("plan")
-        known = given(request, registry, under.granted, source, table)
-        made = compile_training(under.granted.permission, source, table, known.circumstances)
-        admit(request, registry, known, source, table, made)
-        watch.phase("records")
-        records, contents = training_records(made, table), table.contents
-    digests = [file_digest(path) for path in source.paths]
-    check_unchanged(source, digests, contents)
+def ready_to_train(under: RunUnder, compiled: Compiled[TrainingPlan], records: TrainingRecords) -> Ready:
+    """What is known of a run before a model exists."""
+    plan, known, contents = compiled.plan, compiled.known, compiled.contents
     report = TrainingReport(
         engine=under.backend.name,
-        recipe=made.train.recipe,
-        inputs=digests_of_inputs(registry, source, digests),
-        timings=watch.timings,
+        recipe=plan.train.recipe,
+        inputs=digests_of_inputs(under.registry, compiled.source, contents.digests),
+        timings=under.watch.timings,
         withdrawn_at=known.at,
         respondents_listed=known.circumstances.withdrawn.count,
     )
     hmacs = tuple(one.hmac for one in report.inputs)
-    learned_from = LearnedFrom(plan_digest(made), hmacs, _keyed_digest(registry, records))
-    return _Ready(made, known, records, learned_from, report), contents
+    learned_from = LearnedFrom(plan_digest(plan), hmacs, _keyed_digest(under.registry, records))
+    return Ready(plan, known, contents, records, learned_from, report)
 
 
 def _keyed_digest(registry: Registry, records: TrainingRecords) -> str:
@@ -215,18 +166,14 @@ def _keyed_digest(registry: Registry, records: TrainingRecords) -> str:
     return input_hmac(registry, digest.hexdigest())
 
 
-def _description(made: TrainingPlan) -> Description:
+def description_of(made: TrainingPlan) -> Description:
     """Of the model that a plan makes."""
     return Description(architecture_of(made), hyperparameters_of(made), Origin.SYSTEM)
 
 
-def _charged(under: RunUnder, made: TrainingPlan, contents: Contents) -> Decision | None:
-    under.watch.phase("charge")
-    return refusal(under, made, contents)
-
-
-def _number(under: RunUnder, made: TrainingPlan, contents: Contents) -> int:
+def _number(under: RunUnder, ready: Ready) -> int:
     """The number of the attempt, which is written down where an audit is due; otherwise 1."""
+    made = ready.plan
     if made.audit is None:
         return 1
     request = under.request
@@ -240,7 +187,7 @@ def _number(under: RunUnder, made: TrainingPlan, contents: Contents) -> int:
         bound_by=request.submitter,
         plan_digest=plan_digest(made),
         number=0,
-        inputs=tuple(input_hmac(under.registry, digest) for digest in contents.telling_digests),
+        inputs=tuple(input_hmac(under.registry, digest) for digest in ready.contents.telling_digests),
         begun_at=datetime.now(UTC),
     )
     said = memberships_said(request)
@@ -263,7 +210,16 @@ def _check_attempt(made: TrainingPlan, attempt: int) -> None:
         check_trainings("the audit", made.audit, made.train.private, delta_of(made.train.loss), attempt)
 
 
-def _examination(ready: _Ready, seed: int, attempt: int) -> Examination | None:
+def check_next_attempt(under: RunUnder, made: TrainingPlan) -> None:
+    """Refuse an attempt for which no limit can be computed, before it is charged.
+
+    Raises:
+        PlanError: so it is.
+    """
+    _check_attempt(made, _next_attempt(under, made))
+
+
+def _examination(ready: Ready, seed: int, attempt: int) -> Examination | None:
     audit = ready.plan.audit
     if audit is None:
         return None
@@ -273,7 +229,7 @@ def _examination(ready: _Ready, seed: int, attempt: int) -> Examination | None:
     return prepare(ready.plan, ready.records, error, trainer, seed)
 
 
-def _check(ready: _Ready, seed: int, attempt: int) -> None:
+def _check(ready: Ready, seed: int, attempt: int) -> None:
     """Raise DataError where there is too little data for the audit that is due.
 
     Where training is not private, also where no audit of so few records could decide or meet its bounds. A
@@ -290,12 +246,12 @@ def _check(ready: _Ready, seed: int, attempt: int) -> None:
 
 def _audited(
     under: RunUnder,
-    ready: _Ready,
+    ready: Ready,
     kept: Checkpoint,
     begun: Begun,
     number: int,
     model: TrainedModel | None,
-) -> Outcome:
+) -> Produced | Reason:
     """Train the model where there is none, judge it, and record or refuse it."""
     phase = _phases(under.watch, ready.plan)
     with (
@@ -308,8 +264,8 @@ def _audited(
             kept.keep(begun, model)
         attempt.verdict = _judged(ready, begun, number, model, phase)
     if model is None or attempt.verdict is None or attempt.verdict.state is not AttemptState.MET:
-        return Outcome(_not_met(under, attempt.reason), None, None, None)
-    return _registered(under, ready, kept, begun, model, attempt.verdict.figures)
+        return _not_met(under, attempt.reason)
+    return _saved(under, ready, begun, model, attempt.verdict.figures)
 
 
 def _phases(watch: Watch, made: TrainingPlan) -> Phase:
@@ -324,7 +280,7 @@ def _phases(watch: Watch, made: TrainingPlan) -> Phase:
     return lambda _: None
 
 
-def _trained(ready: _Ready, begun: Begun, number: int, phase: Phase) -> TrainedModel:
+def _trained(ready: Ready, begun: Begun, number: int, phase: Phase) -> TrainedModel:
     _check(ready, begun.seed, number)
     phase("train")
     model = target(ready.plan, ready.records, Parts.drawn(ready.plan, ready.records, begun.seed))
@@ -333,7 +289,7 @@ def _trained(ready: _Ready, begun: Begun, number: int, phase: Phase) -> TrainedM
     return model
 
 
-def _judged(ready: _Ready, begun: Begun, number: int, model: TrainedModel, phase: Phase) -> _Verdict:
+def _judged(ready: Ready, begun: Begun, number: int, model: TrainedModel, phase: Phase) -> _Verdict:
     """Examine the model, where that is due."""
     examination = _examination(ready, begun.seed, number)
     if examination is None:
@@ -407,51 +363,28 @@ _DIVERGED: Final = (
 )
 
 
-def _not_met(under: RunUnder, reason: AttemptReason | None = None) -> Decision:
+def _not_met(under: RunUnder, reason: AttemptReason | None = None) -> Reason:
     """That there is no model; not by how much a duty was missed, nor by which figure.
 
     That is the owner's to know, and so is what was found out about the data. That the released model itself
     diverged is not: it follows from the weights, which were charged.
     """
     text = _DIVERGED if reason is AttemptReason.DIVERGED else _NOT_MET
-    said = Reason(text, under.request.document.policy.uid, under.granted.permission.uid)
-    return deny_afterwards(under.registry, under.decision, said)
+    return Reason(text, under.request.document.policy.uid, under.granted.permission.uid)
 
 
-def _registered(
-    under: RunUnder,
-    ready: _Ready,
-    kept: Checkpoint,
-    begun: Begun,
-    model: TrainedModel,
-    figures: AuditFigures | None,
-) -> Outcome:
-    registry, made, watch = under.registry, ready.plan, under.watch
-    watch.phase("register")
-    path = under.stage.output / file_name(made.write.output, made.write.format)
-    save(model, path, header_of(made.train))
-    digest = file_digest(path)
-    files = published_files([path], [digest], made.write.format)
-    together = None if made.train.loss is None else composition(registry, under.request.target)
-    promised = Promised(guarantee_of(made), composition=together)
-    report = replace(ready.report, timings=watch.timings, figures=figures, charged_as=begun.run)
-    record = new_version(under, made, ready.known, files, promised, (), files[0].digest, report)
-    _refuse_registered(under, made, kept, begun)
-    version = publish(registry, under.stage, record)
-    with suppress(BackendError):  # it is registered: nothing takes that back
-        kept.forget()
-    is_owner = under.request.submitter in registry.full_owners(version.target)
-    told = version.report if is_owner else None
-    return Outcome(under.decision, made, version, told, warnings_in(made), together)
-
-
-def _refuse_registered(under: RunUnder, made: TrainingPlan, kept: Checkpoint, begun: Begun) -> None:
-    """Refuse a second release of one charge; the model that is kept is of no more use then."""
-    if any(charged_run(one) == begun.run for one in under.registry.versions(made.write.output)):
-        kept.forget()
-        raise UsageError(
-            str(made.write.output),
-            "the model that was begun in this checkpoint is registered already",
-            "one release for one training",
-            "`smalti targets` shows it; another run trains another model, and is charged for it",
-        )
+def _saved(
+    under: RunUnder, ready: Ready, begun: Begun, model: TrainedModel, figures: AuditFigures | None
+) -> Produced:
+    plan = ready.plan
+    path = under.stage.output / file_name(plan.write.output, plan.write.format)
+    save(model, path, header_of(plan.train))
+    files = published_files([path], [file_digest(path)], plan.write.format)
+    return Produced(
+        files=files,
+        content=files[0].digest,
+        promised=Promised(guarantee_of(plan)),
+        report=replace(ready.report, figures=figures, charged_as=begun.run),
+        warnings=warnings_in(plan),
+        started_at=begun.at,
+    )

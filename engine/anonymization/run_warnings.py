@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
+from smalti.engine.anonymization.alike_texts import warnings_of_alike_texts
+from smalti.engine.anonymization.exact_values import exact_values, warnings_of
+from smalti.engine.anonymization.explain import warnings_in
 from smalti.engine.anonymization.label_sizes import foreseen
+from smalti.engine.anonymization.people_of_rows import rows_alike, warnings_of_rows
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.plan.files import ExactColumn
 from smalti.engine.plan.plan import Plan
-from smalti.engine.run.alike_texts import warnings_of_alike_texts
-from smalti.engine.run.exact_values import exact_values, warnings_of
-from smalti.engine.run.explain import warnings_in
-from smalti.engine.run.people_of_rows import rows_alike, warnings_of_rows
 from smalti.engine.tables.description import Source
 
 

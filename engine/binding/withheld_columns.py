@@ -1,92 +1,18 @@
-"""Which columns of its input a plan uses: what it publishes, and what that rests on.
-
-A column that is only read to be dropped is not used. What decisions call withheld (`Grant.withheld`) may
-not be among the columns that are used; that is seen to here, by the columns as the data has them.
-"""
+"""Withheld columns: a plan uses none of them (`Grant.withheld`), by the columns as the data has them."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from urllib.parse import unquote
 
 from smalti.engine.binding.bound_columns import column_iri
-from smalti.engine.perturbation.plan import PerturbationPlan
+from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.known_columns import KnownColumns, known_columns
-from smalti.engine.plan.plan import Filter, Plan, RespondentColumn, RowComparison, RowCondition
-from smalti.engine.plan.serialize import AnyPlan, plan_from_json
-from smalti.engine.registry.entries import RecordedPlan
-from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.tables.description import Source
-from smalti.engine.training.plan import TrainingPlan
-from smalti.errors import PlanError
-from smalti.policy.decision import Decision, Effect, Reason
+from smalti.policy.decision import Reason
 from smalti.policy.iris import column_iri as default_column_iri
 from smalti.policy.iris import is_column_of, normalised_column
 from smalti.policy.suggest import did_you_mean
 from smalti.vocab.terms import IRI
-
-
-def used_columns(plan: AnyPlan) -> frozenset[str]:
-    """The columns of its input that a plan uses, by name: of people and of rows, too."""
-    respondent = plan.read.respondent
-    people = frozenset({respondent.column} if isinstance(respondent, RespondentColumn) else ())
-    match plan:
-        case Plan():
-            return people | frozenset(plan.write.columns) | _of_rows(plan.filter)
-        case ReleasePlan():
-            return people | frozenset(column.name for column in plan.read.columns)
-        case PerturbationPlan() | TrainingPlan():
-            read = frozenset(column.name for column in plan.read.columns)
-            return people | (read - frozenset(plan.select.dropped))
-
-
-def used_iris(plan: AnyPlan) -> frozenset[IRI]:
-    """The IRIs of the columns of its input that a plan uses, as `normalised_column` spells them.
-
-    A column that is declared with an IRI of its own has its default one, too.
-    """
-    return _iris(plan, used_columns(plan))
-
-
-def _iris(plan: AnyPlan, names: Collection[str]) -> frozenset[IRI]:
-    declared = [column.iri for column in plan.read.columns if column.name in names]
-    default = [default_column_iri(plan.read.target, name) for name in names]
-    return frozenset(map(normalised_column, declared + default))
-
-
-def uses_any(recorded: RecordedPlan, columns: Iterable[IRI], named: Iterable[IRI] = ()) -> bool:
-    """Whether a recorded plan uses some columns of its input, or that cannot be told.
-
-    It cannot be told of a plan that is not understood; nor where a prohibition names a column that the
-    input did not have, or is not known to have had: any of its columns may be meant.
-
-    Args:
-        recorded: the plan, and what columns its input had.
-        columns: as `policy.iris.normalised_column` spells them.
-        named: those of them that prohibitions name. What other runs recorded does not tell which column one
-            was in this run: they may have been made by anybody, and from other data.
-    """
-    try:
-        understood = plan_from_json(recorded.text)
-    except PlanError:
-        return True
-    used = {unquote(iri) for iri in used_iris(understood)}
-    if not used.isdisjoint(map(unquote, columns)):
-        return True
-    names = [column.name for column in understood.read.columns]
-    known = {unquote(iri) for iri in _iris(understood, names).union(recorded.input_columns or ())}
-    return not known.issuperset(map(unquote, named))
-
-
-def _of_rows(filtered: Filter | None) -> frozenset[str]:
-    def columns(condition: RowCondition) -> frozenset[str]:
-        if isinstance(condition, RowComparison):
-            return frozenset({condition.column})
-        return frozenset[str]().union(*map(columns, condition.operands))
-
-    return frozenset[str]().union(*map(columns, () if filtered is None else filtered.conditions))
-
-
-# --- Columns that a decision withholds
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +92,7 @@ def refusal(plan: AnyPlan, header: Iterable[str], withheld: Withheld) -> Reason 
 
     Which columns the data has was not known when the grant was made.
     """
-    used = sorted(used_columns(plan) & withheld.names)
+    used = sorted(plan.used_columns & withheld.names)
     if used:
         listed = ", ".join(f"`{name}`" for name in used)
         return Reason(f"a policy prohibits the use of the column {listed}, which the plan needs")
@@ -188,11 +114,6 @@ def check_withheld(withheld: Withheld, header: Iterable[str], plan: AnyPlan) -> 
     """
     if (reason := refusal(plan, header, withheld)) is not None:
         raise DeniedOnDataError(reason)
-
-
-def denied(decision: Decision, reason: Reason) -> Decision:
-    """A decision that would have permitted, and for this reason does not."""
-    return replace(decision, effect=Effect.DENY, reasons=(reason,), grants=(), determining=(), remedies=())
 
 
 class DeniedOnDataError(Exception):

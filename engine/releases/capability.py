@@ -1,13 +1,19 @@
-"""The run of a release of statistics: what it does at each step of a charged run."""
+"""A release of statistics: what its run does at each step."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from smalti.engine.backends.staged import StagedTable
+from smalti.engine.binding.capability import Compiled
 from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.binding.run_inputs import Granted
+from smalti.engine.binding.run_record import RunUnder
 from smalti.engine.binding.run_request import RunRequest, refuse_options_of_rows
-from smalti.engine.losses.charged_run import ChargedRun, refuse_output
+from smalti.engine.losses.noisy_table import NoisyTables, refuse_output
+from smalti.engine.plan.kinds import Kind
+from smalti.engine.plan.lines import Line
+from smalti.engine.plan.losses import Losing, losing_of
 from smalti.engine.plan.plan import OutputFormat
 from smalti.engine.plan.values import NoisyValue
 from smalti.engine.registry.ceilings import declared_ceiling
@@ -15,6 +21,7 @@ from smalti.engine.registry.entries import OutputColumn
 from smalti.engine.releases.aggregate import Aggregates, aggregate
 from smalti.engine.releases.compile import columns_to_stage, compile_release
 from smalti.engine.releases.draw import draw
+from smalti.engine.releases.explain import as_object, explain_release, to_lines
 from smalti.engine.releases.guarantee import LossGuarantee, guarantee_of
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.releases.query import Query
@@ -26,10 +33,13 @@ from smalti.policy.model import Permission
 from smalti.transforms.noise import SAMPLER
 
 
-class Release(ChargedRun[ReleasePlan, list[Aggregates]]):
+class Release(NoisyTables[ReleasePlan, list[Aggregates]]):
     """Exact aggregates, and noise on each of them."""
 
-    exact_phase = "aggregate"
+    kind = Kind.RELEASE
+
+    def check_request(self, request: RunRequest) -> None:
+        refuse_options_of_rows(request)
 
     def columns_read(
         self, request: RunRequest, granted: Granted
@@ -45,7 +55,7 @@ class Release(ChargedRun[ReleasePlan, list[Aggregates]]):
 
         return columns
 
-    def planned(
+    def compile(
         self,
         request: RunRequest,
         granted: Granted,
@@ -53,22 +63,36 @@ class Release(ChargedRun[ReleasePlan, list[Aggregates]]):
         table: StagedTable,
         circumstances: Circumstances,
     ) -> ReleasePlan:
-        """What it would do, without any look at its budget but that there is one.
+        """The plan of a query; that the permission declares a budget is all that is looked at of it.
 
         Raises:
             PlanError: the query cannot be answered under the permission; all problems at once.
         """
         permission = granted.permission
         query = _query(request, permission)
-        refuse_options_of_rows(request)
         refuse_output(source, circumstances)
         declared_ceiling(permission)
         return compile_release(
             permission, query, source, table, circumstances, request.options.output_format
         )
 
-    def exact(self, plan: ReleasePlan, table: StagedTable) -> list[Aggregates]:
-        return [aggregate(plan, one, table) for one in plan.statistics]
+    def loss(self, plan: ReleasePlan) -> Losing:
+        return losing_of(plan.loss, plan.bound.neighbors)
+
+    def promise(self, plan: ReleasePlan) -> str:
+        return explain_release(plan).promise
+
+    def lines(self, plan: ReleasePlan) -> Sequence[Line]:
+        return to_lines(plan)
+
+    def as_object(self, plan: ReleasePlan) -> Mapping[str, object]:
+        return as_object(plan)
+
+    def exact(
+        self, under: RunUnder, compiled: Compiled[ReleasePlan], table: StagedTable
+    ) -> list[Aggregates]:
+        under.watch.phase("aggregate")
+        return [aggregate(compiled.plan, one, table) for one in compiled.plan.statistics]
 
     def drawn(self, plan: ReleasePlan, exact: list[Aggregates], path: Path) -> tuple[NoisyValue, ...]:
         values = tuple(
@@ -90,3 +114,6 @@ def _query(request: RunRequest, permission: Permission) -> Query:
     if permission.anonymization is None:
         raise InternalError("a permission without refinements reached a release")
     return request.query or only_release(permission.anonymization)
+
+
+CAPABILITY: Final = Release()

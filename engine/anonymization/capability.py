@@ -1,0 +1,184 @@
+"""Generalised rows: what a run of k-anonymity and its kin does at each step."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from smalti.engine.anonymization.compile import compile_plan
+from smalti.engine.anonymization.exact_values import forms
+from smalti.engine.anonymization.execute import InformationLoss, execute
+from smalti.engine.anonymization.explain import as_object, explain, to_lines, warnings_in
+from smalti.engine.anonymization.run_warnings import Looked, look
+from smalti.engine.backends.staged import StagedTable
+from smalti.engine.binding.bound_columns import column_iri
+from smalti.engine.binding.capability import Capability, Compiled, Produced, Production, refuse_query
+from smalti.engine.binding.circumstances import Circumstances
+from smalti.engine.binding.run_inputs import Granted, check_unchanged
+from smalti.engine.binding.run_record import (
+    Promised,
+    RunUnder,
+    digests_of_inputs,
+    file_name,
+    prefixed,
+    published_files,
+)
+from smalti.engine.binding.run_request import RunRequest
+from smalti.engine.plan.files import ColumnLoss, Diversity, OwnerReport, PublishedFile
+from smalti.engine.plan.kinds import Kind
+from smalti.engine.plan.lines import Line
+from smalti.engine.plan.plan import OutputFormat, Plan
+from smalti.engine.registry.entries import OutputColumn
+from smalti.engine.tables.description import Source
+from smalti.engine.tables.reading import file_digest
+from smalti.engine.tables.writing import content_digest
+from smalti.engine.verify.verifier import Original, Output, Verification, verify_run
+from smalti.errors import GuaranteeError
+
+if TYPE_CHECKING:
+    from smalti.policy.decision import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Rows in the stage, and what was seen of them on the way."""
+
+    looked: Looked
+    loss: InformationLoss
+
+
+class Anonymization(Capability[Plan, Written]):
+    """Generalised rows, verified against the data."""
+
+    kind = Kind.ANONYMIZATION
+
+    def check_request(self, request: RunRequest) -> None:
+        refuse_query(request)
+
+    def compile(
+        self,
+        request: RunRequest,
+        granted: Granted,
+        source: Source,
+        table: StagedTable,
+        circumstances: Circumstances,
+    ) -> Plan:
+        return compile_plan(granted.permission, source, table, request.options, circumstances)
+
+    def promise(self, plan: Plan) -> str:
+        return explain(plan).promise
+
+    def lines(self, plan: Plan) -> Sequence[Line]:
+        return to_lines(plan)
+
+    def as_object(self, plan: Plan) -> Mapping[str, object]:
+        return as_object(plan)
+
+    def plan_warnings(self, plan: Plan) -> tuple[str, ...]:
+        return warnings_in(plan)
+
+    def warnings(self, compiled: Compiled[Plan], table: StagedTable) -> tuple[str, ...]:
+        is_output = compiled.known.is_output
+        return look(compiled.plan, compiled.source, table, is_output=is_output, with_counts=False).warnings
+
+    def exact(self, under: RunUnder, compiled: Compiled[Plan], table: StagedTable) -> Written:
+        """Generalise: the rows are written into the stage, and the link from them to the input's rows."""
+        plan, stage, watch = compiled.plan, under.stage, under.watch
+        watch.rows(compiled.contents.rows)
+        is_output = compiled.known.is_output
+        looked = look(plan, compiled.source, table, is_output=is_output, with_counts=True)
+        output = stage.output / file_name(plan.write.output, plan.write.format)
+        return Written(looked, execute(plan, table, output, stage.link, watch.phase))
+
+    @contextmanager
+    def production(self, under: RunUnder, compiled: Compiled[Plan], exact: Written) -> Iterator[Production]:
+        yield _Verified(under, compiled, exact)
+
+
+class _Verified(Production):
+    """The rows, once an independent verifier has measured them again."""
+
+    def __init__(self, under: RunUnder, compiled: Compiled[Plan], written: Written) -> None:
+        self.under, self.compiled, self.written = under, compiled, written
+
+    def produce(self) -> "Produced | Reason":
+        plan, written = self.compiled.plan, self.written
+        self.under.watch.phase("verify")
+        output = Output.in_folder(self.under.stage.output, plan.write.format)
+        verification = self._verification(output)
+        files = published_files(output.paths, verification.output_digests, plan.write.format)
+        transform = plan.apply.transform
+        return Produced(
+            files=files,
+            content=_content_of(output, files),
+            columns=_output_columns(plan, self.compiled.source),
+            promised=Promised(
+                transform.guarantee,
+                transform.quasi_identifiers,
+                forms(plan),
+                transform.sensitive,
+                plan.released,
+            ),
+            report=self._report(verification),
+            warnings=tuple(dict.fromkeys((*written.looked.warnings, *written.loss.warnings))),
+        )
+
+    def _verification(self, output: Output) -> Verification:
+        under, known, source = self.under, self.compiled.known, self.compiled.source
+        try:
+            verification = verify_run(
+                self.compiled.plan,
+                Original(source.path, source.format, source.parts),
+                output,
+                under.stage.link,
+                known.circumstances.withdrawn.known_form,
+                folder=under.stage.spill,
+            )
+        except GuaranteeError:
+            # A file that is another one by now breaks promises, too.
+            check_unchanged(source, [file_digest(path) for path in source.paths], self.compiled.contents)
+            raise
+        check_unchanged(
+            source, [prefixed(one) for one in verification.input_digests], self.compiled.contents
+        )
+        return verification
+
+    def _report(self, verification: Verification) -> OwnerReport:
+        under, known, written = self.under, self.compiled.known, self.written
+        return OwnerReport(
+            engine=under.backend.name,
+            inputs=digests_of_inputs(under.registry, self.compiled.source, verification.input_digests),
+            rows_in=verification.rows + verification.rows_withdrawn + verification.rows_filtered,
+            rows_out=verification.rows,
+            respondents=verification.respondents,
+            classes=verification.classes,
+            k=verification.k,
+            diversity=tuple(Diversity(name, least) for name, least in verification.diversity),
+            losses=tuple(ColumnLoss(name, float(value)) for name, value in written.loss.by_column),
+            loss=float(written.loss.global_certainty_penalty),
+            timings=under.watch.timings,
+            rows_withdrawn=verification.rows_withdrawn,
+            respondents_listed=known.circumstances.withdrawn.count,
+            rows_filtered=verification.rows_filtered,
+            withdrawn_at=known.at,
+            sampled_fragments=under.request.options.sampled_fragments,
+            exact=written.looked.exact,
+            rows_alike=written.looked.alike,
+        )
+
+
+def _content_of(output: Output, files: tuple[PublishedFile, ...]) -> str:
+    if output.format is OutputFormat.CSV and len(files) == 1:
+        return files[0].digest  # such a file is the form that is digested
+    return content_digest(output.paths, output.format)
+
+
+def _output_columns(plan: Plan, source: Source) -> tuple[OutputColumn, ...]:
+    published = replace(source, target=plan.write.output, description=type(source.description)())
+    return tuple(
+        OutputColumn(name, column_iri(published, name), plan.column(name).datatype)
+        for name in plan.write.columns
+    )
+
+
+CAPABILITY: Final = Anonymization()

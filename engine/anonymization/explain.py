@@ -1,0 +1,230 @@
+"""A plan of generalised rows in words: what happens to each column, and why."""
+
+import json
+from dataclasses import dataclass
+
+from smalti.engine.plan.lines import Line
+from smalti.engine.plan.plan import Column, OneRowEach, Plan, RespondentColumn, Role, Write
+from smalti.engine.plan.respondents import WAYS_TO_DECLARE, counts_rows
+from smalti.engine.plan.serialize import plan_digest, plan_to_json
+from smalti.engine.registry.certificate import describe_guarantee, limits
+from smalti.transforms.base import CutScore, Datatype, Transform
+from smalti.transforms.mondrian import (
+    Dimensionality,
+    MondrianKAnonymity,
+    MondrianLDiversity,
+    Partitioning,
+)
+
+_WHY = {
+    Role.IDENTIFIER: "identifier",
+    Role.QUASI_IDENTIFIER: "quasi-identifier",
+    Role.SENSITIVE: "sensitive",
+    Role.RELEASED: "released, on the policy author's word",
+    Role.UNLISTED: "not named in the policy",
+    Role.WITHHELD: "withheld: the policy prohibits its use",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnStep:
+    """What happens to one column."""
+
+    name: str
+    role: Role
+    what: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A plan in words."""
+
+    digest: str
+    columns: tuple[ColumnStep, ...]
+    respondent: str
+    rows: str | None
+    """Which rows take part; None: all of them."""
+    promise: str
+    technique: str
+    warnings: tuple[str, ...]
+    not_protected: tuple[str, ...]
+
+
+def explain(plan: Plan) -> Explanation:
+    """What a plan does, in words; says nothing that is not in the plan."""
+    transform = plan.apply.transform
+    return Explanation(
+        plan_digest(plan),
+        tuple(ColumnStep(c.name, c.role, _what(plan, c), _WHY[c.role]) for c in plan.read.columns),
+        _respondent(plan),
+        _rows(plan),
+        f"{transform.guarantee.model}: {_promise(plan)}",
+        _technique(transform),
+        warnings_in(plan),
+        limits(transform.guarantee, transform.sensitive, plan.released),
+    )
+
+
+def _promise(plan: Plan) -> str:
+    transform = plan.apply.transform
+    counted = "rows" if counts_rows(plan.read.respondent) else "respondents"
+    return describe_guarantee(transform.guarantee, transform.sensitive, counted)
+
+
+def _rows(plan: Plan) -> str | None:
+    if plan.filter is None:
+        return None
+    from smalti.engine.binding.rows import describe_rows  # noqa: PLC0415 (it comes with the engines)
+
+    return f"only those where {describe_rows(plan.filter)}"
+
+
+def _what(plan: Plan, column: Column) -> str:
+    if not column.role.is_published:
+        counted = plan.read.respondent == RespondentColumn(column.name)
+        return "dropped, after telling people apart" if counted else "dropped"
+    if column.role is not Role.QUASI_IDENTIFIER:
+        return "kept as it is"
+    form = "sets of values" if column.datatype is Datatype.STRING else "ranges"
+    source = "inferred" if column.is_inferred else "declared"
+    return f"generalised to {form} ({column.datatype}, {source})"
+
+
+def _respondent(plan: Plan) -> str:
+    match plan.read.respondent:
+        case RespondentColumn(column):
+            return (
+                f"rows with the same {column} are about one person; rows of those who withdrew are left out"
+            )
+        case OneRowEach(is_declared=True):
+            return "each row is about another person (declared)"
+        case OneRowEach():
+            return "rows are counted, not people: nothing is declared"
+
+
+_CUTS = {
+    CutScore.CERTAINTY_PENALTY: "the cut with the least loss in partitions of at most {} distinct"
+    " combinations, the median in larger ones",
+    CutScore.NORMALIZED_SPAN: "the median of the widest quasi-identifier",
+    CutScore.ENTROPY: "the median of the quasi-identifier with the largest entropy",
+}
+
+
+def _technique(transform: Transform) -> str:
+    match transform:
+        case MondrianKAnonymity() | MondrianLDiversity():
+            pass
+        case _:
+            return transform.algorithm
+    if transform.dimensionality is Dimensionality.SINGLE:
+        return (
+            f"{transform.algorithm}, strict, single-dimensional: domains of quasi-identifiers are cut, at"
+            " the median of the part that loses most, and equal values are published alike"
+        )
+    cuts = _CUTS[transform.cut_score].format(transform.cut_threshold)
+    first = ""
+    if transform.fragment_column is not None:
+        first = (
+            f"; a table of more than {transform.cut_threshold} distinct combinations is cut along"
+            f" {transform.fragment_column} first"
+        )
+    sampled = ""
+    if transform.sampled_fragments is not None:
+        sampled = (
+            f"; first cuts, into at most {transform.sampled_fragments} fragments, at medians of a sample:"
+            " another number gives other classes"
+        )
+    even = ""
+    if transform.partitioning is Partitioning.RELAXED:
+        even = "; rows with equal quasi-identifiers may be divided evenly between both sides"
+    kind = f"{transform.algorithm}, {transform.partitioning}, multidimensional"
+    return f"{kind}: {cuts}{first}{sampled}{even}"
+
+
+def warnings_in(plan: Plan) -> tuple[str, ...]:
+    """What a plan warns of, whatever the data."""
+    warnings = [
+        f"column {column.name} will be dropped: the policy does not name it"
+        for column in plan.read.columns
+        if column.role is Role.UNLISTED and plan.read.respondent != RespondentColumn(column.name)
+    ]
+    ranges = [
+        column.name
+        for column in plan.read.columns
+        if column.role is Role.QUASI_IDENTIFIER and column.datatype.is_ordered
+    ]
+    if ranges:
+        listed = ", ".join(ranges)
+        warnings.append(f"ends of ranges are real people's values, the extremes too: {listed}")
+    warnings += _set_warnings(plan)
+    if plan.released:
+        listed = ", ".join(plan.released)
+        warnings.append(
+            f"released columns are published as they are, and nothing is promised of them: {listed}"
+        )
+    if counts_rows(plan.read.respondent):
+        warnings.append(
+            "no respondent is declared: k counts rows, and whose they are is not known; `run` refuses until"
+            " it is: " + WAYS_TO_DECLARE
+        )
+    return tuple(warnings)
+
+
+def _set_warnings(plan: Plan) -> list[str]:
+    sets = [
+        column
+        for column in plan.read.columns
+        if column.role is Role.QUASI_IDENTIFIER and not column.datatype.is_ordered
+    ]
+    guessed = ", ".join(column.name for column in sets if column.is_inferred)
+    warnings = []
+    if sets:
+        listed = ", ".join(column.name for column in sets)
+        warnings.append(f"sets list every value of a class, exactly: {listed}")
+    if guessed:
+        warnings.append(
+            "taken for text, since not every value is a number, an ISO date or an ISO date-time; if they"
+            f" should be, correct the data, or declare the datatype to see what is wrong: {guessed}"
+        )
+    return warnings
+
+
+def to_lines(plan: Plan) -> list[Line]:
+    """A plan in labelled lines, and its columns as a table."""
+    told = explain(plan)
+    width = max(len(step.name) for step in told.columns)
+    middle = max(len(step.what) for step in told.columns)
+    return [
+        ("plan", told.digest),
+        ("read", str(plan.read.target)),
+        ("respondent", told.respondent),
+        *([("rows", told.rows)] if told.rows else []),
+        "columns",
+        *(f"  {step.name:{width}}  {step.what:{middle}}  {step.why}" for step in told.columns),
+        ("promise", told.promise),
+        ("technique", told.technique),
+        ("write", _written(plan.write)),
+        *(("warning", warning) for warning in told.warnings),
+        *(("not covered", line) for line in told.not_protected),
+    ]
+
+
+def _written(write: Write) -> str:
+    parts = f" in parts of at most {write.rows_per_part:,} rows" if write.rows_per_part else ""
+    return f"{write.output}, {write.format}{parts}, rows ordered by all published columns"
+
+
+def as_object(plan: Plan) -> dict[str, object]:
+    """The plan and its explanation for programs."""
+    told = explain(plan)
+    return {
+        "digest": told.digest,
+        "plan": json.loads(plan_to_json(plan)),
+        "columns": [{"name": s.name, "role": s.role, "what": s.what, "why": s.why} for s in told.columns],
+        "respondent": told.respondent,
+        "rows": told.rows,
+        "promise": told.promise,
+        "warnings": list(told.warnings),
+        "notProtected": list(told.not_protected),
+    }

@@ -1,0 +1,184 @@
+"""What each kind of run does at each step of the one driver (`engine.run.driver`)."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from smalti.engine.backends.staged import StagedTable
+from smalti.engine.binding.circumstances import Circumstances
+from smalti.engine.binding.run_inputs import Given, Granted
+from smalti.engine.binding.run_record import Promised, RunUnder
+from smalti.engine.binding.run_request import RunRequest
+from smalti.engine.plan.any_plan import AnyPlan
+from smalti.engine.plan.files import PublishedFile
+from smalti.engine.plan.kinds import Kind, capability_module, kind_of
+from smalti.engine.plan.lines import Line
+from smalti.engine.plan.losses import Losing
+from smalti.engine.registry.entries import OutputColumn
+from smalti.engine.releases.report import Report
+from smalti.engine.tables.description import Source
+from smalti.engine.tables.reading import Contents
+from smalti.errors import InternalError, UsageError
+from smalti.policy.decision import Reason
+from smalti.policy.model import Permission
+from smalti.vocab.terms import ANONYMIZE, TRAIN
+
+if TYPE_CHECKING:
+    from smalti.engine.plan.values import NoisyValue
+
+P = TypeVar("P", bound=AnyPlan)
+E = TypeVar("E")
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled(Generic[P]):
+    """A plan, and the data that it was made for."""
+
+    plan: P
+    known: Given
+    source: Source
+    contents: Contents
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Produced:
+    """An output in the stage, and what is recorded of it."""
+
+    files: tuple[PublishedFile, ...]
+    content: str
+    """The digest of its content, whatever its format and files."""
+    columns: tuple[OutputColumn, ...] = ()
+    promised: Promised
+    report: Report
+    """For the owners; the driver adds the timings."""
+    warnings: tuple[str, ...] = ()
+    """For owners of all inputs; others are told what follows from the plan alone."""
+    started_at: datetime | None = None
+    """When it was asked who withdrew, where an earlier run did; who withdrew since keeps it from being
+    recorded."""
+    values: "tuple[NoisyValue, ...]" = ()
+    """The statistics of a release."""
+
+
+class Production(ABC):
+    """The way of one run from what is exact to its output."""
+
+    charge: Losing | None = None
+    """What the ledger is charged before `produce`; None: nothing, or it was charged before."""
+
+    @abstractmethod
+    def produce(self) -> Produced | Reason:
+        """Write the output into the stage; called once, behind the charge.
+
+        Returns:
+            What was produced; a reason where a duty of the permission is not met, so that nothing may be
+            published.
+        """
+
+    def check_publication(self) -> None:  # noqa: B027 (most kinds refuse nothing more)
+        """Refuse a publication that must not be; called last before it."""
+
+    def published(self) -> None:  # noqa: B027 (most kinds have kept nothing)
+        """Called after the publication, which nothing takes back."""
+
+
+class Capability(ABC, Generic[P, E]):
+    """What a kind of run does; one object for each kind, loaded when it is first used."""
+
+    kind: Kind
+
+    def check_installed(self) -> None:
+        """Raise UsageError where an optional dependency is missing."""
+
+    @abstractmethod
+    def check_request(self, request: RunRequest) -> None:
+        """Raise UsageError where a request has options that mean nothing here."""
+
+    def columns_read(
+        self, request: RunRequest, granted: Granted
+    ) -> Callable[[Source], Collection[str] | None]:
+        """Which columns it looks at, by their source; None: all."""
+        del request, granted
+        return lambda _: None
+
+    @abstractmethod
+    def compile(
+        self,
+        request: RunRequest,
+        granted: Granted,
+        source: Source,
+        table: StagedTable,
+        circumstances: Circumstances,
+    ) -> P:
+        """The plan of what a permission allows on this data; its budget is not looked at.
+
+        Raises:
+            SmaltiError: the data cannot be treated as the policy requires; all problems at once.
+        """
+
+    def loss(self, plan: P) -> Losing | None:
+        """What carrying out a plan loses of its ledger; None: nothing."""
+        del plan
+        return None
+
+    @abstractmethod
+    def promise(self, plan: P) -> str:
+        """What the output of a plan promises, as one text for people."""
+
+    @abstractmethod
+    def lines(self, plan: P) -> Sequence[Line]:
+        """What a plan does, in words; says nothing that is not in the plan."""
+
+    @abstractmethod
+    def as_object(self, plan: P) -> Mapping[str, object]:
+        """The plan and its explanation for programs, in values of JSON."""
+
+    def plan_warnings(self, plan: P) -> tuple[str, ...]:
+        """What a plan warns of, whatever the data."""
+        del plan
+        return ()
+
+    def warnings(self, compiled: Compiled[P], table: StagedTable) -> tuple[str, ...]:
+        """What to warn of before a run; shown to whoever may see the plan."""
+        del table
+        return self.plan_warnings(compiled.plan)
+
+    @abstractmethod
+    def exact(self, under: RunUnder, compiled: Compiled[P], table: StagedTable) -> E:
+        """What the output is made from; nothing random. It may fail, and shows nothing."""
+
+    @abstractmethod
+    def production(
+        self, under: RunUnder, compiled: Compiled[P], exact: E
+    ) -> AbstractContextManager[Production]:
+        """The way from there to the output; entered before the charge, left after the publication."""
+
+
+def capability_of(kind: Kind) -> Capability[AnyPlan, object]:
+    """The capability of a kind."""
+    found = capability_module(kind).CAPABILITY
+    if not isinstance(found, Capability) or found.kind != kind:
+        raise InternalError(f"the room of {kind} has another capability")
+    return found
+
+
+def granted_kind(permission: Permission) -> Kind:
+    """What a permission lets a run make, one that says how."""
+    if permission.training is not None:
+        return kind_of(TRAIN, None)
+    wanted = permission.anonymization
+    return kind_of(ANONYMIZE, None if wanted is None else wanted.method)
+
+
+def refuse_query(request: RunRequest) -> None:
+    """Raise UsageError where statistics are requested of what makes none."""
+    if request.query is not None:
+        raise UsageError(
+            request.query.name or "query (--query)",
+            "the permission that matches is not about statistics",
+            "a policy with the method differential-privacy",
+            "leave out --query, or name another rule with --rule",
+        )

@@ -1,0 +1,91 @@
+"""The kinds of what a run makes, and the one table of the rooms that make it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib import import_module
+from types import ModuleType
+from typing import Any, Final
+
+from smalti.vocab.terms import ANONYMIZE, DIFFERENTIAL_PRIVACY, IRI, LOCAL_DIFFERENTIAL_PRIVACY, TRAIN
+
+
+class Kind(StrEnum):
+    """What a run makes; plans and certificates name it."""
+
+    ANONYMIZATION = "anonymization"
+    RELEASE = "release"
+    PERTURBATION = "perturbation"
+    TRAINING = "training"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A capability: what of a policy it carries out, and where it is."""
+
+    kind: Kind
+    room: str
+    """The package whose module `capability` holds it; loaded when it is first used."""
+    plan: str
+    """The module and the name of the class of its plans."""
+    action: IRI
+    method: str | None = None
+    """The `mosaicrown:method` that it does; None: each that no other entry of the action does."""
+
+
+TABLE: Final = (
+    Entry(
+        Kind.RELEASE,
+        "smalti.engine.releases",
+        "smalti.engine.releases.plan:ReleasePlan",
+        ANONYMIZE,
+        DIFFERENTIAL_PRIVACY,
+    ),
+    Entry(
+        Kind.PERTURBATION,
+        "smalti.engine.perturbation",
+        "smalti.engine.perturbation.plan:PerturbationPlan",
+        ANONYMIZE,
+        LOCAL_DIFFERENTIAL_PRIVACY,
+    ),
+    Entry(
+        Kind.ANONYMIZATION,
+        "smalti.engine.anonymization",
+        "smalti.engine.plan.plan:Plan",
+        ANONYMIZE,
+    ),
+    Entry(
+        Kind.TRAINING,
+        "smalti.engine.training",
+        "smalti.engine.training.plan:TrainingPlan",
+        TRAIN,
+    ),
+)
+"""All capabilities. Nothing else names their rooms."""
+
+
+def kind_of(action: IRI, method: str | None) -> Kind:
+    """What carries out an action by a method.
+
+    Raises:
+        KeyError: nothing does.
+    """
+    offered = [entry for entry in TABLE if entry.action == action and entry.method in (method, None)]
+    if not offered:
+        raise KeyError(action)
+    return min(offered, key=lambda entry: entry.method is None).kind
+
+
+def capability_module(kind: Kind) -> ModuleType:
+    """The module that holds the capability of a kind."""
+    return import_module(f"{_entry(kind).room}.capability")
+
+
+def plan_class(kind: Kind) -> type[Any]:
+    """The class of a kind's plans."""
+    module, _, name = _entry(kind).plan.partition(":")
+    found: type[Any] = getattr(import_module(module), name)
+    return found
+
+
+def _entry(kind: Kind) -> Entry:
+    return next(entry for entry in TABLE if entry.kind == kind)

@@ -1,0 +1,50 @@
+"""Which columns of its input a recorded plan used: what was published, and what that rests on."""
+
+from collections.abc import Collection, Iterable
+from urllib.parse import unquote
+
+from smalti.engine.plan.any_plan import AnyPlan
+from smalti.engine.plan.recorded import plan_from_json
+from smalti.engine.registry.entries import RecordedPlan
+from smalti.errors import PlanError
+from smalti.policy.iris import column_iri as default_column_iri
+from smalti.policy.iris import normalised_column
+from smalti.vocab.terms import IRI
+
+
+def used_iris(plan: AnyPlan) -> frozenset[IRI]:
+    """The IRIs of the columns of its input that a plan uses, as `normalised_column` spells them.
+
+    A column that is declared with an IRI of its own has its default one, too.
+    """
+    return _iris(plan, plan.used_columns)
+
+
+def _iris(plan: AnyPlan, names: Collection[str]) -> frozenset[IRI]:
+    declared = [column.iri for column in plan.read.columns if column.name in names]
+    default = [default_column_iri(plan.read.target, name) for name in names]
+    return frozenset(map(normalised_column, declared + default))
+
+
+def uses_any(recorded: RecordedPlan, columns: Iterable[IRI], named: Iterable[IRI] = ()) -> bool:
+    """Whether a recorded plan uses some columns of its input, or that cannot be told.
+
+    It cannot be told of a plan that is not understood; nor where a prohibition names a column that the
+    input did not have, or is not known to have had: any of its columns may be meant.
+
+    Args:
+        recorded: the plan, and what columns its input had.
+        columns: as `policy.iris.normalised_column` spells them.
+        named: those of them that prohibitions name. What other runs recorded does not tell which column one
+            was in this run: they may have been made by anybody, and from other data.
+    """
+    try:
+        understood = plan_from_json(recorded.text)
+    except PlanError:
+        return True
+    used = {unquote(iri) for iri in used_iris(understood)}
+    if not used.isdisjoint(map(unquote, columns)):
+        return True
+    names = [column.name for column in understood.read.columns]
+    known = {unquote(iri) for iri in _iris(understood, names).union(recorded.input_columns or ())}
+    return not known.issuperset(map(unquote, named))

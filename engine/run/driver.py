@@ -1,0 +1,117 @@
+"""The one driver of all kinds of runs: bind, compile, admit, take what is exact, charge, produce, publish.
+
+The order is what protects, and it stands here alone. Nothing random happens before the ledger has taken the
+charge; there is one draw for each charge; what was drawn is readable only as the one output that is
+published under it. A run that dies behind the charge has been charged, and shows nothing; whoever runs it
+again is charged again.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from smalti.engine.backends.base import Backend
+from smalti.engine.backends.staged import StagedTable
+from smalti.engine.binding.capability import Capability, Compiled, E, P, Produced
+from smalti.engine.binding.known_respondents import with_respondents
+from smalti.engine.binding.run_inputs import Granted, admit, bound, check_unchanged, given
+from smalti.engine.binding.run_record import RunUnder, new_version
+from smalti.engine.binding.run_request import Outcome, RunRequest
+from smalti.engine.losses.charging import composition, refusal
+from smalti.engine.plan.phase import Phase
+from smalti.engine.registry.authority import deny_afterwards
+from smalti.engine.registry.commit import publish
+from smalti.engine.registry.registry import Registry
+from smalti.engine.tables.reading import file_digest
+from smalti.policy.decision import Reason
+
+
+@contextmanager
+def compiled_for(  # noqa: PLR0913, PLR0917 (a request, and all that it is compiled under)
+    capability: Capability[P, E],
+    request: RunRequest,
+    registry: Registry,
+    backend: Backend,
+    granted: Granted,
+    workspace: Path,
+    phase: Phase = lambda _: None,
+) -> Iterator[tuple[Compiled[P], StagedTable]]:
+    """A plan for the data of a request, and its rows as they are staged; these are gone at the end.
+
+    Raises:
+        SmaltiError: as `engine.run.run.plan`.
+    """
+    capability.check_request(request)
+    columns = with_respondents(capability.columns_read(request, granted), request, registry)
+    with bound(request, backend, workspace, phase, columns) as (source, table):
+        phase("plan")
+        known = given(request, registry, granted, source, table)
+        plan = capability.compile(request, granted, source, table, known.circumstances)
+        yield Compiled(plan, known, source, table.contents), table
+
+
+def carry_out(capability: Capability[P, E], under: RunUnder) -> Outcome:
+    """Make a run: all of it, or nothing but a charge and an attempt.
+
+    Returns:
+        The outcome; a denial where it does not fit into what is left of its budget, and where a duty of the
+        permission is not met.
+
+    Raises:
+        SmaltiError: as `engine.run.run.run`.
+    """
+    capability.check_installed()
+    compiled, exact = _exact(capability, under)
+    source, contents = compiled.source, compiled.contents
+    check_unchanged(source, [file_digest(path) for path in source.paths], contents)
+    with capability.production(under, compiled, exact) as production:
+        if production.charge is not None:
+            under.watch.phase("charge")
+            denial = refusal(under, compiled.plan, production.charge, contents)
+            if denial is not None:
+                return Outcome(denial, None, None, None)
+        produced = production.produce()
+        if isinstance(produced, Reason):
+            denial = deny_afterwards(under.registry, under.decision, produced)
+            return Outcome(denial, None, None, None)
+        outcome = _recorded(capability, under, compiled, produced, production.check_publication)
+        production.published()
+        return outcome
+
+
+def _exact(capability: Capability[P, E], under: RunUnder) -> tuple[Compiled[P], E]:
+    request, registry, watch = under.request, under.registry, under.watch
+    with compiled_for(
+        capability, request, registry, under.backend, under.granted, under.stage.spill, watch.phase
+    ) as (compiled, table):
+        admit(request, registry, compiled.known, compiled.source, table, compiled.plan)
+        return compiled, capability.exact(under, compiled, table)
+
+
+def _recorded(
+    capability: Capability[P, E],
+    under: RunUnder,
+    compiled: Compiled[P],
+    produced: Produced,
+    check_publication: Callable[[], None],
+) -> Outcome:
+    registry, watch, plan = under.registry, under.watch, compiled.plan
+    watch.phase("register")
+    loses = capability.loss(plan) is not None
+    together = composition(registry, under.request.target) if loses else None
+    promised = replace(produced.promised, composition=together)
+    report = replace(produced.report, timings=watch.timings)
+    known = compiled.known
+    if produced.started_at is not None:
+        known = replace(known, at=produced.started_at)
+    record = new_version(
+        under, plan, known, produced.files, promised, produced.columns, produced.content, report
+    )
+    check_publication()
+    version = publish(registry, under.stage, record)
+    if under.request.submitter not in registry.full_owners(version.target):
+        of_plan = capability.plan_warnings(plan)
+        return Outcome(under.decision, plan, version, None, of_plan, together, produced.values)
+    warnings = produced.warnings
+    return Outcome(under.decision, plan, version, version.report, warnings, together, produced.values)
