@@ -109,7 +109,9 @@ def soak(location: str, folder: Path, requests: int, processes: int = 8) -> None
         while len(running := [one for one in started if one.poll() is None]) < processes:
             seed = str(len(started))
             started.append(start("soak", location, str(folder), seed, str(requests // processes)))
-        assert {one.returncode for one in started} <= {None, 0, -signal.SIGKILL}
+        for one in started:
+            if one.returncode not in {None, 0, -signal.SIGKILL}:
+                raise AssertionError(one.communicate()[1])
         time.sleep(chance.uniform(1, 3))
         chance.choice(running).kill()
     for process in started:
