@@ -12,9 +12,10 @@ from tables import TARGET, write_csv
 
 from smalti.engine.backends.base import Backend
 from smalti.engine.binding.circumstances import Circumstances
+from smalti.engine.losses.coded_reports import ExactReports
 from smalti.engine.perturbation.compile import compile_perturbation
 from smalti.engine.perturbation.plan import PerturbationPlan
-from smalti.engine.perturbation.reports import ExactReports, exact_reports
+from smalti.engine.perturbation.reports import exact_reports
 from smalti.engine.plan.plan import OutputFormat
 from smalti.engine.tables.description import ColumnDescription, Description, Source
 from smalti.policy.model import (

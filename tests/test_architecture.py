@@ -1,5 +1,6 @@
 """Imports between rooms only point downwards, and each heavy library has one door."""
 
+import ast
 import re
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
@@ -7,6 +8,9 @@ from pathlib import Path
 
 import pytest
 from generators.architecture import FLOORS, MAY_IMPORT, arrows, dotted_name, imports, upward
+
+from smalti.engine.binding.capability import capability_of
+from smalti.engine.plan.kinds import TABLE, Entry, kind_of, plan_class
 
 ROOT = Path(__file__).parents[1]
 SHARED = {"errors"}  # smalti.errors: the one leaf that every room may import
@@ -94,13 +98,6 @@ def test_imports_are_found_in_every_form(tmp_path: Path, text: str, found: str) 
 
 # --- Rooms inside of the engine
 
-STILL_UPWARD = {
-    ("binding", "releases"), ("losses", "releases"), ("losses", "training"), ("registry", "perturbation"),
-    ("registry", "releases"), ("registry", "training"), ("releases", "training"),
-    ("training", "perturbation"),
-}  # fmt: skip
-"""What dispatches over kinds of plans still knows each kind; this set may only shrink."""
-
 
 def test_each_module_of_the_engine_stands_in_a_room() -> None:
     flat = {path.name for path in (ROOT / "engine").glob("*.py")}
@@ -109,7 +106,72 @@ def test_each_module_of_the_engine_stands_in_a_room() -> None:
 
 
 def test_rooms_of_the_engine_import_downwards() -> None:
-    assert upward(arrows(ROOT)) == STILL_UPWARD
+    assert upward(arrows(ROOT)) == set()
+
+
+KINDS = {"anonymization", "releases", "perturbation", "training"}
+VIEWS = re.compile(r"src/smalti/(console_|comparing|auditing|estimating|budgeting|cli_|api|reports/)")
+
+
+def test_no_capability_knows_another() -> None:
+    wrong = {(room, other) for room, other in arrows(ROOT) if {room, other} <= KINDS}
+    assert wrong == set()
+
+
+def test_only_the_table_names_the_rooms_of_capabilities() -> None:
+    """The driver, and what asks over all kinds, finds them by the table."""
+    allowed = {("src", "smalti"), *(("engine", room) for room in KINDS)}
+    wrong = [
+        f"{path} imports {name}"
+        for path, name in every_import("engine")
+        if name.split(".")[2:3]
+        and name.startswith("smalti.engine.")
+        and name.split(".")[2] in KINDS
+        and Path(path).parts[:2] not in allowed
+    ]
+    assert [one for one in wrong if not one.startswith("engine/run/case_files.py imports")] == []
+
+
+def dispatches(tree: ast.AST) -> Iterator[str]:
+    """Names of plans, guarantees and reports that code asks for the class of."""
+    for node in ast.walk(tree):
+        asked: list[ast.AST] = []
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance":
+            asked = node.args[1:]
+        elif isinstance(node, ast.MatchClass):
+            asked = [node.cls]
+        for part in asked:
+            names = {one.id for one in ast.walk(part) if isinstance(one, ast.Name)}
+            yield from (name for name in names if re.search(r"\w*(Plan|Guarantee|Report)$", name))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("isinstance(made, ReleasePlan)", ["ReleasePlan"]),
+        ("isinstance(made, int | Plan)", ["Plan"]),
+        ("match g:\n    case LocalGuarantee():\n        pass", ["LocalGuarantee"]),
+        ("isinstance(made, Planned)", []),
+    ],
+)
+def test_dispatch_is_found(text: str, found: list[str]) -> None:
+    assert list(dispatches(ast.parse(text))) == found
+
+
+def test_nothing_outside_of_a_capability_asks_for_the_class_of_a_plan() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in source_files("engine", "src")
+        if path.relative_to(ROOT).parts[1] not in KINDS and not VIEWS.match(str(path.relative_to(ROOT)))
+        for name in dispatches(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("entry", TABLE, ids=lambda entry: entry.kind)
+def test_the_table_holds_for_each_capability(entry: Entry) -> None:
+    assert capability_of(entry.kind).kind is plan_class(entry.kind).kind is entry.kind
+    assert kind_of(entry.action, entry.method) is entry.kind
 
 
 def test_the_map_names_files_that_are_there() -> None:

@@ -33,6 +33,7 @@ def test_a_table_of_losses(releases: int, figures: list[str]) -> None:
 @pytest.mark.parametrize("releases", [1, 2])
 def test_a_plan(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], releases: int) -> None:
     monkeypatch.setattr(api, "explain", lambda *_, **__: "the plan\n")
+    monkeypatch.setattr("smalti.engine.run.explain.warnings_in", lambda _: ())
     planned = SimpleNamespace(plan=None, composition=together(releases), warnings=())
     cli_runs._show_plan(planned, as_json=False)
     assert ("0.750" in capsys.readouterr().out) is (releases > 1)

@@ -54,7 +54,7 @@ def test_a_run_that_is_told_to_stop_in_a_query_says_so_and_leaves_nothing(
 
 LOST = """
 import os, signal, sys
-from smalti.engine.run import run
+from smalti.engine.anonymization import capability as run
 from smalti.__main__ import main
 
 number = int(sys.argv.pop())
@@ -75,7 +75,7 @@ main()
 """
 IN_A_TEXT = """
 import os, signal, sys
-from smalti.engine.run import run
+from smalti.engine.anonymization import capability as run
 from smalti.__main__ import main
 
 number = int(sys.argv.pop())

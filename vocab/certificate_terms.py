@@ -15,6 +15,7 @@ CERTIFICATE_CLASSES: Final[Mapping[str, str]] = MappingProxyType({
 
 CERTIFICATE_TERMS: Final[Mapping[str, str]] = MappingProxyType({
     "guarantee": "what is promised of an output",
+    "kind": "what a run made: `anonymization`, `release`, `perturbation` or `training`",
     "model": "the privacy model of a guarantee, by its name",
     "promisedK": "the k of k-anonymity",
     "promisedL": "the l of l-diversity",

@@ -3,20 +3,29 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from smalti.engine.anonymization.compile import compile_plan
-from smalti.engine.anonymization.exact_values import forms
 from smalti.engine.anonymization.execute import InformationLoss, execute
 from smalti.engine.anonymization.explain import as_object, explain, to_lines, warnings_in
+from smalti.engine.anonymization.guarantee import ClassGuarantee, guarantee_of, stated_guarantee
+from smalti.engine.anonymization.recheck import check_published, content_again
 from smalti.engine.anonymization.run_warnings import Looked, look
+from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.bound_columns import column_iri
-from smalti.engine.binding.capability import Capability, Compiled, Produced, Production, refuse_query
+from smalti.engine.binding.capability import (
+    Capability,
+    Compiled,
+    PlanFigures,
+    Produced,
+    Production,
+    refuse_query,
+)
 from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.binding.run_inputs import Granted, check_unchanged
 from smalti.engine.binding.run_record import (
-    Promised,
     RunUnder,
     digests_of_inputs,
     file_name,
@@ -24,14 +33,18 @@ from smalti.engine.binding.run_record import (
     published_files,
 )
 from smalti.engine.binding.run_request import RunRequest
-from smalti.engine.plan.files import ColumnLoss, Diversity, OwnerReport, PublishedFile
+from smalti.engine.binding.stated import Published, Stated
+from smalti.engine.plan.files import ColumnLoss, Diversity, PublishedFile
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.lines import Line
-from smalti.engine.plan.plan import OutputFormat, Plan
+from smalti.engine.plan.plan import OutputFormat, Plan, Role
+from smalti.engine.plan.reports import OwnerReport
 from smalti.engine.registry.entries import OutputColumn
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import file_digest
+from smalti.engine.tables.withdrawn import Withdrawn
 from smalti.engine.tables.writing import content_digest
+from smalti.engine.verify.promise import PublishedCheck
 from smalti.engine.verify.verifier import Original, Output, Verification, verify_run
 from smalti.errors import GuaranteeError
 
@@ -71,6 +84,21 @@ class Anonymization(Capability[Plan, Written]):
     def lines(self, plan: Plan) -> Sequence[Line]:
         return to_lines(plan)
 
+    def figures(self, plan: Plan) -> PlanFigures:
+        def columns(*roles: Role) -> frozenset[str]:
+            return frozenset(column.name for column in plan.read.columns if column.role in roles)
+
+        guarantee = plan.apply.transform.guarantee
+        return PlanFigures(
+            guarantee.model,
+            True,
+            guarantee.k,
+            guarantee.l,
+            columns(Role.IDENTIFIER, Role.UNLISTED, Role.WITHHELD),
+            columns(Role.QUASI_IDENTIFIER),
+            columns(Role.SENSITIVE, Role.RELEASED),
+        )
+
     def as_object(self, plan: Plan) -> Mapping[str, object]:
         return as_object(plan)
 
@@ -80,6 +108,17 @@ class Anonymization(Capability[Plan, Written]):
     def warnings(self, compiled: Compiled[Plan], table: StagedTable) -> tuple[str, ...]:
         is_output = compiled.known.is_output
         return look(compiled.plan, compiled.source, table, is_output=is_output, with_counts=False).warnings
+
+    def guarantee_from(self, promised: Mapping[str, Any]) -> ClassGuarantee:
+        return stated_guarantee(promised)
+
+    def check_again(self, published: Published, stated: Stated[ClassGuarantee]) -> PublishedCheck:
+        return check_published(published, stated.guarantee)
+
+    def content_again(
+        self, plan: Plan, source: Source, backend: Backend, place: Path, withdrawn: Withdrawn
+    ) -> str:
+        return content_again(plan, source, backend, place, withdrawn)
 
     def exact(self, under: RunUnder, compiled: Compiled[Plan], table: StagedTable) -> Written:
         """Generalise: the rows are written into the stage, and the link from them to the input's rows."""
@@ -107,18 +146,11 @@ class _Verified(Production):
         output = Output.in_folder(self.under.stage.output, plan.write.format)
         verification = self._verification(output)
         files = published_files(output.paths, verification.output_digests, plan.write.format)
-        transform = plan.apply.transform
         return Produced(
             files=files,
             content=_content_of(output, files),
             columns=_output_columns(plan, self.compiled.source),
-            promised=Promised(
-                transform.guarantee,
-                transform.quasi_identifiers,
-                forms(plan),
-                transform.sensitive,
-                plan.released,
-            ),
+            guarantee=guarantee_of(plan),
             report=self._report(verification),
             warnings=tuple(dict.fromkeys((*written.looked.warnings, *written.loss.warnings))),
         )

@@ -8,10 +8,10 @@ One that few rows hold singles out whom it belongs to; how many are so rare is c
 from fractions import Fraction
 from typing import Final
 
+from smalti.engine.anonymization.label_forms import text_columns
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.plan.files import ExactColumn
-from smalti.engine.plan.plan import Plan, Role
-from smalti.engine.registry.certificate import ColumnForm
+from smalti.engine.plan.plan import Plan
 
 LARGE_PART: Final = Fraction(1, 10)
 """Of a column's distinct values: from here on it is told that so many are rare and published exactly."""
@@ -20,24 +20,6 @@ LARGE_PART: Final = Fraction(1, 10)
 def is_large_part(found: ExactColumn) -> bool:
     """Whether a large part of a column's values single out fewer rows than k."""
     return found.rare > 0 and Fraction(found.rare, found.values) >= LARGE_PART
-
-
-def text_columns(plan: Plan) -> tuple[str, ...]:
-    """The generalised columns whose labels are sets of exact values."""
-    return tuple(
-        column.name
-        for column in plan.read.columns
-        if column.role is Role.QUASI_IDENTIFIER and not column.datatype.is_ordered
-    )
-
-
-def forms(plan: Plan) -> tuple[ColumnForm, ...]:
-    """How each generalised column is published; nothing but what its labels show."""
-    texts = text_columns(plan)
-    return tuple(
-        ColumnForm(name, "sets of exact values" if name in texts else "ranges")
-        for name in plan.apply.transform.quasi_identifiers
-    )
 
 
 def exact_values(plan: Plan, table: StagedTable) -> tuple[ExactColumn, ...]:

@@ -3,11 +3,11 @@
 import json
 from dataclasses import dataclass
 
+from smalti.engine.anonymization.guarantee import describe_guarantee, limits
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.plan import Column, OneRowEach, Plan, RespondentColumn, Role, Write
 from smalti.engine.plan.respondents import WAYS_TO_DECLARE, counts_rows
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
-from smalti.engine.registry.certificate import describe_guarantee, limits
 from smalti.transforms.base import CutScore, Datatype, Transform
 from smalti.transforms.mondrian import (
     Dimensionality,

@@ -5,22 +5,28 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Generic, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
+from smalti.engine.binding.checks import ReleaseCheck
 from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.binding.run_inputs import Given, Granted
-from smalti.engine.binding.run_record import Promised, RunUnder
+from smalti.engine.binding.run_record import RunUnder
 from smalti.engine.binding.run_request import RunRequest
+from smalti.engine.binding.stated import Published, Stated
 from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.files import PublishedFile
+from smalti.engine.plan.guarantees import AnyGuarantee
 from smalti.engine.plan.kinds import Kind, capability_module, kind_of
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.losses import Losing
+from smalti.engine.plan.reports import Report
 from smalti.engine.registry.entries import OutputColumn
-from smalti.engine.releases.report import Report
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import Contents
+from smalti.engine.tables.withdrawn import Withdrawn
 from smalti.errors import InternalError, UsageError
 from smalti.policy.decision import Reason
 from smalti.policy.model import Permission
@@ -28,6 +34,7 @@ from smalti.vocab.terms import ANONYMIZE, TRAIN
 
 if TYPE_CHECKING:
     from smalti.engine.plan.values import NoisyValue
+    from smalti.engine.verify.promise import PublishedCheck
 
 P = TypeVar("P", bound=AnyPlan)
 E = TypeVar("E")
@@ -51,7 +58,7 @@ class Produced:
     content: str
     """The digest of its content, whatever its format and files."""
     columns: tuple[OutputColumn, ...] = ()
-    promised: Promised
+    guarantee: AnyGuarantee
     report: Report
     """For the owners; the driver adds the timings."""
     warnings: tuple[str, ...] = ()
@@ -61,6 +68,21 @@ class Produced:
     recorded."""
     values: "tuple[NoisyValue, ...]" = ()
     """The statistics of a release."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFigures:
+    """What a test case of a policy may expect of a plan."""
+
+    method: str
+    """What cases call it."""
+    has_classes: bool = False
+    """Whether it has the figures below."""
+    k: int | None = None
+    l: int | None = None  # noqa: E741 (the literature's name)
+    dropped: frozenset[str] = frozenset()
+    generalised: frozenset[str] = frozenset()
+    kept: frozenset[str] = frozenset()
 
 
 class Production(ABC):
@@ -136,6 +158,10 @@ class Capability(ABC, Generic[P, E]):
     def as_object(self, plan: P) -> Mapping[str, object]:
         """The plan and its explanation for programs, in values of JSON."""
 
+    @abstractmethod
+    def figures(self, plan: P) -> PlanFigures:
+        """What a test case may expect of a plan."""
+
     def plan_warnings(self, plan: P) -> tuple[str, ...]:
         """What a plan warns of, whatever the data."""
         del plan
@@ -145,6 +171,46 @@ class Capability(ABC, Generic[P, E]):
         """What to warn of before a run; shown to whoever may see the plan."""
         del table
         return self.plan_warnings(compiled.plan)
+
+    @abstractmethod
+    def guarantee_from(self, promised: Mapping[str, Any]) -> AnyGuarantee:
+        """The guarantee in a certificate that its schema has accepted."""
+
+    @abstractmethod
+    def check_again(self, published: Published, stated: Stated[Any]) -> "PublishedCheck | ReleaseCheck":
+        """Recount what the published bytes can show; hold the certificate against them and the record.
+
+        Args:
+            published: the output, in a private folder.
+            stated: in its certificate, with a guarantee of this kind.
+
+        Raises:
+            GuaranteeError: bytes, certificate or record contradict each other; no value is named.
+        """
+
+    def content_again(
+        self, plan: P, source: Source, backend: Backend, place: Path, withdrawn: Withdrawn
+    ) -> str:
+        """The digest of what a recorded plan gives on this data.
+
+        Args:
+            plan: of this kind.
+            source: the owner's data.
+            backend: where the plan runs.
+            place: a private folder to work in.
+            withdrawn: who had withdrawn when the output was made.
+
+        Raises:
+            UsageError: the plan draws noise, and so gives other content each time.
+            GuaranteeError, DataError: the data does not fit the plan.
+        """
+        del source, backend, place, withdrawn
+        raise UsageError(
+            str(plan.write.output),
+            "it is made with noise, which is never drawn again",
+            "an output that its plan gives again",
+            "leave out --data",
+        )
 
     @abstractmethod
     def exact(self, under: RunUnder, compiled: Compiled[P], table: StagedTable) -> E:

@@ -12,13 +12,14 @@ from smalti.engine.binding.run_inputs import Given, Granted
 from smalti.engine.binding.run_request import RunRequest, Watch
 from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.files import Composition, InputDigest, PublishedFile
+from smalti.engine.plan.guarantees import AnyGuarantee
 from smalti.engine.plan.plan import ModelFormat, OutputFormat
+from smalti.engine.plan.reports import Report
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
-from smalti.engine.registry.certificate import AnyGuarantee, Certificate, ColumnForm
+from smalti.engine.registry.certificate import Certificate
 from smalti.engine.registry.commit import Stage
 from smalti.engine.registry.entries import NewVersion, OutputColumn, Permitted
 from smalti.engine.registry.registry import Registry
-from smalti.engine.releases.report import Report
 from smalti.engine.tables.description import Source
 from smalti.policy.decision import Decision
 from smalti.policy.iris import file_stem
@@ -47,24 +48,13 @@ class RunUnder:
     """Whether the submitter owned the target, or nobody did, before it was bound to data."""
 
 
-@dataclass(frozen=True, slots=True)
-class Promised:
-    """What a certificate says of an output."""
-
-    guarantee: AnyGuarantee
-    quasi_identifiers: tuple[str, ...] = ()
-    forms: tuple[ColumnForm, ...] = ()
-    sensitive: tuple[str, ...] = ()
-    released: tuple[str, ...] = ()
-    composition: Composition | None = None
-
-
 def new_version(  # noqa: PLR0913, PLR0917 (everything that is known at the end of a run)
     under: RunUnder,
     made: AnyPlan,
     known: Given,
     files: tuple[PublishedFile, ...],
-    promised: Promised,
+    guarantee: AnyGuarantee,
+    composition: Composition | None,
     columns: tuple[OutputColumn, ...],
     content: str,
     report: Report,
@@ -76,7 +66,8 @@ def new_version(  # noqa: PLR0913, PLR0917 (everything that is known at the end 
         made: the plan that was carried out.
         known: of the inputs.
         files: as they are staged.
-        promised: of the output.
+        guarantee: of the output.
+        composition: with all earlier releases, where something is lost.
         columns: of the output.
         content: the digest of its content, whatever its format and files.
         report: for the owners.
@@ -87,12 +78,8 @@ def new_version(  # noqa: PLR0913, PLR0917 (everything that is known at the end 
         version=under.stage.version,
         output=made.write.output,
         issued=now,
-        guarantee=promised.guarantee,
-        quasi_identifiers=promised.quasi_identifiers,
-        forms=promised.forms,
-        sensitive=promised.sensitive,
-        released=promised.released,
-        composition=promised.composition,
+        guarantee=guarantee,
+        composition=composition,
         respondent=made.read.respondent,
         inputs=tuple(one.iri for one in known.inputs),
         policy_uid=document.policy.uid,

@@ -3,14 +3,14 @@
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from smalti.engine.binding.circumstances import Options
 from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.files import Composition, Timing
 from smalti.engine.plan.plan import OutputFormat, Respondent
+from smalti.engine.plan.reports import Report
 from smalti.engine.registry.entries import TargetVersion
-from smalti.engine.releases.report import Report
 from smalti.engine.tables.stores import StoredObject
 from smalti.errors import InternalError, UsageError
 from smalti.policy.decision import Decision, Fact
@@ -20,7 +20,6 @@ from smalti.vocab.terms import IRI
 
 if TYPE_CHECKING:
     from smalti.engine.plan.values import NoisyValue
-    from smalti.engine.releases.query import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +36,23 @@ class PolicyDocument:
     """What was found that is no error, as far as it was looked for."""
     issuer: IRI | None = None
     """The owner whose word the policy is, once it is resolved (`submissions`); None: not resolved yet."""
+
+
+class Query(Protocol):
+    """What somebody asks of data, beside the words of a policy (`releases.query`)."""
+
+    @property
+    def name(self) -> str:
+        """As the user gave it, for messages."""
+        ...
+
+    def facts(self, target: IRI) -> tuple[Fact, ...]:
+        """What it asks for, by the operands of refinements: what the decision is made on."""
+        ...
+
+    def stands_for(self, policy: Policy, target: IRI, rule: IRI | None) -> tuple[str, ...]:
+        """That something is held against the policy in another word than it is asked for in."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +74,7 @@ class RunRequest:
     """A stronger guarantee than the policy's, by the operands of refinements: `mosaicrown:k` is 20."""
     respondent: Respondent | None = None
     """Who respondents are, where policy and description do not say it; only an owner's word counts."""
-    query: "Query | None" = None
+    query: Query | None = None
     """What is asked of a release; None: the one release that the policy permits, where it permits one."""
     options: Options = field(default_factory=Options)
     checkpoint: Path | None = None
@@ -78,19 +94,14 @@ class RunRequest:
         """Everything that is asked of the action."""
         if self.query is None:
             return self.asks
-        from smalti.engine.releases.query import facts  # noqa: PLC0415 (only for releases)
-
-        return (*self.asks, *facts(self.query, self.target))
+        return (*self.asks, *self.query.facts(self.target))
 
     @property
     def stands_for(self) -> tuple[str, ...]:
         """That the query's loss is held against the policy in another word than it is asked for in."""
         if self.query is None:
             return ()
-        from smalti.engine.releases.query import stands_for  # noqa: PLC0415 (only for releases)
-        from smalti.engine.releases.terms import words_offered  # noqa: PLC0415 (only for releases)
-
-        return stands_for(self.query, words_offered(self.document.policy, self.target, self.rule))
+        return self.query.stands_for(self.document.policy, self.target, self.rule)
 
     @property
     def submitter(self) -> IRI:

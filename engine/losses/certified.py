@@ -6,25 +6,29 @@ Here it is made again from the plan, and what earlier releases add to it from th
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
+from smalti.engine.binding.checks import ReleaseCheck
+from smalti.engine.binding.stated import Published, Stated
 from smalti.engine.losses.charging import losing
-from smalti.engine.losses.checks import ReleaseCheck
 from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.files import Composition
+from smalti.engine.plan.guarantees import AnyGuarantee, Json
 from smalti.engine.plan.losses import Losing, Loss, StatedLoss
+from smalti.engine.plan.recorded import names_kind
 from smalti.engine.plan.serialize import recorded_digest
 from smalti.engine.registry.budget import Budget, Charge, Spent, compose, covers
-from smalti.engine.registry.certificate import AnyGuarantee, Certificate, Json
+from smalti.engine.registry.certificate import Certificate
 from smalti.engine.registry.entries import TargetVersion
-from smalti.engine.training.report import TrainingReport
 from smalti.errors import GuaranteeError
 from smalti.transforms.privacy_loss import PrivacyLoss
 
+P = TypeVar("P", bound=AnyPlan)
+G = TypeVar("G", bound=AnyGuarantee)
 ROUNDING: Final = 1e-12
 """Of a belief or an advantage: other machines may compute the last digits of an exponential otherwise."""
 _CAUTION: Final = 1e-9
@@ -68,6 +72,7 @@ def check_record(
         rule_uid=version.rule_uid,
         plan_digest=recorded_digest(version.plan),
         files=version.files,
+        names_kind=names_kind(version.plan),
     ).to_json()
     unlike = [path for path in _unlike(json.loads(text), json.loads(made)) if path != NOT_REMADE]
     if unlike:
@@ -106,6 +111,37 @@ def check_made_again(  # noqa: PLR0913, PLR0917 (a certificate, and all that it 
     if check_composition(place, composition, version, plan, ledger):
         return seen + ReleaseCheck((f"{told}, by the charges of this registry",), ())
     return seen + ReleaseCheck((), (f"{told}: other data has joined their ledger since",))
+
+
+def check_certified(
+    published: Published,
+    stated: Stated[G],
+    seen: tuple[ReleaseCheck, ReleaseCheck],
+    plan_class: type[P],
+    check_recorded: Callable[[Path, str, Stated[G], TargetVersion, P, Budget], ReleaseCheck],
+    attested: tuple[str, ...] = (),
+) -> ReleaseCheck:
+    """What the bytes and the certificate show, and where the output is recorded, the record too.
+
+    Args:
+        published: the output.
+        stated: in its certificate.
+        seen: what the bytes show, and what the certificate shows by itself.
+        plan_class: of the plan that has to be in the record.
+        check_recorded: makes the certificate again.
+        attested: what is taken on trust beside a record.
+
+    Raises:
+        GuaranteeError: they contradict each other.
+    """
+    of_bytes, alone = seen
+    version = published.version
+    if version is None:
+        return of_bytes + alone
+    plan = published.recorded_plan(version, plan_class)
+    ledger = published.registry.budget(plan.read.target)
+    recorded = check_recorded(published.certificate, published.text, stated, version, plan, ledger)
+    return of_bytes + ReleaseCheck(alone.recounted, attested) + recorded
 
 
 def check_charged(place: Path, said: StatedLoss, loss: PrivacyLoss, selection_delta: Fraction) -> None:
@@ -263,8 +299,7 @@ def _is_between(stated: Composition, known: Sequence[Charge], everything: Sequen
 
 def charged_run(version: TargetVersion) -> str:
     """The run that was charged for a version: itself, or the one whose training it took up."""
-    report = version.report
-    return (report.charged_as if isinstance(report, TrainingReport) else "") or version.run
+    return version.report.charged_as or version.run
 
 
 def broken(place: Path, problem: str) -> GuaranteeError:

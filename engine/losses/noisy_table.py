@@ -9,18 +9,17 @@ from typing import Generic, TypeVar
 from smalti.engine.binding.capability import Capability, Compiled, Produced, Production
 from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.binding.run_record import (
-    Promised,
     RunUnder,
     digests_of_inputs,
     file_name,
     published_files,
 )
 from smalti.engine.plan.any_plan import AnyPlan
+from smalti.engine.plan.guarantees import AnyGuarantee
 from smalti.engine.plan.plan import OutputFormat
+from smalti.engine.plan.reports import ReleaseReport
 from smalti.engine.plan.values import NoisyValue
-from smalti.engine.registry.certificate import AnyGuarantee
 from smalti.engine.registry.entries import OutputColumn
-from smalti.engine.releases.report import ReleaseReport
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import file_digest
 from smalti.engine.tables.writing import content_digest
@@ -77,7 +76,7 @@ class _Drawn(Production, Generic[P, E]):
             files=published_files([path], [file_digest(path)], form),
             content=content_digest([path], form),
             columns=kind.output_columns(plan),
-            promised=Promised(kind.guarantee(plan)),
+            guarantee=kind.guarantee(plan),
             report=self._report(),
             warnings=kind.plan_warnings(plan),
             values=values,

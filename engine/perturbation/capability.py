@@ -3,22 +3,28 @@
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from smalti.engine.backends.staged import StagedTable
-from smalti.engine.binding.capability import Compiled
+from smalti.engine.binding.capability import Compiled, PlanFigures
+from smalti.engine.binding.checks import ReleaseCheck
 from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.binding.run_inputs import Granted
 from smalti.engine.binding.run_record import RunUnder
 from smalti.engine.binding.run_request import RunRequest, refuse_options_of_rows
+from smalti.engine.binding.stated import Published, Stated
+from smalti.engine.losses.certified import check_certified
+from smalti.engine.losses.coded_reports import ExactReports
 from smalti.engine.losses.noisy_table import NoisyTables, refuse_output
 from smalti.engine.perturbation.compile import compile_perturbation
 from smalti.engine.perturbation.draw import draw
 from smalti.engine.perturbation.explain import as_object, explain_perturbation, to_lines, warnings_in
-from smalti.engine.perturbation.guarantee import LocalGuarantee, guarantee_of
+from smalti.engine.perturbation.guarantee import LocalGuarantee, guarantee_of, stated_guarantee
 from smalti.engine.perturbation.images import check_images_available
 from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedImage
-from smalti.engine.perturbation.reports import ExactReports, exact_reports
+from smalti.engine.perturbation.recheck import check_perturbation
+from smalti.engine.perturbation.recheck_certificate import check_recorded, check_sentences
+from smalti.engine.perturbation.reports import exact_reports
 from smalti.engine.perturbation.table import output_columns, write_table
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.lines import Line
@@ -30,6 +36,7 @@ from smalti.engine.tables.description import Source
 from smalti.errors import InternalError, UsageError
 from smalti.transforms.noise import SAMPLER
 from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.vocab.terms import LOCAL_DIFFERENTIAL_PRIVACY
 
 
 class Perturbation(NoisyTables[PerturbationPlan, ExactReports]):
@@ -78,11 +85,23 @@ class Perturbation(NoisyTables[PerturbationPlan, ExactReports]):
     def lines(self, plan: PerturbationPlan) -> Sequence[Line]:
         return to_lines(plan)
 
+    def figures(self, plan: PerturbationPlan) -> PlanFigures:
+        del plan
+        return PlanFigures(LOCAL_DIFFERENTIAL_PRIVACY)
+
     def as_object(self, plan: PerturbationPlan) -> Mapping[str, object]:
         return as_object(plan)
 
     def plan_warnings(self, plan: PerturbationPlan) -> tuple[str, ...]:
         return warnings_in(plan)
+
+    def guarantee_from(self, promised: Mapping[str, Any]) -> LocalGuarantee:
+        return stated_guarantee(promised)
+
+    def check_again(self, published: Published, stated: Stated[LocalGuarantee]) -> ReleaseCheck:
+        table = check_perturbation(published.folder, published.files, stated.guarantee)
+        alone = check_sentences(published.certificate, stated)
+        return check_certified(published, stated, (table, alone), PerturbationPlan, check_recorded)
 
     def exact(
         self, under: RunUnder, compiled: Compiled[PerturbationPlan], table: StagedTable

@@ -5,6 +5,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
+from smalti.engine.losses.coded_reports import ExactReports, Sums
 from smalti.engine.perturbation.images import different
 from smalti.engine.perturbation.mechanisms import perturbation_of, pixelation_of, response_of
 from smalti.engine.perturbation.plan import (
@@ -13,7 +14,6 @@ from smalti.engine.perturbation.plan import (
     PerturbedImage,
     PerturbedNumber,
 )
-from smalti.engine.perturbation.reports import ExactReports, Sums
 from smalti.transforms.noise import SAMPLER, Sampler
 from smalti.transforms.pixelation import Images
 from smalti.transforms.problem import Integers

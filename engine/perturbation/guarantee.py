@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar, Final
 
 from smalti.engine.perturbation.plan import (
     PIXELATION,
@@ -14,8 +14,32 @@ from smalti.engine.perturbation.plan import (
     PerturbedImage,
     PerturbedNumber,
 )
-from smalti.engine.plan.losses import Loss, describe_loss
+from smalti.engine.plan.guarantees import DATASET, LOSS_TERMS, Json
+from smalti.engine.plan.kinds import Kind
+from smalti.engine.plan.losses import (
+    LOCAL_NEIGHBORS,
+    Loss,
+    describe_loss,
+    loss_from_object,
+    loss_to_object,
+)
 from smalti.vocab.terms import LOCAL_DIFFERENTIAL_PRIVACY
+
+_TERMS: Final[Mapping[str, Json]] = {
+    **LOSS_TERMS,
+    "perturbed": {"@id": "s:perturbedColumn", "@container": "@list"},
+    "values": {"@id": "s:publicValue", "@container": "@list"},
+    "hasMissing": "s:hasMissingCategory",
+    "changed": "s:changeProbability",
+    "lower": {"@id": "s:lowerBound", "@type": "xsd:decimal"},
+    "upper": {"@id": "s:upperBound", "@type": "xsd:decimal"},
+    "unit": {"@id": "s:unit", "@type": "xsd:decimal"},
+    "wholeEpsilon": "s:promisedEpsilonOfWholeImages",
+    "height": "s:imageHeight",
+    "width": "s:imageWidth",
+    "pixelSize": "s:usedPixelSize",
+    "pixelNeighborhood": "s:promisedPixelNeighborhood",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +52,26 @@ class LocalGuarantee:
     """Of all columns of a record together."""
     perturbed: tuple[PerturbedColumn, ...]
     """In the order of the table."""
+
+    kind: ClassVar[Kind] = Kind.PERTURBATION
+    terms: ClassVar[Mapping[str, Json]] = _TERMS
+    types: ClassVar[tuple[str, ...]] = DATASET
+    activity: ClassVar[str] = "dpv:Anonymise"
+
+    @property
+    def statement(self) -> str:
+        return describe(self)
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        return limits(self)
+
+    def to_object(self) -> dict[str, Json]:
+        return {
+            **loss_to_object(self.loss),
+            "neighbors": str(LOCAL_NEIGHBORS),
+            "perturbed": [to_object(one) for one in self.perturbed],
+        }
 
 
 def guarantee_of(plan: PerturbationPlan) -> LocalGuarantee:
@@ -133,11 +177,6 @@ def stated_guarantee(promised: Mapping[str, Any]) -> LocalGuarantee:
     """The guarantee in a certificate of a perturbation that its schema has accepted."""
     return LocalGuarantee(
         LOCAL_DIFFERENTIAL_PRIVACY,
-        Loss(
-            Decimal(promised["epsilon"]),
-            Decimal(promised["delta"]),
-            promised["posteriorBelief"],
-            promised["membershipAdvantage"],
-        ),
+        loss_from_object(promised),
         tuple(map(from_object, promised["perturbed"])),
     )

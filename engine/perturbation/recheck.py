@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from smalti.engine.losses.checks import ReleaseCheck, check_release
+from smalti.engine.binding.checks import ReleaseCheck, check_release
 from smalti.engine.perturbation.guarantee import LocalGuarantee
 from smalti.engine.perturbation.images import Steps, fits
 from smalti.engine.perturbation.mechanisms import ROUNDING, is_within, keeps_to_its_share, loss_of

@@ -1,9 +1,10 @@
 """Whether the certificate of a perturbation says what its noise, its plan and the ledger say."""
 
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from smalti.engine.binding.checks import ReleaseCheck
+from smalti.engine.binding.stated import Stated
 from smalti.engine.losses.certified import (
     broken,
     check_alone,
@@ -11,27 +12,15 @@ from smalti.engine.losses.certified import (
     check_made_again,
     least_belief,
 )
-from smalti.engine.losses.checks import ReleaseCheck
-from smalti.engine.perturbation.guarantee import LocalGuarantee, describe, guarantee_of, limits
+from smalti.engine.perturbation.guarantee import LocalGuarantee, guarantee_of
 from smalti.engine.perturbation.mechanisms import loss_of
 from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedColumn
-from smalti.engine.plan.files import Composition
 from smalti.engine.registry.budget import Budget
 from smalti.engine.registry.entries import TargetVersion
 from smalti.transforms.privacy_loss import PrivacyLoss
 
 
-@dataclass(frozen=True, slots=True)
-class StatedPerturbation:
-    """What the certificate of a perturbation states, apart from names and digests."""
-
-    guarantee: LocalGuarantee
-    composition: Composition
-    statement: str
-    limits: tuple[str, ...]
-
-
-def check_sentences(place: Path, stated: StatedPerturbation) -> ReleaseCheck:
+def check_sentences(place: Path, stated: Stated[LocalGuarantee]) -> ReleaseCheck:
     """Hold the sentences and the composition of a certificate against its figures.
 
     Whether the figures are those of the noise is `recheck.check_perturbation`'s to say.
@@ -43,20 +32,22 @@ def check_sentences(place: Path, stated: StatedPerturbation) -> ReleaseCheck:
     Raises:
         GuaranteeError: they contradict each other; no value is named.
     """
-    promised = stated.guarantee
-    if stated.statement != describe(promised) or stated.limits != limits(promised):
+    promised, composition = stated.guarantee, stated.composition
+    if composition is None:
+        raise broken(place, "it states no composition with other releases")
+    if not stated.has_own_sentences:
         raise broken(place, "its sentences are not those of its figures")
-    delta = Fraction(stated.composition.loss.delta)
+    delta = Fraction(composition.loss.delta)
     belief = least_belief(_lost_by(place, promised.perturbed), delta)
-    check_alone(place, promised.loss, stated.composition, belief)
-    earlier = () if stated.composition.releases == 1 else ("what earlier releases lost",)
+    check_alone(place, promised.loss, composition, belief)
+    earlier = () if composition.releases == 1 else ("what earlier releases lost",)
     return ReleaseCheck(("the sentences of the certificate are those of its figures",), earlier)
 
 
 def check_recorded(
     place: Path,
     text: str,
-    stated: StatedPerturbation,
+    stated: Stated[LocalGuarantee],
     version: TargetVersion,
     plan: PerturbationPlan,
     ledger: Budget,

@@ -1,7 +1,6 @@
 """What is said of published files and of the run that made them."""
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from smalti.engine.plan.losses import Loss
 
@@ -72,41 +71,3 @@ class Timing:
 
     phase: str
     seconds: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnerReport:
-    """What was measured, for the owners of the inputs only: figures here can help to single people out."""
-
-    engine: str
-    """`local` or `spark`."""
-    inputs: tuple[InputDigest, ...]
-    rows_in: int
-    """Of the file."""
-    rows_out: int
-    respondents: int
-    classes: int
-    """Number of equivalence classes."""
-    k: int
-    """Least number of respondents in a class, as verified."""
-    diversity: tuple[Diversity, ...]
-    """One for each sensitive column, as verified."""
-    losses: tuple[ColumnLoss, ...]
-    """One for each quasi-identifier."""
-    loss: float
-    """Global certainty penalty of the output."""
-    timings: tuple[Timing, ...]
-    rows_withdrawn: int = 0
-    """Left out, for they are about people who withdrew."""
-    rows_filtered: int = 0
-    """Left out of the others, for the policy does not grant them."""
-    respondents_listed: int = 0
-    """On the list of those who withdrew, whether or not they are in the data."""
-    withdrawn_at: datetime | None = None
-    """When the list of those who withdrew was read."""
-    sampled_fragments: int | None = None
-    """The most fragments, where first cuts came from a sample; exact cuts may lose more or less."""
-    exact: tuple[ExactColumn, ...] = ()
-    """One for each generalised text column."""
-    rows_alike: int = 0
-    """Rows that equal another one in all columns but the sensitive ones, where each is another person."""

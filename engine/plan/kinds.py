@@ -27,6 +27,8 @@ class Entry:
     """The package whose module `capability` holds it; loaded when it is first used."""
     plan: str
     """The module and the name of the class of its plans."""
+    report: str
+    """Likewise of what owners are told."""
     action: IRI
     method: str | None = None
     """The `mosaicrown:method` that it does; None: each that no other entry of the action does."""
@@ -37,6 +39,7 @@ TABLE: Final = (
         Kind.RELEASE,
         "smalti.engine.releases",
         "smalti.engine.releases.plan:ReleasePlan",
+        "smalti.engine.plan.reports:ReleaseReport",
         ANONYMIZE,
         DIFFERENTIAL_PRIVACY,
     ),
@@ -44,6 +47,7 @@ TABLE: Final = (
         Kind.PERTURBATION,
         "smalti.engine.perturbation",
         "smalti.engine.perturbation.plan:PerturbationPlan",
+        "smalti.engine.plan.reports:ReleaseReport",
         ANONYMIZE,
         LOCAL_DIFFERENTIAL_PRIVACY,
     ),
@@ -51,12 +55,14 @@ TABLE: Final = (
         Kind.ANONYMIZATION,
         "smalti.engine.anonymization",
         "smalti.engine.plan.plan:Plan",
+        "smalti.engine.plan.reports:OwnerReport",
         ANONYMIZE,
     ),
     Entry(
         Kind.TRAINING,
         "smalti.engine.training",
         "smalti.engine.training.plan:TrainingPlan",
+        "smalti.engine.training.report:TrainingReport",
         TRAIN,
     ),
 )
@@ -75,6 +81,12 @@ def kind_of(action: IRI, method: str | None) -> Kind:
     return min(offered, key=lambda entry: entry.method is None).kind
 
 
+def sole_kind_of(action: IRI) -> Kind | None:
+    """What carries out an action by whatever method; None where that depends on the method."""
+    offered = [entry.kind for entry in TABLE if entry.action == action]
+    return offered[0] if len(offered) == 1 else None
+
+
 def capability_module(kind: Kind) -> ModuleType:
     """The module that holds the capability of a kind."""
     return import_module(f"{_entry(kind).room}.capability")
@@ -82,8 +94,17 @@ def capability_module(kind: Kind) -> ModuleType:
 
 def plan_class(kind: Kind) -> type[Any]:
     """The class of a kind's plans."""
-    module, _, name = _entry(kind).plan.partition(":")
-    found: type[Any] = getattr(import_module(module), name)
+    return _named(_entry(kind).plan)
+
+
+def report_class(kind: Kind) -> type[Any]:
+    """The class of a kind's reports."""
+    return _named(_entry(kind).report)
+
+
+def _named(name: str) -> type[Any]:
+    module, _, attribute = name.partition(":")
+    found: type[Any] = getattr(import_module(module), attribute)
     return found
 
 

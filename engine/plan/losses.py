@@ -1,10 +1,12 @@
 """What plans, ledgers and certificates say of a privacy loss."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
+from smalti.engine.plan.guarantees import Json
 from smalti.transforms.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation
 
@@ -60,6 +62,26 @@ class Loss:
     """The largest posterior belief at prior one half, but for a probability of `delta`."""
     advantage: float
     """The largest membership advantage, from the noise that was used."""
+
+
+def loss_to_object(loss: Loss) -> dict[str, Json]:
+    """A loss in the words of a certificate."""
+    return {
+        "epsilon": format(loss.epsilon, "f"),
+        "delta": format(loss.delta, "f"),
+        "posteriorBelief": loss.belief,
+        "membershipAdvantage": loss.advantage,
+    }
+
+
+def loss_from_object(told: Mapping[str, Any]) -> Loss:
+    """The inverse of `loss_to_object`, of what the certificate's schema has accepted."""
+    return Loss(
+        Decimal(told["epsilon"]),
+        Decimal(told["delta"]),
+        told["posteriorBelief"],
+        told["membershipAdvantage"],
+    )
 
 
 def describe_loss(loss: Loss) -> str:

@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Self
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.nodes import Steps, fields_of, node_of
 from smalti.policy.model import LogicalOperator, Operator
-from smalti.transforms import ALL_TRANSFORMS
 from smalti.transforms.base import LEFT_OUT_AT_DEFAULT, Datatype, Transform
 from smalti.vocab.terms import IRI
 
@@ -234,6 +233,8 @@ class Plan:
 
 
 def _transform(fields: dict[str, Any]) -> Transform:
+    from smalti.transforms import ALL_TRANSFORMS  # noqa: PLC0415 (it brings NumPy)
+
     method, algorithm = fields.pop("method"), fields.pop("algorithm")
     for kind in ALL_TRANSFORMS:
         if (kind.method, kind.algorithm) == (method, algorithm):

@@ -35,6 +35,27 @@ def plan_from_json(text: str) -> AnyPlan:
     return found
 
 
+def names_kind(text: str) -> bool:
+    """Whether a recorded plan names its kind; its certificate does then, too.
+
+    Args:
+        text: what `plan_from_json` reads.
+    """
+    return bool(json.loads(text)["format"] != _WITHOUT_KIND)
+
+
+def recorded_kind(text: str) -> Kind:
+    """The kind of a recorded plan.
+
+    Args:
+        text: what `plan_from_json` reads.
+    """
+    document = json.loads(text)
+    if document["format"] != _WITHOUT_KIND:
+        return Kind(document["kind"])
+    return _kind_by_steps({step["step"]: step for step in document["steps"]})
+
+
 def _kind_by_steps(steps: Mapping[str, Any]) -> Kind:
     named = [kind for step, kind in _KIND_OF_STEP.items() if step in steps]
     return named[0] if named else Kind.ANONYMIZATION

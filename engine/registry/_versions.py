@@ -11,6 +11,8 @@ from sqlalchemy import Connection, Row, Select, delete, func, insert, select
 
 from smalti.engine.plan.files import PublishedFile
 from smalti.engine.plan.plan import ModelFormat, OutputFormat, Respondent
+from smalti.engine.plan.recorded import recorded_kind
+from smalti.engine.plan.reports import report_from_json, report_to_json, to_json_text
 from smalti.engine.registry import _database as db
 from smalti.engine.registry import _policies
 from smalti.engine.registry._assets import Facts, find_asset, insert_all, to_text, to_time
@@ -26,7 +28,6 @@ from smalti.engine.registry.entries import (
     TargetVersion,
     VersionFacts,
 )
-from smalti.engine.releases.report import report_from_json, report_to_json, to_json_text
 from smalti.errors import UsageError
 from smalti.policy.iris import normalised_column
 from smalti.vocab.terms import IRI
@@ -268,7 +269,7 @@ def to_version(connection: Connection, row: Row[tuple[Any, ...]]) -> TargetVersi
         respondent=details.respondent,
         input_columns=details.input_columns,
         created_at=to_time(row.created_at),
-        report=report_from_json(row.report),
+        report=report_from_json(row.report, recorded_kind(row.plan)),
         number=row.number,
         run=row.run,
         path=Path(row.path),

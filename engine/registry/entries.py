@@ -9,7 +9,7 @@ from typing import Final
 
 from smalti.engine.plan.files import PublishedFile
 from smalti.engine.plan.plan import ModelFormat, OutputFormat, Respondent
-from smalti.engine.releases.report import Report
+from smalti.engine.plan.reports import Report
 from smalti.policy.decision import Request
 from smalti.policy.model import Policy
 from smalti.transforms.base import Datatype

@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from smalti.engine.backends.staged import StagedTable
-from smalti.engine.binding.capability import Compiled
+from smalti.engine.binding.capability import Compiled, PlanFigures
+from smalti.engine.binding.checks import ReleaseCheck, check_release
 from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.binding.run_inputs import Granted
 from smalti.engine.binding.run_record import RunUnder
 from smalti.engine.binding.run_request import RunRequest, refuse_options_of_rows
+from smalti.engine.binding.stated import Published, Stated
+from smalti.engine.losses.certified import check_certified
 from smalti.engine.losses.noisy_table import NoisyTables, refuse_output
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.lines import Line
@@ -22,15 +25,17 @@ from smalti.engine.releases.aggregate import Aggregates, aggregate
 from smalti.engine.releases.compile import columns_to_stage, compile_release
 from smalti.engine.releases.draw import draw
 from smalti.engine.releases.explain import as_object, explain_release, to_lines
-from smalti.engine.releases.guarantee import LossGuarantee, guarantee_of
+from smalti.engine.releases.guarantee import LossGuarantee, guarantee_of, stated_guarantee
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.releases.query import Query
 from smalti.engine.releases.query_of_permission import only_release
+from smalti.engine.releases.recheck_certificate import check_recorded, check_sentences
 from smalti.engine.releases.table import output_columns, write_table
 from smalti.engine.tables.description import Source
 from smalti.errors import InternalError
 from smalti.policy.model import Permission
 from smalti.transforms.noise import SAMPLER
+from smalti.vocab.terms import DIFFERENTIAL_PRIVACY
 
 
 class Release(NoisyTables[ReleasePlan, list[Aggregates]]):
@@ -85,8 +90,20 @@ class Release(NoisyTables[ReleasePlan, list[Aggregates]]):
     def lines(self, plan: ReleasePlan) -> Sequence[Line]:
         return to_lines(plan)
 
+    def figures(self, plan: ReleasePlan) -> PlanFigures:
+        del plan
+        return PlanFigures(DIFFERENTIAL_PRIVACY)
+
     def as_object(self, plan: ReleasePlan) -> Mapping[str, object]:
         return as_object(plan)
+
+    def guarantee_from(self, promised: Mapping[str, Any]) -> LossGuarantee:
+        return stated_guarantee(promised)
+
+    def check_again(self, published: Published, stated: Stated[LossGuarantee]) -> ReleaseCheck:
+        of_bytes = check_release(published.folder, published.files)
+        alone = check_sentences(published.certificate, stated)
+        return check_certified(published, stated, (of_bytes, alone), ReleasePlan, check_recorded)
 
     def exact(
         self, under: RunUnder, compiled: Compiled[ReleasePlan], table: StagedTable
@@ -113,7 +130,11 @@ class Release(NoisyTables[ReleasePlan, list[Aggregates]]):
 def _query(request: RunRequest, permission: Permission) -> Query:
     if permission.anonymization is None:
         raise InternalError("a permission without refinements reached a release")
-    return request.query or only_release(permission.anonymization)
+    if request.query is None:
+        return only_release(permission.anonymization)
+    if not isinstance(request.query, Query):
+        raise InternalError("a request that is no query reached a release")
+    return request.query
 
 
 CAPABILITY: Final = Release()

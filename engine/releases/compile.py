@@ -34,7 +34,8 @@ from smalti.engine.releases.query import (
     faults,
     stands_for,
 )
-from smalti.engine.releases.terms import ReleaseTerms, read_terms, words_of_loss
+from smalti.engine.releases.terms import ReleaseTerms, read_terms
+from smalti.engine.releases.words_of_loss import words_of_loss
 from smalti.engine.tables.description import Source
 from smalti.errors import InternalError, PlanError, SmaltiError, raise_all
 from smalti.policy.conditions import in_words

@@ -1,8 +1,12 @@
 """What a release promises, in words and numbers, and what it does not protect against."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from smalti.engine.plan.losses import Loss, describe_loss
+from smalti.engine.plan.guarantees import DATASET, LOSS_TERMS, Json
+from smalti.engine.plan.kinds import Kind
+from smalti.engine.plan.losses import Loss, describe_loss, loss_from_object, loss_to_object
 from smalti.engine.plan.reads import Mechanism
 from smalti.engine.releases.plan import Quantity, ReleasePlan
 from smalti.transforms.sensitivity import NeighboringRelation
@@ -35,6 +39,36 @@ class LossGuarantee:
     """In which they are, at most."""
     noise: tuple[Noise, ...]
     """In the order of the plan; none where it is not known."""
+
+    kind: ClassVar[Kind] = Kind.RELEASE
+    terms: ClassVar[Mapping[str, Json]] = LOSS_TERMS
+    types: ClassVar[tuple[str, ...]] = DATASET
+    activity: ClassVar[str] = "dpv:Anonymise"
+
+    @property
+    def statement(self) -> str:
+        return describe(self)
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        return limits(self)
+
+    def to_object(self) -> dict[str, Json]:
+        return {
+            **loss_to_object(self.loss),
+            "neighbors": str(self.neighbors),
+            "rowsPerRespondent": self.rows,
+            "groupsPerRespondent": self.groups,
+            "measurement": [
+                {
+                    "name": one.statistic,
+                    "quantity": str(one.quantity),
+                    "mechanism": str(one.mechanism),
+                    "scale": one.scale,
+                }
+                for one in self.noise
+            ],
+        }
 
 
 def guarantee_of(plan: ReleasePlan) -> LossGuarantee:
@@ -91,3 +125,18 @@ def limits(guarantee: LossGuarantee) -> tuple[str, ...]:
             f"a larger loss, which has a probability of at most {guarantee.loss.delta} for each respondent"
         )
     return tuple(found)
+
+
+def stated_guarantee(promised: Mapping[str, Any]) -> LossGuarantee:
+    """The guarantee in a certificate of a release that its schema has accepted."""
+    return LossGuarantee(
+        DIFFERENTIAL_PRIVACY,
+        loss_from_object(promised),
+        NeighboringRelation(promised["neighbors"]),
+        promised["rowsPerRespondent"],
+        promised["groupsPerRespondent"],
+        tuple(
+            Noise(one["name"], Quantity(one["quantity"]), Mechanism(one["mechanism"]), one["scale"])
+            for one in promised["measurement"]
+        ),
+    )

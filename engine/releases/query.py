@@ -9,10 +9,11 @@ from urllib.parse import unquote
 
 from smalti.engine.losses.allowed import LOSSES, is_in_range, told_as
 from smalti.engine.releases.plan import StatisticKind
+from smalti.engine.releases.words_of_loss import words_offered
 from smalti.policy.decision import Fact
 from smalti.policy.findings import quoted
 from smalti.policy.iris import column_iri, iri_problem, normalised_column
-from smalti.policy.model import Named, Number, Text
+from smalti.policy.model import Named, Number, Policy, Text
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 
@@ -70,6 +71,12 @@ class Query:
     """What is asked to be lost; None: the policy's bound."""
     name: str = ""
     """Of the file, for messages."""
+
+    def facts(self, target: IRI) -> tuple[Fact, ...]:
+        return facts(self, target)
+
+    def stands_for(self, policy: Policy, target: IRI, rule: IRI | None) -> tuple[str, ...]:
+        return stands_for(self, words_offered(policy, target, rule))
 
 
 @dataclass(frozen=True, slots=True)

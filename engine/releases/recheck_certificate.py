@@ -1,11 +1,12 @@
 """Whether the certificate of a release says what its noise, its plan and the ledger say."""
 
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
+from smalti.engine.binding.checks import ReleaseCheck
+from smalti.engine.binding.stated import Stated
 from smalti.engine.losses.certified import (
     ROUNDING,
     broken,
@@ -15,15 +16,13 @@ from smalti.engine.losses.certified import (
     check_stated,
     least_belief,
 )
-from smalti.engine.losses.checks import ReleaseCheck
-from smalti.engine.plan.files import Composition
 from smalti.engine.plan.losses import Loss
 from smalti.engine.plan.plan import OneRowEach, Respondent, RespondentColumn
 from smalti.engine.plan.reads import Mechanism
 from smalti.engine.registry.budget import Budget
 from smalti.engine.registry.certificate import describe_respondents
 from smalti.engine.registry.entries import TargetVersion
-from smalti.engine.releases.guarantee import LossGuarantee, describe, guarantee_of, limits
+from smalti.engine.releases.guarantee import LossGuarantee, guarantee_of
 from smalti.engine.releases.losses import least_loss, lost_by
 from smalti.engine.releases.plan import Quantity, ReleasePlan
 from smalti.transforms.belief import mu_for_largest_loss
@@ -37,18 +36,7 @@ _RESPONDENTS: Final = frozenset(map(describe_respondents, _DECLARED))
 """Of a release nothing about respondents is assumed."""
 
 
-@dataclass(frozen=True, slots=True)
-class StatedRelease:
-    """What the certificate of a release states, apart from names and digests."""
-
-    guarantee: LossGuarantee
-    composition: Composition
-    statement: str
-    respondents: str
-    limits: tuple[str, ...]
-
-
-def check_sentences(place: Path, stated: StatedRelease) -> ReleaseCheck:
+def check_sentences(place: Path, stated: Stated[LossGuarantee]) -> ReleaseCheck:
     """Hold the sentences and figures of a certificate against each other; nothing else is at hand.
 
     Args:
@@ -58,8 +46,10 @@ def check_sentences(place: Path, stated: StatedRelease) -> ReleaseCheck:
     Raises:
         GuaranteeError: they contradict each other; no value is named.
     """
-    promised = stated.guarantee
-    if stated.statement != describe(promised) or stated.limits != limits(promised):
+    promised, composition = stated.guarantee, stated.composition
+    if composition is None:
+        raise broken(place, "it states no composition with other releases")
+    if not stated.has_own_sentences:
         raise broken(place, "its sentences are not those of its figures")
     if stated.respondents not in _RESPONDENTS:
         raise broken(place, "what it says of respondents is nothing that a release says")
@@ -72,9 +62,9 @@ def check_sentences(place: Path, stated: StatedRelease) -> ReleaseCheck:
     check_stated(place, promised.loss, least, selection)
     if is_pure:
         _check_pure(place, promised)
-    together = stated.composition.loss.delta
+    together = composition.loss.delta
     belief = promised.loss.belief if is_pure else belief_together(promised, least, together)
-    check_alone(place, promised.loss, stated.composition, belief)
+    check_alone(place, promised.loss, composition, belief)
     return ReleaseCheck(
         (
             "the sentences of the certificate are those of its figures",
@@ -82,7 +72,7 @@ def check_sentences(place: Path, stated: StatedRelease) -> ReleaseCheck:
         ),
         ("the noise of sums, in units that the certificate does not state",)
         + (() if is_pure else ("belief and advantage, beyond the digits that the sentence has",))
-        + (() if stated.composition.releases == 1 else ("what earlier releases lost",)),
+        + (() if composition.releases == 1 else ("what earlier releases lost",)),
     )
 
 
@@ -130,7 +120,12 @@ def belief_together(promised: LossGuarantee, least: PrivacyLoss, delta: Decimal)
 
 
 def check_recorded(
-    place: Path, text: str, stated: StatedRelease, version: TargetVersion, plan: ReleasePlan, ledger: Budget
+    place: Path,
+    text: str,
+    stated: Stated[LossGuarantee],
+    version: TargetVersion,
+    plan: ReleasePlan,
+    ledger: Budget,
 ) -> ReleaseCheck:
     """Make a certificate again: from the record, the noise of the plan, and the charges of the ledger.
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from smalti.engine.binding.offers import offers
 from smalti.engine.losses.allowed import LOSSES, AllowedLoss, is_in_range, told_as
 from smalti.engine.plan.reads import Mechanism
 from smalti.engine.releases.plan import StatisticKind
 from smalti.engine.releases.query import Query, asked_loss
+from smalti.engine.releases.words_of_loss import bounds_of_loss
 from smalti.errors import PlanError, SmaltiError, raise_all
 from smalti.policy.model import (
     Anonymization,
@@ -17,7 +17,6 @@ from smalti.policy.model import (
     Comparison,
     Named,
     Number,
-    Policy,
     Text,
     Value,
 )
@@ -72,33 +71,6 @@ def read_terms(wanted: Anonymization, query: Query) -> ReleaseTerms:
         _iris(said, terms.MEASURE),
         _iris(said, terms.GROUP_BY),
     )
-
-
-def words_offered(policy: Policy, target: IRI, rule: IRI | None) -> frozenset[IRI]:
-    """The words in which permissions bound what a release about a target may lose.
-
-    Args:
-        policy: that may permit it.
-        target: that it is about.
-        rule: that is relied on; None: any.
-    """
-    found = [
-        offer.permission.anonymization
-        for offer in offers(policy, target)
-        if rule is None or rule in offer.names
-    ]
-    return frozenset[IRI]().union(*(words_of_loss(one) for one in found if one is not None))
-
-
-def words_of_loss(wanted: Anonymization) -> frozenset[IRI]:
-    """The words in which a permission bounds what a release may lose; of a valid one there is one."""
-    operands = (one.operand for one in wanted.parameters if isinstance(one, Comparison))
-    return bounds_of_loss(dict.fromkeys(operands))
-
-
-def bounds_of_loss(said: Iterable[IRI]) -> frozenset[IRI]:
-    """Those words among operands that bound a loss."""
-    return frozenset(said) & frozenset(LOSSES)
 
 
 def _said(wanted: Anonymization) -> dict[IRI, tuple[Value, ...]]:

@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
 
 from smalti.engine.backends.base import Backend
+from smalti.engine.binding.capability import PlanFigures, capability_of
+from smalti.engine.binding.run_request import Query
 from smalti.engine.plan.any_plan import AnyPlan
-from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.known_columns import NO_COLUMNS
-from smalti.engine.plan.plan import Plan, Role
 from smalti.engine.registry.ceilings import BUDGETS
 from smalti.engine.registry.registry import Registry
 from smalti.engine.run.case_files import MAX_BYTES, Case, CaseFile, ExpectedPlan
@@ -35,10 +34,7 @@ from smalti.policy.iris import normalised_column
 from smalti.policy.model import Number, Policy
 from smalti.policy.parse import ParsedDocument, parse_all
 from smalti.policy.render import render_human
-from smalti.vocab.terms import DIFFERENTIAL_PRIVACY, IRI, LOCAL_DIFFERENTIAL_PRIVACY
-
-if TYPE_CHECKING:
-    from smalti.engine.releases.query import Query
+from smalti.vocab.terms import IRI
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,15 +124,13 @@ def _with_columns(request: Request, case: Case, documents: list[tuple[ParsedDocu
     return replace(request, columns=known.iris, renamed=known.renamed)
 
 
-def _with_query(request: Request, query: "Query") -> Request:
+def _with_query(request: Request, query: Query) -> Request:
     """The request, with what a query asks for, as a run puts it together; nothing has been released yet."""
-    from smalti.engine.releases.query import facts  # noqa: PLC0415 (only for releases)
-
     stated = {fact.operand for fact in request.facts}
     unspent = tuple(Fact(one, (Number(Decimal(0)),)) for one in sorted(BUDGETS - stated))
     return replace(
         request,
-        parameters=(*request.parameters, *facts(query, request.target)),
+        parameters=(*request.parameters, *query.facts(request.target)),
         facts=(*request.facts, *unspent),
     )
 
@@ -215,57 +209,37 @@ def _run_request(document: PolicyDocument, case: Case, data: Path) -> RunRequest
 
 
 def _differences(expected: ExpectedPlan, plan: AnyPlan) -> Iterator[str]:
-    if isinstance(plan, Plan):
-        yield from _class_differences(expected, plan)
-    else:
-        yield from _other_differences(expected, plan)
+    yield from _figure_differences(expected, capability_of(plan.kind).figures(plan))
     if expected.explained is not None:
         yield from _explanation_differs(expected.explained, plan)
 
 
-_METHODS: Final = {
-    Kind.RELEASE: DIFFERENTIAL_PRIVACY,
-    Kind.PERTURBATION: LOCAL_DIFFERENTIAL_PRIVACY,
-    Kind.TRAINING: "train",
-}
-"""What plans without classes are called, where a case names the method that it expects."""
-
-
-def _other_differences(expected: ExpectedPlan, plan: AnyPlan) -> Iterator[str]:
-    """Of a plan without classes."""
-    found = _METHODS[plan.kind]
-    if expected.method not in (None, found):
-        yield f"expected the method to be {expected.method}, and it is {found}"
-    for name, wanted in (
-        ("k", expected.k),
-        ("l", expected.l),
-        ("columns that are dropped", expected.dropped),
-        ("columns that are generalised", expected.generalised),
-        ("columns that are kept", expected.kept),
+def _figure_differences(expected: ExpectedPlan, found: PlanFigures) -> Iterator[str]:
+    for name, wanted, figure in (
+        ("the method", expected.method, found.method),
+        ("k", expected.k, found.k),
+        ("l", expected.l, found.l),
     ):
-        if wanted is not None:
-            yield f"expected {name}, and a plan of {found} has none"
-
-
-def _class_differences(expected: ExpectedPlan, plan: Plan) -> Iterator[str]:
-    guarantee = plan.apply.transform.guarantee
-    for name, wanted, found in (
-        ("the method", expected.method, guarantee.model),
-        ("k", expected.k, guarantee.k),
-        ("l", expected.l, guarantee.l),
+        if wanted is None or wanted == figure:
+            continue
+        if found.has_classes or name == "the method":
+            yield f"expected {name} to be {wanted}, and it is {figure}"
+        else:
+            yield f"expected {name}, and a plan of {found.method} has none"
+    for name, wanted_columns, columns in (
+        ("dropped", expected.dropped, found.dropped),
+        ("generalised", expected.generalised, found.generalised),
+        ("kept", expected.kept, found.kept),
     ):
-        if wanted is not None and wanted != found:
-            yield f"expected {name} to be {wanted}, and it is {found}"
-    for name, columns, roles in (
-        ("dropped", expected.dropped, (Role.IDENTIFIER, Role.UNLISTED, Role.WITHHELD)),
-        ("generalised", expected.generalised, (Role.QUASI_IDENTIFIER,)),
-        ("kept", expected.kept, (Role.SENSITIVE, Role.RELEASED)),
-    ):
-        found_columns = frozenset(column.name for column in plan.read.columns if column.role in roles)
-        if columns is not None and columns != found_columns:
-            yield f"expected {', '.join(sorted(columns)) or 'no column'} to be {name}, and it is " + (
-                ", ".join(sorted(found_columns)) or "none"
+        if wanted_columns is None or (found.has_classes and wanted_columns == columns):
+            continue
+        if found.has_classes:
+            yield (
+                f"expected {', '.join(sorted(wanted_columns)) or 'no column'} to be {name}, and it is "
+                + (", ".join(sorted(columns)) or "none")
             )
+        else:
+            yield f"expected columns that are {name}, and a plan of {found.method} has none"
 
 
 def _explanation_differs(path: Path, plan: AnyPlan) -> Iterator[str]:

@@ -100,13 +100,20 @@ def _recorded(
     watch.phase("register")
     loses = capability.loss(plan) is not None
     together = composition(registry, under.request.target) if loses else None
-    promised = replace(produced.promised, composition=together)
     report = replace(produced.report, timings=watch.timings)
     known = compiled.known
     if produced.started_at is not None:
         known = replace(known, at=produced.started_at)
     record = new_version(
-        under, plan, known, produced.files, promised, produced.columns, produced.content, report
+        under,
+        plan,
+        known,
+        produced.files,
+        produced.guarantee,
+        together,
+        produced.columns,
+        produced.content,
+        report,
     )
     check_publication()
     version = publish(registry, under.stage, record)

@@ -2,54 +2,39 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
-from smalti.engine.anonymization.execute import execute
 from smalti.engine.backends.base import Backend
-from smalti.engine.binding.rows import leave_out_rows
-from smalti.engine.losses.checks import ReleaseCheck, check_release
-from smalti.engine.perturbation.guarantee import LocalGuarantee
-from smalti.engine.perturbation.guarantee import stated_guarantee as local_guarantee
+from smalti.engine.binding.capability import capability_of
+from smalti.engine.binding.checks import ReleaseCheck
+from smalti.engine.binding.stated import Published, Stated
+from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.files import Composition, PublishedFile
-from smalti.engine.plan.losses import Loss
-from smalti.engine.plan.plan import OutputFormat, Plan
+from smalti.engine.plan.guarantees import AnyGuarantee
+from smalti.engine.plan.kinds import Kind
+from smalti.engine.plan.losses import loss_from_object
 from smalti.engine.plan.recorded import plan_from_json
 from smalti.engine.plan.respondents import ASSUMED, counts_rows
-from smalti.engine.registry.certificate import AnyGuarantee, describe_respondents
+from smalti.engine.registry.certificate import describe_respondents
 from smalti.engine.registry.commit import scratch
 from smalti.engine.registry.entries import TargetVersion
 from smalti.engine.registry.registry import Registry
-from smalti.engine.releases.guarantee import LossGuarantee
-from smalti.engine.releases.plan import ReleasePlan
-from smalti.engine.releases.recheck import stated_guarantee
 from smalti.engine.run.taken import Taken, taken
 from smalti.engine.tables.parts import CERTIFICATE_NAME
-from smalti.engine.tables.reading import read_names
 from smalti.engine.tables.sources import bind
 from smalti.engine.tables.stores import StoredObject, fetched
 from smalti.engine.tables.withdrawn import Withdrawn
-from smalti.engine.tables.writing import content_digest
-from smalti.engine.training.guarantee import ModelGuarantee
-from smalti.engine.training.plan import TrainingPlan
 from smalti.engine.verify.verifier import (
-    Original,
-    Output,
-    Promise,
     PublishedCheck,
-    verify_published,
-    verify_run,
 )
 from smalti.errors import DataError, GuaranteeError, UsageError, only_ours
-from smalti.transforms.base import Guarantee
 from smalti.vocab.terms import DIFFERENTIAL_PRIVACY, IRI, LOCAL_DIFFERENTIAL_PRIVACY
 
-P = TypeVar("P")
 _MOST_BYTES: Final = 1 << 28
 """Of a certificate, which lists the parts of its output."""
 
@@ -120,18 +105,19 @@ def recheck(registry: Registry, folder: Path, workspace: Path | None = None) -> 
         for file in files:
             output.copy(file.name, copy / file.name, file.size + 1)
         with _as_told_of(folder, copy):
-            check = _check(registry, copy, text, certificate, version)
+            published = Published(copy, files, copy / CERTIFICATE_NAME, text, version, registry)
+            check = capability_of(certificate.kind).check_again(published, certificate.stated)
     is_of_rows = isinstance(check, PublishedCheck) and _is_of_rows(certificate, version)
     return Recheck(
-        folder, IRI(certificate.output), certificate.guarantee, version, check, False, is_of_rows
+        folder, IRI(certificate.output), certificate.stated.guarantee, version, check, False, is_of_rows
     )
 
 
-def _is_of_rows(certificate: "_Stated", version: TargetVersion | None) -> bool:
+def _is_of_rows(certificate: "_Certificate", version: TargetVersion | None) -> bool:
     """Whether nothing told people apart when the output was made."""
     if version is not None:
         return counts_rows(version.respondent)
-    return certificate.respondents == describe_respondents(ASSUMED)
+    return certificate.stated.respondents == describe_respondents(ASSUMED)
 
 
 @contextmanager
@@ -144,123 +130,7 @@ def _as_told_of(folder: Path, copy: Path) -> Iterator[None]:
         raise type(error)(where, error.problem, error.expected, error.way_out) from None
 
 
-def _check(
-    registry: Registry, folder: Path, text: str, certificate: "_Stated", version: TargetVersion | None
-) -> PublishedCheck | ReleaseCheck:
-    """Check the copy of an output, in a private folder."""
-    guarantee = certificate.guarantee
-    if isinstance(guarantee, LocalGuarantee):
-        return _perturbation_check(registry, folder, text, guarantee, certificate, version)
-    if isinstance(guarantee, LossGuarantee):
-        return _release_check(registry, folder, text, guarantee, certificate, version)
-    if isinstance(guarantee, ModelGuarantee):
-        return _model_check(registry, folder, text, guarantee, certificate, version)
-    files = version.files if version else certificate.files
-    parts = tuple(folder / file.name for file in files)
-    output = Output(folder, _format(files[0].name), parts)
-    columns = tuple(column.name for column in version.columns) if version else _columns(output)
-    promise = Promise(columns, certificate.quasi_identifiers, certificate.sensitive, (), guarantee)
-    digests = tuple(file.digest.removeprefix("sha256:") for file in files)
-    return _checked(promise, output, digests)
-
-
-def _release_check(
-    registry: Registry,
-    folder: Path,
-    text: str,
-    guarantee: LossGuarantee,
-    certificate: "_Stated",
-    version: TargetVersion | None,
-) -> ReleaseCheck:
-    from smalti.engine.releases.recheck_certificate import (  # noqa: PLC0415 (only for releases)
-        StatedRelease,
-        check_recorded,
-        check_sentences,
-    )
-
-    place, composition = folder / CERTIFICATE_NAME, certificate.composition
-    if composition is None:
-        raise _unreadable(place)
-    stated = StatedRelease(
-        guarantee, composition, certificate.statement, certificate.respondents, certificate.limits
-    )
-    bytes_seen = check_release(folder, version.files if version else certificate.files)
-    alone = check_sentences(place, stated)
-    if version is None:
-        return bytes_seen + alone
-    plan = _recorded_plan(place, version, ReleasePlan)
-    recorded = check_recorded(place, text, stated, version, plan, registry.budget(plan.read.target))
-    return bytes_seen + ReleaseCheck(alone.recounted, ()) + recorded
-
-
-def _perturbation_check(
-    registry: Registry,
-    folder: Path,
-    text: str,
-    guarantee: LocalGuarantee,
-    certificate: "_Stated",
-    version: TargetVersion | None,
-) -> ReleaseCheck:
-    from smalti.engine.perturbation.plan import PerturbationPlan  # noqa: PLC0415 (only for perturbations)
-    from smalti.engine.perturbation.recheck import check_perturbation  # noqa: PLC0415 (as above)
-    from smalti.engine.perturbation.recheck_certificate import (  # noqa: PLC0415 (as above)
-        StatedPerturbation,
-        check_recorded,
-        check_sentences,
-    )
-
-    place, composition = folder / CERTIFICATE_NAME, certificate.composition
-    if composition is None:
-        raise _unreadable(place)
-    stated = StatedPerturbation(guarantee, composition, certificate.statement, certificate.limits)
-    table = check_perturbation(folder, version.files if version else certificate.files, guarantee)
-    alone = check_sentences(place, stated)
-    if version is None:
-        return table + alone
-    plan = _recorded_plan(place, version, PerturbationPlan)
-    recorded = check_recorded(place, text, stated, version, plan, registry.budget(plan.read.target))
-    return table + ReleaseCheck(alone.recounted, ()) + recorded
-
-
-def _model_check(
-    registry: Registry,
-    folder: Path,
-    text: str,
-    guarantee: ModelGuarantee,
-    certificate: "_Stated",
-    version: TargetVersion | None,
-) -> ReleaseCheck:
-    from smalti.engine.training.recheck import (  # noqa: PLC0415 (only for models)
-        StatedModel,
-        check_recorded,
-        check_sentences,
-    )
-
-    place = folder / CERTIFICATE_NAME
-    stated = StatedModel(guarantee, certificate.composition, certificate.statement, certificate.limits)
-    bytes_seen = check_release(folder, version.files if version else certificate.files)
-    alone = check_sentences(place, stated)
-    if version is None:
-        return bytes_seen + alone
-    plan = _recorded_plan(place, version, TrainingPlan)
-    recorded = check_recorded(place, text, stated, version, plan, registry.budget(plan.read.target))
-    trained = ReleaseCheck(alone.recounted, ("that the model was trained and audited as it is stated",))
-    return bytes_seen + trained + recorded
-
-
-def _recorded_plan(place: Path, version: TargetVersion, kind: type[P]) -> P:
-    plan = plan_from_json(version.plan)
-    if not isinstance(plan, kind):
-        raise GuaranteeError(
-            str(place),
-            "the recorded plan is of another kind than the certificate",
-            "the plan that the output was made by",
-            "ask whoever runs the registry how it came about",
-        )
-    return plan
-
-
-def _check_place(registry: Registry, output: Taken, certificate: "_Stated") -> None:
+def _check_place(registry: Registry, output: Taken, certificate: "_Certificate") -> None:
     """A folder holds the output that was registered there, and nothing else."""
     folder = output.folder
     place = folder.absolute()
@@ -288,18 +158,6 @@ def _check_place(registry: Registry, output: Taken, certificate: "_Stated") -> N
             f"the files that `{CERTIFICATE_NAME}` lists",
             "take the output from its registered place again",
         )
-
-
-def _checked(promise: Promise, output: Output, digests: tuple[str, ...]) -> PublishedCheck:
-    try:
-        return verify_published(promise, output, digests, folder=output.path.parent)
-    except GuaranteeError as error:
-        raise GuaranteeError(
-            error.where,
-            error.problem,
-            error.expected,
-            "the file was changed after the run, or damaged: take it from its registered place again",
-        ) from None
 
 
 @only_ours()
@@ -331,16 +189,12 @@ def repeat(
             str(folder), "the registry does not know this output", "the registry that recorded it",
             "name it with --registry",
         )  # fmt: skip
-    made = plan_from_json(seen.version.plan)
-    if not isinstance(made, Plan):
-        raise UsageError(
-            str(folder),
-            "it is a release with noise, which is never drawn again",
-            "an output that its plan gives again",
-            "leave out --data",
-        )
-    withdrawn = _withdrawn_then(registry, made, seen.version)
-    if _content(made, data, backend, withdrawn, workspace) != seen.version.output_digest:
+    plan = plan_from_json(seen.version.plan)
+    withdrawn = _withdrawn_then(registry, plan, seen.version)
+    with scratch(workspace) as place:
+        source = bind(plan.read.target, fetched(data, place / "input"))
+        content = capability_of(plan.kind).content_again(plan, source, backend, place, withdrawn)
+    if content != seen.version.output_digest:
         raise GuaranteeError(
             str(folder),
             "the recorded plan gives other content on this data",
@@ -350,52 +204,22 @@ def repeat(
     return replace(seen, is_repeated=True)
 
 
-def _withdrawn_then(registry: Registry, made: Plan, version: TargetVersion) -> Withdrawn:
+def _withdrawn_then(registry: Registry, plan: AnyPlan, version: TargetVersion) -> Withdrawn:
     """Who had withdrawn when the output was made: those who did later are in it."""
     asked_at = version.report.withdrawn_at or version.created_at
     numbers = {given.iri: given.version for given in version.inputs}
-    return registry.withdrawn(made.read.target, numbers.get(made.read.target), at=asked_at)
-
-
-def _content(
-    made: Plan,
-    data: Path | StoredObject,
-    backend: Backend,
-    withdrawn: Withdrawn,
-    workspace: Path | None,
-) -> str:
-    with scratch(workspace) as place:
-        source = bind(made.read.target, fetched(data, place / "input"))
-        written, link = place / "again", place / "link"
-        written.mkdir()
-        with closing(backend.open(source, place / "spill")) as table:
-            if table.contents.header != tuple(column.name for column in made.read.columns):
-                raise UsageError(
-                    source.path.name, "its columns are not those of the plan", "the same header"
-                )
-            leave_out_rows(made, table, withdrawn)
-            execute(made, table, written / "published", link, lambda _: None)
-        original = Original(source.path, source.format, source.parts)
-        published = Output.in_folder(written, made.write.format)
-        verify_run(made, original, published, link, withdrawn.known_form, folder=place / "spill")
-        return content_digest(published.paths, made.write.format)
+    return registry.withdrawn(plan.read.target, numbers.get(plan.read.target), at=asked_at)
 
 
 @dataclass(frozen=True, slots=True)
-class _Stated:
-    """What a certificate states."""
+class _Certificate:
+    """A certificate that was read."""
 
     version: str
     output: str
-    guarantee: AnyGuarantee
-    quasi_identifiers: tuple[str, ...]
-    sensitive: tuple[str, ...]
+    kind: Kind
     files: tuple[PublishedFile, ...]
-    statement: str
-    respondents: str
-    limits: tuple[str, ...]
-    composition: Composition | None
-    """Of all releases; None where nothing is charged."""
+    stated: Stated[AnyGuarantee]
 
 
 def stated_in(place: Path) -> tuple[AnyGuarantee, tuple[PublishedFile, ...]]:
@@ -411,10 +235,10 @@ def stated_in(place: Path) -> tuple[AnyGuarantee, tuple[PublishedFile, ...]]:
     name = place.name if place.is_file() else CERTIFICATE_NAME
     with taken(place.parent if place.is_file() else place) as output:
         _, found = _certificate(output, name)
-    return found.guarantee, found.files
+    return found.stated.guarantee, found.files
 
 
-def _certificate(output: Taken, name: str = CERTIFICATE_NAME) -> tuple[str, _Stated]:
+def _certificate(output: Taken, name: str = CERTIFICATE_NAME) -> tuple[str, _Certificate]:
     place, read = output.folder / name, output.read(name, _MOST_BYTES)
     if read is None:
         raise UsageError(
@@ -424,7 +248,7 @@ def _certificate(output: Taken, name: str = CERTIFICATE_NAME) -> tuple[str, _Sta
         text = read.decode()
         document = json.loads(text)
         _schema().validate(document)
-        return text, _stated(document)
+        return text, _read(document)
     except (ValueError, RecursionError):
         raise _unreadable(place) from None
     except Exception as error:
@@ -442,50 +266,47 @@ def _unreadable(place: Path) -> GuaranteeError:
     )
 
 
-def _stated(document: dict[str, Any]) -> _Stated:
+def _read(document: dict[str, Any]) -> _Certificate:
     promised = document["guarantee"]
-    return _Stated(
-        document["@id"],
-        document["isVersionOf"],
-        _guarantee(promised),
-        tuple(promised.get("quasiIdentifiers", ())),
-        tuple(promised.get("sensitive", ())),
-        tuple(
-            PublishedFile(
-                Path(published["name"]).name,
-                "sha256:" + published["checksum"]["checksumValue"],
-                published["byteSize"],
-                published["mediaType"],
-            )
-            for published in document["distribution"]
-        ),
+    kind = _kind(promised)
+    stated = Stated(
+        capability_of(kind).guarantee_from(promised),
+        _composition(promised["composition"]) if "composition" in promised else None,
         promised["statement"],
         document["respondents"],
         tuple(document["doesNotProtectAgainst"]),
-        _composition(promised["composition"]) if "composition" in promised else None,
+    )
+    files = tuple(map(_file, document["distribution"]))
+    return _Certificate(document["@id"], document["isVersionOf"], kind, files, stated)
+
+
+def _file(published: dict[str, Any]) -> PublishedFile:
+    return PublishedFile(
+        Path(published["name"]).name,
+        "sha256:" + published["checksum"]["checksumValue"],
+        published["byteSize"],
+        published["mediaType"],
     )
 
 
 def _composition(told: dict[str, Any]) -> Composition:
-    loss = Loss(
-        Decimal(told["epsilon"]),
-        Decimal(told["delta"]),
-        told["posteriorBelief"],
-        told["membershipAdvantage"],
-    )
-    return Composition(loss, told["releases"])
+    return Composition(loss_from_object(told), told["releases"])
 
 
-def _guarantee(promised: dict[str, Any]) -> AnyGuarantee:
+_KIND_OF_MODEL: Final = {
+    DIFFERENTIAL_PRIVACY: Kind.RELEASE,
+    LOCAL_DIFFERENTIAL_PRIVACY: Kind.PERTURBATION,
+}
+"""Of certificates that were written before they named their kind, where they are of no model."""
+
+
+def _kind(promised: dict[str, Any]) -> Kind:
+    """What a guarantee is of: as it says, or in certificates of earlier versions, by its members."""
+    if "kind" in promised:
+        return Kind(promised["kind"])
     if "recipe" in promised:
-        from smalti.engine.training.recheck import stated_guarantee as of_model  # noqa: PLC0415 (as needed)
-
-        return of_model(promised)
-    if promised["model"] == DIFFERENTIAL_PRIVACY:
-        return stated_guarantee(promised)
-    if promised["model"] == LOCAL_DIFFERENTIAL_PRIVACY:
-        return local_guarantee(promised)
-    return Guarantee(promised["model"], promised["k"], promised.get("l"))
+        return Kind.TRAINING
+    return _KIND_OF_MODEL.get(promised["model"], Kind.ANONYMIZATION)
 
 
 @cache
@@ -494,11 +315,3 @@ def _schema() -> Any:
 
     text = files("smalti.vocab").joinpath("certificate.schema.json").read_text(encoding="utf-8")
     return Draft202012Validator(json.loads(text))
-
-
-def _format(name: str) -> OutputFormat:
-    return OutputFormat.PARQUET if name.endswith(".parquet") else OutputFormat.CSV
-
-
-def _columns(output: Output) -> tuple[str, ...]:
-    return read_names(output.paths[0], output.format)

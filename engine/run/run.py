@@ -33,7 +33,7 @@ from smalti.engine.binding.withheld_columns import (
 )
 from smalti.engine.losses.charging import composition_with, foreseen_reason
 from smalti.engine.plan.any_plan import AnyPlan
-from smalti.engine.plan.kinds import kind_of
+from smalti.engine.plan.kinds import sole_kind_of
 from smalti.engine.plan.known_columns import NO_COLUMNS, KnownColumns
 from smalti.engine.registry.authority import decide, deny_afterwards, resolved
 from smalti.engine.registry.commit import recover, scratch, staging
@@ -353,9 +353,8 @@ def described_columns(request: RunRequest) -> KnownColumns:
 def _decide(request: RunRequest, registry: Registry, columns: KnownColumns) -> Decision:
     _check_target(request)
     action = _action(request)
-    if action == TRAIN:
-        # Before a decision says that it may be done.
-        capability_of(kind_of(TRAIN, None)).check_installed()
+    if (kind := sole_kind_of(action)) is not None:
+        capability_of(kind).check_installed()  # before a decision says that it may be done
     asked = Request(
         party=request.asker,
         action=action,

@@ -20,7 +20,6 @@ from smalti.engine.binding.binding import input_hmac
 from smalti.engine.binding.capability import Compiled, Produced
 from smalti.engine.binding.run_inputs import Given
 from smalti.engine.binding.run_record import (
-    Promised,
     RunUnder,
     digests_of_inputs,
     file_name,
@@ -383,7 +382,7 @@ def _saved(
     return Produced(
         files=files,
         content=files[0].digest,
-        promised=Promised(guarantee_of(plan)),
+        guarantee=guarantee_of(plan),
         report=replace(ready.report, figures=figures, charged_as=begun.run),
         warnings=warnings_in(plan),
         started_at=begun.at,

@@ -1,45 +1,38 @@
 """The training of a model: what its run does at each step.
 
 The order is what protects. A private training is charged before anything random is drawn for it, and before
-anything is found out about its data; what was trained is readable only as the one output that is published,
-and only where the duty to audit is met (`attempt`). Whatever ends a run before that leaves no target.
+anything is found out about its data; what was trained is readable only as the one output that is
+published, and only where the duty to audit is met (`production`, `attempt`). Whatever ends a run before
+that leaves no target.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from typing import Final
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Final
 
 from smalti.engine.backends.staged import StagedTable
-from smalti.engine.binding.capability import Capability, Compiled, Produced, Production, refuse_query
+from smalti.engine.binding.capability import Capability, Compiled, PlanFigures, Production, refuse_query
+from smalti.engine.binding.checks import ReleaseCheck, check_release
 from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.binding.run_inputs import Granted
 from smalti.engine.binding.run_record import RunUnder
 from smalti.engine.binding.run_request import RunRequest, refuse_options_of_rows
-from smalti.engine.losses.certified import charged_run
+from smalti.engine.binding.stated import Published, Stated
+from smalti.engine.losses.certified import check_certified
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.losses import Losing, losing_of
 from smalti.engine.tables.description import Source
-from smalti.engine.training.attempt import (
-    Ready,
-    attempted,
-    check_next_attempt,
-    description_of,
-    is_taken,
-    ready_to_train,
-    taken_up,
-)
-from smalti.engine.training.checkpoint import Checkpoint
-from smalti.engine.training.compile import compile_training
-from smalti.engine.training.explain import as_object, explain_training, to_lines, warnings_in
+from smalti.engine.training.guarantee import ModelGuarantee, stated_guarantee
 from smalti.engine.training.plan import TrainingPlan
-from smalti.engine.training.records import TrainingRecords, training_records
-from smalti.errors import BackendError, UsageError
-from smalti.policy.decision import Reason
+from smalti.engine.training.recheck import AS_STATED, check_recorded, check_sentences
 from smalti.transforms.learning.installed import check_installed
 
+if TYPE_CHECKING:
+    from smalti.engine.training.records import TrainingRecords
 
-class Training(Capability[TrainingPlan, TrainingRecords]):
+
+class Training(Capability[TrainingPlan, "TrainingRecords"]):
     """A model, trained once and audited.
 
     Data that is too little for the audit is an error before any training, and costs nothing, where training
@@ -71,6 +64,8 @@ class Training(Capability[TrainingPlan, TrainingRecords]):
     ) -> TrainingPlan:
         del request
         check_installed()
+        from smalti.engine.training.compile import compile_training  # noqa: PLC0415 (an extra)
+
         return compile_training(granted.permission, source, table, circumstances)
 
     def loss(self, plan: TrainingPlan) -> Losing | None:
@@ -81,27 +76,48 @@ class Training(Capability[TrainingPlan, TrainingRecords]):
         return losing_of(train.loss, train.private.neighbors)
 
     def promise(self, plan: TrainingPlan) -> str:
+        from smalti.engine.training.explain import explain_training  # noqa: PLC0415 (an extra)
+
         return explain_training(plan).promise
 
     def lines(self, plan: TrainingPlan) -> Sequence[Line]:
+        from smalti.engine.training.explain import to_lines  # noqa: PLC0415 (an extra)
+
         return to_lines(plan)
 
+    def figures(self, plan: TrainingPlan) -> PlanFigures:
+        del plan
+        return PlanFigures("train")
+
     def as_object(self, plan: TrainingPlan) -> Mapping[str, object]:
+        from smalti.engine.training.explain import as_object  # noqa: PLC0415 (an extra)
+
         return as_object(plan)
 
     def plan_warnings(self, plan: TrainingPlan) -> tuple[str, ...]:
+        from smalti.engine.training.explain import warnings_in  # noqa: PLC0415 (an extra)
+
         return warnings_in(plan)
+
+    def guarantee_from(self, promised: Mapping[str, Any]) -> ModelGuarantee:
+        return stated_guarantee(promised)
+
+    def check_again(self, published: Published, stated: Stated[ModelGuarantee]) -> ReleaseCheck:
+        of_bytes = check_release(published.folder, published.files)
+        seen = of_bytes, check_sentences(published.certificate, stated)
+        return check_certified(published, stated, seen, TrainingPlan, check_recorded, (AS_STATED,))
 
     def exact(
         self, under: RunUnder, compiled: Compiled[TrainingPlan], table: StagedTable
-    ) -> TrainingRecords:
+    ) -> "TrainingRecords":
+        from smalti.engine.training.records import training_records  # noqa: PLC0415 (an extra)
+
         under.watch.phase("records")
         return training_records(compiled.plan, table)
 
-    @contextmanager
     def production(
-        self, under: RunUnder, compiled: Compiled[TrainingPlan], exact: TrainingRecords
-    ) -> Iterator[Production]:
+        self, under: RunUnder, compiled: Compiled[TrainingPlan], exact: "TrainingRecords"
+    ) -> AbstractContextManager[Production]:
         """Train, or take up what the request's checkpoint holds.
 
         Raises:
@@ -109,44 +125,9 @@ class Training(Capability[TrainingPlan, TrainingRecords]):
                 it.
             DivergedError: a training without noise diverged.
         """
-        ready = ready_to_train(under, compiled, exact)
-        kept = Checkpoint(under.request.checkpoint, under.registry)
-        with kept.held():
-            yield _Trained(under, ready, kept)
+        from smalti.engine.training.production import production  # noqa: PLC0415 (an extra)
 
-
-class _Trained(Production):
-    """A model that was trained now, or that an earlier run kept in the checkpoint."""
-
-    def __init__(self, under: RunUnder, ready: Ready, kept: Checkpoint) -> None:
-        found = kept.found(ready.learned_from, description_of(ready.plan))
-        self.under, self.ready, self.kept = under, ready, kept
-        self.taken = found if found is not None and is_taken(under, ready, found[0]) else None
-        self.run = under.stage.run if self.taken is None else self.taken[0].run
-        if self.taken is None:
-            check_next_attempt(under, ready.plan)
-            self.charge = CAPABILITY.loss(ready.plan)
-
-    def produce(self) -> Produced | Reason:
-        if self.taken is None:
-            return attempted(self.under, self.ready, self.kept)
-        return taken_up(self.under, self.ready, self.kept, *self.taken)
-
-    def check_publication(self) -> None:
-        """Refuse a second release of one charge; the model that is kept is of no more use then."""
-        output, registry = self.ready.plan.write.output, self.under.registry
-        if any(charged_run(one) == self.run for one in registry.versions(output)):
-            self.kept.forget()
-            raise UsageError(
-                str(output),
-                "the model that was begun in this checkpoint is registered already",
-                "one release for one training",
-                "`smalti targets` shows it; another run trains another model, and is charged for it",
-            )
-
-    def published(self) -> None:
-        with suppress(BackendError):  # it is registered: nothing takes that back
-            self.kept.forget()
+        return production(under, compiled, exact, self.loss(compiled.plan))
 
 
 CAPABILITY: Final = Training()

@@ -1,9 +1,13 @@
 """What is promised of a model, in words and numbers, and what it does not protect against."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from decimal import Decimal
+from typing import Any, ClassVar, Final
 
-from smalti.engine.plan.losses import Loss, describe_loss
+from smalti.engine.plan.guarantees import LOSS_TERMS, Json
+from smalti.engine.plan.kinds import Kind
+from smalti.engine.plan.losses import Loss, describe_loss, loss_from_object, loss_to_object
 from smalti.engine.training.attacks import Family, of_family
 from smalti.engine.training.plan import Audit, FigureBound, PrivateSteps, TrainingPlan
 from smalti.transforms.sensitivity import NeighboringRelation
@@ -11,6 +15,25 @@ from smalti.vocab.terms import DIFFERENTIAL_PRIVACY
 
 AUDITED: Final = "audited"
 """What the model of protection is called where training itself promises nothing."""
+
+
+_TERMS: Final[Mapping[str, Json]] = {
+    **LOSS_TERMS,
+    "recipe": "s:usedRecipe",
+    "training": "s:privateTraining",
+    "noiseMultiplier": {"@id": "s:usedNoiseMultiplier", "@type": "xsd:decimal"},
+    "clippingNorm": {"@id": "s:usedClippingNorm", "@type": "xsd:decimal"},
+    "samplingRate": {"@id": "s:usedSamplingRate", "@type": "xsd:decimal"},
+    "steps": "s:numberOfSteps",
+    "audit": "s:passedAudit",
+    "attacks": {"@id": "s:triedAttack", "@container": "@set"},
+    "bounds": {"@id": "s:figureBound", "@container": "@set"},
+    "figure": "s:figure",
+    "most": {"@id": "s:figureAtMost", "@type": "xsd:decimal"},
+    "falsePositiveRate": {"@id": "s:atFalsePositiveRate", "@type": "xsd:decimal"},
+    "confidence": {"@id": "s:auditConfidence", "@type": "xsd:decimal"},
+    "shadowModels": "s:shadowModels",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +49,27 @@ class ModelGuarantee:
     """None exactly where `loss` is."""
     examined: Audit | None
     """None where no audit was demanded."""
+
+    kind: ClassVar[Kind] = Kind.TRAINING
+    terms: ClassVar[Mapping[str, Json]] = _TERMS
+    types: ClassVar[tuple[str, ...]] = ("prov:Entity", "dcat:Resource", "odrl:Asset", "s:Model")
+    activity: ClassVar[str] = "s:train"
+
+    @property
+    def statement(self) -> str:
+        return describe(self)
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        return limits(self)
+
+    def to_object(self) -> dict[str, Json]:
+        return {
+            "recipe": self.recipe,
+            **({} if self.loss is None else loss_to_object(self.loss)),
+            **({} if self.steps is None else {"training": _steps(self.steps)}),
+            **({} if self.examined is None else {"audit": _examined(self.examined)}),
+        }
 
 
 def guarantee_of(plan: TrainingPlan) -> ModelGuarantee:
@@ -130,3 +174,59 @@ def limits(guarantee: ModelGuarantee) -> tuple[str, ...]:
             " random bits"
         )
     return tuple(found)
+
+
+def _steps(steps: PrivateSteps) -> Json:
+    return {
+        "noiseMultiplier": format(steps.noise_multiplier, "f"),
+        "clippingNorm": format(steps.clipping_norm, "f"),
+        "samplingRate": format(steps.sampling_rate, "f"),
+        "steps": steps.steps,
+        "neighbors": str(steps.neighbors),
+    }
+
+
+def _examined(examined: Audit) -> Json:
+    return {
+        "attacks": examined.attacks,
+        "bounds": [
+            {"figure": one.figure, "most": format(one.most, "f")}
+            | (
+                {}
+                if one.false_positive_rate is None
+                else {"falsePositiveRate": format(one.false_positive_rate, "f")}
+            )
+            for one in examined.bounds
+        ],
+        "confidence": format(examined.confidence, "f"),
+        "shadowModels": examined.shadows,
+    }
+
+
+def stated_guarantee(promised: Mapping[str, Any]) -> ModelGuarantee:
+    """The guarantee in a certificate of a model that its schema has accepted."""
+    loss = steps = examined = None
+    if "training" in promised:
+        loss = loss_from_object(promised)
+        said = promised["training"]
+        steps = PrivateSteps(
+            Decimal(said["noiseMultiplier"]),
+            Decimal(said["clippingNorm"]),
+            Decimal(said["samplingRate"]),
+            said["steps"],
+            NeighboringRelation(said["neighbors"]),
+        )
+    if "audit" in promised:
+        audit = promised["audit"]
+        examined = Audit(
+            tuple(audit["attacks"]),
+            tuple(_stated_bound(one) for one in audit["bounds"]),
+            Decimal(audit["confidence"]),
+            audit["shadowModels"],
+        )
+    return ModelGuarantee(promised["model"], promised["recipe"], loss, steps, examined)
+
+
+def _stated_bound(told: Mapping[str, Any]) -> FigureBound:
+    rate = told.get("falsePositiveRate")
+    return FigureBound(told["figure"], Decimal(told["most"]), None if rate is None else Decimal(rate))

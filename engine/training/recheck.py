@@ -1,13 +1,14 @@
 """Looking at a model again: its bytes, and whether its certificate says what its plan and ledger say."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from smalti.engine.binding.checks import ReleaseCheck
+from smalti.engine.binding.stated import Stated
 from smalti.engine.losses.certified import (
     broken,
     check_alone,
@@ -15,13 +16,12 @@ from smalti.engine.losses.certified import (
     check_made_again,
     least_belief,
 )
-from smalti.engine.losses.checks import ReleaseCheck
 from smalti.engine.plan.files import Composition
 from smalti.engine.plan.losses import Loss, StatedLoss
 from smalti.engine.registry.budget import Budget, Spent, compose
 from smalti.engine.registry.entries import TargetVersion
-from smalti.engine.training.guarantee import ModelGuarantee, describe, guarantee_of, limits
-from smalti.engine.training.plan import Audit, FigureBound, PrivateSteps, TrainingPlan
+from smalti.engine.training.guarantee import ModelGuarantee, guarantee_of
+from smalti.engine.training.plan import PrivateSteps, TrainingPlan
 from smalti.errors import BackendError
 from smalti.transforms.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation
@@ -29,6 +29,7 @@ from smalti.transforms.sensitivity import NeighboringRelation
 if TYPE_CHECKING:
     from smalti.transforms.learning.accounting import SampledGaussian
 
+AS_STATED: Final = "that the model was trained and audited as it is stated"
 _LAST_DIGITS: Final = Fraction(1, 10**7)
 """By which share another version of the accountant may lose more, for its arithmetic differs."""
 _MOST_LOSS: Final = 200.0
@@ -36,18 +37,7 @@ _MOST_LOSS: Final = 200.0
 _ACCOUNT: Final = ("that the stated loss is that of the stated noise",)
 
 
-@dataclass(frozen=True, slots=True)
-class StatedModel:
-    """What the certificate of a model states, apart from names and digests."""
-
-    guarantee: ModelGuarantee
-    composition: Composition | None
-    """Of a private training."""
-    statement: str
-    limits: tuple[str, ...]
-
-
-def check_sentences(place: Path, stated: StatedModel) -> ReleaseCheck:
+def check_sentences(place: Path, stated: Stated[ModelGuarantee]) -> ReleaseCheck:
     """Hold the sentences, the composition and the loss of a certificate against its figures.
 
     The loss is compared with that of the stated noise where the accountant is here.
@@ -60,9 +50,9 @@ def check_sentences(place: Path, stated: StatedModel) -> ReleaseCheck:
         GuaranteeError: they contradict each other; no value is named.
     """
     promised = stated.guarantee
-    if stated.statement != describe(promised) or stated.limits != limits(promised):
+    if not stated.has_own_sentences:
         raise broken(place, "its sentences are not those of its figures")
-    attested = ["that the model was trained and audited as it is stated"]
+    attested = [AS_STATED]
     seen = ReleaseCheck((), ())
     if promised.loss is not None and promised.steps is not None and stated.composition is not None:
         _check_together(place, promised.loss, promised.steps, stated.composition)
@@ -101,7 +91,7 @@ def _gaussian(place: Path, steps: PrivateSteps, delta: Decimal) -> tuple[Privacy
 def check_recorded(
     place: Path,
     text: str,
-    stated: StatedModel,
+    stated: Stated[ModelGuarantee],
     version: TargetVersion,
     plan: TrainingPlan,
     ledger: Budget,
@@ -175,37 +165,3 @@ def _accounted_steps(mechanism: "SampledGaussian") -> int:
     mu_squared = (distance / mechanism.noise_multiplier) ** 2
     most = min(rate**2 * math.expm1(min(mu_squared, 100.0)), rate * mu_squared / 2)
     return max(1, min(mechanism.steps, int(_MOST_LOSS / most)))
-
-
-def stated_guarantee(promised: Mapping[str, Any]) -> ModelGuarantee:
-    """The guarantee in a certificate of a model that its schema has accepted."""
-    loss = steps = examined = None
-    if "training" in promised:
-        loss = Loss(
-            Decimal(promised["epsilon"]),
-            Decimal(promised["delta"]),
-            promised["posteriorBelief"],
-            promised["membershipAdvantage"],
-        )
-        said = promised["training"]
-        steps = PrivateSteps(
-            Decimal(said["noiseMultiplier"]),
-            Decimal(said["clippingNorm"]),
-            Decimal(said["samplingRate"]),
-            said["steps"],
-            NeighboringRelation(said["neighbors"]),
-        )
-    if "audit" in promised:
-        audit = promised["audit"]
-        examined = Audit(
-            tuple(audit["attacks"]),
-            tuple(_bound(one) for one in audit["bounds"]),
-            Decimal(audit["confidence"]),
-            audit["shadowModels"],
-        )
-    return ModelGuarantee(promised["model"], promised["recipe"], loss, steps, examined)
-
-
-def _bound(told: Mapping[str, Any]) -> FigureBound:
-    rate = told.get("falsePositiveRate")
-    return FigureBound(told["figure"], Decimal(told["most"]), None if rate is None else Decimal(rate))

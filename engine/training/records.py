@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from smalti.engine.backends.staged import StagedTable
-from smalti.engine.perturbation.reports import Coded, CodedCategory, CodedNumber, coded_reports
+from smalti.engine.losses.coded_reports import Coded, CodedCategory, CodedNumber, coded_reports
 from smalti.engine.training.plan import CategoryFeature, Feature, NumberFeature, TrainingPlan
 from smalti.transforms.learning.networks import Floats
 from smalti.transforms.numeric_perturbation import Grid

@@ -1,9 +1,11 @@
 """What owners are told of a training."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
 from smalti.engine.plan.files import InputDigest, Timing
+from smalti.engine.plan.reports import lines_of_withdrawals
 from smalti.engine.training.figures import AuditFigures
 
 
@@ -24,3 +26,7 @@ class TrainingReport:
     """On that list, whether or not they are in the data."""
     figures: AuditFigures | None = None
     """Of the audit; None where none was demanded."""
+
+    def lines(self, counted: str) -> Iterator[str]:
+        del counted
+        return lines_of_withdrawals(self)

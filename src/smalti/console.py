@@ -9,21 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from smalti.engine.anonymization.explain import explain
-from smalti.engine.perturbation.plan import PerturbationPlan
-from smalti.engine.plan.files import Composition, OwnerReport, PublishedFile
+from smalti.engine.plan.files import Composition, PublishedFile
 from smalti.engine.plan.losses import up
-from smalti.engine.plan.plan import Plan, Role
+from smalti.engine.plan.reports import Report
 from smalti.engine.plan.respondents import COUNTED_ROWS, counts_rows
 from smalti.engine.registry.entries import Asset, StoredHierarchy, StoredPolicy, TargetVersion, TrustedKey
-from smalti.engine.releases.plan import ReleasePlan
-from smalti.engine.releases.report import Report
-from smalti.engine.run.explain import promise_of
 from smalti.engine.tables.parts import CERTIFICATE_NAME
-from smalti.engine.training.plan import TrainingPlan
 from smalti.policy.decision import Decision, RuleReport
 from smalti.policy.describe import describe_condition, describe_duty
 from smalti.policy.model import ColumnComparison, Condition, Duty, Logical, Value
@@ -259,29 +252,14 @@ def show_outcome(out: Console, outcome: "Outcome", registry: str) -> None:
     if made is None or version is None:
         show_decision(out, outcome.decision)
         return
+    from smalti.console_outputs import show_output  # noqa: PLC0415 (it comes with the engines)
+
     folder = version.path
     out.print(Text(headline(outcome.decision), style="bold green"))
     show_warnings(out, outcome.warnings)
-    if isinstance(made, ReleasePlan):
-        from smalti.console_releases import show_release  # noqa: PLC0415 (it is written on this module)
-
-        not_protected = show_release(out, made, outcome)
-    elif isinstance(made, PerturbationPlan):
-        from smalti.console_perturbation import show_perturbation  # noqa: PLC0415 (as above)
-
-        not_protected = show_perturbation(out, made, outcome)
-    elif isinstance(made, TrainingPlan):
-        from smalti.console_training import show_training  # noqa: PLC0415 (as above)
-
-        not_protected = show_training(out, made, outcome)
-    elif isinstance(made, Plan):
-        report = outcome.report if isinstance(outcome.report, OwnerReport) else None
-        told = explain(made)
-        not_protected = told.not_protected
-        fields(out, ("promise", told.promise), ("people", told.respondent))
-        out.print(_columns(made, report))
+    not_protected = show_output(out, made, outcome)
     if outcome.report is not None:
-        fields(out, *(("owner's view", line) for line in owner_lines(outcome.report)))
+        fields(out, *(("owner's view", line) for line in outcome.report.lines("respondents")))
     fields(
         out,
         ("not covered", "; ".join(not_protected)),
@@ -301,64 +279,6 @@ def _names(files: Sequence[PublishedFile]) -> str:
     return first if len(files) == 1 else f"{len(files)} parts, {first} to {last}"
 
 
-def _columns(made: Plan, report: OwnerReport | None) -> Table:
-    losses = {loss.column: f"{loss.loss:.1%}" for loss in report.losses} if report else {}
-    table = Table(box=None, pad_edge=False, header_style=LABEL)
-    for name in ("column", "what was done", "why", *(["lost (owner)"] if report else [])):
-        table.add_column(name, overflow="fold")
-    for step in explain(made).columns:
-        style = "yellow" if step.role is Role.UNLISTED else ""
-        lost = [losses.get(step.name, "")] if report else []
-        table.add_row(step.name, step.what, step.why, *lost, style=style)
-    return table
-
-
-def owner_lines(report: Report, counted: str = "respondents") -> Iterable[str]:
-    """The owner's figures as sentences; `counted` is "rows" where nothing told people apart."""
-    if not isinstance(report, OwnerReport):
-        if report.respondents_listed:
-            yield f"{report.respondents_listed} respondents withdrew: rows of theirs take no part"
-        return
-    yield (
-        f"achieved k = {report.k}: {report.respondents} {counted} in"
-        f" {report.classes} {'class' if report.classes == 1 else 'classes'};"
-        f" {_rows(report)}"
-    )
-    if report.diversity:
-        listed = ", ".join(f"{one.column} {one.l}" for one in report.diversity)
-        yield f"achieved l (least over the classes): {listed}"
-    yield f"information lost (global certainty penalty): {report.loss:.1%}"
-    if report.exact:
-        listed = ", ".join(f"{one.column} {one.values} ({one.rare})" for one in report.exact)
-        yield f"texts published exactly, alone or in sets (of these, in fewer rows than k): {listed}"
-    if report.rows_alike:
-        yield f"{report.rows_alike} rows repeat in all columns but the sensitive ones"
-    if report.sampled_fragments is not None:
-        yield (
-            f"first cuts, into at most {report.sampled_fragments} fragments, came from a sample: exact ones"
-            " give other classes, which may lose more or less"
-        )
-    if report.rows_withdrawn:
-        yield (
-            f"left out: {report.rows_withdrawn} rows about respondents who withdrew"
-            f" ({report.respondents_listed} are listed)"
-        )
-    elif report.respondents_listed:
-        yield (
-            f"none of the {report.respondents_listed} respondents who are listed as withdrawn was found in"
-            " the data: each line of the list is the text of one value, as the data writes it"
-        )
-    if report.rows_filtered:
-        yield f"left out: {report.rows_filtered} rows that the policy does not grant"
-
-
-def _rows(report: OwnerReport) -> str:
-    """Where the rows of the file are, so that the numbers add up."""
-    left_out = {"withdrawn": report.rows_withdrawn, "not granted": report.rows_filtered}
-    told = [f"{count} {why}" for why, count in left_out.items() if count]
-    return ", ".join([f"{report.rows_in} rows in", *told, f"{report.rows_out} out"])
-
-
 def outcome_json(outcome: "Outcome") -> Json:
     """The same for programs."""
     version, made = outcome.version, outcome.plan
@@ -366,6 +286,8 @@ def outcome_json(outcome: "Outcome") -> Json:
         "decision": decision_json(outcome.decision), "warnings": list(outcome.warnings)
     }  # fmt: skip
     if version is not None and made is not None:
+        from smalti.engine.run.explain import promise_of  # noqa: PLC0415 (it comes with the engines)
+
         document |= version_json(version) | {"promise": promise_of(made)}
         if outcome.composition is not None:
             document["composition"] = _camel(asdict(outcome.composition))
@@ -466,7 +388,7 @@ def show_versions(
         fields(out, *(("  review", reason) for reason in ended.get(version.run, ())))
         if is_owned:
             counted = "rows" if counts_rows(version.respondent) else "respondents"
-            fields(out, *(("  owner", line) for line in owner_lines(version.report, counted)))
+            fields(out, *(("  owner", line) for line in version.report.lines(counted)))
 
 
 def show_policies(out: Console, policies: Iterable[StoredPolicy]) -> None:

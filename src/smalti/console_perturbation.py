@@ -16,7 +16,7 @@ from smalti.engine.perturbation.plan import PerturbationPlan
 from smalti.terminal import LABEL, fields
 
 
-def show_perturbation(out: Console, made: PerturbationPlan, outcome: Outcome) -> tuple[str, ...]:
+def show(out: Console, made: PerturbationPlan, outcome: Outcome) -> tuple[str, ...]:
     """Show what was published; returns what it does not protect against."""
     told = explain_perturbation(made)
     fields(out, ("promise", told.promise), ("people", told.respondent))

@@ -19,7 +19,7 @@ _WIDTH = 25
 """Of a drawn interval, in characters."""
 
 
-def show_release(out: Console, made: ReleasePlan, outcome: Outcome) -> tuple[str, ...]:
+def show(out: Console, made: ReleasePlan, outcome: Outcome) -> tuple[str, ...]:
     """Show what was released; returns what it does not protect against."""
     told = explain_release(made)
     fields(out, ("promise", told.promise), ("people", told.respondent))

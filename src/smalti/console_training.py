@@ -9,7 +9,7 @@ from smalti.engine.training.plan import TrainingPlan
 from smalti.terminal import fields
 
 
-def show_training(out: Console, made: TrainingPlan, outcome: Outcome) -> tuple[str, ...]:
+def show(out: Console, made: TrainingPlan, outcome: Outcome) -> tuple[str, ...]:
     """Show what was trained; returns what it does not protect against."""
     told = explain_training(made)
     fields(

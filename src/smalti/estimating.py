@@ -62,7 +62,7 @@ def estimate(
 def _with_certificate(
     table: "AnyPath | pa.Table", stated: AnyPath | None
 ) -> "tuple[Sequence[PerturbedColumn], pa.Table]":
-    from smalti.engine.losses.checks import check_release  # noqa: PLC0415 (only for estimates)
+    from smalti.engine.binding.checks import check_release  # noqa: PLC0415 (only for estimates)
     from smalti.engine.run.recheck import stated_in  # noqa: PLC0415 (only for estimates)
 
     path = Path(table) if isinstance(table, str | PathLike) else None

@@ -9,8 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from smalti.engine.plan.files import ColumnLoss, Diversity, InputDigest, OwnerReport, PublishedFile, Timing
+from smalti.engine.anonymization.guarantee import ClassGuarantee
+from smalti.engine.plan.files import ColumnLoss, Diversity, InputDigest, PublishedFile, Timing
 from smalti.engine.plan.plan import OneRowEach, OutputFormat
+from smalti.engine.plan.reports import OwnerReport
 from smalti.engine.registry import _database, commit
 from smalti.engine.registry.certificate import Certificate
 from smalti.engine.registry.entries import Input, NewVersion, OutputColumn
@@ -133,10 +135,7 @@ def certificate(version: IRI, record: dict[str, Any]) -> Certificate:
         version=version,
         output=record["target"],
         issued=record["created_at"],
-        guarantee=Guarantee("l-diversity", 10, 3),
-        quasi_identifiers=("ZIP",),
-        sensitive=("Amount",),
-        released=(),
+        guarantee=ClassGuarantee(Guarantee("l-diversity", 10, 3), ("ZIP",), sensitive=("Amount",)),
         respondent=record["respondent"],
         inputs=tuple(given.iri for given in record["inputs"]),
         policy_uid=record["policy_uid"],

@@ -14,7 +14,6 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smalti.console import owner_lines
 from smalti.engine.anonymization.bounds import chosen_bounds
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.binding.run_inputs import Granted
@@ -175,7 +174,9 @@ def test_who_withdrew_is_left_out_of_later_runs(registry: Registry, data: Path, 
     assert second.report is not None
     assert (second.report.rows_withdrawn, second.report.respondents) == (4, 38)
     both = replace(second.report, rows_in=90, rows_filtered=10)
-    told = [next(iter(owner_lines(report))) for report in (first.report, second.report, both) if report]
+    told = [
+        next(iter(report.lines("respondents"))) for report in (first.report, second.report, both) if report
+    ]
     assert [line.partition("; ")[2] for line in told] == [
         "80 rows in, 80 out",
         "80 rows in, 4 withdrawn, 76 out",

@@ -9,6 +9,7 @@ import pytest
 import rdflib
 from rdflib.namespace import RDF, RDFS, SKOS
 
+from smalti.engine.plan.kinds import TABLE
 from smalti.vocab import contexts, odrl, terms
 from smalti.vocab.aliases import NAMESPACES, canonical
 from smalti.vocab.certificate_terms import CERTIFICATE_CLASSES, CERTIFICATE_TERMS
@@ -87,8 +88,9 @@ def test_the_profile_is_what_the_table_writes() -> None:
 
 
 def words_of_certificates() -> set[str]:
-    """Every word of ours that stands in a context or as a type, in the two modules that write them."""
-    modules = ("registry/certificate.py", "training/quality.py")
+    """Every word of ours that stands in a context or as a type, in the modules that write them."""
+    modules = ["registry/certificate.py", "plan/guarantees.py", "training/quality.py"]
+    modules += [f"{entry.room.rpartition('.')[2]}/guarantee.py" for entry in TABLE]
     texts = [files("smalti.engine").joinpath(module).read_text(encoding="utf-8") for module in modules]
     return {word for text in texts for word in re.findall(r'"s:(\w+)"', text)}
 

@@ -15,6 +15,7 @@ from certificates import changed, instead, recorded, undercharge
 from model_worlds import TARGET, people, policy, registry, run
 
 import smalti
+from smalti.engine.binding.stated import Stated
 from smalti.engine.plan.files import Composition
 from smalti.engine.plan.losses import Loss, StatedLoss
 from smalti.engine.plan.recorded import plan_from_json
@@ -24,7 +25,7 @@ from smalti.engine.training import recheck as model_recheck
 from smalti.engine.training.attacks import FAMILIES
 from smalti.engine.training.guarantee import ModelGuarantee, describe, limits
 from smalti.engine.training.plan import PrivateSteps, TrainingPlan
-from smalti.engine.training.recheck import StatedModel, check_sentences
+from smalti.engine.training.recheck import check_sentences
 from smalti.errors import BackendError, GuaranteeError
 from smalti.transforms.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation
@@ -110,14 +111,14 @@ STEPS = PrivateSteps(Decimal(4), Decimal(1), Decimal("0.5"), 10, NeighboringRela
 ACCOUNT = "that the stated loss is that of the stated noise"
 
 
-def alone(loss: Loss, steps: PrivateSteps = STEPS) -> StatedModel:
+def alone(loss: Loss, steps: PrivateSteps = STEPS) -> Stated[ModelGuarantee]:
     """A certificate whose sentences and composition follow from its loss."""
     promised = ModelGuarantee("differential-privacy", "mlp-128", loss, steps, None)
     account = compose(
         Spent(loss.epsilon, loss.delta), PrivacyLoss.of_pure(Fraction(loss.epsilon)), Fraction(loss.delta)
     )
     together = Loss(loss.epsilon, loss.delta, account.belief, account.advantage)
-    return StatedModel(promised, Composition(together, 1), describe(promised), limits(promised))
+    return Stated(promised, Composition(together, 1), describe(promised), "", limits(promised))
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ import pytest
 from evidence import share_within
 
 import smalti
+from smalti.engine.losses.coded_reports import ExactReports
 from smalti.engine.perturbation.draw import draw
 from smalti.engine.perturbation.estimate import estimate_table
 from smalti.engine.perturbation.plan import (
@@ -20,7 +21,6 @@ from smalti.engine.perturbation.plan import (
     PerturbedNumber,
     WriteReports,
 )
-from smalti.engine.perturbation.reports import ExactReports
 from smalti.engine.perturbation.table import read_table, write_table
 from smalti.engine.plan.losses import StatedLoss
 from smalti.engine.plan.plan import OneRowEach, OutputFormat, Select

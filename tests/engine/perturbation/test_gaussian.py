@@ -26,6 +26,7 @@ from tables import TARGET
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.binding.circumstances import Circumstances
 from smalti.engine.losses.allowed import AllowedLoss
+from smalti.engine.losses.coded_reports import ExactReports
 from smalti.engine.perturbation import draw as drawing
 from smalti.engine.perturbation.draw import draw
 from smalti.engine.perturbation.estimate import estimate_table
@@ -47,7 +48,6 @@ from smalti.engine.perturbation.plan import (
     WriteReports,
 )
 from smalti.engine.perturbation.recheck import check_perturbation
-from smalti.engine.perturbation.reports import ExactReports
 from smalti.engine.perturbation.shares import gaussian_shares
 from smalti.engine.perturbation.table import read_table, write_table
 from smalti.engine.plan.files import PublishedFile

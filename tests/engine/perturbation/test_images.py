@@ -35,6 +35,7 @@ from stub_sampler import StubSampler
 
 import smalti
 from smalti.engine.backends.local import LocalBackend
+from smalti.engine.losses.coded_reports import ExactReports
 from smalti.engine.perturbation import capability as running
 from smalti.engine.perturbation import reports
 from smalti.engine.perturbation.draw import draw
@@ -51,7 +52,6 @@ from smalti.engine.perturbation.images import (
 )
 from smalti.engine.perturbation.mechanisms import pixelation_of
 from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedCategory, PerturbedImage
-from smalti.engine.perturbation.reports import ExactReports
 from smalti.engine.perturbation.table import steps_of
 from smalti.engine.plan.recorded import plan_from_json
 from smalti.engine.plan.serialize import plan_digest, plan_to_json

@@ -19,6 +19,7 @@ from perturbed_worlds import CITIES, HEADER, OUTPUT
 from stub_sampler import StubSampler
 from tables import TARGET
 
+from smalti.engine.losses.coded_reports import ExactReports
 from smalti.engine.perturbation import draw as drawing
 from smalti.engine.perturbation.draw import draw
 from smalti.engine.perturbation.mechanisms import loss_of, perturbation_of
@@ -29,7 +30,6 @@ from smalti.engine.perturbation.plan import (
     PerturbedNumber,
     WriteReports,
 )
-from smalti.engine.perturbation.reports import ExactReports
 from smalti.engine.perturbation.shares import float_below
 from smalti.engine.perturbation.table import codes_of, read_table, write_table, written
 from smalti.engine.plan.losses import StatedLoss

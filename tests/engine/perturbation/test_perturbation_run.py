@@ -30,8 +30,8 @@ from smalti.engine.perturbation import capability as running
 from smalti.engine.perturbation.guarantee import describe, from_object, limits, stated_guarantee, to_object
 from smalti.engine.perturbation.plan import PerturbationPlan
 from smalti.engine.plan.recorded import plan_from_json
+from smalti.engine.plan.reports import ReleaseReport
 from smalti.engine.registry.budget import Budget
-from smalti.engine.releases.report import ReleaseReport
 from smalti.engine.run.run import Outcome
 from smalti.errors import GuaranteeError, InternalError, SmaltiError
 from smalti.transforms.sensitivity import NeighboringRelation

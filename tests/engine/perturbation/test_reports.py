@@ -27,7 +27,7 @@ from release_plans import NUMBERS
 
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.binding.circumstances import Circumstances
-from smalti.engine.perturbation import reports
+from smalti.engine.losses import coded_reports
 from smalti.engine.plan.reads import BoundContributions
 from smalti.engine.tables.description import Description
 from smalti.engine.tables.withdrawn import Withdrawn, stored_digests
@@ -165,7 +165,7 @@ SECOND_ROW = BoundContributions(NeighboringRelation.CHANGE_ONE, 2, 1)
 
 def test_a_second_row_of_a_respondent_is_caught() -> None:
     assert most_moved(*PAIR) == 1
-    with patch.object(reports, "_ONE_ROW", SECOND_ROW):
+    with patch.object(coded_reports, "_ONE_ROW", SECOND_ROW):
         assert most_moved(*PAIR) == 2
 
 
@@ -174,14 +174,17 @@ def test_a_row_that_is_lost_with_its_value_is_caught() -> None:
     said = {"who": "9", "sex": "f", "age": "1", "spend": "1"}
     known, unknown = [row(city="Rome", **said)], [row(city="wombat", **said)]
     assert most_moved([], known, unknown, [0]) == 1
-    inner = reports._Reading._code
+    inner = coded_reports._Reading._code
 
     def broken(self: Any, one: Any, name: str) -> str:
         code = inner(self, one, name)
         self._joins[-1] = self._joins[-1].removeprefix("LEFT ")
         return code
 
-    with patch.object(reports._Reading, "_code", broken), pytest.raises(AssertionError, match="public"):
+    with (
+        patch.object(coded_reports._Reading, "_code", broken),
+        pytest.raises(AssertionError, match="public"),
+    ):
         most_moved([], known, unknown, [0])
 
 

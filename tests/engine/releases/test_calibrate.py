@@ -34,6 +34,7 @@ from release_data import (
     with_scales,
 )
 
+from smalti.engine.binding.stated import Stated
 from smalti.engine.losses.allowed import LOSSES, is_in_range, told_as
 from smalti.engine.plan.files import Composition
 from smalti.engine.plan.losses import Loss, StatedLoss
@@ -45,7 +46,7 @@ from smalti.engine.releases.calibrate import AllowedLoss, Wish, calibrate
 from smalti.engine.releases.guarantee import describe, guarantee_of, limits
 from smalti.engine.releases.losses import least_loss, lost_by
 from smalti.engine.releases.plan import Quantity, ReleasePlan, Statistic, StatisticKind
-from smalti.engine.releases.recheck_certificate import StatedRelease, check_sentences
+from smalti.engine.releases.recheck_certificate import check_sentences
 from smalti.errors import InternalError, PlanError, ProblemsError, SmaltiError
 from smalti.transforms.belief import belief_after
 from smalti.transforms.discrete_gaussian import largest_step
@@ -174,7 +175,7 @@ def check_recomputed(made: ReleasePlan) -> None:
     together = Composition(Loss(said.epsilon, said.delta, account.belief, account.advantage), 1)
     who = describe_respondents(made.read.respondent)
     check_sentences(
-        Path("certificate"), StatedRelease(promised, together, describe(promised), who, limits(promised))
+        Path("certificate"), Stated(promised, together, describe(promised), who, limits(promised))
     )
 
 

@@ -38,9 +38,8 @@ from smalti.engine.plan.losses import Loss
 from smalti.engine.plan.recorded import plan_from_json
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.engine.registry.certificate import Certificate
-from smalti.engine.releases.guarantee import LossGuarantee, describe, guarantee_of
+from smalti.engine.releases.guarantee import LossGuarantee, describe, guarantee_of, stated_guarantee
 from smalti.engine.releases.plan import ReleasePlan
-from smalti.engine.releases.recheck import stated_guarantee
 from smalti.engine.releases.recheck_certificate import belief_together
 from smalti.engine.run.recheck import Recheck
 from smalti.errors import GuaranteeError
@@ -60,7 +59,8 @@ PRIVATE = {
 FIELDS = {
     "@id", "@type/*", "isVersionOf", "issued", "respondents", "doesNotProtectAgainst/*",
     "wasDerivedFrom/*", "signature",
-    "guarantee/model", "guarantee/epsilon", "guarantee/delta", "guarantee/posteriorBelief",
+    "guarantee/kind", "guarantee/model", "guarantee/epsilon", "guarantee/delta",
+    "guarantee/posteriorBelief",
     "guarantee/membershipAdvantage", "guarantee/neighbors", "guarantee/rowsPerRespondent",
     "guarantee/groupsPerRespondent", "guarantee/statement",
     "guarantee/measurement/*/name", "guarantee/measurement/*/quantity",

@@ -1,0 +1,119 @@
+"""What generalised rows promise, in words and numbers, and what they do not protect against."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from smalti.engine.anonymization.label_forms import ColumnForm, forms
+from smalti.engine.plan.guarantees import DATASET, Json
+from smalti.engine.plan.kinds import Kind
+from smalti.engine.plan.plan import Plan
+from smalti.transforms.base import Guarantee
+
+
+@dataclass(frozen=True, slots=True)
+class ClassGuarantee:
+    """What each class of rows promises, and of which columns."""
+
+    promised: Guarantee
+    quasi_identifiers: tuple[str, ...] = ()
+    """The generalised columns, by name."""
+    forms: tuple[ColumnForm, ...] = ()
+    """How their labels look; none in certificates of earlier versions."""
+    sensitive: tuple[str, ...] = ()
+    """The columns kept under the guarantee, by name."""
+    released: tuple[str, ...] = ()
+    """The columns kept outside of it, on the word of the policy's author, by name."""
+
+    kind: ClassVar[Kind] = Kind.ANONYMIZATION
+    terms: ClassVar[Mapping[str, Json]] = {}
+    types: ClassVar[tuple[str, ...]] = DATASET
+    activity: ClassVar[str] = "dpv:Anonymise"
+
+    @property
+    def model(self) -> str:
+        return self.promised.model
+
+    @property
+    def statement(self) -> str:
+        return describe_guarantee(self.promised, self.sensitive)
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        return limits(self.promised, self.sensitive, self.released)
+
+    def to_object(self) -> dict[str, Json]:
+        generalised = [{"name": one.column, "form": one.form} for one in self.forms]
+        return {
+            "k": self.promised.k,
+            **({} if self.promised.l is None else {"l": self.promised.l}),
+            "quasiIdentifiers": self.quasi_identifiers,
+            **({"generalised": generalised} if self.forms else {}),
+            "sensitive": self.sensitive,
+            "released": self.released,
+        }
+
+
+def guarantee_of(plan: Plan) -> ClassGuarantee:
+    """What a plan promises."""
+    transform = plan.apply.transform
+    return ClassGuarantee(
+        transform.guarantee,
+        transform.quasi_identifiers,
+        forms(plan),
+        transform.sensitive,
+        plan.released,
+    )
+
+
+def stated_guarantee(promised: Mapping[str, Any]) -> ClassGuarantee:
+    """The guarantee in a certificate of generalised rows that its schema has accepted."""
+    return ClassGuarantee(
+        Guarantee(promised["model"], promised["k"], promised.get("l")),
+        tuple(promised.get("quasiIdentifiers", ())),
+        tuple(ColumnForm(one["name"], one["form"]) for one in promised.get("generalised", ())),
+        tuple(promised.get("sensitive", ())),
+        tuple(promised.get("released", ())),
+    )
+
+
+def describe_guarantee(
+    guarantee: Guarantee, sensitive: tuple[str, ...], counted: str = "respondents"
+) -> str:
+    """What is promised, as one sentence for people.
+
+    Args:
+        guarantee: of an output.
+        sensitive: the columns that are kept under it, by name.
+        counted: "respondents", or "rows" where nothing tells people apart.
+    """
+    promise = f"each combination of published quasi-identifiers belongs to at least {guarantee.k} {counted}"
+    if guarantee.l is not None:
+        promise += (
+            f"; within it, each sensitive column by itself has at least {guarantee.l} different values"
+            f" that can be matched to {guarantee.l} different {counted}, and none that all of them hold"
+        )
+    elif sensitive:
+        promise += "; within it, no sensitive value is held by all of them"
+    return promise
+
+
+def limits(guarantee: Guarantee, sensitive: tuple[str, ...], released: tuple[str, ...]) -> tuple[str, ...]:
+    """What a guarantee does not protect against, as sentences for people."""
+    found = [
+        "somebody who knows more about a person than the quasi-identifiers",
+        "several releases about the same people put together",
+        "learning that a person belongs to a group, and what holds for the whole group",
+        "learning the smallest and largest value of a class, which belong to real people",
+    ]
+    if guarantee.l is None:
+        found.append("inferring a sensitive value that most, but not all, of a class share")
+    else:
+        found.append("sensitive values that differ but mean nearly the same, or are very unevenly frequent")
+        found.append("somebody who can rule out some of a person's sensitive values")
+    if released:
+        listed = ", ".join(released)
+        found.append(f"whatever the released columns tell or help to find out, by themselves: {listed}")
+    if len(sensitive) > 1:
+        found.append("somebody who knows one sensitive column, which weakens the promise for the others")
+    return tuple(found)

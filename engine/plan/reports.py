@@ -1,0 +1,172 @@
+"""What owners are told of a run."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, ClassVar, Protocol
+
+from smalti.engine.plan.files import ColumnLoss, Diversity, ExactColumn, InputDigest, Timing
+from smalti.engine.plan.kinds import Kind, report_class
+from smalti.errors import RegistryError
+
+
+class Report(Protocol):
+    """What the reports of all kinds of runs have; for the owners of the inputs only."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def engine(self) -> str: ...
+    @property
+    def inputs(self) -> tuple[InputDigest, ...]: ...
+    @property
+    def timings(self) -> tuple[Timing, ...]: ...
+    @property
+    def withdrawn_at(self) -> datetime | None: ...
+    @property
+    def respondents_listed(self) -> int: ...
+
+    @property
+    def charged_as(self) -> str:
+        """The run that was charged, where it is another one than this; empty otherwise."""
+        ...
+
+    def lines(self, counted: str) -> Iterator[str]:
+        """The figures as sentences; `counted` is "rows" where nothing told people apart."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnerReport:
+    """What was measured, for the owners of the inputs only: figures here can help to single people out."""
+
+    charged_as: ClassVar[str] = ""
+
+    engine: str
+    """`local` or `spark`."""
+    inputs: tuple[InputDigest, ...]
+    rows_in: int
+    """Of the file."""
+    rows_out: int
+    respondents: int
+    classes: int
+    """Number of equivalence classes."""
+    k: int
+    """Least number of respondents in a class, as verified."""
+    diversity: tuple[Diversity, ...]
+    """One for each sensitive column, as verified."""
+    losses: tuple[ColumnLoss, ...]
+    """One for each quasi-identifier."""
+    loss: float
+    """Global certainty penalty of the output."""
+    timings: tuple[Timing, ...]
+    rows_withdrawn: int = 0
+    """Left out, for they are about people who withdrew."""
+    rows_filtered: int = 0
+    """Left out of the others, for the policy does not grant them."""
+    respondents_listed: int = 0
+    """On the list of those who withdrew, whether or not they are in the data."""
+    withdrawn_at: datetime | None = None
+    """When the list of those who withdrew was read."""
+    sampled_fragments: int | None = None
+    """The most fragments, where first cuts came from a sample; exact cuts may lose more or less."""
+    exact: tuple[ExactColumn, ...] = ()
+    """One for each generalised text column."""
+    rows_alike: int = 0
+    """Rows that equal another one in all columns but the sensitive ones, where each is another person."""
+
+    def lines(self, counted: str) -> Iterator[str]:
+        yield (
+            f"achieved k = {self.k}: {self.respondents} {counted} in"
+            f" {self.classes} {'class' if self.classes == 1 else 'classes'};"
+            f" {self._rows()}"
+        )
+        if self.diversity:
+            listed = ", ".join(f"{one.column} {one.l}" for one in self.diversity)
+            yield f"achieved l (least over the classes): {listed}"
+        yield f"information lost (global certainty penalty): {self.loss:.1%}"
+        if self.exact:
+            listed = ", ".join(f"{one.column} {one.values} ({one.rare})" for one in self.exact)
+            yield f"texts published exactly, alone or in sets (of these, in fewer rows than k): {listed}"
+        if self.rows_alike:
+            yield f"{self.rows_alike} rows repeat in all columns but the sensitive ones"
+        if self.sampled_fragments is not None:
+            yield (
+                f"first cuts, into at most {self.sampled_fragments} fragments, came from a sample: exact"
+                " ones give other classes, which may lose more or less"
+            )
+        if self.rows_withdrawn:
+            yield (
+                f"left out: {self.rows_withdrawn} rows about respondents who withdrew"
+                f" ({self.respondents_listed} are listed)"
+            )
+        elif self.respondents_listed:
+            yield (
+                f"none of the {self.respondents_listed} respondents who are listed as withdrawn was found"
+                " in the data: each line of the list is the text of one value, as the data writes it"
+            )
+        if self.rows_filtered:
+            yield f"left out: {self.rows_filtered} rows that the policy does not grant"
+
+    def _rows(self) -> str:
+        """Where the rows of the file are, so that the numbers add up."""
+        left_out = {"withdrawn": self.rows_withdrawn, "not granted": self.rows_filtered}
+        told = [f"{count} {why}" for why, count in left_out.items() if count]
+        return ", ".join([f"{self.rows_in} rows in", *told, f"{self.rows_out} out"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseReport:
+    """Of a release, for the owners of the inputs only; without any figure of the data."""
+
+    charged_as: ClassVar[str] = ""
+
+    engine: str
+    """`local` or `spark`."""
+    inputs: tuple[InputDigest, ...]
+    timings: tuple[Timing, ...]
+    withdrawn_at: datetime
+    """When the list of those who withdrew was read."""
+    respondents_listed: int = 0
+    """On that list, whether or not they are in the data."""
+
+    def lines(self, counted: str) -> Iterator[str]:
+        del counted
+        return lines_of_withdrawals(self)
+
+
+def lines_of_withdrawals(report: Report) -> Iterator[str]:
+    """What owners are told where nothing is counted but the list of those who withdrew."""
+    if report.respondents_listed:
+        yield f"{report.respondents_listed} respondents withdrew: rows of theirs take no part"
+
+
+def report_to_json(report: Report) -> str:
+    """A report as JSON."""
+    return to_json_text(report, indent=2)
+
+
+def to_json_text(value: object, indent: int | None = None) -> str:
+    """Dataclasses of plain values as the JSON that pydantic reads; their form need not be built for it."""
+    from pydantic_core import to_json  # noqa: PLC0415 (only for what is recorded)
+
+    return to_json(value, indent=indent, inf_nan_mode="null").decode()
+
+
+def report_from_json(text: str, kind: Kind) -> Report:
+    """The inverse of `report_to_json`.
+
+    Args:
+        text: the report.
+        kind: of the run that it is about.
+
+    Raises:
+        RegistryError: the text is no report of such a run.
+    """
+    from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415 (only for what waits as JSON)
+
+    try:
+        found: Report = TypeAdapter(report_class(kind)).validate_json(text)
+    except ValidationError:
+        raise RegistryError("owner's report", "it cannot be read", "a report as smalti writes it") from None
+    return found

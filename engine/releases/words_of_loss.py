@@ -1,0 +1,35 @@
+"""The words in which permissions bound what a release may lose."""
+
+from collections.abc import Iterable
+
+from smalti.engine.binding.offers import offers
+from smalti.engine.losses.allowed import LOSSES
+from smalti.policy.model import Anonymization, Comparison, Policy
+from smalti.vocab.terms import IRI
+
+
+def words_offered(policy: Policy, target: IRI, rule: IRI | None) -> frozenset[IRI]:
+    """The words in which permissions bound what a release about a target may lose.
+
+    Args:
+        policy: that may permit it.
+        target: that it is about.
+        rule: that is relied on; None: any.
+    """
+    found = [
+        offer.permission.anonymization
+        for offer in offers(policy, target)
+        if rule is None or rule in offer.names
+    ]
+    return frozenset[IRI]().union(*(words_of_loss(one) for one in found if one is not None))
+
+
+def words_of_loss(wanted: Anonymization) -> frozenset[IRI]:
+    """The words in which a permission bounds what a release may lose; of a valid one there is one."""
+    operands = (one.operand for one in wanted.parameters if isinstance(one, Comparison))
+    return bounds_of_loss(dict.fromkeys(operands))
+
+
+def bounds_of_loss(said: Iterable[IRI]) -> frozenset[IRI]:
+    """Those words among operands that bound a loss."""
+    return frozenset(said) & frozenset(LOSSES)

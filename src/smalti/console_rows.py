@@ -1,0 +1,31 @@
+"""What the command line shows of generalised rows: what was done to each column, and what it lost."""
+
+from rich.console import Console
+from rich.table import Table
+
+from smalti.engine.anonymization.explain import explain
+from smalti.engine.binding.run_request import Outcome
+from smalti.engine.plan.plan import Plan, Role
+from smalti.engine.plan.reports import OwnerReport
+from smalti.terminal import LABEL, fields
+
+
+def show(out: Console, made: Plan, outcome: Outcome) -> tuple[str, ...]:
+    """Show what was published; returns what it does not protect against."""
+    report = outcome.report if isinstance(outcome.report, OwnerReport) else None
+    told = explain(made)
+    fields(out, ("promise", told.promise), ("people", told.respondent))
+    out.print(_columns(made, report))
+    return told.not_protected
+
+
+def _columns(made: Plan, report: OwnerReport | None) -> Table:
+    losses = {loss.column: f"{loss.loss:.1%}" for loss in report.losses} if report else {}
+    table = Table(box=None, pad_edge=False, header_style=LABEL)
+    for name in ("column", "what was done", "why", *(["lost (owner)"] if report else [])):
+        table.add_column(name, overflow="fold")
+    for step in explain(made).columns:
+        style = "yellow" if step.role is Role.UNLISTED else ""
+        lost = [losses.get(step.name, "")] if report else []
+        table.add_row(step.name, step.what, step.why, *lost, style=style)
+    return table
