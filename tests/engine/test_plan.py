@@ -10,8 +10,8 @@ import pytest
 
 import smalti
 from smalti.engine.plan.plan import Plan
-from smalti.engine.plan.recorded import plan_from_json
-from smalti.engine.plan.serialize import plan_digest, plan_to_json
+from smalti.engine.plan.recorded import names_kind, plan_from_json, recorded_kind
+from smalti.engine.plan.serialize import plan_digest, plan_to_json, recorded_digest
 from smalti.errors import PlanError, UsageError
 
 ROOT = Path(__file__).parents[2]
@@ -88,11 +88,33 @@ def test_the_digest_changes_with_each_step(customers: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"format": 2, "steps": []}', '{"format": 1, "steps": [{}]}']
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"format": 3, "kind": "release", "steps": []}',
+        '{"format": 2, "steps": []}',
+        '{"format": 2, "kind": "other", "steps": []}',
+        '{"format": 1, "steps": [{}]}',
+    ],
 )
 def test_what_is_no_plan_is_refused(text: str) -> None:
     with pytest.raises(PlanError):
         plan_from_json(text)
+
+
+@pytest.mark.parametrize("policy", transforming_policies())
+def test_a_plan_without_a_kind_is_read_by_its_steps(policy: str, customers: Path) -> None:
+    """As earlier versions wrote it; its digest is that of what was written then."""
+    made = plan_of(policy, data_of(policy, customers))
+    earlier = json.loads(plan_to_json(made)) | {"format": 1}
+    del earlier["kind"]
+    text = json.dumps(earlier)
+    assert plan_from_json(text) == made
+    assert recorded_kind(text) is made.kind
+    assert (names_kind(text), names_kind(plan_to_json(made))) == (False, True)
+    assert recorded_digest(plan_to_json(made)) == plan_digest(made) != recorded_digest(text)
 
 
 def test_the_json_form_lists_what_is_dropped(customers: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from double_world import OWNER, TARGET, write
 
 import smalti
-from smalti.engine.run import recheck
+from smalti.engine.anonymization.capability import Anonymization
 from smalti.engine.run.taken import Taken, taken
 from smalti.errors import GuaranteeError, UsageError
 
@@ -60,14 +60,14 @@ def test_what_is_no_file_is_refused_and_not_waited_for(world: Path) -> None:
 
 def test_what_is_put_there_meanwhile_is_not_looked_at(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Other bytes come as soon as the file was opened: what is hashed is what is parsed, and was there."""
-    real = recheck._check
+    real = Anonymization.check_again
 
     def swapped(*arguments: object) -> object:
         (world / "out" / "Published.csv").unlink()
         (world / "out" / "Published.csv").write_text("age,illness\n1,2\n")
         return real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(recheck, "_check", swapped)
+    monkeypatch.setattr(Anonymization, "check_again", swapped)
     assert verify(world).version is not None
     monkeypatch.undo()
     with pytest.raises(GuaranteeError, match="its bytes are not those"):
