@@ -54,10 +54,15 @@ class Published:
         """
         plan = plan_from_json(version.plan)
         if not isinstance(plan, plan_class):
-            raise GuaranteeError(
-                str(self.certificate),
-                "the recorded plan is of another kind than the certificate",
-                "the plan that the output was made by",
-                "ask whoever runs the registry how it came about",
-            )
+            raise kind_differs(self.certificate)
         return plan
+
+
+def kind_differs(certificate: Path) -> GuaranteeError:
+    """That the recorded plan is of another kind than the certificate."""
+    return GuaranteeError(
+        str(certificate),
+        "the recorded plan is of another kind than the certificate",
+        "the plan that the output was made by",
+        "ask whoever runs the registry how it came about",
+    )

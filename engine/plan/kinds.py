@@ -1,5 +1,6 @@
 """The kinds of what a run makes, and the one table of the rooms that make it."""
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
@@ -32,6 +33,11 @@ class Entry:
     action: IRI
     method: str | None = None
     """The `mosaicrown:method` that it does; None: each that no other entry of the action does."""
+    step: str | None = None
+    """The step that only its plans have: by it those are read that were made before plans named their kind.
+    None: there are none."""
+    member: str | None = None
+    """Likewise what only its guarantees have in a certificate."""
 
 
 TABLE: Final = (
@@ -42,6 +48,8 @@ TABLE: Final = (
         "smalti.engine.plan.reports:ReleaseReport",
         ANONYMIZE,
         DIFFERENTIAL_PRIVACY,
+        step="release",
+        member="measurement",
     ),
     Entry(
         Kind.PERTURBATION,
@@ -50,6 +58,8 @@ TABLE: Final = (
         "smalti.engine.plan.reports:ReleaseReport",
         ANONYMIZE,
         LOCAL_DIFFERENTIAL_PRIVACY,
+        step="perturb",
+        member="perturbed",
     ),
     Entry(
         Kind.ANONYMIZATION,
@@ -57,6 +67,8 @@ TABLE: Final = (
         "smalti.engine.plan.plan:Plan",
         "smalti.engine.plan.reports:OwnerReport",
         ANONYMIZE,
+        step="apply",
+        member="quasiIdentifiers",
     ),
     Entry(
         Kind.TRAINING,
@@ -64,6 +76,8 @@ TABLE: Final = (
         "smalti.engine.training.plan:TrainingPlan",
         "smalti.engine.training.report:TrainingReport",
         TRAIN,
+        step="train",
+        member="recipe",
     ),
 )
 """All capabilities. Nothing else names their rooms."""
@@ -85,6 +99,31 @@ def sole_kind_of(action: IRI) -> Kind | None:
     """What carries out an action by whatever method; None where that depends on the method."""
     offered = [entry.kind for entry in TABLE if entry.action == action]
     return offered[0] if len(offered) == 1 else None
+
+
+def kind_by_step(steps: Collection[str]) -> Kind:
+    """The kind of a plan that was made before plans named it, by its steps.
+
+    Raises:
+        KeyError: it has none that tells.
+    """
+    return _only(entry.kind for entry in TABLE if entry.step in steps)
+
+
+def kind_by_member(members: Collection[str]) -> Kind:
+    """The kind of a guarantee in a certificate that was written before certificates named it.
+
+    Raises:
+        KeyError: it has no member that tells.
+    """
+    return _only(entry.kind for entry in TABLE if entry.member in members)
+
+
+def _only(kinds: Iterable[Kind]) -> Kind:
+    found = list(kinds)
+    if len(found) != 1:
+        raise KeyError(found)
+    return found[0]
 
 
 def capability_module(kind: Kind) -> ModuleType:

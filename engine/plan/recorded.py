@@ -1,18 +1,16 @@
 """A plan that was written down, read again."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from smalti.engine.plan.any_plan import AnyPlan
-from smalti.engine.plan.kinds import Kind, plan_class
+from smalti.engine.plan.kinds import Kind, kind_by_step, plan_class
 from smalti.engine.plan.serialize import FORMAT
 from smalti.errors import PlanError
 
 _WITHOUT_KIND: Final = 1
 """The format of plans that do not name their kind."""
-_KIND_OF_STEP: Final = {"release": Kind.RELEASE, "perturb": Kind.PERTURBATION, "train": Kind.TRAINING}
-"""The step by which a plan of that format shows its kind; one without any of them anonymizes."""
 
 
 def plan_from_json(text: str) -> AnyPlan:
@@ -23,15 +21,11 @@ def plan_from_json(text: str) -> AnyPlan:
     """
     try:
         document = json.loads(text)
-        if (number := document["format"]) not in (_WITHOUT_KIND, FORMAT):
-            raise PlanError(
-                "plan", "its format is unknown", f"format {_WITHOUT_KIND} or {FORMAT}", "use a newer smalti"
-            )
+        _format_of(document)
         steps = {step.pop("step"): step for step in document["steps"]}
-        kind = _kind_by_steps(steps) if number == _WITHOUT_KIND else Kind(document["kind"])
-        found: AnyPlan = plan_class(kind).from_steps(steps)
+        found: AnyPlan = plan_class(_kind_in(document, steps)).from_steps(steps)
     except (ValueError, KeyError, TypeError, AttributeError):  # pydantic's errors are ValueErrors
-        raise PlanError("plan", "not a plan", "the JSON that `smalti plan --format json` prints") from None
+        raise _no_plan() from None
     return found
 
 
@@ -40,8 +34,12 @@ def names_kind(text: str) -> bool:
 
     Args:
         text: what `plan_from_json` reads.
+
+    Raises:
+        PlanError: it is no plan of a known format.
     """
-    return bool(json.loads(text)["format"] != _WITHOUT_KIND)
+    number, _ = _read_kind(text)
+    return number != _WITHOUT_KIND
 
 
 def recorded_kind(text: str) -> Kind:
@@ -49,13 +47,38 @@ def recorded_kind(text: str) -> Kind:
 
     Args:
         text: what `plan_from_json` reads.
+
+    Raises:
+        PlanError: it is no plan of a known format.
     """
-    document = json.loads(text)
-    if document["format"] != _WITHOUT_KIND:
-        return Kind(document["kind"])
-    return _kind_by_steps({step["step"]: step for step in document["steps"]})
+    _, kind = _read_kind(text)
+    return kind
 
 
-def _kind_by_steps(steps: Mapping[str, Any]) -> Kind:
-    named = [kind for step, kind in _KIND_OF_STEP.items() if step in steps]
-    return named[0] if named else Kind.ANONYMIZATION
+def _read_kind(text: str) -> tuple[int, Kind]:
+    try:
+        document = json.loads(text)
+        number = _format_of(document)
+        return number, _kind_in(document, [step["step"] for step in document["steps"]])
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise _no_plan() from None
+
+
+def _format_of(document: Mapping[str, Any]) -> int:
+    number: int = document["format"]
+    if number not in (_WITHOUT_KIND, FORMAT):
+        raise PlanError(
+            "plan", "its format is unknown", f"format {_WITHOUT_KIND} or {FORMAT}", "use a newer smalti"
+        )
+    return number
+
+
+def _kind_in(document: Mapping[str, Any], steps: Collection[str]) -> Kind:
+    """The kind that a plan names; of one without, that of its step."""
+    if document["format"] == _WITHOUT_KIND:
+        return kind_by_step(steps)
+    return Kind(document["kind"])
+
+
+def _no_plan() -> PlanError:
+    return PlanError("plan", "not a plan", "the JSON that `smalti plan --format json` prints")

@@ -3,11 +3,17 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar, Protocol
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from smalti.engine.plan.files import ColumnLoss, Diversity, ExactColumn, InputDigest, Timing
 from smalti.engine.plan.kinds import Kind, report_class
+from smalti.engine.plan.recorded import recorded_kind
 from smalti.errors import RegistryError
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter, ValidationInfo
+    from pydantic_core import CoreSchema
 
 
 class Report(Protocol):
@@ -163,10 +169,30 @@ def report_from_json(text: str, kind: Kind) -> Report:
     Raises:
         RegistryError: the text is no report of such a run.
     """
-    from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415 (only for what waits as JSON)
+    from pydantic import ValidationError  # noqa: PLC0415 (only for what waits as JSON)
 
     try:
-        found: Report = TypeAdapter(report_class(kind)).validate_json(text)
+        return _adapter(kind).validate_json(text)
     except ValidationError:
         raise RegistryError("owner's report", "it cannot be read", "a report as smalti writes it") from None
-    return found
+
+
+class ReportBesidePlan:
+    """Marks a field for pydantic: it is a report of the kind of the plan in the field `plan` before it."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: object) -> "CoreSchema":
+        from pydantic_core import core_schema  # noqa: PLC0415 (only for what waits as JSON)
+
+        del source, handler
+        return core_schema.with_info_plain_validator_function(_beside_plan)
+
+
+def _beside_plan(value: object, info: "ValidationInfo") -> Report:
+    return _adapter(recorded_kind(info.data["plan"])).validate_python(value)
+
+
+@cache
+def _adapter(kind: Kind) -> "TypeAdapter[Report]":
+    from pydantic import TypeAdapter  # noqa: PLC0415 (only for what waits as JSON)
+
+    return TypeAdapter(report_class(kind))

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 from smalti.engine.plan.files import PublishedFile
 from smalti.engine.plan.plan import ModelFormat, OutputFormat, Respondent
-from smalti.engine.plan.reports import Report
+from smalti.engine.plan.reports import Report, ReportBesidePlan
 from smalti.policy.decision import Request
 from smalti.policy.model import Policy
 from smalti.transforms.base import Datatype
@@ -150,7 +150,7 @@ class VersionFacts:
     created_at: datetime
     certificate: str
     """Public, JSON-LD, as `Certificate.to_json` writes it."""
-    report: Report
+    report: Annotated[Report, ReportBesidePlan()]
     """For the owners of the inputs only."""
     policy_meaning: str | None = None
     """The digest of what the policy meant as its issuer resolved it, with what it inherits

@@ -12,13 +12,13 @@ from typing import Any, Final
 from smalti.engine.backends.base import Backend
 from smalti.engine.binding.capability import capability_of
 from smalti.engine.binding.checks import ReleaseCheck
-from smalti.engine.binding.stated import Published, Stated
+from smalti.engine.binding.stated import Published, Stated, kind_differs
 from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.files import Composition, PublishedFile
 from smalti.engine.plan.guarantees import AnyGuarantee
-from smalti.engine.plan.kinds import Kind
+from smalti.engine.plan.kinds import Kind, kind_by_member
 from smalti.engine.plan.losses import loss_from_object
-from smalti.engine.plan.recorded import plan_from_json
+from smalti.engine.plan.recorded import names_kind, plan_from_json, recorded_kind
 from smalti.engine.plan.respondents import ASSUMED, counts_rows
 from smalti.engine.registry.certificate import describe_respondents
 from smalti.engine.registry.commit import scratch
@@ -29,11 +29,9 @@ from smalti.engine.tables.parts import CERTIFICATE_NAME
 from smalti.engine.tables.sources import bind
 from smalti.engine.tables.stores import StoredObject, fetched
 from smalti.engine.tables.withdrawn import Withdrawn
-from smalti.engine.verify.verifier import (
-    PublishedCheck,
-)
+from smalti.engine.verify.verifier import PublishedCheck
 from smalti.errors import DataError, GuaranteeError, UsageError, only_ours
-from smalti.vocab.terms import DIFFERENTIAL_PRIVACY, IRI, LOCAL_DIFFERENTIAL_PRIVACY
+from smalti.vocab.terms import IRI
 
 _MOST_BYTES: Final = 1 << 28
 """Of a certificate, which lists the parts of its output."""
@@ -105,12 +103,27 @@ def recheck(registry: Registry, folder: Path, workspace: Path | None = None) -> 
         for file in files:
             output.copy(file.name, copy / file.name, file.size + 1)
         with _as_told_of(folder, copy):
+            if version is not None:
+                _check_kind(copy / CERTIFICATE_NAME, certificate, version)
             published = Published(copy, files, copy / CERTIFICATE_NAME, text, version, registry)
             check = capability_of(certificate.kind).check_again(published, certificate.stated)
     is_of_rows = isinstance(check, PublishedCheck) and _is_of_rows(certificate, version)
     return Recheck(
         folder, IRI(certificate.output), certificate.stated.guarantee, version, check, False, is_of_rows
     )
+
+
+def _check_kind(place: Path, certificate: "_Certificate", version: TargetVersion) -> None:
+    """A certificate names the kind of its plan, and only one that is older than kinds names none."""
+    if certificate.kind != recorded_kind(version.plan):
+        raise kind_differs(place)
+    if certificate.names_kind != names_kind(version.plan):
+        raise GuaranteeError(
+            str(place),
+            "`guarantee/kind` is not what follows from the plan of this output",
+            "a kind in the certificate exactly where the plan names one",
+            "ask whoever runs the registry how it came about",
+        )
 
 
 def _is_of_rows(certificate: "_Certificate", version: TargetVersion | None) -> bool:
@@ -218,6 +231,8 @@ class _Certificate:
     version: str
     output: str
     kind: Kind
+    names_kind: bool
+    """False for one that was written before certificates named their kind."""
     files: tuple[PublishedFile, ...]
     stated: Stated[AnyGuarantee]
 
@@ -268,7 +283,8 @@ def _unreadable(place: Path) -> GuaranteeError:
 
 def _read(document: dict[str, Any]) -> _Certificate:
     promised = document["guarantee"]
-    kind = _kind(promised)
+    is_named = "kind" in promised
+    kind = Kind(promised["kind"]) if is_named else kind_by_member(promised)
     stated = Stated(
         capability_of(kind).guarantee_from(promised),
         _composition(promised["composition"]) if "composition" in promised else None,
@@ -277,7 +293,7 @@ def _read(document: dict[str, Any]) -> _Certificate:
         tuple(document["doesNotProtectAgainst"]),
     )
     files = tuple(map(_file, document["distribution"]))
-    return _Certificate(document["@id"], document["isVersionOf"], kind, files, stated)
+    return _Certificate(document["@id"], document["isVersionOf"], kind, is_named, files, stated)
 
 
 def _file(published: dict[str, Any]) -> PublishedFile:
@@ -291,22 +307,6 @@ def _file(published: dict[str, Any]) -> PublishedFile:
 
 def _composition(told: dict[str, Any]) -> Composition:
     return Composition(loss_from_object(told), told["releases"])
-
-
-_KIND_OF_MODEL: Final = {
-    DIFFERENTIAL_PRIVACY: Kind.RELEASE,
-    LOCAL_DIFFERENTIAL_PRIVACY: Kind.PERTURBATION,
-}
-"""Of certificates that were written before they named their kind, where they are of no model."""
-
-
-def _kind(promised: dict[str, Any]) -> Kind:
-    """What a guarantee is of: as it says, or in certificates of earlier versions, by its members."""
-    if "kind" in promised:
-        return Kind(promised["kind"])
-    if "recipe" in promised:
-        return Kind.TRAINING
-    return _KIND_OF_MODEL.get(promised["model"], Kind.ANONYMIZATION)
 
 
 @cache

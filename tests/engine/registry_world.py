@@ -107,6 +107,8 @@ def digest(content: bytes) -> str:
     return "sha256:" + hashlib.sha256(content).hexdigest()
 
 
+PLAN = json.dumps({"format": 2, "kind": "anonymization", "steps": []})
+"""As much of one as a registry reads."""
 SOURCE_POLICY = document("anon", anonymize_rule("anon"))
 
 
@@ -160,8 +162,8 @@ def new_version(version: IRI, **changes: Any) -> NewVersion:
         "format": OutputFormat.CSV,
         "output_digest": digest(CONTENT),
         "files": files(),
-        "plan": "plan",
-        "plan_digest": digest(b"plan"),
+        "plan": PLAN,
+        "plan_digest": digest(PLAN.encode()),
         "policy_digest": digest(text),
         "policy_uid": uid("anon"),
         "rule_uid": IRI("http://example.com/rule/anon"),
