@@ -64,6 +64,7 @@ class Anonymization(Capability[Plan, Written]):
     """Generalised rows, verified against the data."""
 
     kind = Kind.ANONYMIZATION
+    gives_content_again = True
 
     def check_request(self, request: RunRequest) -> None:
         refuse_query(request)

@@ -111,6 +111,8 @@ class Capability(ABC, Generic[P, E]):
     """What a kind of run does; one object for each kind, loaded when it is first used."""
 
     kind: Kind
+    gives_content_again: bool = False
+    """Whether a plan gives the same content each time: nothing of it is drawn at random."""
 
     def check_installed(self) -> None:
         """Raise UsageError where an optional dependency is missing."""
@@ -191,7 +193,7 @@ class Capability(ABC, Generic[P, E]):
     def content_again(
         self, plan: P, source: Source, backend: Backend, place: Path, withdrawn: Withdrawn
     ) -> str:
-        """The digest of what a recorded plan gives on this data.
+        """The digest of what a recorded plan gives on this data; asked only where it `gives_content_again`.
 
         Args:
             plan: of this kind.
@@ -201,16 +203,10 @@ class Capability(ABC, Generic[P, E]):
             withdrawn: who had withdrawn when the output was made.
 
         Raises:
-            UsageError: the plan draws noise, and so gives other content each time.
             GuaranteeError, DataError: the data does not fit the plan.
         """
-        del source, backend, place, withdrawn
-        raise UsageError(
-            str(plan.write.output),
-            "it is made with noise, which is never drawn again",
-            "an output that its plan gives again",
-            "leave out --data",
-        )
+        del plan, source, backend, place, withdrawn
+        raise InternalError(f"content of {self.kind} is drawn at random, and was to be made again")
 
     @abstractmethod
     def exact(self, under: RunUnder, compiled: Compiled[P], table: StagedTable) -> E:

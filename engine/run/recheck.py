@@ -203,10 +203,18 @@ def repeat(
             "name it with --registry",
         )  # fmt: skip
     plan = plan_from_json(seen.version.plan)
+    capability = capability_of(plan.kind)
+    if not capability.gives_content_again:
+        raise UsageError(
+            str(folder),
+            "it is made with noise, which is never drawn again",
+            "an output that its plan gives again",
+            "leave out --data",
+        )
     withdrawn = _withdrawn_then(registry, plan, seen.version)
     with scratch(workspace) as place:
         source = bind(plan.read.target, fetched(data, place / "input"))
-        content = capability_of(plan.kind).content_again(plan, source, backend, place, withdrawn)
+        content = capability.content_again(plan, source, backend, place, withdrawn)
     if content != seen.version.output_digest:
         raise GuaranteeError(
             str(folder),
