@@ -12,14 +12,15 @@ import model_worlds
 from smalti.engine.registry.registry import Registry
 from smalti.engine.run import driver
 from smalti.engine.training import attempt as running
-from smalti.engine.training import capability
+from smalti.engine.training import compile as compiling
+from smalti.engine.training import records
 from smalti.engine.training.checkpoint import Checkpoint
 from smalti.engine.training.examine import Examination
 from smalti.errors import UsageError
 
 POINTS: dict[str, tuple[Any, str]] = {
-    "compile": (capability, "compile_training"),
-    "records": (capability, "training_records"),
+    "compile": (compiling, "compile_training"),
+    "records": (records, "training_records"),
     "charge": (driver, "refusal"),
     "begin": (Registry, "begin_attempt"),
     "train": (running, "target"),

@@ -26,7 +26,8 @@ from smalti.engine.registry.entries import NewVersion, TargetVersion
 from smalti.engine.registry.registry import Registry
 from smalti.engine.run import driver
 from smalti.engine.training import attempt as running
-from smalti.engine.training import capability, examine
+from smalti.engine.training import compile as compiling
+from smalti.engine.training import examine, records
 from smalti.engine.training.checkpoint import Begun, Checkpoint
 from smalti.engine.training.figures import figures_from_json
 from smalti.engine.training.plan import TrainingPlan
@@ -74,7 +75,7 @@ def interrupted(*given: Any, **named: Any) -> Any:
 
 def room_of(phase: str) -> Any:
     """The module that calls a phase."""
-    return next(module for module in (running, driver, capability) if hasattr(module, phase))
+    return next(module for module in (running, driver, records, compiling) if hasattr(module, phase))
 
 
 # --- One training, for real --------------------------------------------------------------------
@@ -497,7 +498,7 @@ def test_a_model_of_other_records_is_not_taken(
         found = training_records(*given)
         return TrainingRecords(found.features, 1 - found.labels)
 
-    monkeypatch.setattr(capability, "training_records", others)
+    monkeypatch.setattr(records, "training_records", others)
     assert run(tmp_path, data, checkpoint=tmp_path / "kept").decision.is_permitted
     assert (trained.number, charges(tmp_path)) == (2, 2)
 
