@@ -20,7 +20,9 @@ _UNRESERVED: Final = re.compile(r"[A-Za-z0-9._~-]")  # RFC 3986, 2.3
 _MARKS: Final = ("/", "#", "?")
 _BEYOND_A_NAME: Final = re.compile(r"[/?#]")
 _UNUSUAL: Final = re.compile(  # RFC 3986, 6.2.2.3 and 6.2.3: other spellings of what is another IRI here
-    r"https?://[^?#]*/\.{1,2}(?=[/?#]|$)|http://[^/?#]*:80(?=[/?#]|$)|https://[^/?#]*:443(?=[/?#]|$)"
+    r"https?://[^?#]*/(?:\.|%2[Ee]){1,2}(?=[/?#]|$)"
+    r"|https?://[^/?#]*:(?:0\d*)?(?=[/?#]|$)"
+    r"|http://[^/?#]*:80(?=[/?#]|$)|https://[^/?#]*:443(?=[/?#]|$)"
 )
 _COMPLETE: Final = re.compile(r"https?://[^/?#@]+.*|urn:[A-Za-z0-9][A-Za-z0-9-]*:.+|(?:did|mailto|tag):.+")
 
@@ -33,7 +35,7 @@ def iri_problem(iri: str) -> str:
     >>> iri_problem("http://example.com/Store Category")
     'has a character that an IRI cannot have'
     >>> iri_problem("http://example.com:80/Customer")
-    'has a default port, or `.` or `..` in its path: leave it out'
+    'has a default or empty port, or `.` or `..` in its path: leave it out'
     """
     scheme, colon, _ = iri.partition(":")
     if not colon:
@@ -44,7 +46,11 @@ def iri_problem(iri: str) -> str:
         return "has a character that an IRI cannot have"
     if not _COMPLETE.fullmatch(iri):
         return "is not a complete IRI"
-    return "has a default port, or `.` or `..` in its path: leave it out" if _UNUSUAL.match(iri) else ""
+    return (
+        "has a default or empty port, or `.` or `..` in its path: leave it out"
+        if _UNUSUAL.match(iri)
+        else ""
+    )
 
 
 def file_stem(output: str) -> str:

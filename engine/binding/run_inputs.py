@@ -140,10 +140,12 @@ def _as_owners_say(source: Source, request: RunRequest, registry: Registry) -> S
 def without_tables(registry: Registry, source: Source, withheld: Withheld) -> Withheld:
     """What is withheld, but for what is a table itself.
 
-    Below the table, that is an IRI with data of its own; nobody but the owner makes one.
+    Below the table, that is an IRI under which the table's owners have other data.
     """
     lacking = tuple(
-        iri for iri in withheld.lacking if not (is_column_of(source.target, iri) and registry.has_data(iri))
+        iri
+        for iri in withheld.lacking
+        if not (is_column_of(source.target, iri) and registry.is_another_table(iri, source.target))
     )
     return replace(withheld, lacking=lacking)
 

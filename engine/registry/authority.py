@@ -339,7 +339,12 @@ def _part_owners(
 def _tables(snapshot: Snapshot, targets: Collection[IRI]) -> frozenset[IRI]:
     """What has data of its own, though it may be a column: targets, and what lies below or beside one."""
     tables = frozenset(targets).union(*map(snapshot.tables, targets))
-    below = (one for table in tables for one in snapshot.data_below(table))
+    below = (
+        one
+        for table in tables
+        for one in snapshot.data_below(table)
+        if snapshot.is_another_table(one, table)
+    )
     return frozenset((*below, *(one for one in targets if snapshot.has_data(one) and snapshot.tables(one))))
 
 
@@ -456,15 +461,18 @@ def _doubtful(judge: _Judge, question: _Question, decision: Decision) -> Reason 
     (`used_columns.refusal`). Or one names some column, and the table is known to lack the requested one.
     Of a whole table, the decision says what is withheld.
     """
-    columns = [target for target in question.request.targets if not judge.snapshot.has_data(target)]
-    for table in sorted(_tables_of(judge, question)) if columns else ():
-        known = judge.registry.known_columns(judge.snapshot, table)
+    snapshot = judge.snapshot
+    for table in sorted(_tables_of(judge, question)):
+        columns = [one for one in question.request.targets if not snapshot.is_another_table(one, table)]
+        if not columns:
+            continue
+        known = judge.registry.known_columns(snapshot, table)
         if not known.is_whole or table in question.request.targets:
             continue
         is_unfound = any(known.lacks(normalised_column(column)) for column in columns)
         for one in _forbidden_of_table(judge, question, table, known):
             named = sorted(one.columns - one.implied)
-            named = [iri for iri in named if not judge.snapshot.has_data(iri)]
+            named = [iri for iri in named if not snapshot.is_another_table(iri, table)]
             meant = named if is_unfound else [iri for iri in named if known.lacks(iri)]
             if meant and not all(_spares(grant.policy, one) for grant in decision.grants):
                 text = f"a policy prohibits the use of `{meant[0]}`, and no run found it in `{table}`"
@@ -806,8 +814,11 @@ def _shows_only_granted(judge: _Judge, grant: Grant, version: Made) -> bool:
 
 
 def _is_table_below(snapshot: Snapshot, version: Made, column: IRI) -> bool:
-    """Whether it is a table of its own below an input: nobody but the input's owners makes one there."""
-    return snapshot.has_data(column) and any(is_column_of(given.iri, column) for given in version.inputs)
+    """Whether it is a table of its own below an input, by the word of the input's owners."""
+    return any(
+        is_column_of(given.iri, column) and snapshot.is_another_table(column, given.iri)
+        for given in version.inputs
+    )
 
 
 def _is_plain(grant: Grant) -> bool:

@@ -185,10 +185,10 @@ class Registry:
         with self._database.reading() as connection:
             return _versions.recorded_plan(connection, version.target, version.number)
 
-    def has_data(self, iri: IRI) -> bool:
-        """Whether it is an output, or something was made from it: then it is a table of its own."""
+    def is_another_table(self, iri: IRI, table: IRI) -> bool:
+        """Whether an IRI is that of other data than a table's column, by the word of the table's owners."""
         with self.snapshot() as snapshot:
-            return snapshot.has_data(iri)
+            return snapshot.is_another_table(iri, table)
 
     def owners(self, iri: IRI) -> frozenset[IRI]:
         """Who owns an asset, or any source that it was made from; they may prohibit.

@@ -103,7 +103,7 @@ def _prohibitions(
         named = [
             column
             for column in one.columns - one.implied
-            if not (snapshot.has_data(column) and is_column_of(given.iri, column))
+            if not (is_column_of(given.iri, column) and snapshot.is_another_table(column, given.iri))
         ]
         if not is_spared and (not one.columns or uses_any(version.recorded_plan, one.columns, named)):
             yield one.rule.uid

@@ -361,6 +361,13 @@ class Snapshot:
         """Whether it is an output, or something was made from it."""
         return self._assets.kind(iri) is AssetKind.OUTPUT or iri in self._read_from
 
+    def is_another_table(self, iri: IRI, table: IRI) -> bool:
+        """Whether an IRI is that of other data than a table's column, by the word of the table's owners.
+
+        Data that somebody else has under it does not tell what the table's owners mean by it.
+        """
+        return self.has_data(iri) and self.owners(iri) <= self.full_owners(table)
+
     def data_below(self, table: IRI) -> Iterable[IRI]:
         """What has data of its own, and an IRI that may be that of a column of a table."""
         return (one for spelling in spellings(table) for one in self._data_below.get(spelling, ()))
