@@ -484,6 +484,23 @@ def test_a_refused_model_is_gone_where_the_registry_fails(
     assert not (tmp_path / "kept").exists()
 
 
+@pytest.mark.usefixtures("trained")
+def test_a_file_that_changed_during_the_run_is_charged_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = people(tmp_path)
+
+    def changing(*given: Any) -> TrainingRecords:
+        data.write_text(data.read_text() + data.read_text().splitlines()[-1] + "\n")
+        return training_records(*given)
+
+    monkeypatch.setattr(records, "training_records", changing)
+    with pytest.raises(DataError, match="changed during the run"):
+        run(tmp_path, data)
+    assert (charges(tmp_path), states(tmp_path)) == (0, [])
+    assert left_nothing(tmp_path)
+
+
 # What a checkpoint is held against
 
 

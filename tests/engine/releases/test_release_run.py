@@ -484,6 +484,23 @@ def test_the_charge_comes_before_the_noise(
     assert seen == [("1", 1)] * 3
 
 
+def test_a_file_that_changed_during_the_run_is_charged_nothing(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exact = releasing.aggregate
+
+    def changing(*given: Any) -> Any:
+        with data.open("a", encoding="utf-8") as file:
+            file.write("p999,f,30\n")
+        return exact(*given)
+
+    monkeypatch.setattr(releasing, "aggregate", changing)
+    with pytest.raises(DataError, match="changed during the run"):
+        release(tmp_path, data)
+    assert spent(tmp_path)[1] == 0
+    assert not (tmp_path / "out").exists()
+
+
 # --- Looking again -------------------------------------------------------------------------------
 
 
