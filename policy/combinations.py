@@ -27,6 +27,7 @@ from smalti.vocab.terms import (
     ANATOMY,
     BUDGET_DELTA,
     BUDGET_EPSILON,
+    CHARGED_METHODS,
     CUT_SCORE,
     DELTA,
     DIFFERENTIAL_PRIVACY,
@@ -317,7 +318,7 @@ def _check_algorithm(found: Found, scope: Scope) -> None:
         if method not in methods:
             message = f"the algorithm `{name}` cannot meet the method `{method}`"
             help_ = f"it goes with {_listed(methods)}"
-            if method in {DIFFERENTIAL_PRIVACY, LOCAL_DIFFERENTIAL_PRIVACY}:
+            if method in CHARGED_METHODS:
                 help_ = "differential privacy is met by a `smalti:mechanism`"
             scope.findings.error("P431", stated.value_place, message, help_)
 

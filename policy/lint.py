@@ -35,10 +35,9 @@ from smalti.vocab.terms import (
     ANONYMIZE,
     BUDGET_DELTA,
     BUDGET_EPSILON,
-    DIFFERENTIAL_PRIVACY,
+    CHARGED_METHODS,
     IRI,
     L_DIVERSITY,
-    LOCAL_DIFFERENTIAL_PRIVACY,
     ODRL_PURPOSE,
     READ,
     SMALTI,
@@ -51,7 +50,6 @@ _PAIRS: Final = 64
 _STEPS: Final = 100_000
 """Of proofs that conditions exclude each other, in one policy; and of those that one covers another."""
 _BUDGETS: Final = (BUDGET_EPSILON, BUDGET_DELTA)
-_CHARGED: Final = (DIFFERENTIAL_PRIVACY, LOCAL_DIFFERENTIAL_PRIVACY)
 _CONJUNCTIONS: Final = frozenset({LogicalOperator.AND, LogicalOperator.AND_SEQUENCE})
 _POSITIVE: Final = frozenset({Operator.EQ, Operator.IS_A, Operator.IS_ANY_OF})
 
@@ -236,7 +234,7 @@ def _budgets(policy: Policy) -> Iterator[Diagnostic]:
         budgets = [one for one in _comparisons(rule.constraints) if one.operand in _BUDGETS]
         for way in ways:
             what = f"the method {quoted(way.method)}"
-            yield from _budget_of(way.method in _CHARGED, what, way.where, budgets)
+            yield from _budget_of(way.method in CHARGED_METHODS, what, way.where, budgets)
         if isinstance(rule, Permission) and rule.training is not None:
             yield from _budget_of(
                 rule.training.is_private, "training without noise", rule.training.where, budgets

@@ -49,11 +49,7 @@ from smalti.policy.transformations import (
     training_transformation,
     transformation,
 )
-from smalti.vocab.terms import ANONYMIZE, AUDIT, IRI, READ
-
-PLANNED_DUTIES: Final = frozenset({ANONYMIZE, AUDIT})
-"""Actions of duties that a plan fulfils; any other duty must have been fulfilled before."""
-
+from smalti.vocab.terms import ANONYMIZE, IRI, PLANNED_DUTIES, READ
 
 _ANYTHING: Final = ColumnUses(frozenset())
 """Of what is done to a table as it is."""

@@ -10,7 +10,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Final
 
-from smalti.vocab.terms import IRI, ODRL_PURPOSE
+from smalti.vocab.terms import ANONYMIZE, IRI, ODRL_PURPOSE, TRAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,6 +403,11 @@ class Duty(Rule):
     consequences: "tuple[Duty, ...]" = ()
     """What must be done when the duty was not; none of them has any."""
 
+    @property
+    def how(self) -> tuple[IRI, str] | None:
+        """As of a permission, of what makes an asset."""
+        return None if self.anonymization is None else (self.action, self.anonymization.method)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permission(Rule):
@@ -414,6 +419,13 @@ class Permission(Rule):
     training: Training | None = None
     """Present exactly for `smalti:train`."""
     duties: tuple[Duty, ...] = ()
+
+    @property
+    def how(self) -> tuple[IRI, str | None] | None:
+        """The action that it says how to do, and by which method; None: it says that of none."""
+        if self.training is not None:
+            return TRAIN, None
+        return None if self.anonymization is None else (ANONYMIZE, self.anonymization.method)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

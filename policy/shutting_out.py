@@ -31,15 +31,14 @@ from smalti.policy.model import (
 from smalti.vocab.terms import (
     BUDGET_DELTA,
     BUDGET_EPSILON,
+    CHARGED_METHODS,
     DELTA,
-    DIFFERENTIAL_PRIVACY,
     EPSILON,
     IRI,
     LOCAL_DIFFERENTIAL_PRIVACY,
     NEIGHBORS,
 )
 
-_CHARGED: Final = frozenset({DIFFERENTIAL_PRIVACY, LOCAL_DIFFERENTIAL_PRIVACY})
 _ALL_HOLD: Final = frozenset({LogicalOperator.AND, LogicalOperator.AND_SEQUENCE})
 _AT_MOST: Final = frozenset({Operator.EQ, Operator.LTEQ})
 _DEFAULT: Final = "add-or-remove-one"
@@ -162,7 +161,7 @@ def _charged(
         return
     if training is not None and training.is_private:
         neighbors, epsilon, delta = _of_training(training)
-    elif way is not None and way.method in _CHARGED:
+    elif way is not None and way.method in CHARGED_METHODS:
         neighbors, epsilon, delta = _of_release(way)
     else:
         return

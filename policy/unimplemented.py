@@ -1,7 +1,6 @@
 """Words that a policy may use, and that `smalti run` refuses by name until they are implemented."""
 
 from collections.abc import Iterator
-from typing import Final
 
 from smalti.policy.anonymization import shortened, unimplemented_words
 from smalti.policy.findings import quoted
@@ -21,10 +20,8 @@ from smalti.policy.model import (
 )
 from smalti.policy.refinements import refinements_of
 from smalti.policy.values import Scope
-from smalti.vocab.terms import ANONYMIZE, AUDIT, IRI
+from smalti.vocab.terms import ANONYMIZE, IRI, PLANNED_DUTIES
 from smalti.vocab.words import BY_IRI
-
-_IN_A_PLAN: Final = frozenset({ANONYMIZE, AUDIT})
 
 
 def note_unimplemented(policy: Policy, place: Place, scope: Scope) -> None:
@@ -40,7 +37,7 @@ def remedies_to_run(policy: Policy) -> Iterator[Duty]:
     """The remedies to anonymize, which a request may name, and those beside them that a plan contains."""
     for prohibition in policy.prohibitions:
         if any(remedy.action == ANONYMIZE for remedy in prohibition.remedies):
-            yield from (one for one in prohibition.remedies if one.action in _IN_A_PLAN)
+            yield from (one for one in prohibition.remedies if one.action in PLANNED_DUTIES)
 
 
 def unimplemented_refinements(rule: Rule) -> tuple[tuple[str, Where], ...]:

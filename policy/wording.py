@@ -11,7 +11,7 @@ from smalti.policy.comparing import SATISFIED, UNKNOWN, UNSATISFIED
 from smalti.policy.conditions import DATE_TIME, Known, Outcome, Residual
 from smalti.policy.decision import Finding, Part, Reason, Request
 from smalti.policy.findings import quoted
-from smalti.policy.matching import PLANNED_DUTIES, Judged, Kind, PreparedRule, Subject
+from smalti.policy.matching import Judged, Kind, PreparedRule, Subject
 from smalti.policy.model import (
     ColumnComparison,
     Comparison,
@@ -32,7 +32,7 @@ from smalti.policy.model import (
 )
 from smalti.policy.table_columns import tables_of
 from smalti.policy.transformations import Parameters
-from smalti.vocab.terms import IRI, ODRL_PURPOSE
+from smalti.vocab.terms import IRI, ODRL_PURPOSE, PLANNED_DUTIES
 
 Values: TypeAlias = Callable[[IRI], Sequence[Value] | None]
 """What is stated under an operand; None: nothing."""

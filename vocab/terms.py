@@ -41,6 +41,8 @@ TRAIN: Final = _smalti("train")
 AUDIT: Final = _smalti("audit")
 MAKING: Final = frozenset({ANONYMIZE, TRAIN})
 """The actions that make an asset, which their rule names as its output."""
+PLANNED_DUTIES: Final = frozenset({ANONYMIZE, AUDIT})
+"""Actions of duties that a plan fulfils; any other duty must have been fulfilled before."""
 
 # ODRL's structure: classes, properties, operands
 SET: Final = _odrl("Set")
@@ -142,6 +144,8 @@ K_ANONYMITY: Final = "k-anonymity"
 L_DIVERSITY: Final = "l-diversity"
 DIFFERENTIAL_PRIVACY: Final = "differential-privacy"
 LOCAL_DIFFERENTIAL_PRIVACY: Final = "local-differential-privacy"
+CHARGED_METHODS: Final = frozenset({DIFFERENTIAL_PRIVACY, LOCAL_DIFFERENTIAL_PRIVACY})
+"""What they make loses privacy, which is charged."""
 MONDRIAN: Final = "mondrian"
 ANATOMY: Final = "anatomy"
 

@@ -110,6 +110,9 @@ class Anonymization(Capability[Plan, Written]):
         is_output = compiled.known.is_output
         return look(compiled.plan, compiled.source, table, is_output=is_output, with_counts=False).warnings
 
+    def guarantee(self, plan: Plan) -> ClassGuarantee:
+        return guarantee_of(plan)
+
     def guarantee_from(self, promised: Mapping[str, Any]) -> ClassGuarantee:
         return stated_guarantee(promised)
 
@@ -151,7 +154,6 @@ class _Verified(Production):
             files=files,
             content=_content_of(output, files),
             columns=_output_columns(plan, self.compiled.source),
-            guarantee=guarantee_of(plan),
             report=self._report(verification),
             warnings=tuple(dict.fromkeys((*written.looked.warnings, *written.loss.warnings))),
         )

@@ -16,6 +16,7 @@ from smalti.engine.binding.bound_columns import (
 )
 from smalti.engine.binding.circumstances import NO_MORE, Circumstances, Options
 from smalti.engine.binding.rows import RowBinder, keep_satisfying, leave_out_withdrawn
+from smalti.engine.plan.kinds import Kind, granted_kind
 from smalti.engine.plan.plan import (
     Apply,
     Column,
@@ -58,7 +59,6 @@ from smalti.vocab.terms import (
     BUDGET_DELTA,
     BUDGET_EPSILON,
     CUT_SCORE,
-    DIFFERENTIAL_PRIVACY,
     DIMENSIONALITY,
     FRAGMENT_COLUMN,
     IRI,
@@ -104,7 +104,7 @@ def compile_plan(
     wanted = permission.anonymization
     if wanted is None or permission.output is None:
         raise InternalError("a permission without refinements reached the compiler")
-    if wanted.method == DIFFERENTIAL_PRIVACY:
+    if granted_kind(permission) is not Kind.ANONYMIZATION:
         raise InternalError("a permission of releases reached the compiler of published rows")
     refuse_unimplemented(wanted, permission)
     _refuse_budgets(wanted, permission.constraints)

@@ -19,7 +19,7 @@ from smalti.engine.binding.stated import Published, Stated
 from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.files import PublishedFile
 from smalti.engine.plan.guarantees import AnyGuarantee
-from smalti.engine.plan.kinds import Kind, capability_module, kind_of
+from smalti.engine.plan.kinds import Kind, action_of, capability_module
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.losses import Losing
 from smalti.engine.plan.reports import Report
@@ -29,8 +29,8 @@ from smalti.engine.tables.reading import Contents
 from smalti.engine.tables.withdrawn import Withdrawn
 from smalti.errors import InternalError, UsageError
 from smalti.policy.decision import Reason
-from smalti.policy.model import Permission
-from smalti.vocab.terms import ANONYMIZE, TRAIN
+from smalti.policy.model import Duty, Permission
+from smalti.vocab.terms import IRI
 
 if TYPE_CHECKING:
     from smalti.engine.plan.values import NoisyValue
@@ -58,7 +58,6 @@ class Produced:
     content: str
     """The digest of its content, whatever its format and files."""
     columns: tuple[OutputColumn, ...] = ()
-    guarantee: AnyGuarantee
     report: Report
     """For the owners; the driver adds the timings."""
     warnings: tuple[str, ...] = ()
@@ -143,6 +142,22 @@ class Capability(ABC, Generic[P, E]):
             SmaltiError: the data cannot be treated as the policy requires; all problems at once.
         """
 
+    def fulfils(self, duty: Duty, permission: Permission, target: IRI) -> bool:
+        """Whether a run under a permission does what the permission obliges to.
+
+        Args:
+            duty: what it obliges to.
+            permission: of this kind.
+            target: what the run is about.
+        """
+        return (
+            duty.action == action_of(self.kind)
+            and duty.anonymization == permission.anonymization
+            and duty.output in (None, permission.output)
+            and (not duty.targets or target in {asset.iri for asset in duty.targets})
+            and not duty.constraints
+        )
+
     def loss(self, plan: P) -> Losing | None:
         """What carrying out a plan loses of its ledger; None: nothing."""
         del plan
@@ -173,6 +188,10 @@ class Capability(ABC, Generic[P, E]):
         """What to warn of before a run; shown to whoever may see the plan."""
         del table
         return self.plan_warnings(compiled.plan)
+
+    @abstractmethod
+    def guarantee(self, plan: P) -> AnyGuarantee:
+        """What the output of a plan promises, as its certificate states it."""
 
     @abstractmethod
     def guarantee_from(self, promised: Mapping[str, Any]) -> AnyGuarantee:
@@ -225,14 +244,6 @@ def capability_of(kind: Kind) -> Capability[AnyPlan, object]:
     if not isinstance(found, Capability) or found.kind != kind:
         raise InternalError(f"the room of {kind} has another capability")
     return found
-
-
-def granted_kind(permission: Permission) -> Kind:
-    """What a permission lets a run make, one that says how."""
-    if permission.training is not None:
-        return kind_of(TRAIN, None)
-    wanted = permission.anonymization
-    return kind_of(ANONYMIZE, None if wanted is None else wanted.method)
 
 
 def refuse_query(request: RunRequest) -> None:

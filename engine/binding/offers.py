@@ -16,7 +16,7 @@ from smalti.policy.model import (
     Prohibition,
     Rule,
 )
-from smalti.vocab.terms import ANONYMIZE, IRI, MAKING
+from smalti.vocab.terms import IRI, MAKING
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +61,12 @@ def _all(policy: Policy) -> Iterator[Offer]:
 
 def _of_duties(rule: Rule, duties: Iterable[Duty]) -> Iterator[Offer]:
     for duty in duties:
-        if duty.action == ANONYMIZE and duty.anonymization is not None:
+        if duty.how is not None:
             inherited = () if rule is duty else rule.constraints
             uid = duty.uid if isinstance(rule, Prohibition) else rule.uid
             permission = Permission(
                 uid=uid,
-                action=ANONYMIZE,
+                action=duty.action,
                 targets=duty.targets or rule.targets,
                 assignees=duty.assignees or rule.assignees,
                 assigners=duty.assigners or rule.assigners,
@@ -82,8 +82,9 @@ def _covers(offer: Offer, target: IRI) -> bool:
     """Whether both are about it: what anonymizes, and the rule that this belongs to."""
     permission = offer.permission
     both = (permission.targets, offer.outer)
-    says_how = permission.anonymization is not None or permission.training is not None
-    return says_how and all(target in {asset.iri for asset in targets} for targets in both)
+    return permission.how is not None and all(
+        target in {asset.iri for asset in targets} for targets in both
+    )
 
 
 def _is_about_rows(condition: Condition) -> bool:

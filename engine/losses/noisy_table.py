@@ -15,7 +15,6 @@ from smalti.engine.binding.run_record import (
     published_files,
 )
 from smalti.engine.plan.any_plan import AnyPlan
-from smalti.engine.plan.guarantees import AnyGuarantee
 from smalti.engine.plan.plan import OutputFormat
 from smalti.engine.plan.reports import ReleaseReport
 from smalti.engine.plan.values import NoisyValue
@@ -45,10 +44,6 @@ class NoisyTables(Capability[P, E], Generic[P, E]):
         """
 
     @abstractmethod
-    def guarantee(self, plan: P) -> AnyGuarantee:
-        """What the output promises."""
-
-    @abstractmethod
     def output_columns(self, plan: P) -> tuple[OutputColumn, ...]:
         """The columns of the output."""
 
@@ -76,7 +71,6 @@ class _Drawn(Production, Generic[P, E]):
             files=published_files([path], [file_digest(path)], form),
             content=content_digest([path], form),
             columns=kind.output_columns(plan),
-            guarantee=kind.guarantee(plan),
             report=self._report(),
             warnings=kind.plan_warnings(plan),
             values=values,

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
 
-from smalti.engine.plan.losses import LOCAL_NEIGHBORS
+from smalti.engine.plan.kinds import granted_kind, plan_class
 from smalti.engine.registry.budget import Ceiling
 from smalti.engine.registry.ceilings import ceiling_of
 from smalti.engine.registry.registry import Registry
@@ -14,18 +13,9 @@ from smalti.errors import SmaltiError
 from smalti.policy.comparing import UNSATISFIED
 from smalti.policy.decision import Request
 from smalti.policy.matching import PreparedPolicy, in_force
-from smalti.policy.model import Comparison, Permission, Policy, Text
+from smalti.policy.model import Permission, Policy
 from smalti.transforms.sensitivity import NeighboringRelation
-from smalti.vocab.terms import (
-    ANONYMIZE,
-    DIFFERENTIAL_PRIVACY,
-    IRI,
-    LOCAL_DIFFERENTIAL_PRIVACY,
-    NEIGHBORS,
-)
-
-_CHARGED: Final = frozenset({DIFFERENTIAL_PRIVACY, LOCAL_DIFFERENTIAL_PRIVACY})
-"""Methods whose releases lose something that is charged."""
+from smalti.vocab.terms import ANONYMIZE, IRI
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +51,10 @@ def stated_ceilings(
         policies = policies_about(registry, snapshot, target)
         hierarchies = snapshot.view(snapshot.authorities((target,))).hierarchies
         return tuple(
-            _stated(policy, permission)
+            _stated(policy, permission, relation)
             for policy in policies
             if in_force(policy, moment) is not UNSATISFIED
-            for permission in _releases(PreparedPolicy(policy, hierarchies), target)
+            for permission, relation in _releases(PreparedPolicy(policy, hierarchies), target)
         )
 
 
@@ -80,37 +70,33 @@ def policies_about(registry: Registry, snapshot: Snapshot, target: IRI) -> list[
     return [policy for one in standing if (policy := snapshot.policy(one)) is not None]
 
 
-def _releases(prepared: PreparedPolicy, target: IRI) -> Iterator[Permission]:
-    """The permissions to do what is charged with a target, with a part of it or a whole with it."""
+def _releases(prepared: PreparedPolicy, target: IRI) -> Iterator[tuple[Permission, NeighboringRelation]]:
+    """The permissions to do what is charged with a target, with a part of it or a whole with it.
+
+    Each with what its charges are about.
+    """
     for rule in prepared.rules:
         for one in (rule, *rule.remedies):
             for form in one.forms(ANONYMIZE):
-                if not _is_charged(form.permission):
+                neighbors = _neighbors(form.permission)
+                if neighbors is None:
                     continue
                 assets = prepared.hierarchies.assets
                 related = (assets.relation(target, asset.iri) for asset in form.permission.targets)
                 if any(relation is not UNSATISFIED for relation in related):
-                    yield form.permission
+                    yield form.permission, neighbors
 
 
-def _is_charged(permission: Permission) -> bool:
-    how, training = permission.anonymization, permission.training
-    return (how is not None and how.method in _CHARGED) or (training is not None and training.is_private)
+def _neighbors(permission: Permission) -> NeighboringRelation | None:
+    """None where nothing is charged."""
+    if permission.how is None:
+        return None
+    found: NeighboringRelation | None = plan_class(granted_kind(permission)).neighbors_charged(permission)
+    return found
 
 
-def _neighbors(permission: Permission) -> NeighboringRelation:
-    how, training = permission.anonymization, permission.training
-    if how is not None and how.method == LOCAL_DIFFERENTIAL_PRIVACY:
-        return LOCAL_NEIGHBORS
-    said = None if training is None else training.neighbors
-    for one in () if how is None else how.parameters:
-        if isinstance(one, Comparison) and one.operand == NEIGHBORS:
-            said = next((value.text for value in one.values if isinstance(value, Text)), said)
-    return NeighboringRelation(said or NeighboringRelation.ADD_OR_REMOVE_ONE)
-
-
-def _stated(policy: Policy, permission: Permission) -> StatedCeiling:
-    parties, relation = tuple(party.iri for party in permission.assignees), _neighbors(permission)
+def _stated(policy: Policy, permission: Permission, relation: NeighboringRelation) -> StatedCeiling:
+    parties = tuple(party.iri for party in permission.assignees)
     try:
         ceiling = ceiling_of(permission)
     except SmaltiError as error:

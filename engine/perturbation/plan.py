@@ -9,11 +9,13 @@ from decimal import Decimal
 from typing import ClassVar, Final, Literal, Self, TypeAlias
 
 from smalti.engine.plan.kinds import Kind
-from smalti.engine.plan.losses import StatedLoss
+from smalti.engine.plan.losses import LOCAL_NEIGHBORS, StatedLoss
 from smalti.engine.plan.nodes import Steps, node_of
 from smalti.engine.plan.plan import Filter, OutputFormat, Select, columns_of_respondent
 from smalti.engine.plan.reads import Measure, ReadColumn, ReadRows, facts_of_rows
+from smalti.policy.model import Permission
 from smalti.transforms.base import LEFT_OUT_AT_DEFAULT
+from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import IRI
 
 RANDOMIZED_RESPONSE: Final = "randomized-response"
@@ -139,6 +141,11 @@ class PerturbationPlan:
             node_of(StatedLoss, steps["perturb"]["loss"]),
             node_of(WriteReports, steps["write"]),
         )
+
+    @staticmethod
+    def neighbors_charged(permission: Permission) -> NeighboringRelation:
+        del permission
+        return LOCAL_NEIGHBORS
 
     @property
     def steps(self) -> tuple[tuple[str, object], ...]:

@@ -6,7 +6,9 @@ from typing import ClassVar, Protocol, Self, TypeAlias, runtime_checkable
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.nodes import Steps
 from smalti.engine.plan.plan import Filter, ModelFormat, OutputFormat, Respondent
+from smalti.policy.model import Permission
 from smalti.transforms.base import Datatype
+from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import IRI
 
 
@@ -56,6 +58,15 @@ class AnyPlan(Protocol):
     @classmethod
     def from_steps(cls, steps: Steps) -> Self:
         """The plan of recorded steps; ValueError, KeyError or TypeError where they are none."""
+        ...
+
+    @staticmethod
+    def neighbors_charged(permission: Permission) -> NeighboringRelation | None:
+        """What the charges of plans under a permission are about; None: they are charged nothing.
+
+        Args:
+            permission: one that lets such plans be carried out.
+        """
         ...
 
     @property

@@ -7,6 +7,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
 
+from smalti.errors import InternalError
+from smalti.policy.model import Permission
 from smalti.vocab.terms import ANONYMIZE, DIFFERENTIAL_PRIVACY, IRI, LOCAL_DIFFERENTIAL_PRIVACY, TRAIN
 
 
@@ -93,6 +95,22 @@ def kind_of(action: IRI, method: str | None) -> Kind:
     if not offered:
         raise KeyError(action)
     return min(offered, key=lambda entry: entry.method is None).kind
+
+
+def granted_kind(permission: Permission) -> Kind:
+    """What a permission lets a run make.
+
+    Args:
+        permission: one that says how.
+    """
+    if permission.how is None:
+        raise InternalError("a permission that says nothing of how reached a run")
+    return kind_of(*permission.how)
+
+
+def action_of(kind: Kind) -> IRI:
+    """The policy's action that a kind of run does."""
+    return _entry(kind).action
 
 
 def sole_kind_of(action: IRI) -> Kind | None:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.nodes import Steps, fields_of, node_of
-from smalti.policy.model import LogicalOperator, Operator
+from smalti.policy.model import LogicalOperator, Operator, Permission
 from smalti.transforms.base import LEFT_OUT_AT_DEFAULT, Datatype, Transform
 from smalti.vocab.terms import IRI
 
@@ -202,6 +202,11 @@ class Plan:
             node_of(Write, steps["write"]),
             node_of(Filter, steps["filter"]) if "filter" in steps else None,
         )
+
+    @staticmethod
+    def neighbors_charged(permission: Permission) -> None:
+        """Nothing is charged."""
+        del permission
 
     @property
     def steps(self) -> tuple[tuple[str, object], ...]:

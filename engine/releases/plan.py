@@ -4,6 +4,7 @@ Everything that a result depends on is in here, apart from the data and the nois
 data: bounds, keys, candidates and scales are public, so a plan can be shown to whoever asks.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
@@ -22,8 +23,10 @@ from smalti.engine.plan.reads import (
     ReadRows,
     facts_of_rows,
 )
+from smalti.policy.model import Comparison, Condition, Permission, Text
 from smalti.transforms.base import LEFT_OUT_AT_DEFAULT
-from smalti.vocab.terms import IRI
+from smalti.transforms.sensitivity import NeighboringRelation
+from smalti.vocab.terms import IRI, NEIGHBORS
 
 
 class StatisticKind(StrEnum):
@@ -140,6 +143,11 @@ class ReleasePlan:
             node_of(Filter, steps["filter"]) if "filter" in steps else None,
         )
 
+    @staticmethod
+    def neighbors_charged(permission: Permission) -> NeighboringRelation:
+        wanted = permission.anonymization
+        return neighbors_said(() if wanted is None else wanted.parameters)
+
     @property
     def steps(self) -> tuple[tuple[str, object], ...]:
         released = {"statistics": self.statistics, "loss": self.loss}
@@ -161,3 +169,15 @@ class ReleasePlan:
             if column.name == name:
                 return column
         raise KeyError(name)
+
+
+def neighbors_said(parameters: Iterable[Condition]) -> NeighboringRelation:
+    """What a release under some parameters is about, which name that once, if at all."""
+    texts = (
+        value.text
+        for one in parameters
+        if isinstance(one, Comparison) and one.operand == NEIGHBORS
+        for value in one.values
+        if isinstance(value, Text)
+    )
+    return NeighboringRelation(min(texts, default=NeighboringRelation.ADD_OR_REMOVE_ONE))

@@ -7,7 +7,7 @@ from typing import Final
 
 from smalti.engine.losses.allowed import LOSSES, AllowedLoss, is_in_range, told_as
 from smalti.engine.plan.reads import Mechanism
-from smalti.engine.releases.plan import StatisticKind
+from smalti.engine.releases.plan import StatisticKind, neighbors_said
 from smalti.engine.releases.query import Query, asked_loss
 from smalti.engine.releases.words_of_loss import bounds_of_loss
 from smalti.errors import PlanError, SmaltiError, raise_all
@@ -61,10 +61,9 @@ def read_terms(wanted: Anonymization, query: Query) -> ReleaseTerms:
     delta = _first(query.delta, _number(said, terms.DELTA)) or Decimal(0)
     mechanisms, unfit = _mechanisms(said, delta, str(wanted.where))
     raise_all([*problems, *unfit])
-    neighbors = min(_texts(said, terms.NEIGHBORS), default=NeighboringRelation.ADD_OR_REMOVE_ONE)
     return ReleaseTerms(
         _allowed(said, query, delta, mechanisms),
-        NeighboringRelation(neighbors),
+        neighbors_said(wanted.parameters),
         _whole(said, terms.ROWS_PER_RESPONDENT),
         _whole(said, terms.GROUPS_PER_RESPONDENT),
         frozenset(map(StatisticKind, _texts(said, terms.STATISTIC))),

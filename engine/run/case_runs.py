@@ -182,7 +182,7 @@ def _plan_failures(
     with tempfile.TemporaryDirectory(prefix="smalti-") as nowhere:
         try:
             registry = Registry.open(Path(nowhere) / "none.sqlite")
-            if grant.permission.anonymization is not None:
+            if grant.permission.how is not None:
                 planned = plan_granted(request, registry, backend, grant)
             else:  # to read what a duty says how to anonymize
                 planned = plan_undecided(request, registry, backend)

@@ -109,7 +109,7 @@ def _recorded(
         plan,
         known,
         produced.files,
-        produced.guarantee,
+        capability.guarantee(plan),
         together,
         produced.columns,
         produced.content,

@@ -11,7 +11,7 @@ from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.below import forbidden_below
 from smalti.engine.binding.binding import check_binding
-from smalti.engine.binding.capability import capability_of, granted_kind
+from smalti.engine.binding.capability import capability_of
 from smalti.engine.binding.offers import offers
 from smalti.engine.binding.run_inputs import (
     Given,
@@ -33,7 +33,7 @@ from smalti.engine.binding.withheld_columns import (
 )
 from smalti.engine.losses.charging import composition_with, foreseen_reason
 from smalti.engine.plan.any_plan import AnyPlan
-from smalti.engine.plan.kinds import sole_kind_of
+from smalti.engine.plan.kinds import action_of, granted_kind, sole_kind_of
 from smalti.engine.plan.known_columns import NO_COLUMNS, KnownColumns
 from smalti.engine.registry.authority import decide, deny_afterwards, resolved
 from smalti.engine.registry.commit import recover, scratch, staging
@@ -48,7 +48,7 @@ from smalti.policy.decision import Decision, Grant, Reason, Request
 from smalti.policy.foreign_columns import speaks_of_foreign_columns
 from smalti.policy.iris import is_column_of, normalised_column
 from smalti.policy.model import ConflictStrategy, Duty, Permission
-from smalti.vocab.terms import ANONYMIZE, IRI, TRAIN
+from smalti.vocab.terms import ANONYMIZE, IRI
 
 if TYPE_CHECKING:
     pass
@@ -388,30 +388,22 @@ def _described_columns(request: RunRequest) -> KnownColumns:
 
 
 def _action(request: RunRequest) -> IRI:
-    """Whether the policy's rule about the target is one to anonymize it, or to train a model on it.
+    """What the policy's rule about the target lets a run do.
 
     Raises:
-        UsageError: it has rules of both kinds, and the request names none of them.
+        UsageError: it has rules of several actions, and the request names none of them.
     """
-    trains = [
-        one.uid
-        for one in request.document.policy.permissions
-        if one.training is not None and request.target in {asset.iri for asset in one.targets}
-    ]
-    if request.rule is not None:
-        return TRAIN if request.rule in trains else ANONYMIZE
-    if not trains:
-        return ANONYMIZE
-    others = [
-        offer.permission.uid
-        for offer in offers(request.document.policy, request.target)
-        if offer.permission.training is None
-    ]
-    if not others:
-        return TRAIN
+    rules: dict[IRI, list[IRI]] = {}
+    for offer in offers(request.document.policy, request.target):
+        if request.rule is None or request.rule in offer.names:
+            action = action_of(granted_kind(offer.permission))
+            rules.setdefault(action, []).append(offer.permission.uid)
+    if len(rules) <= 1:
+        return next(iter(rules), ANONYMIZE)  # whatever is asked of a policy without such a rule is denied
+    uids = [uid for action in sorted(rules) for uid in rules[action]]
     raise UsageError(
         str(request.target),
-        f"the policy lets it be anonymized and be trained on: {', '.join([*others, *trains])}",
+        f"the policy lets it be anonymized and be trained on: {', '.join(uids)}",
         "the uid of the rule to use",
         "name one with --rule",
     )
@@ -455,19 +447,14 @@ def _granted(request: RunRequest, decision: Decision) -> Granted:
 
 
 def _says_how(permission: Permission) -> bool:
-    return permission.anonymization is not None or permission.training is not None
+    return permission.how is not None
 
 
 def _is_contained(duty: Duty, grant: Grant, target: IRI) -> bool:
     """Whether a run under a grant does what one of its obligations asks."""
-    if duty.audit is not None:
-        return grant.permission.training is not None and not duty.constraints
-    return (
-        duty.action == ANONYMIZE
-        and duty.anonymization == grant.permission.anonymization
-        and duty.output in (None, grant.permission.output)
-        and (not duty.targets or target in {asset.iri for asset in duty.targets})
-        and not duty.constraints
+    permission = grant.permission
+    return _says_how(permission) and capability_of(granted_kind(permission)).fulfils(
+        duty, permission, target
     )
 
 

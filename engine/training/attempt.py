@@ -47,7 +47,6 @@ from smalti.engine.training.duties import check_trainings
 from smalti.engine.training.examine import Examination, prepare
 from smalti.engine.training.explain import warnings_in
 from smalti.engine.training.figures import AuditFigures, figures_from_json, figures_to_json, verdict
-from smalti.engine.training.guarantee import guarantee_of
 from smalti.engine.training.inputs import header_of
 from smalti.engine.training.plan import TrainingPlan
 from smalti.engine.training.recipes import architecture_of, hyperparameters_of
@@ -382,7 +381,6 @@ def _saved(
     return Produced(
         files=files,
         content=files[0].digest,
-        guarantee=guarantee_of(plan),
         report=replace(ready.report, figures=figures, charged_as=begun.run),
         warnings=warnings_in(plan),
         started_at=begun.at,

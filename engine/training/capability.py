@@ -23,10 +23,12 @@ from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.lines import Line
 from smalti.engine.plan.losses import Losing, losing_of
 from smalti.engine.tables.description import Source
-from smalti.engine.training.guarantee import ModelGuarantee, stated_guarantee
+from smalti.engine.training.guarantee import ModelGuarantee, guarantee_of, stated_guarantee
 from smalti.engine.training.plan import TrainingPlan
 from smalti.engine.training.recheck import AS_STATED, check_recorded, check_sentences
+from smalti.policy.model import Duty, Permission
 from smalti.transforms.learning.installed import check_installed
+from smalti.vocab.terms import IRI
 
 if TYPE_CHECKING:
     from smalti.engine.training.records import TrainingRecords
@@ -68,6 +70,11 @@ class Training(Capability[TrainingPlan, "TrainingRecords"]):
 
         return compile_training(granted.permission, source, table, circumstances)
 
+    def fulfils(self, duty: Duty, permission: Permission, target: IRI) -> bool:
+        """Whether it is a duty to audit: that is about the model, and a part of each run."""
+        del permission, target
+        return duty.audit is not None and not duty.constraints
+
     def loss(self, plan: TrainingPlan) -> Losing | None:
         """What a private training loses. One without noise is not charged: its audit stands for it."""
         train = plan.train
@@ -98,6 +105,9 @@ class Training(Capability[TrainingPlan, "TrainingRecords"]):
         from smalti.engine.training.explain import warnings_in  # noqa: PLC0415 (an extra)
 
         return warnings_in(plan)
+
+    def guarantee(self, plan: TrainingPlan) -> ModelGuarantee:
+        return guarantee_of(plan)
 
     def guarantee_from(self, promised: Mapping[str, Any]) -> ModelGuarantee:
         return stated_guarantee(promised)

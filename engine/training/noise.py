@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from smalti.engine.plan.losses import StatedLoss
-from smalti.engine.training.plan import PrivateSteps
+from smalti.engine.training.plan import PrivateSteps, neighbors_of
 from smalti.errors import InternalError, PlanError
 from smalti.policy.model import Training
 from smalti.transforms.identifiability import posterior_belief
@@ -63,7 +63,7 @@ def private_steps(
     """
     if not wanted.is_private:
         return None, None
-    delta, relation = _delta(wanted), _relation(wanted)
+    delta, relation = _delta(wanted), neighbors_of(wanted)
     if wanted.clipping_norm is None or wanted.sampling_rate is None:
         raise InternalError("a private training without its words reached the compiler")
     rate, norm = wanted.sampling_rate.value, wanted.clipping_norm.value
@@ -200,10 +200,6 @@ def _delta(wanted: Training) -> Decimal:
             where, "delta is out of range", f"at least {_LEAST_DELTA}, and below 1", "change it"
         )
     return wanted.delta.value
-
-
-def _relation(wanted: Training) -> NeighboringRelation:
-    return NeighboringRelation(wanted.neighbors or NeighboringRelation.ADD_OR_REMOVE_ONE)
 
 
 def _noise(

@@ -13,6 +13,7 @@ from smalti.engine.plan.losses import StatedLoss
 from smalti.engine.plan.nodes import Steps, node_of
 from smalti.engine.plan.plan import Filter, ModelFormat, Select, columns_of_respondent
 from smalti.engine.plan.reads import Measure, ReadColumn, ReadRows
+from smalti.policy.model import Permission, Training
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import IRI
 
@@ -180,6 +181,12 @@ class TrainingPlan:
             node_of(WriteModel, steps["write"]),
         )
 
+    @staticmethod
+    def neighbors_charged(permission: Permission) -> NeighboringRelation | None:
+        """None where training is not private."""
+        wanted = permission.training
+        return None if wanted is None or not wanted.is_private else neighbors_of(wanted)
+
     @property
     def steps(self) -> tuple[tuple[str, object], ...]:
         audit = () if self.audit is None else (("audit", self.audit),)
@@ -201,3 +208,8 @@ class TrainingPlan:
             if column.name == name:
                 return column
         raise KeyError(name)
+
+
+def neighbors_of(wanted: Training) -> NeighboringRelation:
+    """What the loss of a private training is about."""
+    return NeighboringRelation(wanted.neighbors or NeighboringRelation.ADD_OR_REMOVE_ONE)

@@ -1,24 +1,17 @@
-"""Which module shows the output of each kind of run in the terminal."""
+"""What the terminal shows of the output of a run, whatever its kind."""
 
 from importlib import import_module
-from typing import Final
 
 from rich.console import Console
 
 from smalti.engine.binding.run_request import Outcome
 from smalti.engine.plan.any_plan import AnyPlan
-from smalti.engine.plan.kinds import Kind
-
-_VIEWS: Final = {
-    Kind.ANONYMIZATION: "smalti.console_rows",
-    Kind.RELEASE: "smalti.console_releases",
-    Kind.PERTURBATION: "smalti.console_perturbation",
-    Kind.TRAINING: "smalti.console_training",
-}
-"""The module whose function `show` draws it."""
 
 
 def show_output(out: Console, plan: AnyPlan, outcome: Outcome) -> tuple[str, ...]:
-    """Show what was made; returns what it does not protect against."""
-    not_protected: tuple[str, ...] = import_module(_VIEWS[plan.kind]).show(out, plan, outcome)
+    """Show what was made; returns what it does not protect against.
+
+    The function `show` of the module `console_` with the kind's name draws it.
+    """
+    not_protected: tuple[str, ...] = import_module(f"smalti.console_{plan.kind}").show(out, plan, outcome)
     return not_protected
