@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from smalti.transforms.base import class_requirements
 from smalti.transforms.kernel import partition
 from smalti.transforms.metrics import certainty_penalties
 from smalti.transforms.problem import (
@@ -41,8 +42,7 @@ def floats(rows: int, seed: int, threshold: int) -> Problem:
         attributes=attributes,
         respondents=None,
         sensitive=(),
-        k=10,
-        l=1,
+        requirements=class_requirements(10),
         cut_threshold=threshold,
     )
 
@@ -67,8 +67,7 @@ def transactions(rows: int, seed: int, threshold: int) -> Problem:
         attributes=tuple(attribute for _, attribute in encoded),
         respondents=Incidence(pairs[:, 0].copy(), pairs[:, 1].copy()),
         sensitive=(SensitiveIncidence(triples[:, 0].copy(), triples[:, 1].copy(), triples[:, 2].copy()),),
-        k=10,
-        l=3,
+        requirements=class_requirements(10, 3),
         cut_threshold=threshold,
     )
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
+from smalti.transforms.base import DISTINCT_VALUES, RESPONDENTS, class_requirements
 from smalti.transforms.entropy import binary_logarithm
 from smalti.transforms.kernel import partition
 from smalti.transforms.problem import (
@@ -31,7 +32,7 @@ class Oracle:
 
     def allowed(self, rows: list[Row]) -> bool:
         people = {i if self.one_row_each else row[1] for i, row in enumerate(rows)}
-        if len(people) < self.problem.k:
+        if len(people) < k_of(self.problem):
             return False
         for column in range(len(self.problem.sensitive)):
             holders: dict[int, set[int]] = {}
@@ -39,7 +40,7 @@ class Oracle:
                 holders.setdefault(row[2][column], set()).add(i if self.one_row_each else row[1])
             if any(held == people for held in holders.values()):
                 return False
-            if self.problem.l > 1 and not can_match(holders, self.problem.l):
+            if l_of(self.problem) > 1 and not can_match(holders, l_of(self.problem)):
                 return False
         return True
 
@@ -106,6 +107,15 @@ class Oracle:
         return {frozenset(row[0] for row in part) for part in self.classes(self.rows)}
 
 
+def k_of(problem: Problem) -> int:
+    return next(int(one.parameters[0]) for one in problem.requirements if one.name == RESPONDENTS)
+
+
+def l_of(problem: Problem) -> int:
+    found = [int(one.parameters[0]) for one in problem.requirements if one.name == DISTINCT_VALUES]
+    return found[0] if found else 1
+
+
 def can_match(holders: dict[int, set[int]], wanted: int) -> bool:
     """Hall by brute force: some `wanted` values with distinct representatives."""
     return any(
@@ -142,7 +152,7 @@ def make_problem(rows: list[Row], one_row_each: bool, **parameters: int) -> Prob
         )
     return Problem(
         codes, weights, attributes, respondents, tuple(sensitive),
-        parameters["k"], parameters["l"], parameters["cut_threshold"],
+        class_requirements(parameters["k"], parameters["l"]), parameters["cut_threshold"],
     )  # fmt: skip
 
 

@@ -6,5 +6,18 @@ from smalti.transforms.mondrian import MondrianKAnonymity, MondrianLDiversity
 ALL_TRANSFORMS: tuple[type[Transform], ...] = (MondrianKAnonymity, MondrianLDiversity)
 """Every transform that a policy can select by `m:method` and `s:algorithm`."""
 
+
+def transform_class(method: str, algorithm: str) -> type[Transform]:
+    """The transform that a policy selects.
+
+    Raises:
+        KeyError: there is none.
+    """
+    for kind in ALL_TRANSFORMS:
+        if (kind.method, kind.algorithm) == (method, algorithm):
+            return kind
+    raise KeyError(method)
+
+
 if __name__ != "smalti.transforms":
     raise ImportError("import smalti.transforms, not transforms")

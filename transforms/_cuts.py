@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from smalti.transforms._held import ColumnSides, Held, HeldOnSides, OneClass, one_class, people_of
 from smalti.transforms._incidence import Diversity, Holdings, Links, Members
 from smalti.transforms._layout import (
     Batch,
@@ -34,6 +35,8 @@ from smalti.transforms.problem import (
     Problem,
     UnorderedAttribute,
 )
+from smalti.transforms.requirements.judge import ClassJudge
+from smalti.transforms.requirements.registry import judges_of
 
 Codes = NDArray[np.int32]
 
@@ -55,6 +58,39 @@ class Table:
     weights: Integers
     respondents: Links | None
     sensitive: tuple[Holdings, ...]
+    judges: tuple[ClassJudge, ...]
+    """Of what each class must meet."""
+
+    @cached_property
+    def fewest_respondents(self) -> int:
+        """No class with fewer respondents is allowed."""
+        return max((judge.fewest_respondents for judge in self.judges), default=1)
+
+    @cached_property
+    def undecided(self) -> tuple[ClassJudge, ...]:
+        """The judges that counts may not decide for."""
+        has_respondents = self.respondents is not None
+        return tuple(
+            judge
+            for judge in self.judges
+            if not judge.is_decided_by_counts(has_respondents=has_respondents)
+        )
+
+    @property
+    def is_kept_by_merging(self) -> bool:
+        """Whether classes that meet all requirements meet them together, too."""
+        has_respondents, sensitive = self.respondents is not None, len(self.sensitive)
+        return all(
+            judge.is_kept_by_merging(has_respondents=has_respondents, sensitive=sensitive)
+            for judge in self.judges
+        )
+
+    def held(self, batch: Batch, node: int) -> OneClass:
+        """What one partition of a batch holds."""
+        people = None
+        if self.respondents is not None:
+            _, people = self.respondents.take(batch.tuples[batch.starts[node] : batch.starts[node + 1]])
+        return one_class(batch, node, self.weights, people, self.sensitive)
 
     @cached_property
     def positions(self) -> dict[int, Positions]:
@@ -77,6 +113,7 @@ class Table:
             problem.weights,
             Links.of(people.tuples, people.items, count) if people else None,
             tuple(Holdings.of(column, count) for column in problem.sensitive),
+            judges_of(problem.requirements),
         )
 
     def subset(self, tuples: Integers) -> "Table":
@@ -89,6 +126,7 @@ class Table:
             self.weights[tuples],
             self.respondents and self.respondents.subset(tuples),
             tuple(holdings.subset(tuples) for holdings in self.sensitive),
+            self.judges,
         )
 
 
@@ -125,8 +163,6 @@ class Scene:
         self.table = table
         self.problem = table.problem
         self.batch = batch
-        self.wanted = max(table.problem.l, 2)
-        """The least number of values of each sensitive column: one that all have in common is too few."""
         self.struck = struck
         self.weights = table.weights[batch.tuples]
         self.totals = sums(self.weights, batch.starts)
@@ -153,8 +189,8 @@ class Scene:
         return None if links is None else Members.of(self.batch, links)
 
     @cached_property
-    def diversities(self) -> list[Diversity]:
-        return [Diversity.of(self.batch, holdings) for holdings in self.table.sensitive]
+    def diversities(self) -> tuple[Diversity, ...]:
+        return tuple(Diversity.of(self.batch, holdings) for holdings in self.table.sensitive)
 
     @cached_property
     def positions(self) -> dict[int, Positions]:
@@ -164,12 +200,12 @@ class Scene:
         }
 
     def may_be_cut(self) -> Flags:
-        """By partition: no if it is too small for two sides of k respondents, however it is cut."""
+        """By partition: no if it has too few respondents for two sides, however it is cut."""
         holders = self.totals
         if self.table.respondents is not None:
             # A respondent with several tuples may be on both sides.
             holders = sums(self.table.respondents.counts(self.batch.tuples), self.batch.starts)
-        return (np.diff(self.batch.starts) > 1) & (holders >= 2 * self.problem.k)
+        return (np.diff(self.batch.starts) > 1) & (holders >= 2 * self.table.fewest_respondents)
 
     def codes(self, attribute: int) -> Codes:
         """By slot."""
@@ -192,13 +228,11 @@ class Scene:
 
     @property
     def allowed(self) -> Flags:
-        """By partition: whether it meets k and diversity, the matching apart."""
-        people = self.totals
-        if self.people is not None:
-            people = np.bincount(self.people.node, minlength=self.batch.size)
-        allowed: Flags = people >= self.problem.k
-        for diversity in self.diversities:
-            allowed &= diversity.is_met(people, self.wanted)
+        """By partition: whether it may meet what is promised, as counts tell."""
+        held = Held(people_of(self.people, self.totals), self.diversities)
+        allowed = held.everywhere
+        for judge in self.table.judges:
+            allowed &= judge.may_meet(held)
         return allowed
 
     @property
@@ -260,15 +294,17 @@ class Laid:
 
     @property
     def allowed(self) -> Flags:
-        """Whether both sides of the cut have k respondents and their diversity; none if struck out."""
-        scene, line, k = self.scene, self.line, self.scene.problem.k
+        """Whether both sides of the cut may meet what is promised, as counts tell; not if struck out."""
+        scene, line = self.scene, self.line
         people = (self.weight, scene.totals[line.node] - self.weight)
         if scene.people is not None:
             people = scene.people.sides(line)
-        allowed: Flags = (people[0] >= k) & (people[1] >= k)
+        columns = tuple(ColumnSides(diversity, line) for diversity in scene.diversities)
+        held = HeldOnSides(line, people, columns, scene.table.fewest_respondents)
+        allowed = held.everywhere
+        for judge in scene.table.judges:
+            allowed &= judge.may_meet_on_both_sides(held)
         allowed[line.last] = False
-        for diversity in scene.diversities:
-            allowed &= diversity.allowed(line, people, k, scene.wanted)
         for node, attribute, index in scene.struck:
             if attribute == self.attribute:
                 allowed[line.first[node] + index - 1] = False
@@ -386,7 +422,7 @@ def median(scene: Scene) -> Cuts:
 def _median_along(scene: Scene, attribute: int) -> Cuts:
     """The allowed cut nearest to the median."""
     laid = Laid.of(scene, attribute)
-    links, k, wanted = scene.table.respondents, scene.problem.k, scene.wanted
+    table, links = scene.table, scene.table.respondents
     if links is None or scene.struck:
         return _most_even(laid, laid.allowed)
     # Counting respondents costs more than all else; the nearest cut of all is mostly allowed.
@@ -395,9 +431,10 @@ def _median_along(scene: Scene, attribute: int) -> Cuts:
     cuts = _most_even(laid, inner)
     is_cut = cuts.attribute >= 0
     children = scene.batch.children(is_cut, cuts.left)
-    surely = surely_allowed(children, links, scene.table.sensitive, k, wanted).reshape(-1, 2).all(axis=1)
-    if not surely.all():
-        doubtful = np.flatnonzero(is_cut)[~surely]
+    surely = surely_allowed(children, links, table.sensitive, table.judges, table.fewest_respondents)
+    both = np.logical_and(surely[::2], surely[1::2])
+    if not both.all():
+        doubtful = np.flatnonzero(is_cut)[~both]
         part, slots = scene.part(doubtful)
         again = Laid.of(part, attribute)
         cuts.put(doubtful, slots, _most_even(again, again.allowed))

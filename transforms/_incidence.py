@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smalti.transforms._layout import Batch, Line, Numbers, narrow, order_by, ranks, since
-from smalti.transforms.problem import Flags, Integers, SensitiveIncidence
+from smalti.transforms._layout import Batch, Line, Numbers, changes, narrow, order_by, since
+from smalti.transforms.problem import Integers, SensitiveIncidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,96 +143,9 @@ class Diversity:
         if holdings.pairs is None:
             return cls(members, None)
         value = holdings.pairs.values[members.items]
-        return cls(members, np.flatnonzero(_changes(value) | _changes(members.node)))
+        return cls(members, np.flatnonzero(changes(value) | changes(members.node)))
 
-    def is_met(self, people: Integers, wanted: int) -> Flags:
-        """By partition: whether it holds enough values, and none is held by all of its respondents.
-
-        Args:
-            people: by partition its respondents.
-            wanted: the least number of values, 2 or more.
-        """
-        node = self.members.node if self.values is None else self.members.node[self.values]
-        is_met: Flags = np.bincount(node, minlength=len(people)) >= wanted
-        if self.values is not None:
-            most = np.zeros(len(people), np.int64)
-            np.maximum.at(most, node, np.diff(self.values, append=len(self.members.node)))
-            is_met &= most < people
-        return is_met
-
-    def allowed(self, line: Line, people: tuple[Integers, Integers], k: int, wanted: int) -> Flags:
-        """By group: whether both sides of a cut after it hold enough values, and none is held by all.
-
-        Args:
-            line: the batch, laid out.
-            people: by group the respondents up to it, and after it.
-            k: a side with fewer respondents may be judged either way.
-            wanted: the least number of values, 2 or more; so none is held by all where each row is
-                another respondent.
-        """
-        first, last = self.members.extent(line)
-        if self.values is None:
-            left, right = sides(first, last, line)
-            return (left >= wanted) & (right >= wanted)
-        left, right = sides(
-            np.minimum.reduceat(first, self.values), np.maximum.reduceat(last, self.values), line
-        )
-        holders = np.diff(self.values, append=len(first))
-        value = np.repeat(np.arange(len(holders)), holders)
-        often = np.flatnonzero((holders >= k)[value])
-        shared = _shared_up_to(value[often], first[often], people[0], line)
-        shared |= _shared_after(value[often], last[often], people, line)
-        return (left >= wanted) & (right >= wanted) & ~shared
-
-
-def _changes(amounts: Numbers) -> Flags:
-    """By place: whether the number differs from the one before; true at the first."""
-    new = np.ones(len(amounts), np.bool_)
-    np.not_equal(amounts[1:], amounts[:-1], out=new[1:])
-    return new
-
-
-def _shared_up_to(value: Integers, first: Integers, people: Integers, line: Line) -> Flags:
-    """By group: whether all respondents up to it hold one of these values.
-
-    That is so if it was so where the value's latest holder came, and no respondent came since.
-
-    Args:
-        value: by (value, respondent) pair a number of its (partition, value).
-        first: by pair the first group in which it occurs.
-        people: by group the respondents up to it.
-        line: the batch, laid out.
-    """
-    order, _ = order_by(value, first)
-    holders = ranks(_changes(value[order])) + 1  # of pairs in the same group the last counts all
-    met = first[order]
-    met = met[holders == people[met]]
-    if not len(met):
-        return np.zeros(len(people), np.bool_)
-    latest = np.full(len(people), -1)
-    latest[met] = met
-    np.maximum.accumulate(latest, out=latest)
-    shared: Flags = (latest >= line.first[line.node]) & (people[latest] == people)
-    return shared
-
-
-def _shared_after(value: Integers, last: Integers, people: tuple[Integers, Integers], line: Line) -> Flags:
-    """By group: whether all respondents after it hold one of these values; as `_shared_up_to`, mirrored."""
-    upto, after = people
-    onward = np.concatenate((after[:1], after[:-1]))
-    """By group: the respondents in it and after it."""
-    onward[line.first[:-1]] = upto[line.last]
-    order, _ = order_by(value, last)
-    new = _changes(value[order])
-    lengths = np.diff(np.flatnonzero(new), append=len(new))
-    holders = np.repeat(lengths, lengths) - ranks(new)
-    met = last[order]
-    met = met[holders == onward[met]]
-    if not len(met):
-        return np.zeros(len(after), np.bool_)
-    nearest = np.full(len(after), len(after))
-    nearest[met] = met
-    nearest = np.append(np.minimum.accumulate(nearest[::-1])[::-1][1:], len(after))
-    shared: Flags = nearest <= line.last[line.node]
-    shared &= onward[np.minimum(nearest, len(after) - 1)] == after
-    return shared
+    @property
+    def node_of_values(self) -> Integers:
+        """By value of a partition: the partition."""
+        return self.members.node if self.values is None else self.members.node[self.values]

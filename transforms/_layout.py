@@ -66,6 +66,13 @@ def ranks(new: Flags) -> Integers:
     return np.arange(len(new)) - np.repeat(starts, np.diff(starts, append=len(new)))
 
 
+def changes(amounts: Numbers) -> Flags:
+    """By place: whether the number differs from the one before; true at the first."""
+    new = np.ones(len(amounts), np.bool_)
+    np.not_equal(amounts[1:], amounts[:-1], out=new[1:])
+    return new
+
+
 @dataclass(slots=True)
 class Batch:
     """Some partitions side by side: `tuples[starts[i]:starts[i+1]]` are those of partition i."""

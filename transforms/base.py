@@ -2,10 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from fractions import Fraction
 from types import MappingProxyType
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Self
 
 
 class CutScore(StrEnum):
@@ -36,6 +37,33 @@ class Datatype(StrEnum):
         return self is not Datatype.STRING
 
 
+RESPONDENTS: Final = "respondents"
+NOT_HELD_BY_ALL: Final = "not held by all"
+DISTINCT_VALUES: Final = "distinct values"
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """What each class must meet, by name; who judges classes has a judge of that name.
+
+    The kernel's are in `smalti.transforms.requirements`. Cuts in SQL and the verifier have their own.
+    """
+
+    name: str
+    parameters: tuple[int | Fraction | str, ...] = ()
+
+
+def class_requirements(k: int, l: int | None = None) -> tuple[Requirement, ...]:  # noqa: E741
+    """Of k-anonymity, and of distinct l-diversity where l exceeds 1; each implies none of the others.
+
+    Args:
+        k: the least number of respondents.
+        l: the least number of values of each sensitive column.
+    """
+    diversity = () if l is None or l <= 1 else (Requirement(DISTINCT_VALUES, (l,)),)
+    return Requirement(RESPONDENTS, (k,)), Requirement(NOT_HELD_BY_ALL), *diversity
+
+
 @dataclass(frozen=True, slots=True)
 class Guarantee:
     """A privacy model that an output meets, with its parameters."""
@@ -46,6 +74,48 @@ class Guarantee:
     """Least number of respondents in an equivalence class."""
     l: int | None = None  # noqa: E741 (the literature's name)
     """Least number of well-represented values of each sensitive column, for l-diversity."""
+    more: tuple[Requirement, ...] = ()
+    """What classes meet beside k and l."""
+
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """All that each class meets; what says most stands last."""
+        return (*class_requirements(self.k, self.l), *self.more)
+
+
+STRICT_MONDRIAN: Final = "strict Mondrian"
+RELAXED_MONDRIAN: Final = "relaxed Mondrian"
+SINGLE_DIMENSIONAL_MONDRIAN: Final = "single-dimensional Mondrian"
+
+DEFAULT_CUT_THRESHOLD: Final = 256
+
+
+@dataclass(frozen=True, slots=True)
+class CutTerms:
+    """What cuts are chosen by; an algorithm that does not cut passes over them."""
+
+    threshold: int = DEFAULT_CUT_THRESHOLD
+    """Partitions with at most this many distinct tuples take their best cut, larger ones the median."""
+    score: CutScore = CutScore.CERTAINTY_PENALTY
+    first_attribute: int | None = None
+    """The place among the quasi-identifiers of that which the first cut is tried on first."""
+    sampled_fragments: int | None = None
+    """Into how many partitions, at most, first cuts come from a sample; None: each is exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a policy and a run ask of a transform."""
+
+    k: int
+    l: int  # noqa: E741 (the literature's name)
+    """1 where only k is asked for."""
+    quasi_identifiers: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    cut_threshold: int = DEFAULT_CUT_THRESHOLD
+    sampled_fragments: int | None = None
+    choices: Mapping[str, str] = field(default_factory=dict)
+    """What the policy's words of their own choose, by the name of a field."""
 
 
 LEFT_OUT_AT_DEFAULT: Final[Mapping[str, bool]] = MappingProxyType({"left out at default": True})
@@ -79,3 +149,27 @@ class Transform(ABC):
     @abstractmethod
     def sensitive(self) -> tuple[str, ...]:
         """The columns whose values must differ within each class, by name."""
+
+    @property
+    @abstractmethod
+    def class_maker(self) -> str:
+        """The name of the algorithm that makes the classes (`smalti.transforms.algorithms`)."""
+
+    @classmethod
+    @abstractmethod
+    def of(cls, asked: Asked) -> Self:
+        """The transform that does what is asked for.
+
+        Raises:
+            ValueError: it cannot be.
+        """
+
+    @property
+    def cut_terms(self) -> CutTerms:
+        """What cuts are chosen by."""
+        return CutTerms()
+
+    @property
+    def technique(self) -> str:
+        """How classes are made, in words for people."""
+        return self.algorithm

@@ -8,11 +8,14 @@ global recoding by intervals of ordered values and sets of unordered ones, found
 
 import heapq
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from smalti.transforms._cuts import Cuts, Laid, Scene, Table
 from smalti.transforms._layout import Batch, lay_out, order_by, running
+from smalti.transforms.algorithm import Algorithm, Generalised, Portions
+from smalti.transforms.base import SINGLE_DIMENSIONAL_MONDRIAN
 from smalti.transforms.kernel import Search
 from smalti.transforms.problem import SCALE, Flags, Integers, OrderedAttribute, Problem
 
@@ -25,6 +28,21 @@ class Cells:
     """By tuple, numbered from 0: tuples that are in the same part of each attribute."""
     parts: Integers
     """By tuple and attribute: the part of the attribute's domain, numbered from 0."""
+
+
+class SingleDimensionalMondrian(Algorithm):
+    """Mondrian that cuts the domain of an attribute, through all classes."""
+
+    __slots__ = ()
+
+    name: ClassVar[str] = SINGLE_DIMENSIONAL_MONDRIAN
+
+    def generalised(self, problem: Problem) -> Generalised | None:
+        cells = recode_globally(problem)
+        if cells is None:
+            return None
+        portions = Portions(np.arange(len(cells.classes)), cells.classes, problem.weights)
+        return Generalised(portions, tuple(cells.parts.T))
 
 
 def recode_globally(problem: Problem) -> Cells | None:
@@ -73,17 +91,15 @@ class _Recoding:
     def run(self) -> None:
         """Cut until no part can be cut.
 
-        A part without an allowed cut is closed for ever. Proof: a forbidden cut divides a cell C and leaves
-        on one side S too few respondents, too few values, or no matching. Later cells are subsets of
-        C that meet the promise. One of them meets S; if it lies in S, its respondents, values and
-        matching are S's, too, so S would meet the promise; so the cut divides it, and its share of S
-        is a subset of S, which has too few of the same.
+        A part without an allowed cut is closed for ever, if what is promised is kept by merging. Proof: a
+        forbidden cut divides a cell C, and one side S of it misses a requirement. Later cells divide C and
+        meet all of them. Those that lie in S meet it, and were the same cut allowed later, the shares that
+        it leaves on this side of the others would meet it, too. S is put together from these, so it would
+        meet the requirement itself.
 
-        That a value is held by all is another matter where respondents have several rows: they may hold
-        it in S, and not all of them in a subset. There, closed parts are tried again after others were cut.
+        Where merging does not keep it, closed parts are tried again after others were cut.
         """
-        problem = self.search.problem
-        may_reopen = problem.respondents is not None and bool(problem.sensitive)
+        may_reopen = not self.table.is_kept_by_merging
         while self._waiting:
             was_cut = False
             while self._waiting:
@@ -157,7 +173,7 @@ class _Cutter:
         unevenness = np.abs(2 * upto - upto[-1])[allowed]
         for at in allowed[np.argsort(unevenness, kind="stable")].tolist():
             right: Flags = self.place > at
-            if self._matches(right[self.order]):
+            if self._meets(right[self.order]):
                 return right
         return None
 
@@ -179,9 +195,9 @@ class _Cutter:
         allowed[-1] = False
         return allowed
 
-    def _matches(self, right: Flags) -> bool:
-        """Whether both sides of each cell that is divided also pass the matching test."""
-        if not self.search.matching_decides:
+    def _meets(self, right: Flags) -> bool:
+        """Whether both sides of each cell that is divided also meet what counts do not decide."""
+        if self.search.counts_decide:
             return True
         rights = np.add.reduceat(right, self.batch.starts[:-1], dtype=np.int64)
         divided = (rights > 0) & (rights < np.diff(self.batch.starts))
@@ -189,4 +205,4 @@ class _Cutter:
             return True
         cuts = Cuts.none(self.batch)
         cuts.left[:] = ~right
-        return not len(self.search.without_match(self.batch, cuts, divided))
+        return not len(self.search.failing(self.batch, cuts, divided))

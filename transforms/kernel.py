@@ -11,29 +11,43 @@ nothing but its own partition, so how partitions are grouped or ordered never ch
 # INVARIANT: everything that decides a cut is an integer. Sums of floats differ between machines.
 """
 
+from typing import ClassVar
+
 import numpy as np
 
-from smalti.errors import InternalError
 from smalti.transforms._cuts import Candidate, Choice, Cuts, Scene, Table, least_penalty, median
-from smalti.transforms._incidence import Holdings
 from smalti.transforms._layout import Batch
-from smalti.transforms._sampling import surely_match
-from smalti.transforms.base import CutScore
-from smalti.transforms.matching import can_match
+from smalti.transforms.algorithm import Algorithm, Generalised, Portions
+from smalti.transforms.base import STRICT_MONDRIAN, CutScore
 from smalti.transforms.problem import Flags, Integers, Problem
+from smalti.transforms.requirements.judge import ClassJudge
 
-_PAIRS_FOR_EACH = 16
 _WORTH_A_COPY = 2
 """How many times larger than a batch its table is, at least, before the batch gets a table of its own."""
 
 
+class StrictMondrian(Algorithm):
+    """Mondrian that keeps rows with equal quasi-identifiers together."""
+
+    __slots__ = ()
+
+    name: ClassVar[str] = STRICT_MONDRIAN
+    takes_first_cuts: ClassVar[bool] = True
+
+    def generalised(self, problem: Problem) -> Generalised | None:
+        classes = partition(problem)
+        if classes is None:
+            return None
+        portions = Portions(np.arange(len(classes)), classes, problem.weights)
+        return Generalised.by_class(portions, len(problem.attributes))
+
+
 def partition(problem: Problem) -> Integers | None:
-    """The class of each tuple, numbered from 0; None if even the whole table misses k or l.
+    """The class of each tuple, numbered from 0; None if even the whole table misses a requirement.
 
     Contract:
-        Each class meets, by respondents: at least k of them; for each sensitive column no value is
-        held by all of them; and, where l exceeds 1, l different values can be matched to l
-        different respondents. No further allowable cut exists in any class.
+        Each class meets the problem's requirements, by respondents. No further allowable cut exists in any
+        class.
         The result depends on the set of tuples only, not on their order or on respondents' numbers.
     """
     if not len(problem.weights):
@@ -58,7 +72,7 @@ def partition(problem: Problem) -> Integers | None:
 
 
 class Search:
-    """The choice of cuts, which also pass the matching test, in partitions of one table."""
+    """The choice of cuts whose sides meet all requirements, in partitions of one table."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -66,7 +80,7 @@ class Search:
 
     def whole_table_is_allowed(self) -> bool:
         batch = Batch.whole(len(self.table.weights))
-        return bool(Scene(self.table, batch).allowed.all()) and self.can_match(batch.tuples)
+        return bool(Scene(self.table, batch).allowed.all() and self.met(batch).all())
 
     def sizes(self, batch: Batch) -> Integers:
         """By partition its distinct tuples of codes, which the threshold is about."""
@@ -83,24 +97,23 @@ class Search:
             nodes = np.flatnonzero(wanted & may_be_cut)
             if len(nodes):
                 part, slots = scene.part(nodes)
-                chosen.put(nodes, slots, self._matched_cuts(part, choose))
+                chosen.put(nodes, slots, self._met_cuts(part, choose))
         return chosen
 
     @property
-    def matching_decides(self) -> bool:
-        """Whether the matching test can fail where the others do not."""
-        # With two respondents and two values, neither held by all, a matching of two exists.
-        return self.problem.respondents is not None and self.problem.l > 2
+    def counts_decide(self) -> bool:
+        """Whether what counts allow meets all requirements."""
+        return not self.table.undecided
 
-    def _matched_cuts(self, scene: Scene, choose: Choice) -> Cuts:
-        """As `cuts`, with candidates struck out until both children also pass the matching test."""
+    def _met_cuts(self, scene: Scene, choose: Choice) -> Cuts:
+        """As `cuts`, with candidates struck out until both children also meet what counts do not decide."""
         cuts = choose(scene)
-        if not self.matching_decides:
+        if self.counts_decide:
             return cuts
         struck: set[Candidate] = set()
         unchecked = cuts.attribute >= 0
         while unchecked.any():
-            failed = self.without_match(scene.batch, cuts, unchecked)
+            failed = self.failing(scene.batch, cuts, unchecked)
             if not len(failed):
                 break
             struck.update(
@@ -112,30 +125,29 @@ class Search:
             unchecked[failed] = cuts.attribute[failed] >= 0
         return cuts
 
-    def without_match(self, batch: Batch, cuts: Cuts, unchecked: Flags) -> Integers:
-        """The partitions, of those unchecked, whose cut has a child that fails the matching test.
+    def failing(self, batch: Batch, cuts: Cuts, unchecked: Flags) -> Integers:
+        """The partitions, of those unchecked, whose cut has a child that misses a requirement.
 
         Args:
             batch: the partitions.
-            cuts: of these.
+            cuts: of these, allowed by counts.
             unchecked: by partition; it has a cut.
         """
-        matched = self.matched(batch.children(unchecked, cuts.left))
-        return np.flatnonzero(unchecked)[~matched.reshape(-1, 2).all(axis=1)]
+        met = self.met(batch.children(unchecked, cuts.left))
+        return np.flatnonzero(unchecked)[~met.reshape(-1, 2).all(axis=1)]
 
-    def matched(self, batch: Batch) -> Flags:
-        """By partition: whether in each sensitive column l values can be matched to l respondents."""
-        matched = [surely_match(holdings, batch, self.problem.l) for holdings in self.table.sensitive]
-        found: Flags = np.all(matched, axis=0)
-        for node in np.flatnonzero(~found).tolist():
-            found[node] = self.can_match(batch.tuples[batch.starts[node] : batch.starts[node + 1]])
-        return found
+    def met(self, batch: Batch) -> Flags:
+        """By partition that counts allow: whether it meets the requirements that these do not decide."""
+        met = np.ones(batch.size, np.bool_)
+        for judge in self.table.undecided:
+            met &= self._met_by(judge, batch)
+        return met
 
-    def can_match(self, tuples: Integers) -> bool:
-        """Whether in each sensitive column l values can be matched to l respondents of these tuples."""
-        if self.problem.respondents is None or self.problem.l <= 1:
-            return True
-        return all(_matches(holdings, tuples, self.problem.l) for holdings in self.table.sensitive)
+    def _met_by(self, judge: ClassJudge, batch: Batch) -> Flags:
+        met = judge.surely_meets(batch, self.table.sensitive)
+        for node in np.flatnonzero(~met).tolist():
+            met[node] = judge.meets(self.table.held(batch, node))
+        return met
 
 
 def _search_in(table: Table, batch: Batch) -> tuple[Search, Batch]:
@@ -143,27 +155,3 @@ def _search_in(table: Table, batch: Batch) -> tuple[Search, Batch]:
     if batch.fits_a_cache and len(table.origin) > _WORTH_A_COPY * len(batch.tuples):
         table, batch = table.subset(batch.tuples), Batch(np.arange(len(batch.tuples)), batch.starts)
     return Search(table), batch
-
-
-def _matches(holdings: Holdings, tuples: Integers, wanted: int) -> bool:
-    """Whether `wanted` values can be matched to different respondents."""
-    if holdings.pairs is None:
-        raise InternalError("a matching was asked of values without respondents")
-    _, pairs = holdings.links.take(tuples)
-    values = holdings.pairs.values[pairs].astype(np.int64)
-    respondents = holdings.pairs.respondents[pairs].astype(np.int64)
-    return _greedily(values, respondents, wanted) or can_match(values, respondents, wanted)
-
-
-def _greedily(values: Integers, respondents: Integers, wanted: int) -> bool:
-    """Whether the first pairs that do not meet already make a matching; a no decides nothing."""
-    taken: set[int] = set()
-    used: set[int] = set()
-    few = slice(_PAIRS_FOR_EACH * wanted)
-    for value, respondent in zip(values[few].tolist(), respondents[few].tolist(), strict=True):
-        if value not in taken and respondent not in used:
-            taken.add(value)
-            used.add(respondent)
-            if len(taken) == wanted:
-                return True
-    return False

@@ -2,12 +2,28 @@
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, Final, Self
 
-from smalti.transforms.base import LEFT_OUT_AT_DEFAULT, CutScore, Guarantee, Transform
+from smalti.transforms.base import (
+    DEFAULT_CUT_THRESHOLD,
+    LEFT_OUT_AT_DEFAULT,
+    RELAXED_MONDRIAN,
+    SINGLE_DIMENSIONAL_MONDRIAN,
+    STRICT_MONDRIAN,
+    Asked,
+    CutScore,
+    CutTerms,
+    Guarantee,
+    Transform,
+)
 from smalti.vocab import terms
 
-DEFAULT_CUT_THRESHOLD = 256
+_CUTS: Final = {
+    CutScore.CERTAINTY_PENALTY: "the cut with the least loss in partitions of at most {} distinct"
+    " combinations, the median in larger ones",
+    CutScore.NORMALIZED_SPAN: "the median of the widest quasi-identifier",
+    CutScore.ENTROPY: "the median of the quasi-identifier with the largest entropy",
+}
 
 
 class Partitioning(StrEnum):
@@ -78,10 +94,55 @@ class _Mondrian(Transform):
         return self.sensitive_columns
 
     @property
-    def first_attribute(self) -> int | None:
-        """The place of the fragment column among the quasi-identifiers."""
+    def class_maker(self) -> str:
+        if self.dimensionality is Dimensionality.SINGLE:
+            return SINGLE_DIMENSIONAL_MONDRIAN
+        return STRICT_MONDRIAN if self.partitioning is Partitioning.STRICT else RELAXED_MONDRIAN
+
+    @classmethod
+    def of(cls, asked: Asked) -> Self:
+        choices = asked.choices
+        return cls(
+            asked.k,
+            asked.l,
+            asked.quasi_identifiers,
+            asked.sensitive,
+            asked.cut_threshold,
+            Partitioning(choices.get("partitioning", Partitioning.STRICT)),
+            Dimensionality(choices.get("dimensionality", Dimensionality.MULTI)),
+            CutScore(choices.get("cut_score", CutScore.CERTAINTY_PENALTY)),
+            choices.get("fragment_column"),
+            asked.sampled_fragments,
+        )
+
+    @property
+    def cut_terms(self) -> CutTerms:
         name = self.fragment_column
-        return None if name is None else self.quasi_identifier_columns.index(name)
+        first = None if name is None else self.quasi_identifier_columns.index(name)
+        return CutTerms(self.cut_threshold, self.cut_score, first, self.sampled_fragments)
+
+    @property
+    def technique(self) -> str:
+        if self.dimensionality is Dimensionality.SINGLE:
+            return (
+                f"{self.algorithm}, strict, single-dimensional: domains of quasi-identifiers are cut, at"
+                " the median of the part that loses most, and equal values are published alike"
+            )
+        cuts = _CUTS[self.cut_score].format(self.cut_threshold)
+        first = sampled = even = ""
+        if self.fragment_column is not None:
+            first = (
+                f"; a table of more than {self.cut_threshold} distinct combinations is cut along"
+                f" {self.fragment_column} first"
+            )
+        if self.sampled_fragments is not None:
+            sampled = (
+                f"; first cuts, into at most {self.sampled_fragments} fragments, at medians of a sample:"
+                " another number gives other classes"
+            )
+        if self.partitioning is Partitioning.RELAXED:
+            even = "; rows with equal quasi-identifiers may be divided evenly between both sides"
+        return f"{self.algorithm}, {self.partitioning}, multidimensional: {cuts}{first}{sampled}{even}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from smalti.transforms.base import CutScore
+from smalti.transforms.base import CutScore, Requirement
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -72,9 +72,8 @@ class Problem:
     respondents: Incidence | None
     """None: each row is another respondent."""
     sensitive: tuple[SensitiveIncidence, ...]
-    k: int
-    l: int  # noqa: E741 (the literature's name)
-    """Distinct values that each sensitive column needs; 1 where only k is promised."""
+    requirements: tuple[Requirement, ...]
+    """What each class must meet."""
     cut_threshold: int
     cut_score: CutScore = CutScore.CERTAINTY_PENALTY
     first_attribute: int | None = None

@@ -9,34 +9,37 @@ alike, so which of them goes where cannot be seen.
 # INVARIANT: everything that decides a cut is an integer. Sums of floats differ between machines.
 """
 
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import replace
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from smalti.transforms._cuts import Scene, Table
 from smalti.transforms._layout import Batch, order_by, sums
-from smalti.transforms.base import CutScore
+from smalti.transforms.algorithm import Algorithm, Generalised, Portions
+from smalti.transforms.base import RELAXED_MONDRIAN, CutScore
 from smalti.transforms.kernel import Search
 from smalti.transforms.problem import Flags, Integers, Problem
 
 _IMPOSSIBLE = np.iinfo(np.int64).max
 
 
-@dataclass(frozen=True, slots=True)
-class Portions:
-    """How the rows of atoms are divided between classes, by (atom, class)."""
+class RelaxedMondrian(Algorithm):
+    """Mondrian that may divide rows with equal quasi-identifiers."""
 
-    atoms: Integers
-    """Ascending."""
-    classes: Integers
-    """Numbered from 0; ascending in each atom."""
-    rows: Integers
-    """At least one."""
+    __slots__ = ()
+
+    name: ClassVar[str] = RELAXED_MONDRIAN
+    takes_first_cuts: ClassVar[bool] = True
+    divides_tuples: ClassVar[bool] = True
+
+    def generalised(self, problem: Problem) -> Generalised | None:
+        portions = partition_relaxed(problem)
+        return None if portions is None else Generalised.by_class(portions, len(problem.attributes))
 
 
 def partition_relaxed(problem: Problem) -> Portions | None:
-    """Classes that share atoms where that loses less; None if even the whole table misses k or l.
+    """Classes that share atoms where that loses less; None if even the whole table misses a requirement.
 
     Beside the cuts of `smalti.transforms.kernel.partition` there is one even cut along each attribute that
     has several values in the partition. Its rows are put in order along the attribute (unordered values by
@@ -199,8 +202,8 @@ class _RelaxedSearch(Search):
     def _allowed(self, children: _Children) -> Flags:
         """By pair of children: whether both meet what is promised."""
         allowed = Scene(*children).allowed
-        if self.matching_decides:
-            allowed = allowed & Search(children.table).matched(children.batch)
+        if not self.counts_decide:
+            allowed = allowed & Search(children.table).met(children.batch)
         return np.asarray(allowed.reshape(-1, 2).all(axis=1), np.bool_)
 
 

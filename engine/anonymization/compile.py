@@ -44,8 +44,8 @@ from smalti.policy.model import (
     Permission,
     Text,
 )
-from smalti.transforms import ALL_TRANSFORMS
-from smalti.transforms.base import CutScore, Datatype, Transform
+from smalti.transforms import transform_class
+from smalti.transforms.base import Asked, CutScore, Datatype, Transform
 from smalti.transforms.mondrian import Dimensionality, Partitioning
 from smalti.transforms.values import (
     LEXICAL_FORMS,
@@ -160,26 +160,24 @@ def _transform(
             "exact first cuts, for domains are cut as a whole",
             "leave out --first-cuts",
         )
-    for kind in ALL_TRANSFORMS:
-        if (kind.method, kind.algorithm) == (wanted.method, wanted.algorithm or MONDRIAN):
-            return kind(  # type: ignore[call-arg]
-                *bounds,
-                names[Role.QUASI_IDENTIFIER],
-                names[Role.SENSITIVE],
-                options.cut_threshold,
-                **variant,
-                **_sampling(options),
-            )
-    raise InternalError("a method that no transform implements reached the compiler")
-
-
-def _sampling(options: Options) -> dict[str, int]:
-    """The field of Mondrian that the run sets by an option of its own."""
-    return {} if options.sampled_fragments is None else {"sampled_fragments": options.sampled_fragments}
+    try:
+        kind = transform_class(wanted.method, wanted.algorithm or MONDRIAN)
+    except KeyError:
+        raise InternalError("a method that no transform implements reached the compiler") from None
+    return kind.of(
+        Asked(
+            *bounds,
+            names[Role.QUASI_IDENTIFIER],
+            names[Role.SENSITIVE],
+            options.cut_threshold,
+            options.sampled_fragments,
+            variant,
+        )
+    )
 
 
 def _variant(wanted: Anonymization, columns: tuple[Column, ...]) -> dict[str, str]:
-    """The fields of Mondrian that the policy sets by words of their own."""
+    """What the policy chooses by words of their own, by the field of the transform."""
     by_iri = {normalised_column(column.iri): column.name for column in columns}
     found: dict[str, str] = {}
     for parameter in wanted.parameters:

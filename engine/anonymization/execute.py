@@ -14,16 +14,10 @@ from smalti.engine.backends.staged import Coded, Frequencies, Holders, Recoding,
 from smalti.engine.plan.phase import Phase
 from smalti.engine.plan.plan import Plan, RespondentColumn
 from smalti.errors import GuaranteeError, InternalError
-from smalti.transforms.global_recoding import recode_globally
-from smalti.transforms.kernel import partition
+from smalti.transforms.algorithm import Algorithm, Generalised
+from smalti.transforms.algorithms import algorithm_of
 from smalti.transforms.labels import class_labels
 from smalti.transforms.metrics import certainty_penalty
-from smalti.transforms.mondrian import (
-    Dimensionality,
-    MondrianKAnonymity,
-    MondrianLDiversity,
-    Partitioning,
-)
 from smalti.transforms.problem import MISSING, Incidence, Integers, Problem, SensitiveIncidence
 from smalti.transforms.values import Codebook
 
@@ -54,20 +48,20 @@ def execute(plan: Plan, table: StagedTable, output: Path, link: Path, phase: Pha
         BackendError: the machine.
     """
     phase("frequencies")
-    if _transform(plan).dimensionality is Dimensionality.MULTI:
-        loss = _execute_in_fragments(plan, table, output, link, phase)
-        if loss is not None:
-            return loss
+    algorithm = algorithm_of(plan.apply.transform)
+    loss = _execute_in_fragments(plan, algorithm, table, output, link, phase)
+    if loss is not None:
+        return loss
     frequencies = table.frequencies(plan)
     problem, books = _problem(plan, frequencies)
     problem, tuple_of = _merged(problem, books)
     phase("generalise")
-    generalised = _generalised(plan, problem)
+    generalised = algorithm.generalised(problem)
     if generalised is None:
         raise _cannot_be_met(plan)
     phase("write")
     recoding, warnings = _recoding(plan, table, problem, books, generalised)
-    classes = recoding.classes[tuple_of]
+    classes = generalised.portions.classes[tuple_of]
     table.write(plan, replace(recoding, classes=classes), frequencies, output, link)
     losses = (certainty_penalty(problem, i, parts) for i, parts in enumerate(generalised.parts))
     return InformationLoss(
@@ -75,41 +69,16 @@ def execute(plan: Plan, table: StagedTable, output: Path, link: Path, phase: Pha
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Generalised:
-    """Which tuples are published alike."""
-
-    classes: Integers
-    """By tuple."""
-    parts: tuple[Integers, ...]
-    """For each quasi-identifier, by tuple: what has one label, which is one class or several."""
-
-
-def _generalised(plan: Plan, problem: Problem) -> _Generalised | None:
-    if _transform(plan).dimensionality is Dimensionality.SINGLE:
-        cells = recode_globally(problem)
-        return None if cells is None else _Generalised(cells.classes, tuple(cells.parts.T))
-    classes = partition(problem)
-    return None if classes is None else _Generalised(classes, (classes,) * len(problem.attributes))
-
-
-def _transform(plan: Plan) -> MondrianKAnonymity | MondrianLDiversity:
-    transform = plan.apply.transform
-    if not isinstance(transform, MondrianKAnonymity | MondrianLDiversity):
-        raise InternalError("a transform that the kernel does not run reached it")
-    return transform
-
-
 def _execute_in_fragments(
-    plan: Plan, table: StagedTable, output: Path, link: Path, phase: Phase
+    plan: Plan, algorithm: Algorithm, table: StagedTable, output: Path, link: Path, phase: Phase
 ) -> InformationLoss | None:
     """The same from facts, with several kernels; None where one kernel takes the frequency table."""
-    transform = _transform(plan)
-    most = transform.sampled_fragments or table.most_fragments(plan)
-    fragments = Fragments(plan, table)
-    may_divide = transform.partitioning is Partitioning.RELAXED
-    count = fragments.cut(most) if most > 1 or may_divide else 1
-    if count == 1 and not may_divide:
+    most = 1
+    if algorithm.takes_first_cuts:
+        most = plan.apply.transform.cut_terms.sampled_fragments or table.most_fragments(plan)
+    fragments = Fragments(plan, algorithm, table)
+    count = fragments.cut(most) if most > 1 or algorithm.divides_tuples else 1
+    if count == 1 and not algorithm.divides_tuples:
         return None
     phase("generalise")
     penalties = fragments.generalise()
@@ -137,10 +106,10 @@ def _cannot_be_met(plan: Plan) -> GuaranteeError:
 
 
 def _recoding(
-    plan: Plan, table: StagedTable, problem: Problem, books: list[Codebook], generalised: _Generalised
+    plan: Plan, table: StagedTable, problem: Problem, books: list[Codebook], generalised: Generalised
 ) -> tuple[Recoding, tuple[str, ...]]:
     """What becomes of each tuple, and what the owner should know of the labels."""
-    _, some_tuple = np.unique(generalised.classes, return_index=True)
+    _, some_tuple = np.unique(generalised.portions.classes, return_index=True)
     of_parts = [
         (class_labels(book, problem.codes[:, i], parts), parts)
         for i, (book, parts) in enumerate(zip(books, generalised.parts, strict=True))
@@ -149,11 +118,11 @@ def _recoding(
     warnings = check_labels(plan, table, size)
     columns = [labels.take(pa.array(parts[some_tuple])) for labels, parts in of_parts]
     names = plan.apply.transform.quasi_identifiers
-    return Recoding(generalised.classes, pa.table(columns, names=list(names))), warnings
+    return Recoding(generalised.portions.classes, pa.table(columns, names=list(names))), warnings
 
 
 def _problem(plan: Plan, frequencies: Frequencies) -> tuple[Problem, list[Codebook]]:
-    transform = _transform(plan)
+    transform = plan.apply.transform
     encoded = [
         _by_value(plan, name, column)
         for name, column in zip(transform.quasi_identifiers, frequencies.tuples, strict=True)
@@ -171,11 +140,10 @@ def _problem(plan: Plan, frequencies: Frequencies) -> tuple[Problem, list[Codebo
             _sensitive(plan, name, holders)
             for name, holders in zip(transform.sensitive, frequencies.sensitive, strict=True)
         ),
-        transform.k,
-        transform.l,
-        transform.cut_threshold,
-        transform.cut_score,
-        transform.first_attribute,
+        transform.guarantee.requirements,
+        transform.cut_terms.threshold,
+        transform.cut_terms.score,
+        transform.cut_terms.first_attribute,
     )
     return problem, [book for book, _ in encoded]
 

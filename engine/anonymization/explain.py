@@ -8,13 +8,7 @@ from smalti.engine.plan.lines import Line
 from smalti.engine.plan.plan import Column, OneRowEach, Plan, RespondentColumn, Role, Write
 from smalti.engine.plan.respondents import WAYS_TO_DECLARE, counts_rows
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
-from smalti.transforms.base import CutScore, Datatype, Transform
-from smalti.transforms.mondrian import (
-    Dimensionality,
-    MondrianKAnonymity,
-    MondrianLDiversity,
-    Partitioning,
-)
+from smalti.transforms.base import Datatype
 
 _WHY = {
     Role.IDENTIFIER: "identifier",
@@ -60,7 +54,7 @@ def explain(plan: Plan) -> Explanation:
         _respondent(plan),
         _rows(plan),
         f"{transform.guarantee.model}: {_promise(plan)}",
-        _technique(transform),
+        transform.technique,
         warnings_in(plan),
         limits(transform.guarantee, transform.sensitive, plan.released),
     )
@@ -101,45 +95,6 @@ def _respondent(plan: Plan) -> str:
             return "each row is about another person (declared)"
         case OneRowEach():
             return "rows are counted, not people: nothing is declared"
-
-
-_CUTS = {
-    CutScore.CERTAINTY_PENALTY: "the cut with the least loss in partitions of at most {} distinct"
-    " combinations, the median in larger ones",
-    CutScore.NORMALIZED_SPAN: "the median of the widest quasi-identifier",
-    CutScore.ENTROPY: "the median of the quasi-identifier with the largest entropy",
-}
-
-
-def _technique(transform: Transform) -> str:
-    match transform:
-        case MondrianKAnonymity() | MondrianLDiversity():
-            pass
-        case _:
-            return transform.algorithm
-    if transform.dimensionality is Dimensionality.SINGLE:
-        return (
-            f"{transform.algorithm}, strict, single-dimensional: domains of quasi-identifiers are cut, at"
-            " the median of the part that loses most, and equal values are published alike"
-        )
-    cuts = _CUTS[transform.cut_score].format(transform.cut_threshold)
-    first = ""
-    if transform.fragment_column is not None:
-        first = (
-            f"; a table of more than {transform.cut_threshold} distinct combinations is cut along"
-            f" {transform.fragment_column} first"
-        )
-    sampled = ""
-    if transform.sampled_fragments is not None:
-        sampled = (
-            f"; first cuts, into at most {transform.sampled_fragments} fragments, at medians of a sample:"
-            " another number gives other classes"
-        )
-    even = ""
-    if transform.partitioning is Partitioning.RELAXED:
-        even = "; rows with equal quasi-identifiers may be divided evenly between both sides"
-    kind = f"{transform.algorithm}, {transform.partitioning}, multidimensional"
-    return f"{kind}: {cuts}{first}{sampled}{even}"
 
 
 def warnings_in(plan: Plan) -> tuple[str, ...]:

@@ -17,11 +17,11 @@ import pyarrow as pa
 
 from smalti.engine.anonymization import cut_queries as queries
 from smalti.engine.anonymization.cut_queries import FACTS, Division, Layout, Line
-from smalti.engine.anonymization.sides import Bounds, Columns, Extents, Sides, Window, counts_of
+from smalti.engine.anonymization.side_judge import Cuts, SideJudge, taken
+from smalti.engine.anonymization.sides import Columns, Extents, LineCounts, Sides, Window, counts_of
 from smalti.engine.backends.relations import Relations
 from smalti.transforms.base import CutScore
 from smalti.transforms.entropy import concentration
-from smalti.transforms.matching import can_match
 from smalti.transforms.problem import SCALE, Attribute, Integers, OrderedAttribute
 
 WINDOW: Final = 4096
@@ -36,13 +36,28 @@ class Terms:
     has_respondents: bool
     sensitive: int
     """Sensitive columns."""
-    bounds: Bounds
+    judges: tuple[SideJudge, ...]
+    """Of what both sides must meet."""
     cut_threshold: int
     cut_score: CutScore
     first_attribute: int | None
     """The first cut is tried on it first."""
     kept: int
     """Retained columns in the facts; cuts take no notice of them."""
+
+    @property
+    def fewest_respondents(self) -> int:
+        """No class with fewer respondents is allowed."""
+        return max(each.judge.fewest_respondents for each in self.judges)
+
+    @property
+    def undecided(self) -> tuple[SideJudge, ...]:
+        """The judges that counts may not decide for."""
+        return tuple(
+            each
+            for each in self.judges
+            if not each.judge.is_decided_by_counts(has_respondents=self.has_respondents)
+        )
 
     @property
     def fact_columns(self) -> list[str]:
@@ -53,15 +68,12 @@ class Terms:
         return [*codes, *people, *values, *(f"r{i}" for i in range(self.kept)), "n"]
 
 
-def whole_shares_a_value(relations: Relations, terms: Terms) -> bool:
-    """Whether all respondents of the whole table hold some value; then not even the whole is allowed.
-
-    Of all that is promised this alone may hold on both sides of a cut and not for the whole.
-    """
-    if not terms.has_respondents:
-        return False
-    found = [relations.take(queries.most_held(f"v{i}")) for i in range(terms.sensitive)]
-    return any(one.column("held")[0].as_py() == one.column("people")[0].as_py() for one in found)
+def whole_is_allowed(relations: Relations, terms: Terms) -> bool:
+    """Whether the whole table meets what may hold on both sides of a cut and not for the whole."""
+    return all(
+        judge.whole_meets(relations, has_respondents=terms.has_respondents, sensitive=terms.sensitive)
+        for judge in terms.judges
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +127,7 @@ class FirstCuts:
         Returns:
             The number of partitions; they are told apart by the column `node`.
         """
-        if len(self._nodes) == 1 and whole_shares_a_value(self._relations, self._terms):
+        if len(self._nodes) == 1 and not whole_is_allowed(self._relations, self._terms):
             return 1
         for level in itertools.count(1):
             if len(self._nodes) >= fragments:
@@ -208,7 +220,7 @@ class FirstCuts:
         cuts: dict[int, int] = {}
         while windows:
             sides = self._sides(layout, windows)
-            nearest = self._matched(layout, sides)
+            nearest = self._met(layout, sides)
             windows = {
                 line: sides[line].window.widened()
                 for line, place in nearest.items()
@@ -232,60 +244,50 @@ class FirstCuts:
 
     def _sides(self, layout: Layout, windows: Mapping[int, Window]) -> dict[int, Sides]:
         """What is left and right of each cut in the windows."""
-        found = self._take(layout.counts(windows, self._terms.bounds.k), "kind", "line", "p")
+        found = self._take(layout.counts(windows, self._terms.fewest_respondents), "kind", "line", "p")
+        return {line: self._sides_of(layout, line, window, found) for line, window in windows.items()}
 
-        def extents(line: int, *things: str) -> Extents:
+    def _sides_of(self, layout: Layout, line: int, window: Window, found: Columns) -> Sides:
+        def extents(*things: str) -> Extents:
             kind = layout.kind(*things)
             return Extents(counts_of(found, kind, line), counts_of(found, kind + 1, line))
 
         has_people = self._terms.has_respondents
-        return {
-            line: Sides.of(
-                window,
-                counts_of(found, layout.kind("p"), line),
-                extents(line, "u") if has_people else None,
-                [extents(line, v) for v in self._values],
-                [extents(line, v, "u") for v in self._values] if has_people else [],
-                self._terms.bounds,
-            )
-            for line, window in windows.items()
-        }
+        rows = counts_of(found, layout.kind("p"), line)
+        counts = LineCounts.of(
+            rows,
+            extents("u") if has_people else None,
+            [extents(v) for v in self._values],
+            [extents(v, "u") for v in self._values] if has_people else [],
+            self._terms.fewest_respondents,
+        )
+        allowed = np.all([judge.allowed(counts) for judge in self._terms.judges], axis=0)
+        allowed[-1] = False
+        return Sides(rows.places, np.cumsum(rows.numbers), allowed, window, counts.holders)
 
-    # --- The matching test
+    # --- What counts do not decide
 
-    def _matched(self, layout: Layout, sides: Mapping[int, Sides]) -> dict[int, int | None]:
-        """The nearest allowed cut of each line both of whose sides also pass the matching test."""
+    def _met(self, layout: Layout, sides: Mapping[int, Sides]) -> dict[int, int | None]:
+        """The nearest allowed cut of each line both of whose sides meet all requirements."""
         nearest = {line: one.nearest() for line, one in sides.items()}
-        if not self._terms.has_respondents or self._terms.bounds.l <= 2:
-            # With two respondents and two values, neither held by all, a matching of two exists.
-            return nearest
-        unchecked = {line: place for line, place in nearest.items() if place is not None}
+        undecided = self._terms.undecided
+        unchecked = {line: place for line, place in nearest.items() if undecided and place is not None}
         while unchecked:
-            unsure = {
-                line: place
-                for line, place in unchecked.items()
-                if not sides[line].surely_match(place, self._terms.bounds.l)
-            }
-            if not unsure:
-                break
-            failed = set().union(*(self._without_match(layout, unsure, v) for v in self._values))
+            failed = set().union(*(self._failing(judge, layout, sides, unchecked) for judge in undecided))
             for line in failed:
                 sides[line].struck.add(unchecked[line])
                 nearest[line] = sides[line].nearest()
             unchecked = {i: place for i in failed if (place := nearest[i]) is not None}
         return nearest
 
-    def _without_match(self, layout: Layout, cuts: Mapping[int, int], v: str) -> set[int]:
-        """The lines with a side where l values of a column cannot be matched to l respondents."""
-        wanted = self._terms.bounds.l
-        found = self._take(layout.pairs(cuts, v, wanted))
-        return {
-            line
-            for line in cuts
-            for side in (0, 1)
-            for mine in [(found["line"] == line) & (found["side"] == side)]
-            if not can_match(found["v"][mine], found["u"][mine], wanted)
+    def _failing(
+        self, judge: SideJudge, layout: Layout, sides: Mapping[int, Sides], cuts: Mapping[int, int]
+    ) -> set[int]:
+        """The lines whose cut has a side that misses a requirement."""
+        unsure = {
+            line: place for line, place in cuts.items() if not judge.surely_met(sides[line].holders, place)
         }
+        return judge.failing(Cuts(self._relations, layout, unsure, self._values)) if unsure else set()
 
     # --- New partitions
 
@@ -308,10 +310,4 @@ class FirstCuts:
         self.divisions += divisions
 
     def _take(self, query: str, *order: str) -> Columns:
-        """The columns of a query, its rows ordered by some of them."""
-        found = self._relations.take(query)
-        columns = {name: found.column(name).to_numpy().astype(np.int64) for name in found.column_names}
-        if order:
-            rows = np.lexsort([columns[name] for name in reversed(order)])
-            columns = {name: column[rows] for name, column in columns.items()}
-        return columns
+        return taken(self._relations, query, *order)

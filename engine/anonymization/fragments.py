@@ -19,13 +19,13 @@ from smalti.engine.anonymization.cut_queries import FACTS, Division
 from smalti.engine.anonymization.first_cuts import FirstCuts, Terms
 from smalti.engine.anonymization.recoder import Recoder
 from smalti.engine.anonymization.sampled_cuts import SampledCuts, taken_back
-from smalti.engine.anonymization.sides import Bounds
+from smalti.engine.anonymization.side_judges import side_judges_of
 from smalti.engine.backends.keys import Packing
 from smalti.engine.backends.publication import Piece
 from smalti.engine.backends.staged import STAGED, StagedTable, generalised_runs
 from smalti.engine.plan.plan import Plan, RespondentColumn
 from smalti.errors import DataError, InternalError
-from smalti.transforms.mondrian import MondrianKAnonymity, MondrianLDiversity, Partitioning
+from smalti.transforms.algorithm import Algorithm
 from smalti.transforms.problem import SCALE
 from smalti.transforms.values import Codebook, ValueFormError, make_codebook
 
@@ -56,18 +56,17 @@ def codebook_of(plan: Plan, name: str, texts: pa.Array, *, has_missing: bool) ->
 class Fragments:
     """The rows of a table as facts about tuples, in fragments that one kernel each can take."""
 
-    def __init__(self, plan: Plan, table: StagedTable) -> None:
+    def __init__(self, plan: Plan, algorithm: Algorithm, table: StagedTable) -> None:
         transform = plan.apply.transform
-        if not isinstance(transform, MondrianKAnonymity | MondrianLDiversity):
-            raise InternalError("a transform that the kernel does not run reached it")
         self._plan, self._table, self._transform = plan, table, transform
+        self._algorithm, self._cut_terms = algorithm, transform.cut_terms
         self._names = transform.quasi_identifiers
         self._who = (
             plan.read.respondent.column if isinstance(plan.read.respondent, RespondentColumn) else None
         )
         self._kept = tuple(name for name in plan.write.columns if name not in self._names)
         """Retained columns that tell rows of one tuple apart, where these may be divided."""
-        if transform.partitioning is Partitioning.STRICT:
+        if not algorithm.divides_tuples:
             self._kept = ()
         self._most = self._count = 1
         self.label_bytes = 0
@@ -93,8 +92,11 @@ class Fragments:
             The number of fragments that there are.
         """
         self._make_facts()
+        judges = side_judges_of(self._transform.guarantee.requirements)
+        if judges is None:
+            return self._count
         relations, terms = self._table.relations, self._terms
-        if self._transform.sampled_fragments is None:
+        if self._cut_terms.sampled_fragments is None:
             self._count = FirstCuts(relations, terms).cut(fragments)
         else:
             self._most, self._divisions = fragments, SampledCuts(relations, terms).cut(fragments)
@@ -107,10 +109,10 @@ class Fragments:
             tuple(book.attribute for book in self.books),
             self._who is not None,
             len(self._transform.sensitive),
-            Bounds(self._transform.k, self._transform.l),
-            self._transform.cut_threshold,
-            self._transform.cut_score,
-            self._transform.first_attribute,
+            side_judges_of(self._transform.guarantee.requirements) or (),
+            self._cut_terms.threshold,
+            self._cut_terms.score,
+            self._cut_terms.first_attribute,
             len(self._kept),
         )
 
@@ -213,11 +215,11 @@ class Fragments:
         sizes = [(f"codes{i}.q", len(book.texts) + 1) for i, book in enumerate(self.books)]
         kept = (self._table.numbered(name) for name in self._kept)
         sizes += [(f"{STAGED}.{column}", len(texts) + 1) for column, texts in kept]
-        transform = self._transform
+        transform, terms = self._transform, self._cut_terms
         return Recoder(
             self.books, Packing.of(sizes), self._who is not None, len(transform.sensitive),
-            transform.k, transform.l, transform.cut_threshold, transform.cut_score, transform.partitioning,
-            transform.first_attribute if self._count == 1 else None, len(self._kept),
+            transform.guarantee.requirements, terms.threshold, terms.score, self._algorithm,
+            terms.first_attribute if self._count == 1 else None, len(self._kept),
         )  # fmt: skip
 
     def write(self, output: Path, link: Path) -> None:

@@ -6,13 +6,11 @@ import numpy as np
 import pyarrow as pa
 
 from smalti.engine.backends.keys import Packing
-from smalti.transforms.base import CutScore
-from smalti.transforms.kernel import partition
+from smalti.transforms.algorithm import Algorithm, Portions
+from smalti.transforms.base import CutScore, Requirement
 from smalti.transforms.labels import class_labels
 from smalti.transforms.metrics import class_penalties
-from smalti.transforms.mondrian import Partitioning
 from smalti.transforms.problem import Incidence, Integers, Problem, SensitiveIncidence
-from smalti.transforms.relaxed import Portions, partition_relaxed
 from smalti.transforms.values import Codebook
 
 
@@ -24,11 +22,10 @@ class Recoder:
     packing: Packing
     has_respondents: bool
     sensitive: int
-    k: int
-    l: int  # noqa: E741 (the literature's name)
+    requirements: tuple[Requirement, ...]
     cut_threshold: int
     cut_score: CutScore
-    partitioning: Partitioning
+    algorithm: Algorithm
     first_attribute: int | None
     kept: int
     """Retained columns by which rows of one tuple are told apart; 0 where they stay together."""
@@ -72,10 +69,8 @@ class Recoder:
         ])  # fmt: skip
 
     def _portions(self, problem: Problem) -> Portions | None:
-        if self.partitioning is Partitioning.RELAXED:
-            return partition_relaxed(problem)
-        classes = partition(problem)
-        return None if classes is None else Portions(np.arange(len(classes)), classes, problem.weights)
+        generalised = self.algorithm.generalised(problem)
+        return None if generalised is None else generalised.portions
 
     def _classes(self, node: pa.Scalar, problem: Problem, classes: Integers) -> pa.Table:
         rows = np.bincount(classes, problem.weights).astype(np.int64)
@@ -124,8 +119,7 @@ class Recoder:
             tuple(book.attribute for book in self.books),
             None if respondents is None else Incidence(*distinct(tuples, respondents)),
             tuple(held(tuples, _integers(facts, f"v{i}"), respondents) for i in range(self.sensitive)),
-            self.k,
-            self.l,
+            self.requirements,
             self.cut_threshold,
             self.cut_score,
             self.first_attribute,

@@ -17,8 +17,9 @@ import pyarrow as pa
 
 from smalti.engine.anonymization import cut_queries as queries
 from smalti.engine.anonymization.cut_queries import FACTS, HASHES, Division
-from smalti.engine.anonymization.first_cuts import Terms, whole_shares_a_value
+from smalti.engine.anonymization.first_cuts import Terms, whole_is_allowed
 from smalti.engine.backends.relations import Relations
+from smalti.transforms.base import RESPONDENTS, Requirement
 from smalti.transforms.medians import MedianCut, median_cuts
 from smalti.transforms.problem import OrderedAttribute, Problem
 
@@ -46,7 +47,7 @@ class SampledCuts:
             column `node`; a cut keeps the number on its left.
         """
         with self._relations.step("sampled first cuts"):
-            if whole_shares_a_value(self._relations, self._terms):
+            if not whole_is_allowed(self._relations, self._terms):
                 return ()
             cuts = self._cuts(fragments)
             return self._divide(cuts) if cuts else ()
@@ -72,8 +73,7 @@ class SampledCuts:
             self._terms.attributes,
             None,
             (),
-            self._terms.bounds.k,
-            1,
+            (Requirement(RESPONDENTS, (self._terms.fewest_respondents,)),),
             0,
             self._terms.cut_score,
             self._terms.first_attribute,

@@ -50,19 +50,57 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """What both sides of an allowed cut have."""
-
-    k: int
-    l: int  # noqa: E741 (the literature's name)
-
-
-@dataclass(frozen=True, slots=True)
 class Extents:
     """Where things begin, and where they end."""
 
     first: Counts
     last: Counts
+
+
+@dataclass(frozen=True, slots=True)
+class LineCounts:
+    """How much is left and right of a cut after each place: each pair is of both sides, by place."""
+
+    places: Integers
+    people: tuple[Integers, Integers]
+    """Respondents; rows, where each row is another."""
+    values: tuple[tuple[Integers, Integers], ...]
+    """Different values of each sensitive column."""
+    holders: Sequence[Extents]
+    """Of each value of each sensitive column, at least where it has `fewest` of them; none where each
+    row is another respondent."""
+    fewest: int
+    """A side with fewer respondents is refused anyway, and may be judged either way."""
+
+    @classmethod
+    def of(
+        cls,
+        rows: Counts,
+        respondents: Extents | None,
+        values: Sequence[Extents],
+        holders: Sequence[Extents],
+        fewest: int,
+    ) -> "LineCounts":
+        """Add up what begins and ends at each place.
+
+        Args:
+            rows: at each place, of which there are some at each.
+            respondents: None where each row is another.
+            values: of each sensitive column.
+            holders: as the field.
+            fewest: as the field.
+        """
+        upto = np.cumsum(rows.numbers)
+        people = (upto, upto[-1] - upto)
+        if respondents is not None:
+            people = _sides(rows.places, respondents)
+        found = tuple(_sides(rows.places, extents) for extents in values)
+        return cls(rows.places, people, found, holders, fewest)
+
+    @property
+    def everywhere(self) -> Flags:
+        """After each place: yes."""
+        return np.ones(len(self.places), np.bool_)
 
 
 @dataclass(slots=True)
@@ -73,49 +111,12 @@ class Sides:
     upto: Integers
     """Rows up to each place."""
     allowed: Flags
+    """As counts tell."""
     window: Window
     holders: Sequence[Extents]
-    """Of each value of each sensitive column that k hold."""
+    """Of each value of each sensitive column, at least where there are as many as an allowed side has."""
     struck: set[int] = field(default_factory=set)
     """Places after which no cut is allowed, for another reason."""
-
-    @classmethod
-    def of(
-        cls,
-        window: Window,
-        rows: Counts,
-        respondents: Extents | None,
-        values: Sequence[Extents],
-        holders: Sequence[Extents],
-        bounds: Bounds,
-    ) -> "Sides":
-        """Judge all cuts in a window.
-
-        Args:
-            window: the places that are told apart.
-            rows: at each place, of which there are some at each.
-            respondents: None where each row is another.
-            values: of each sensitive column.
-            holders: of each value of each sensitive column, at least where it has k of them; none
-                where each row is another respondent.
-            bounds: what both sides must have.
-        """
-        places, upto = rows.places, np.cumsum(rows.numbers)
-        left, right = upto, upto[-1] - upto
-        if respondents is not None:
-            left, right = _sides(places, respondents)
-        allowed = (left >= bounds.k) & (right >= bounds.k)
-        allowed[-1] = False
-        for extents in values:
-            kinds_left, kinds_right = _sides(places, extents)
-            wanted = max(bounds.l, 2)
-            allowed &= (kinds_left >= wanted) & (kinds_right >= wanted)
-        for extents in holders:
-            # A value that fewer than k hold is never that of all on an allowed side.
-            allowed &= _most_held(places, extents.first) < left
-            onward = _most_held(-places[::-1], _mirrored(extents.last))[::-1]
-            allowed[:-1] &= onward[1:] < right[:-1]
-        return cls(places, upto, allowed, window, holders)
 
     def nearest(self) -> int | None:
         """The place of the allowed cut nearest to the median; None where there is none in the window."""
@@ -123,18 +124,6 @@ class Sides:
         if not len(found):
             return None
         return int(self.places[found[np.argmin(self._unevenness[found])]])
-
-    def surely_match(self, place: int, wanted: int) -> bool:
-        """Whether a cut leaves so many values of each sensitive column with so many holders on both sides.
-
-        Then so many values can be matched to so many holders, one after the other (Hall's condition).
-        Where it does not, they may match all the same.
-        """
-        return all(
-            _held_by(counts, upto, wanted) >= wanted
-            for extents in self.holders
-            for counts, upto in ((extents.first, place), (_mirrored(extents.last), -place - 1))
-        )
 
     def is_decided(self, place: int | None) -> bool:
         """Whether no cut outside of the window can be nearer than the one found.
@@ -157,17 +146,6 @@ class Sides:
         return unevenness
 
 
-def _mirrored(counts: Counts) -> Counts:
-    return Counts(-counts.places, counts.numbers, counts.values)
-
-
-def _held_by(first: Counts, place: int, holders: int) -> int:
-    """How many values have at least so many holders up to a place."""
-    here = first.places <= place
-    _, values = np.unique(first.values[here], return_inverse=True)
-    return int(np.sum(np.bincount(values, first.numbers[here]) >= holders))
-
-
 def _sides(places: Integers, extents: Extents) -> tuple[Integers, Integers]:
     begun, ended = (np.cumsum(_at(places, counts)) for counts in (extents.first, extents.last))
     return begun, ended[-1] - ended
@@ -177,24 +155,6 @@ def _at(places: Integers, counts: Counts) -> Integers:
     found = np.zeros(len(places), np.int64)
     np.add.at(found, np.searchsorted(places, counts.places), counts.numbers)
     return found
-
-
-def _most_held(places: Integers, first: Counts) -> Integers:
-    """Up to each place, how many hold the value that most hold.
-
-    Holders of a value only become more along the line, so the running maximum of all values' counts is
-    the count of the most held one.
-    """
-    order = np.lexsort((first.places, first.values))
-    value, place, number = first.values[order], first.places[order], first.numbers[order]
-    total = np.cumsum(number)
-    is_new = np.ones(len(value), np.bool_)
-    is_new[1:] = value[1:] != value[:-1]
-    begins = np.flatnonzero(is_new)
-    before = np.repeat(total[begins] - number[begins], np.diff(np.append(begins, len(value))))
-    most = np.zeros(len(places), np.int64)
-    np.maximum.at(most, np.searchsorted(places, place), total - before)
-    return np.maximum.accumulate(most)
 
 
 Columns = Mapping[str, Integers]

@@ -8,7 +8,7 @@ from smalti.engine.plan.plan import OutputFormat, Respondent
 from smalti.engine.tables.withdrawn import NOBODY, Withdrawn
 from smalti.policy.decision import Fact
 from smalti.policy.model import Condition
-from smalti.transforms.mondrian import DEFAULT_CUT_THRESHOLD
+from smalti.transforms.base import DEFAULT_CUT_THRESHOLD
 
 
 @dataclass(frozen=True, slots=True)

@@ -238,10 +238,6 @@ class Plan:
 
 
 def _transform(fields: dict[str, Any]) -> Transform:
-    from smalti.transforms import ALL_TRANSFORMS  # noqa: PLC0415 (it brings NumPy)
+    from smalti.transforms import transform_class  # noqa: PLC0415 (it brings NumPy)
 
-    method, algorithm = fields.pop("method"), fields.pop("algorithm")
-    for kind in ALL_TRANSFORMS:
-        if (kind.method, kind.algorithm) == (method, algorithm):
-            return node_of(kind, fields)
-    raise KeyError(method)
+    return node_of(transform_class(fields.pop("method"), fields.pop("algorithm")), fields)

@@ -36,7 +36,7 @@ from smalti.policy.decision import Decision, Effect, Fact, Request
 from smalti.policy.diagnostics import Diagnostic, Severity
 from smalti.policy.hierarchies import Hierarchies
 from smalti.policy.names import iri, word
-from smalti.transforms.mondrian import DEFAULT_CUT_THRESHOLD
+from smalti.transforms.base import DEFAULT_CUT_THRESHOLD
 from smalti.vocab.terms import IRI
 from smalti.vocab.words import Kind
 

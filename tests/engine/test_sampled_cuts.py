@@ -29,7 +29,7 @@ from smalti.engine.plan.recorded import plan_from_json
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.engine.run.explain import to_text
 from smalti.errors import PlanError, UsageError
-from smalti.transforms.base import CutScore
+from smalti.transforms.base import CutScore, class_requirements
 from smalti.transforms.medians import median_cuts
 from smalti.transforms.problem import OrderedAttribute, Problem, UnorderedAttribute
 
@@ -165,7 +165,13 @@ def problem(rows: int) -> Problem:
     )
     line = OrderedAttribute(np.concatenate(([-(1 << 20)], np.linspace(0, 1 << 20, 200).astype(np.int64))))
     return Problem(
-        codes, random.integers(1, 4, len(codes)), (line, UnorderedAttribute(20)), None, (), 2, 1, 256
+        codes,
+        random.integers(1, 4, len(codes)),
+        (line, UnorderedAttribute(20)),
+        None,
+        (),
+        class_requirements(2),
+        256,
     )
 
 
@@ -182,7 +188,7 @@ def test_medians_divide_a_table_into_so_many_partitions(partitions: int, score: 
         assert mine.sum() >= 8
         node[mine & ~np.isin(one.codes[:, cut.attribute], cut.left)] = cut.new
         for side in (cut.node, cut.new):
-            assert one.weights[node == side].sum() >= one.k
+            assert one.weights[node == side].sum() >= 2
     assert len(np.unique(node)) == len(cuts) + 1
 
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mondrian_oracle import Oracle, Row, make_problem, renamed, tables
 
+from smalti.transforms.base import class_requirements
 from smalti.transforms.global_recoding import recode_globally
 from smalti.transforms.problem import Problem, UnorderedAttribute
 
@@ -169,6 +170,12 @@ def test_parts_are_tried_again_where_respondents_have_several_rows() -> None:
 
 def test_no_rows_meet_nothing() -> None:
     empty = Problem(
-        np.empty((0, 1), np.int64), np.empty(0, np.int64), (UnorderedAttribute(0),), None, (), 2, 1, 256
+        np.empty((0, 1), np.int64),
+        np.empty(0, np.int64),
+        (UnorderedAttribute(0),),
+        None,
+        (),
+        class_requirements(2),
+        256,
     )
     assert recode_globally(empty) is None

@@ -9,10 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mondrian_oracle import Oracle, Row, can_match, classes_of, make_problem, renamed, tables
 
-from smalti.transforms import _cuts, _reach, kernel, matching
+from smalti.transforms import _cuts, _reach, matching
+from smalti.transforms._held import ColumnSides, HeldOnSides
 from smalti.transforms._incidence import Diversity, Holdings, Links, Members
 from smalti.transforms._layout import Batch, lay_out, order_by
-from smalti.transforms._sampling import surely_allowed, surely_match
+from smalti.transforms._sampling import surely_allowed
+from smalti.transforms.base import class_requirements
 from smalti.transforms.kernel import partition
 from smalti.transforms.problem import (
     SCALE,
@@ -20,6 +22,9 @@ from smalti.transforms.problem import (
     SensitiveIncidence,
     UnorderedAttribute,
 )
+from smalti.transforms.requirements import distinct_values
+from smalti.transforms.requirements.distinct_values import DistinctValues, surely_match
+from smalti.transforms.requirements.registry import judges_of
 
 
 @settings(max_examples=examples(200, full=4000))
@@ -88,7 +93,13 @@ def test_k_anonymity_with_a_sensitive_column_forbids_one_value_for_all() -> None
 
 def test_no_rows_meet_nothing() -> None:
     empty = Problem(
-        np.empty((0, 1), np.int64), np.empty(0, np.int64), (UnorderedAttribute(0),), None, (), 2, 1, 256
+        np.empty((0, 1), np.int64),
+        np.empty(0, np.int64),
+        (UnorderedAttribute(0),),
+        None,
+        (),
+        class_requirements(2),
+        256,
     )
     assert partition(empty) is None
 
@@ -108,7 +119,7 @@ def test_matching_is_halls(pairs: list[tuple[int, int]], wanted: int) -> None:
     values, respondents = (np.array(column, np.int64) for column in zip(*pairs, strict=True))
     holders = {value: {r for v, r in pairs if v == value} for value, _ in pairs}
     assert matching.can_match(values, respondents, wanted) == can_match(holders, wanted)
-    assert not kernel._greedily(values, respondents, wanted) or can_match(holders, wanted)
+    assert not distinct_values._greedily(values, respondents, wanted) or can_match(holders, wanted)
 
 
 def test_a_long_chain_of_moves_is_found() -> None:
@@ -142,7 +153,7 @@ def test_heavy_customers_supply_no_diversity_after_any_cut(monkeypatch: pytest.M
             found = classes_of(problem)
             assert found == Oracle(rows, problem, False).answer()
             with monkeypatch.context() as patch:
-                patch.setattr(kernel.Search, "can_match", lambda self, tuples: True)
+                patch.setattr(DistinctValues, "meets", lambda self, held: True)
                 decided += classes_of(problem) != found
     assert decided > 10
 
@@ -257,7 +268,7 @@ def test_many_pairs_of_few_values_or_few_respondents_get_no_quick_yes() -> None:
 @given(triples(3, 6), st.integers(2, 3), st.integers(2, 3))
 def test_a_quick_yes_to_a_partition_is_true(found: Triples, k: int, wanted: int) -> None:
     holdings, respondents = held(found)
-    surely = surely_allowed(BATCH, respondents, (holdings,), k, wanted)
+    surely = surely_allowed(BATCH, respondents, (holdings,), judges_of(class_requirements(k, wanted)), k)
     for yes, tuples in zip(surely.tolist(), SIDES, strict=True):
         holders = holders_in(found, tuples)
         people: set[int] = set().union(*holders.values())
@@ -272,14 +283,18 @@ def test_diversity_of_both_sides_is_that_of_a_plain_loop(found: Triples, k: int,
     batch = Batch(np.arange(6), np.array([0, 6]))
     line = lay_out(batch, np.array([0, 0, 1, 2, 3, 3]))
     people = Members.of(batch, respondents).sides(line)
-    allowed = Diversity.of(batch, holdings).allowed(line, people, k, wanted)
+    columns = (ColumnSides(Diversity.of(batch, holdings), line),)
+    both = HeldOnSides(line, people, columns, k)
+    allowed = np.all(
+        [judge.may_meet_on_both_sides(both) for judge in judges_of(class_requirements(k, wanted))], axis=0
+    )
     for group, end in enumerate((2, 3, 4)):
         sides = [holders_in(found, tuples) for tuples in (range(end), range(end, 6))]
         everyone = [set().union(*holders.values()) for holders in sides]
         assert [people[0][group], people[1][group]] == [len(who) for who in everyone]
         if min(len(who) for who in everyone) >= k:
             assert allowed[group] == all(
-                len(holders) >= wanted and who not in holders.values()
+                min(len(holders), len(who)) >= wanted and who not in holders.values()
                 for holders, who in zip(sides, everyone, strict=True)
             )
 
@@ -316,7 +331,9 @@ def test_neither_quick_answers_nor_own_tables_change_the_result(
 
     monkeypatch.setattr(_cuts, "surely_allowed", counted)
     if answer == "never":
-        monkeypatch.setattr(kernel, "surely_match", lambda _, batch, wanted: np.zeros(batch.size, np.bool_))
+        monkeypatch.setattr(
+            distinct_values, "surely_match", lambda _, batch, wanted: np.zeros(batch.size, np.bool_)
+        )
     monkeypatch.setattr("smalti.transforms._layout._BATCH", batch)
     assert classes_of(problem) == whole
     assert whole is not None

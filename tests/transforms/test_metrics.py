@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from smalti.transforms.base import class_requirements
 from smalti.transforms.metrics import certainty_penalties
 from smalti.transforms.problem import SCALE, OrderedAttribute, Problem, UnorderedAttribute
 
@@ -17,8 +18,7 @@ def test_penalties_by_hand() -> None:
         attributes=(ages, UnorderedAttribute(4)),
         respondents=None,
         sensitive=(),
-        k=2,
-        l=1,
+        requirements=class_requirements(2),
         cut_threshold=256,
     )
     # Classes {10, 20} and {50, missing}: a quarter of the domain for 3 rows, all of it for 7.

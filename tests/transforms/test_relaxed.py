@@ -8,7 +8,7 @@ import numpy as np
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mondrian_oracle import Oracle, Row, make_problem, tables
+from mondrian_oracle import Oracle, Row, k_of, l_of, make_problem, tables
 
 from smalti.transforms.base import CutScore
 from smalti.transforms.problem import Incidence, Problem, SensitiveIncidence
@@ -98,7 +98,7 @@ def relaxed(draw: st.DrawFn) -> tuple[list[Row], bool, Problem]:
     more = draw(st.lists(st.sampled_from(rows), max_size=12))
     rows = [(tuple(code % 4 + 1 for code in row[0]), row[1], row[2]) for row in [*rows, *more]]
     problem = make_problem(
-        rows, one_row_each, k=problem.k, l=problem.l, cut_threshold=problem.cut_threshold
+        rows, one_row_each, k=k_of(problem), l=l_of(problem), cut_threshold=problem.cut_threshold
     )
     return rows, one_row_each, replace(
         problem,

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mondrian_oracle import Oracle, Row, classes_of, make_problem, renamed, tables
 
-from smalti.transforms.base import CutScore
+from smalti.transforms.base import CutScore, class_requirements
 from smalti.transforms.entropy import binary_logarithm, concentration
 from smalti.transforms.problem import Problem
 
@@ -64,7 +64,7 @@ def test_each_score_and_the_first_attribute_cut_elsewhere() -> None:
     for score in CutScore:
         judged = replace(problem, cut_score=score)
         assert (left_codes(judged, 0), left_codes(judged, 1)) == (wide, even)
-    problem = replace(problem, k=2)
+    problem = replace(problem, requirements=class_requirements(2))
     spans = classes_of(replace(problem, cut_score=CutScore.NORMALIZED_SPAN))
     entropy = classes_of(replace(problem, cut_score=CutScore.ENTROPY))
     assert spans is not None
