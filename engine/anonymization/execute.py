@@ -19,6 +19,7 @@ from smalti.transforms.algorithms import algorithm_of
 from smalti.transforms.labels import class_labels
 from smalti.transforms.metrics import certainty_penalty
 from smalti.transforms.problem import MISSING, Incidence, Integers, Problem, SensitiveIncidence
+from smalti.transforms.requirements.registry import judges_of
 from smalti.transforms.values import Codebook
 
 
@@ -94,9 +95,10 @@ def _execute_in_fragments(
 def _cannot_be_met(plan: Plan) -> GuaranteeError:
     """Says which rule, not by how much: the requester is not to learn figures from a refusal."""
     promised = plan.apply.transform.guarantee
-    rule = f"{promised.model} with k = {promised.k}" + (f" and l = {promised.l}" if promised.l else "")
-    if plan.apply.transform.sensitive and promised.l is None:
-        rule += ", with no sensitive value that all respondents of a class hold"
+    judges = judges_of(promised.requirements)
+    rule = f"{promised.model} with {' and '.join(judge.parameters for judge in judges if judge.parameters)}"
+    if plan.apply.transform.sensitive and judges[-1].parameters is None:
+        rule += f", with {judges[-1].rule}"
     return GuaranteeError(
         plan.read.target,
         f"the data cannot meet {rule}, even with everything in one class",

@@ -9,6 +9,7 @@ from smalti.engine.plan.guarantees import DATASET, Json
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.plan import Plan
 from smalti.transforms.base import Guarantee
+from smalti.transforms.requirements.registry import judges_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +88,13 @@ def describe_guarantee(
         sensitive: the columns that are kept under it, by name.
         counted: "respondents", or "rows" where nothing tells people apart.
     """
-    promise = f"each combination of published quasi-identifiers belongs to at least {guarantee.k} {counted}"
-    if guarantee.l is not None:
-        promise += (
-            f"; within it, each sensitive column by itself has at least {guarantee.l} different values"
-            f" that can be matched to {guarantee.l} different {counted}, and none that all of them hold"
-        )
-    elif sensitive:
-        promise += "; within it, no sensitive value is held by all of them"
-    return promise
+    promise, *others = judges_of(guarantee.requirements)
+    said = promise.statement(counted)
+    if sensitive or len(others) > 1:
+        last, *before = reversed(others)
+        said += f"; within it, {last.statement(counted)}"
+        said += "".join(judge.addition(counted) for judge in before)
+    return said
 
 
 def limits(guarantee: Guarantee, sensitive: tuple[str, ...], released: tuple[str, ...]) -> tuple[str, ...]:
@@ -106,11 +105,8 @@ def limits(guarantee: Guarantee, sensitive: tuple[str, ...], released: tuple[str
         "learning that a person belongs to a group, and what holds for the whole group",
         "learning the smallest and largest value of a class, which belong to real people",
     ]
-    if guarantee.l is None:
-        found.append("inferring a sensitive value that most, but not all, of a class share")
-    else:
-        found.append("sensitive values that differ but mean nearly the same, or are very unevenly frequent")
-        found.append("somebody who can rule out some of a person's sensitive values")
+    judges = judges_of(guarantee.requirements)
+    found += next((judge.limits for judge in reversed(judges) if judge.limits), ())
     if released:
         listed = ", ".join(released)
         found.append(f"whatever the released columns tell or help to find out, by themselves: {listed}")

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from smalti.engine.plan.plan import OneRowEach, Plan, RespondentColumn
-from smalti.engine.verify.classes import Groups, diversity, group, least_respondents
+from smalti.engine.verify.classes import Diversity, Groups, diversity, group, least_respondents
 from smalti.engine.verify.columns import MISSING, Batch, Codes, Table, broken, gathered
 from smalti.engine.verify.form import Order
 from smalti.engine.verify.labels import Coverage, by_value, coverage
@@ -26,6 +26,7 @@ from smalti.engine.verify.promise import (
     shown,
 )
 from smalti.engine.verify.read import Original, Output, read_original, read_output
+from smalti.engine.verify.recount import Edges, Recount
 from smalti.engine.verify.rows import (
     IsWithdrawn,
     columns_to_read,
@@ -71,8 +72,9 @@ def verify_against(
     if belongs is None:
         values = [published.columns[name].codes for name in promise.sensitive]
         unseen = (Property.ROWS, Property.COVERAGE, Property.RESPONDENTS, Property.DIGEST)
-        counted = _counted(classes, np.arange(published.rows), values)
-        return shown(published.rows, published.digests, counted, promise, unseen)
+        recounts = promise.recounts(by_rows=True)
+        counted = _counted(classes, np.arange(published.rows), values, recounts)
+        return shown(published.rows, published.digests, counted, promise, unseen, recounts)
     return granted.told(_recounted(plan, promise, owned, published, Groups(belongs, classes.count)))
 
 
@@ -137,8 +139,8 @@ def _recounted(
     """
     respondents = _respondents(plan, owned)
     values = [by_value(plan.column(name), owned.columns[name]) for name in promise.sensitive]
-    counted = _counted(classes, respondents, values)
-    check_counted(promise, counted)
+    counted = _counted(classes, respondents, values, promise.recounts())
+    check_counted(promise, counted, promise.recounts())
     return Verification(
         published.rows,
         counted.classes,
@@ -150,13 +152,26 @@ def _recounted(
     )
 
 
-def _counted(classes: Groups, respondents: Codes, sensitive: Sequence[Codes]) -> Counted:
+def _counted(
+    classes: Groups, respondents: Codes, sensitive: Sequence[Codes], recounts: Sequence[Recount]
+) -> Counted:
     return Counted(
         classes.count,
         group([respondents]).count,
         least_respondents(classes, respondents),
-        tuple(diversity(classes, respondents, values) for values in sensitive),
+        tuple(_judged(classes, respondents, values, recounts) for values in sensitive),
     )
+
+
+def _judged(classes: Groups, respondents: Codes, values: Codes, recounts: Sequence[Recount]) -> Diversity:
+    found = diversity(classes, respondents, values)
+    looking = [recount for recount in recounts if recount.looks_at_classes]
+    if not looking:
+        return found
+    groups = group([classes.ids, respondents, values])
+    first = groups.first_rows()
+    edges = Edges(classes.ids[first], values[first], respondents[first], np.bincount(groups.ids))
+    return replace(found, unmet=frozenset(each.name for each in looking if not each.meets(edges)))
 
 
 def _only_classes(

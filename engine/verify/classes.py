@@ -43,6 +43,8 @@ class Diversity:
     """The least number, over the classes, of values that can be matched to different respondents."""
     is_homogeneous: bool
     """True when all respondents of some class hold the same value."""
+    unmet: frozenset[str] = frozenset()
+    """Other requirements that some class does not meet, by name."""
 
 
 def group(columns: Sequence[Codes]) -> Groups:

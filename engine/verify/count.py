@@ -4,7 +4,8 @@ What `verify_classes` counts in memory, this counts for any number of rows. Only
 once how many values can be matched to different respondents of a class is that class looked at there.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ import pyarrow as pa
 from smalti.engine.verify.classes import Diversity, Groups, diversity
 from smalti.engine.verify.columns import Codes
 from smalti.engine.verify.promise import Counted
+from smalti.engine.verify.recount import Edges, Recount
 from smalti.errors import BackendError
 
 MEMORY: Final = "384MiB"
@@ -64,8 +66,11 @@ class ClassCount:
     def close(self) -> None:
         self._database.close()
 
-    def counted(self) -> Counted:
+    def counted(self, recounts: Sequence[Recount] = ()) -> Counted:
         """Count all rows; once.
+
+        Args:
+            recounts: those of them that look at classes are asked.
 
         Raises:
             BackendError: no memory or no disk is left.
@@ -83,7 +88,31 @@ class ClassCount:
         if has_respondents:
             (total,) = self._row("SELECT count(*) FROM (SELECT DISTINCT r FROM entries)")
         judge = self._judged if has_respondents else self._judged_by_rows
-        return Counted(classes, int(total or 0), k, tuple(judge(keys, value) for value in values))
+        looking = [recount for recount in recounts if recount.looks_at_classes]
+        found = tuple(
+            replace(judge(keys, value), unmet=self._unmet(keys, value, looking)) for value in values
+        )
+        return Counted(classes, int(total or 0), k, found)
+
+    def _unmet(self, keys: str, value: str, looking: Sequence[Recount]) -> frozenset[str]:
+        """The requirements that some class does not meet."""
+        if not looking:
+            return frozenset()
+        r, n = ("r, ", "count(*)") if "r" in self._columns else ("", "sum(n)")
+        query = (
+            f"SELECT class, {r}{value} AS v, {n}::BIGINT AS n FROM entries JOIN classes USING ({keys}) "  # noqa: S608
+            f"GROUP BY class, {r}{value} ORDER BY class"
+        )
+        unmet: set[str] = set()
+        for part in self._whole_classes(query):
+            edges = Edges(
+                _codes(part.column("class")),
+                _codes(part.column("v")),
+                _codes(part.column("r")) if r else None,
+                part.column("n").to_numpy(),
+            )
+            unmet.update(recount.name for recount in looking if not recount.meets(edges))
+        return frozenset(unmet)
 
     def _judged_by_rows(self, keys: str, value: str) -> Diversity:
         """Where each row is about another person, any different values can be matched."""
@@ -130,6 +159,11 @@ class ClassCount:
             "SELECT lower, class, r, v FROM edges JOIN judged USING (class) "
             "WHERE lower < upper ORDER BY lower, class"
         )
+        for edges in self._whole_classes(query):
+            yield edges.column("lower")[0].as_py(), edges
+
+    def _whole_classes(self, query: str) -> Iterator[pa.Table]:
+        """The rows of a query, in parts; those of each class stand together, and are in one part."""
         try:
             rest = None
             for batch in self._database.sql(query).to_arrow_reader(_EDGES):
@@ -138,10 +172,10 @@ class ClassCount:
                     edges = pa.concat_tables([rest, edges]).combine_chunks()
                 end = _last_start(edges.column("class").to_numpy())
                 if end:
-                    yield edges.column("lower")[0].as_py(), edges.slice(0, end)
+                    yield edges.slice(0, end)
                 rest = edges.slice(end)
             if rest is not None:
-                yield rest.column("lower")[0].as_py(), rest
+                yield rest
         except (duckdb.Error, pa.ArrowException):
             raise self._failed() from None
 

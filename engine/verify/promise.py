@@ -1,11 +1,14 @@
 """What a run promises of its output, and what the verifier says of it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from smalti.engine.plan.plan import Plan, Role
 from smalti.engine.verify.classes import Diversity
 from smalti.engine.verify.columns import broken
+from smalti.engine.verify.recount import Recount
+from smalti.engine.verify.recounts import recounts_of
 from smalti.errors import GuaranteeError
 from smalti.transforms.base import Guarantee
 
@@ -54,6 +57,10 @@ class Promise:
             tuple(name for name, role in roles.items() if not role.is_published),
             transform.guarantee,
         )
+
+    def recounts(self, *, by_rows: bool = False) -> tuple[Recount, ...]:
+        """What judges the classes; `by_rows` where rows are counted in place of respondents."""
+        return recounts_of(self.guarantee.requirements, by_rows=by_rows)
 
     @property
     def kept(self) -> tuple[str, ...]:
@@ -117,22 +124,25 @@ class Counted:
         return tuple((name, diversity.least_values) for name, diversity in found)
 
 
-def check_counted(promise: Promise, counted: Counted) -> None:
+def check_counted(promise: Promise, counted: Counted, recounts: Sequence[Recount]) -> None:
     """That the classes are as promised.
+
+    Args:
+        promise: about them.
+        counted: with these recounts.
+        recounts: what judges them.
 
     Raises:
         GuaranteeError: one is not.
     """
-    guarantee = promise.guarantee
     if counted.classes == 0:
         return
-    if counted.k < guarantee.k:
-        raise _unmet(f"{guarantee.model}: an equivalence class has too few respondents")
+    problems = [recount.problem_of_respondents(counted.k) for recount in recounts]
     for name, found in zip(promise.sensitive, counted.diversities, strict=True):
-        if found.is_homogeneous:
-            raise _unmet(f"{guarantee.model}: one value of `{name}` is certain for all of a class")
-        if guarantee.l is not None and found.least_values < guarantee.l:
-            raise _unmet(f"{guarantee.model}: a class has too few values of `{name}` for its respondents")
+        problems += [recount.problem_of_column(found, name) for recount in recounts]
+    for problem in problems:
+        if problem is not None:
+            raise _unmet(f"{promise.guarantee.model}: {problem}")
 
 
 def _unmet(problem: str) -> GuaranteeError:
@@ -145,9 +155,10 @@ def shown(
     counted: Counted,
     promise: Promise,
     unseen: tuple[Property, ...],
+    recounts: Sequence[Recount],
 ) -> PublishedCheck:
     """What published bytes showed by themselves; `unseen` is what they cannot show."""
-    check_counted(promise, counted)
+    check_counted(promise, counted, recounts)
     return PublishedCheck(
         rows,
         counted.classes,

@@ -160,8 +160,9 @@ def verify_published(
         with closing(ClassCount(place)) as count:
             values = {name: Values(published.table.columns[name], None) for name in promise.sensitive}
             count_rows(count, published.table, published.keys(promise), values)
-            counted = count.counted()
-        return shown(published.table.rows, published.digests, counted, promise, attested)
+            recounts = promise.recounts(by_rows=True)
+            counted = count.counted(recounts)
+        return shown(published.table.rows, published.digests, counted, promise, attested, recounts)
 
 
 def _check_digests(output: Output, found: tuple[str, ...], recorded: tuple[str, ...]) -> None:
@@ -236,7 +237,7 @@ class _Run:
         rows = Link(link)
         check_link(owned.granted, rows, published.table.rows, self.sizes.seen)
         counted = self._joined(promise, published, owned.granted, rows)
-        check_counted(promise, counted)
+        check_counted(promise, counted, promise.recounts())
         return Verification(
             published.table.rows,
             counted.classes,
@@ -266,7 +267,7 @@ class _Run:
                 case OneRowEach():
                     join(published.table, granted, link, checks, self.sizes.window)
                     count_rows(count, published.table, keys, values)
-            return count.counted()
+            return count.counted(promise.recounts())
 
     def _owned(self, promise: Promise, original: Original, is_withdrawn: IsWithdrawn | None) -> _Owned:
         plan = self.plan

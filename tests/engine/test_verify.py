@@ -52,7 +52,7 @@ from smalti.engine.verify.verifier import (
 )
 from smalti.errors import BackendError, DataError, GuaranteeError
 from smalti.policy.model import Operator
-from smalti.transforms.base import Datatype, Guarantee, Transform
+from smalti.transforms.base import Asked, Datatype, Guarantee, Transform
 from smalti.vocab.terms import IRI
 
 Row = tuple[str | None, ...]
@@ -79,6 +79,14 @@ class Claimed(Transform):
     @property
     def sensitive(self) -> tuple[str, ...]:
         return self.told_apart
+
+    @property
+    def class_maker(self) -> str:
+        raise NotImplementedError
+
+    @classmethod
+    def of(cls, asked: Asked) -> "Claimed":
+        raise NotImplementedError
 
 
 COLUMNS = {

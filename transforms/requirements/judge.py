@@ -51,6 +51,11 @@ class ClassJudge(ABC):
         """Its parameters, as a refusal names them; None if it has none."""
         return None
 
+    @property
+    def rule(self) -> str:
+        """How a refusal names it if it has no parameters."""
+        return self.statement("respondents")
+
     # --- What it is like
 
     @property

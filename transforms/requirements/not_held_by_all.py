@@ -31,6 +31,13 @@ class NotHeldByAll(ClassJudge):
     def statement(self, counted: str) -> str:
         return "no sensitive value is held by all of them"
 
+    def addition(self, counted: str) -> str:
+        return ", and none that all of them hold"
+
+    @property
+    def rule(self) -> str:
+        return "no sensitive value that all respondents of a class hold"
+
     def is_kept_by_merging(self, *, has_respondents: bool, sensitive: int) -> bool:
         return not has_respondents or not sensitive
 

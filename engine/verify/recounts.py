@@ -1,0 +1,69 @@
+"""Requirements of classes as the verifier counts them again, by the names that guarantees have for them."""
+
+from collections.abc import Iterable
+from typing import ClassVar, Final
+
+from smalti.engine.verify.classes import Diversity
+from smalti.engine.verify.recount import Recount
+from smalti.errors import InternalError
+from smalti.transforms.base import DISTINCT_VALUES, NOT_HELD_BY_ALL, RESPONDENTS, Requirement
+
+
+class RecountedRespondents(Recount):
+    """At least k respondents."""
+
+    __slots__ = ()
+
+    name: ClassVar[str] = RESPONDENTS
+
+    def problem_of_respondents(self, least: int) -> str | None:
+        few = least < int(self.requirement.parameters[0])
+        return "an equivalence class has too few respondents" if few else None
+
+
+class RecountedSharedValue(Recount):
+    """No value that all respondents hold."""
+
+    __slots__ = ()
+
+    name: ClassVar[str] = NOT_HELD_BY_ALL
+
+    def problem_of_column(self, found: Diversity, column: str) -> str | None:
+        return f"one value of `{column}` is certain for all of a class" if found.is_homogeneous else None
+
+
+class RecountedValues(Recount):
+    """In each sensitive column, l values that can be matched to l respondents."""
+
+    __slots__ = ()
+
+    name: ClassVar[str] = DISTINCT_VALUES
+
+    def problem_of_column(self, found: Diversity, column: str) -> str | None:
+        few = found.least_values < int(self.requirement.parameters[0])
+        return f"a class has too few values of `{column}` for its respondents" if few else None
+
+
+RECOUNTS: Final[tuple[type[Recount], ...]] = (RecountedRespondents, RecountedSharedValue, RecountedValues)
+"""Every requirement that the verifier can count again; it verifies no other promise."""
+
+
+def recounts_of(requirements: Iterable[Requirement], *, by_rows: bool = False) -> tuple[Recount, ...]:
+    """What judges classes by these requirements.
+
+    Args:
+        requirements: of a promise.
+        by_rows: rows are counted in place of respondents; what these cannot refute is left out.
+
+    Raises:
+        InternalError: nothing counts one of them again.
+    """
+    found = tuple(_recount(requirement) for requirement in requirements)
+    return tuple(each for each in found if each.rows_refute or not by_rows)
+
+
+def _recount(requirement: Requirement) -> Recount:
+    for kind in RECOUNTS:
+        if kind.name == requirement.name:
+            return kind(requirement)
+    raise InternalError("a promise that the verifier cannot count again reached it")
