@@ -228,15 +228,31 @@ class _Candidate:
         duty = self.form.duty
         return rule is None or rule == self.prepared.rule.uid or (duty is not None and rule == duty.uid)
 
-    def grant(self, situation: Situation, withheld: frozenset[IRI], named: frozenset[IRI]) -> Grant:
+    @property
+    def left_as_they_are(self) -> frozenset[IRI]:
+        """The columns that an anonymization publishes unchanged, or shows by the choice of rows."""
+        way = self.form.permission.anonymization
+        if way is None:
+            return _NO_COLUMNS
+        return columns_in(self.rows).union(normalised_column(one.iri) for one in way.released)
+
+    def grant(self, situation: Situation, tally: "_Tally") -> Grant:
         situation = situation.under(self.policy.hierarchies)
         owed = tuple(
             duty
             for duty in self.form.obligations
             if _is_owed_always(duty, situation.request) or fulfilled(duty, situation) is not SATISFIED
         )
-        columns, implied = tuple(sorted(withheld)), tuple(sorted(withheld - named))
-        return Grant(self.policy.policy, self.form.permission, self.rows, owed, columns, implied)
+        withheld = tally.withheld(self)
+        return Grant(
+            self.policy.policy,
+            self.form.permission,
+            self.rows,
+            owed,
+            tuple(sorted(withheld)),
+            tuple(sorted(withheld - tally.named(self))),
+            tuple(sorted(tally.spared(self))),
+        )
 
 
 def _is_owed_always(duty: Duty, request: Request) -> bool:
@@ -351,6 +367,18 @@ class _Tally:
         striking = [rule for rule in self._columns if self._strikes(rule, candidate)]
         return _NO_COLUMNS.union(*(named_columns(rule, self.situation) for rule in striking))
 
+    def spared(self, candidate: _Candidate) -> frozenset[IRI]:
+        """What prohibitions on columns name that only their refinements keep from a permission."""
+        if not self._columns or not candidate.left_as_they_are:
+            return _NO_COLUMNS
+        rules = [one for one in self._columns if not self._is_spared_by_strategy(one, candidate)]
+        named = (
+            named_columns(one, self.situation) & self._columns[one]
+            for one in rules
+            if not self._hits(one, candidate)
+        )
+        return _NO_COLUMNS.union(*named)
+
     def columns(self, prepared: PreparedRule) -> frozenset[IRI] | None:
         """The columns that a prohibition is about; None where it is about all of a target."""
         return self._columns.get(prepared)
@@ -361,11 +389,13 @@ class _Tally:
         What `perm` spares is what the policy itself permits: another policy's permission may be weaker. A
         remedy is spared by the prohibition that it is of alone.
         """
+        return not self._is_spared_by_strategy(prepared, candidate) and self._hits(prepared, candidate)
+
+    @staticmethod
+    def _is_spared_by_strategy(prepared: PreparedRule, candidate: _Candidate) -> bool:
         if (prohibition := candidate.prepared.of) is not None:
-            spares = _is_of_one_node(prepared, prohibition)
-        else:
-            spares = prepared.policy is candidate.policy and _is_lenient(prepared.policy)
-        return not spares and self._hits(prepared, candidate)
+            return _is_of_one_node(prepared, prohibition)
+        return prepared.policy is candidate.policy and _is_lenient(prepared.policy)
 
     def _hits(self, prepared: PreparedRule, candidate: _Candidate | None) -> bool:
         """Whether a prohibition applies to what a permission would lead to."""
@@ -375,15 +405,13 @@ class _Tally:
         return all(outcome is not UNSATISFIED for _, outcome, _ in judged)
 
     def _leaves_as_it_is(self, prepared: PreparedRule, candidate: _Candidate | None) -> bool:
-        """Whether a permission publishes a column as it is that a prohibition is about.
+        """Whether a permission shows a column as it is that a prohibition is about.
 
         No parameter of its transformation says anything of such a column.
         """
-        columns = self._columns.get(prepared)
-        way = None if candidate is None else candidate.form.permission.anonymization
-        if not columns or way is None:
+        if candidate is None:
             return False
-        return any(normalised_column(one.iri) in columns for one in way.released)
+        return not candidate.left_as_they_are.isdisjoint(self._columns.get(prepared) or _NO_COLUMNS)
 
     def _parameters(self, candidate: _Candidate | None) -> Parameters:
         """Of what a permission would lead to."""
@@ -457,7 +485,7 @@ def _void(permitting: list[_Candidate], forbidding: list[PreparedRule]) -> list[
 def conclude(situation: Situation, rules: Rules, *, explain: bool) -> Decision:
     """The decision that some rules lead to."""
     request, tally = situation.request, _Tally(situation, rules)
-    grants = tuple(one.grant(situation, tally.withheld(one), tally.named(one)) for one in tally.surviving)
+    grants = tuple(one.grant(situation, tally) for one in tally.surviving)
     effect = effect_of(grants) if grants else _refusal(tally, rules)
     remedies = () if tally.surviving else _remedies(tally)
     return Decision(
@@ -465,7 +493,7 @@ def conclude(situation: Situation, rules: Rules, *, explain: bool) -> Decision:
         effect=effect,
         reasons=tuple(_reasons(effect, tally, rules)),
         grants=grants,
-        struck=tuple(one.grant(situation, tally.withheld(one), tally.named(one)) for one in tally.struck()),
+        struck=tuple(one.grant(situation, tally) for one in tally.struck()),
         determining=tuple(dict.fromkeys(_rule_names(tally))),
         remedies=remedies,
         considered=tuple(_reports(tally, rules)) if explain else (),

@@ -168,6 +168,11 @@ class Grant:
     """Of those, the ones that no prohibition names: other IRIs of the same columns (`Request.renamed`), and
     the columns of that name in members of a collection. The data need not have them."""
 
+    spared: tuple[IRI, ...] = ()
+    """Where the permission leaves columns as they are, or chooses rows by columns: what prohibitions name
+    that are limited by refinements and do not apply to it. If the data have no such column, nothing tells
+    that none of those is meant, which no transformation protects: then nothing is granted."""
+
     @property
     def is_unconditional(self) -> bool:
         """Whether it has no limit: neither rows, nor withheld columns, nor obligations."""

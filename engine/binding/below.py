@@ -39,7 +39,8 @@ class _Table:
         """Whether it is another member, or has data of its own by the word of the table's owners."""
         if not self.wholes.isdisjoint(self.snapshot.wholes(iri)):
             return True
-        return self.snapshot.has_data(iri) and self.snapshot.owners(iri) <= self.owners
+        is_of_one = len(self.owners) == 1 and self.snapshot.owners(iri) == self.owners
+        return is_of_one and self.snapshot.has_data(iri)
 
 
 def forbidden_below(

@@ -17,21 +17,22 @@ from smalti.engine.binding.withheld_columns import (
     check_declared,
     check_withheld,
     declared_columns,
-    iris_of_columns,
+    described_columns,
     withheld_columns,
 )
 from smalti.engine.plan.any_plan import AnyPlan
-from smalti.engine.plan.known_columns import KnownColumns
+from smalti.engine.plan.known_columns import DescribedColumns, KnownColumns, known_spelling
 from smalti.engine.plan.phase import Phase
 from smalti.engine.plan.plan import RespondentColumn
 from smalti.engine.registry.entries import Input, TargetVersion
 from smalti.engine.registry.registry import Registry
-from smalti.engine.tables.description import Description, Source
+from smalti.engine.tables.description import Source
 from smalti.engine.tables.parts import files_in
 from smalti.engine.tables.reading import Contents
 from smalti.engine.tables.sources import bind
 from smalti.engine.tables.stores import fetched
 from smalti.errors import DataError, InternalError, UsageError
+from smalti.policy.decision import Grant
 from smalti.policy.iris import MOST_IN_STEM, file_stem, is_column_of
 from smalti.policy.model import Condition, Permission
 from smalti.vocab.terms import IRI
@@ -47,9 +48,8 @@ class Given:
     """When it was asked who withdrew."""
     withheld: Withheld = NOTHING_WITHHELD
     """Of the columns that the data has."""
-    columns: tuple[IRI, ...] = ()
-    """All columns of the data, each under all IRIs that an owner gives it, as `normalised_column` spells
-    them."""
+    columns: DescribedColumns | None = None
+    """All columns of the data."""
 
     @property
     def is_output(self) -> bool:
@@ -67,6 +67,8 @@ class Granted:
     """Columns that may be neither published nor shown (`Grant.withheld`)."""
     implied: tuple[IRI, ...] = ()
     """Of those, the ones that the data need not have (`Grant.implied`)."""
+    spared: tuple[IRI, ...] = ()
+    """IRIs that the data must have columns of (`Grant.spared`)."""
     columns: KnownColumns | None = None
     """What the description tells of columns, as the decision knew it; None: nothing was decided."""
 
@@ -83,6 +85,11 @@ class Granted:
                 "name another asset in the policy: `smalti check` shows the place",
             )
         return output
+
+
+def granted_by(grant: Grant) -> Granted:
+    """What a run may do under a grant."""
+    return Granted(grant.permission, grant.rows, grant.withheld, grant.implied, grant.spared)
 
 
 def given(
@@ -103,13 +110,10 @@ def given(
     inherited = None if version is None else version.respondent
     if granted.columns is not None:
         check_declared(source, granted.columns)
-    withheld = withheld_columns(
-        source,
-        table.contents.header,
-        granted.withheld,
-        granted.implied,
-        _unvouched(request, registry, source),
-    )
+    unvouched = _unvouched(request, registry, source)
+    withheld = withheld_columns(source, table.contents.header, granted.withheld, granted.implied, unvouched)
+    spared = withheld_columns(source, table.contents.header, granted.spared, unvouched=unvouched)
+    withheld = replace(withheld, lacking=tuple(dict.fromkeys((*withheld.lacking, *spared.lacking))))
     withheld = without_tables(registry, source, withheld)
     circumstances = Circumstances(
         granted.rows,
@@ -120,21 +124,8 @@ def given(
         recorded_respondent(request, registry, table.contents),
         withheld.names,
     )
-    columns = iris_of_columns(_as_owners_say(source, request, registry), table.contents.header)
+    columns = described_columns(source, table.contents.header, request.owner or request.party)
     return Given((Input(source.target, number),), circumstances, now, withheld, columns)
-
-
-def _as_owners_say(source: Source, request: RunRequest, registry: Registry) -> Source:
-    """The source, without the description of somebody who owns nothing of it.
-
-    What a plan does not read is not held against what an owner said before; it is recorded all the same.
-    """
-    if request.party is None:
-        return source  # nobody asks, and nothing is recorded
-    owners = registry.full_owners(source.target)
-    return (
-        source if not owners or request.submitter in owners else replace(source, description=Description())
-    )
 
 
 def without_tables(registry: Registry, source: Source, withheld: Withheld) -> Withheld:
@@ -151,7 +142,7 @@ def without_tables(registry: Registry, source: Source, withheld: Withheld) -> Wi
 
 
 def _unvouched(request: RunRequest, registry: Registry, source: Source) -> frozenset[IRI]:
-    """The IRIs that a description gives to columns, and that neither its only owner nor a run does.
+    """The IRIs that a description gives to columns, and that the one owner of the data does not.
 
     One of several owners does not say which column another one has prohibited.
     """
@@ -161,8 +152,11 @@ def _unvouched(request: RunRequest, registry: Registry, source: Source) -> froze
     if not owners or registry.owners(source.target) == {request.submitter}:
         return frozenset()
     with registry.snapshot() as snapshot:
-        recorded = registry.known_columns(snapshot, source.target).renamed
-    return frozenset(own for _, own in declared_columns(source).renamed - recorded)
+        believed = registry.known_columns(snapshot, source.target).believed
+    declared = declared_columns(source).renamed
+    return frozenset(
+        own for name, own in declared if (known_spelling(name), known_spelling(own)) not in believed
+    )
 
 
 def admit(

@@ -116,7 +116,7 @@ def new_version(  # noqa: PLR0913, PLR0917 (everything that is known at the end 
         policy_meaning=meaning_digest(document.policy),
         permitted=_permitted(under),
         binds_as_owner=under.binds_as_owner,
-        input_columns=known.columns,
+        input_table=known.columns,
     )
 
 
@@ -124,7 +124,10 @@ def _permitted(under: RunUnder) -> Permitted:
     """What the decision let the run do."""
     granted = under.granted
     return Permitted(
-        under.decision.request, grant_digest(granted.permission, granted.rows), granted.withheld
+        under.decision.request,
+        grant_digest(granted.permission, granted.rows),
+        granted.withheld,
+        granted.spared,
     )
 
 

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 from smalti.engine.binding.bound_columns import column_iri
 from smalti.engine.plan.any_plan import AnyPlan
-from smalti.engine.plan.known_columns import KnownColumns, known_columns
+from smalti.engine.plan.known_columns import DescribedColumns, KnownColumns, known_columns
 from smalti.engine.tables.description import Source
 from smalti.policy.decision import Reason
 from smalti.policy.iris import column_iri as default_column_iri
@@ -64,11 +64,15 @@ def _is_named(source: Source, name: str, iri: IRI) -> bool:
     return is_column_of(source.target, iri) and unquote(iri.rpartition("/")[2]) == name
 
 
-def iris_of_columns(source: Source, header: Iterable[str]) -> tuple[IRI, ...]:
-    """All columns of a table, each under the IRI that is declared and the default one."""
-    declared = {column_iri(source, name) for name in header}
-    default = {default_column_iri(source.target, name) for name in header}
-    return tuple(sorted(set(map(normalised_column, declared | default))))
+def described_columns(source: Source, header: Iterable[str], said_by: IRI | None) -> DescribedColumns:
+    """All columns of a table, as a description says.
+
+    Args:
+        source: the table.
+        header: the names of its columns.
+        said_by: who describes it; None: nobody asks.
+    """
+    return DescribedColumns(tuple((name, column_iri(source, name)) for name in header), said_by)
 
 
 def declared_columns(source: Source) -> KnownColumns:

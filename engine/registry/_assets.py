@@ -11,6 +11,7 @@ from smalti.engine.registry import _database as db
 from smalti.engine.registry import ownership
 from smalti.engine.registry.entries import Asset, AssetKind
 from smalti.errors import UsageError
+from smalti.policy.iris import normalised_column
 from smalti.policy.table_columns import tables_of
 from smalti.vocab.terms import IRI
 
@@ -33,6 +34,8 @@ class Facts:
     _members: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
     _fetched: dict[IRI, tuple[AssetKind | None, frozenset[IRI]]] = field(default_factory=dict)
     """Kind and direct owners, asked for together; not for use after they were changed."""
+    _encoded: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
+    """As `encoded`, with one key more once they were read."""
 
     def __post_init__(self) -> None:
         for member, collection in self.memberships:
@@ -73,6 +76,15 @@ class Facts:
     def members(self, collection: IRI) -> frozenset[IRI]:
         return self._members.get(collection, _NOBODY)
 
+    def encoded(self, spelled: IRI) -> frozenset[IRI]:
+        if not self._encoded:
+            self._encoded[IRI("")] = _NOBODY  # read
+            query = select(db.assets.c.iri).where(db.assets.c.iri.contains("%", autoescape=True))
+            for iri in map(IRI, self.connection.execute(query).scalars()):
+                same = normalised_column(iri)
+                self._encoded[same] = self._encoded.get(same, _NOBODY) | {iri}
+        return self._encoded.get(spelled, _NOBODY)
+
     def without_members(self) -> "Facts":
         return Facts(self.connection)
 
@@ -90,8 +102,8 @@ class Facts:
         return self.kind(iri) is not None
 
     def is_owned(self, iri: IRI) -> bool:
-        """Whether it is known, or may be a column of a known table."""
-        return self.is_known(iri) or bool(self.tables(iri))
+        """Whether it is known, is so in another spelling, or may be a column of a known table."""
+        return self.is_known(iri) or bool(self.tables(iri) or ownership.spelled_otherwise(self, iri))
 
     def tables(self, iri: IRI) -> frozenset[IRI]:
         """The known tables that it may be a column of."""

@@ -2,19 +2,48 @@
 
 import json
 from contextlib import suppress
+from dataclasses import dataclass
 
 from sqlalchemy import Connection, select
 
-from smalti.engine.plan.known_columns import NO_COLUMNS, KnownColumns, known_columns
+from smalti.engine.plan.known_columns import (
+    NO_COLUMNS,
+    DescribedColumns,
+    KnownColumns,
+    columns_of_table,
+    known_columns,
+)
 from smalti.engine.registry import _database as db
+from smalti.policy.iris import column_iri, normalised_column
 from smalti.vocab.terms import IRI
 
 
-def recorded_columns(connection: Connection, target: IRI) -> KnownColumns:
-    """The columns that a target is known to have.
+@dataclass(frozen=True, slots=True)
+class RecordedColumns:
+    """What runs recorded of the columns of one asset, whoever owns it now."""
 
-    Those of its versions, if it is an output; and those that runs read of it.
-    """
+    table: IRI
+    whole: frozenset[DescribedColumns] = frozenset()
+    """Each table that was read or made, whole."""
+    read: frozenset[tuple[str, IRI]] = frozenset()
+    """The columns that plans read, by name and IRI."""
+
+    def known(self, owners: frozenset[IRI]) -> KnownColumns:
+        """What that tells, where these parties own the asset or a part of it."""
+        found = known_columns(self.table, self.read, is_believed=False) if self.read else NO_COLUMNS
+        for described in self.whole:
+            found |= columns_of_table(self.table, described, owners)
+        return found
+
+    def names(self, iri: IRI) -> bool:
+        """Whether anything recorded names a column so."""
+        columns = self.read.union(*(one.columns for one in self.whole))
+        named = {name for pair in columns for name in (pair[1], column_iri(self.table, pair[0]))}
+        return normalised_column(iri) in map(normalised_column, named)
+
+
+def recorded_columns(connection: Connection, target: IRI) -> RecordedColumns:
+    """The columns of versions, if it is an output; and those that runs read of it."""
     details = select(db.versions.c.details).where(db.versions.c.target == target)
     is_made = db.versions.c.id == db.lineage.c.version
     plans = (
@@ -23,26 +52,35 @@ def recorded_columns(connection: Connection, target: IRI) -> KnownColumns:
         .join(db.lineage, is_made)
         .where(db.lineage.c.input == target)
     )
-    found = NO_COLUMNS
+    whole: set[DescribedColumns] = set()
+    read: set[tuple[str, IRI]] = set()
     for text in connection.execute(details).scalars():
-        columns = [(column["name"], IRI(column["iri"])) for column in json.loads(text)["columns"]]
-        found |= known_columns(target, columns, is_whole=True)
+        columns = tuple((str(one["name"]), IRI(one["iri"])) for one in json.loads(text)["columns"])
+        whole.update({DescribedColumns(columns, None)} if columns else ())
     for plan, version in connection.execute(plans):
-        input_columns = json.loads(version).get("input_columns") or ()
-        of_input = KnownColumns(frozenset(map(IRI, input_columns)), is_whole=bool(input_columns))
-        found |= _columns_read(plan, target) | of_input
-    return found
+        of_plan, is_whole = _columns_read(plan)
+        read.update(of_plan)
+        described = json.loads(version).get("input_table")
+        if described is not None:
+            columns = tuple((str(name), IRI(iri)) for name, iri in described["columns"])
+            whole.add(DescribedColumns(columns, IRI(described["said_by"])))
+        elif is_whole:
+            whole.add(DescribedColumns(of_plan, None))
+    return RecordedColumns(target, frozenset(whole), frozenset(read))
 
 
-def _columns_read(plan: str, target: IRI) -> KnownColumns:
-    """The columns of a target that a recorded plan tells of; none where its form is another version's."""
+def _columns_read(plan: str) -> tuple[tuple[tuple[str, IRI], ...], bool]:
+    """The columns of its input that a recorded plan tells of, and whether these are all.
+
+    None where its form is another version's.
+    """
     try:
         steps = json.loads(plan)["steps"]
         is_whole = not {"release", "perturb"} & {step["step"] for step in steps}
-        columns = [(str(column["name"]), IRI(column["iri"])) for column in steps[0]["columns"]]
+        columns = tuple((str(column["name"]), IRI(column["iri"])) for column in steps[0]["columns"])
     except (ValueError, KeyError, TypeError, IndexError):
-        return NO_COLUMNS
-    return known_columns(target, columns, is_whole=is_whole)
+        return (), False
+    return columns, is_whole and bool(columns)
 
 
 def tables_with_column(connection: Connection, column: IRI) -> frozenset[IRI]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import Connection, Row, Select, delete, func, insert, select
 
 from smalti.engine.plan.files import PublishedFile
+from smalti.engine.plan.known_columns import DescribedColumns
 from smalti.engine.plan.plan import ModelFormat, OutputFormat, Respondent
 from smalti.engine.plan.recorded import recorded_kind
 from smalti.engine.plan.reports import report_from_json, report_to_json, to_json_text
@@ -29,7 +30,6 @@ from smalti.engine.registry.entries import (
     VersionFacts,
 )
 from smalti.errors import UsageError
-from smalti.policy.iris import normalised_column
 from smalti.vocab.terms import IRI
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class _Details:
     columns: tuple[OutputColumn, ...]
     respondent: Respondent
     rule_purposes: frozenset[IRI] | None
-    input_columns: tuple[IRI, ...] | None = None
+    input_table: DescribedColumns | None = None
 
 
 def check_record(connection: Connection, facts: Facts, record: NewVersion) -> None:
@@ -166,7 +166,7 @@ def _in_use(connection: Connection, facts: Facts, output: IRI) -> str | None:
     if facts.is_open(output):
         return "it is a collection"
     for table in facts.tables(output):
-        if normalised_column(output) in recorded_columns(connection, table).iris:
+        if recorded_columns(connection, table).names(output):
             return f"it is a column of `{table}`"
     return "a run has read a column of that IRI" if tables_with_column(connection, output) else None
 
@@ -201,7 +201,7 @@ def insert_version(connection: Connection, intent: Intent) -> TargetVersion:
     # Nobody withdrew since the run asked, or it would not be recorded now.
     recorded_at = None if record.started_at is None else db.tick(connection)
     details = _Details(
-        record.files, record.columns, record.respondent, record.rule_purposes, record.input_columns
+        record.files, record.columns, record.respondent, record.rule_purposes, record.input_table
     )
     values = {name: getattr(record, name) for name in _PLAIN}
     added = insert(db.versions).values(
@@ -267,7 +267,7 @@ def to_version(connection: Connection, row: Row[tuple[Any, ...]]) -> TargetVersi
         inputs=tuple(Input(IRI(found.input), found.input_version) for found in inputs),
         columns=details.columns,
         respondent=details.respondent,
-        input_columns=details.input_columns,
+        input_table=details.input_table,
         created_at=to_time(row.created_at),
         report=report_from_json(row.report, recorded_kind(row.plan)),
         number=row.number,
@@ -285,7 +285,7 @@ def recorded_plan(connection: Connection, target: IRI, number: int) -> RecordedP
     row = connection.execute(query).one_or_none()
     if row is None:
         return None
-    return RecordedPlan(row.plan, _details_adapter().validate_json(row.details).input_columns)
+    return RecordedPlan(row.plan, _details_adapter().validate_json(row.details).input_table)
 
 
 def to_intent(row: Row[tuple[Any, ...]]) -> Intent:

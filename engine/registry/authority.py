@@ -198,7 +198,8 @@ def check_still_permitted(registry: Registry, record: NewVersion) -> None:
     same = [one for one in decision.grants if grant_digest(one.permission, one.rows) == permitted.grant]
     if not same:
         raise _no_longer(record, *decision.reasons)
-    if not any(set(one.withheld) <= set(permitted.withheld) for one in same):
+    held = {*permitted.withheld, *permitted.spared}
+    if not any({*one.withheld} <= {*permitted.withheld} and {*one.spared} <= held for one in same):
         raise _no_longer(record, Reason("the use of one of its columns is prohibited by now"))
 
 
@@ -306,9 +307,14 @@ def _with_columns(judge: _Judge, question: _Question) -> _Question:
 
 def _members_of(question: _Question) -> frozenset[IRI]:
     """What belongs to a target, where it is a collection."""
-    assets = [view.hierarchies.assets for view in question.views]
-    narrower = (one.narrower(target) for one in assets for target in question.request.targets)
-    return frozenset[IRI]().union(*narrower) - set(question.request.targets)
+    members = (_members(question, target) for target in question.request.targets)
+    return frozenset[IRI]().union(*members) - set(question.request.targets)
+
+
+def _members(question: _Question, collection: IRI) -> frozenset[IRI]:
+    """What belongs to a collection by some hierarchies that count."""
+    narrower = (view.hierarchies.assets.narrower(collection) for view in question.views)
+    return frozenset[IRI]().union(*narrower) - {collection}
 
 
 def _tables_of(judge: _Judge, question: _Question) -> frozenset[IRI]:
@@ -324,7 +330,9 @@ def _tables_of(judge: _Judge, question: _Question) -> frozenset[IRI]:
 
 
 def _is_known(snapshot: Snapshot, target: IRI) -> bool:
-    return snapshot.is_known(target) or len(snapshot.related(target)) > 1 or bool(snapshot.tables(target))
+    if snapshot.is_known(target) or len(snapshot.related(target)) > 1:
+        return True
+    return bool(snapshot.tables(target) or snapshot.spelled_otherwise(target))
 
 
 def _part_owners(
@@ -461,25 +469,45 @@ def _doubtful(judge: _Judge, question: _Question, decision: Decision) -> Reason 
     (`used_columns.refusal`). Or one names some column, and the table is known to lack the requested one.
     Of a whole table, the decision says what is withheld.
     """
+    snapshot, targets = judge.snapshot, question.request.targets
+    for whole in sorted(_tables_of(judge, question) - set(targets)):
+        columns = [one for one in targets if not snapshot.is_another_table(one, whole)]
+        for table in (whole, *sorted(_members(question, whole))) if columns else ():
+            of_table = [_column_of_member(one, whole, table) for one in columns]
+            if (doubt := _doubtful_in(judge, question, decision, table, of_table)) is not None:
+                return doubt
+    return None
+
+
+def _column_of_member(column: IRI, collection: IRI, member: IRI) -> IRI:
+    """The column of a member that a column of its collection stands for."""
+    name = normalised_column(column)
+    return (
+        normalised_column(f"{member}/{name.rpartition('/')[2]}") if is_column_of(collection, name) else name
+    )
+
+
+def _doubtful_in(
+    judge: _Judge, question: _Question, decision: Decision, table: IRI, columns: list[IRI]
+) -> Reason | None:
     snapshot = judge.snapshot
-    for table in sorted(_tables_of(judge, question)):
-        columns = [one for one in question.request.targets if not snapshot.is_another_table(one, table)]
-        if not columns:
-            continue
-        known = judge.registry.known_columns(snapshot, table)
-        if not known.is_whole or table in question.request.targets:
-            continue
-        is_unfound = any(known.lacks(normalised_column(column)) for column in columns)
-        for one in _forbidden_of_table(judge, question, table, known):
-            named = sorted(one.columns - one.implied)
-            named = [iri for iri in named if not snapshot.is_another_table(iri, table)]
-            meant = named if is_unfound else [iri for iri in named if known.lacks(iri)]
-            if meant and not all(_spares(grant.policy, one) for grant in decision.grants):
-                text = f"a policy prohibits the use of `{meant[0]}`, and no run found it in `{table}`"
-                if is_unfound:
-                    text = f"no run found the column in `{table}`, of which a policy prohibits `{meant[0]}`"
-                text += ": nothing tells which of its columns is meant"
-                return Reason(text, one.policy.uid, one.rule.uid)
+    known = judge.registry.known_columns(snapshot, table)
+    if not known.is_whole:
+        return None
+    is_unfound = any(map(known.lacks, columns))
+    for one in _forbidden_of_table(judge, question, table, known):
+        named = sorted(one.columns - one.implied)
+        named = [iri for iri in named if not snapshot.is_another_table(iri, table)]
+        meant = named if is_unfound else [iri for iri in named if known.lacks(iri)]
+        if meant and not all(_spares(grant.policy, one) for grant in decision.grants):
+            text = f"a policy prohibits the use of `{meant[0]}`, and a run did not find it in `{table}`"
+            if is_unfound:
+                text = (
+                    f"a run did not find the column in `{table}`, of which a policy prohibits `{meant[0]}`"
+                )
+            return Reason(
+                f"{text}: nothing tells which of its columns is meant", one.policy.uid, one.rule.uid
+            )
     return None
 
 
@@ -512,7 +540,11 @@ def _both(decision: Decision, strict: Decision) -> Decision:
     """A decision with what the stricter one says besides; a grant of one alone is none."""
     grants = [
         _withholding(
-            replace(grant, rows=tuple(dict.fromkeys((*grant.rows, *other.rows)))),
+            replace(
+                grant,
+                rows=tuple(dict.fromkeys((*grant.rows, *other.rows))),
+                spared=tuple(sorted({*grant.spared, *other.spared})),
+            ),
             other.withheld,
             set(other.withheld) - set(other.implied),
         )
@@ -810,7 +842,8 @@ def _shows_only_granted(judge: _Judge, grant: Grant, version: Made) -> bool:
     plan = judge.registry.plan_of(version)
     named = [column for column in grant.withheld if column not in grant.implied]
     stated = [column for column in named if not _is_table_below(judge.snapshot, version, column)]
-    return plan is not None and not uses_any(plan, grant.withheld, stated)
+    owners = frozenset[IRI]().union(*(judge.snapshot.owners(given.iri) for given in version.inputs))
+    return plan is not None and not uses_any(plan, grant.withheld, stated, owners)
 
 
 def _is_table_below(snapshot: Snapshot, version: Made, column: IRI) -> bool:

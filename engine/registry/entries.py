@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from smalti.engine.plan.files import PublishedFile
+from smalti.engine.plan.known_columns import DescribedColumns
 from smalti.engine.plan.plan import ModelFormat, OutputFormat, Respondent
 from smalti.engine.plan.reports import Report, ReportBesidePlan
 from smalti.policy.decision import Request
@@ -117,8 +118,8 @@ class RecordedPlan:
 
     text: str
     """As `VersionFacts.plan`."""
-    input_columns: tuple[IRI, ...] | None
-    """As `VersionFacts.input_columns`."""
+    input_table: DescribedColumns | None
+    """As `VersionFacts.input_table`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,13 +156,13 @@ class VersionFacts:
     policy_meaning: str | None = None
     """The digest of what the policy meant as its issuer resolved it, with what it inherits
     (`policy.meaning`); None: it was recorded by an earlier smalti."""
-    input_columns: tuple[IRI, ...] | None = None
+    input_table: DescribedColumns | None = None
     """All columns that the input had, also those that the plan does not read; None: it was recorded by an
     earlier smalti."""
 
     @property
     def recorded_plan(self) -> RecordedPlan:
-        return RecordedPlan(self.plan, self.input_columns)
+        return RecordedPlan(self.plan, self.input_table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +174,8 @@ class Permitted:
     """The digest of the permission and the rows that it is limited to (`policy.meaning.grant_digest`)."""
     withheld: tuple[IRI, ...]
     """The columns that were prohibited."""
+    spared: tuple[IRI, ...] = ()
+    """As `Grant.spared`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,8 @@ def columns_met_with(registry: Registry, added: Sequence[StoredPolicy]) -> tuple
     rules = {rule for policy in new for rule in policy.rules}
     found: dict[str, None] = {}
     with registry.snapshot() as snapshot:
-        targets = {iri for policy in new for iri in policy.targets}
+        named = {iri for policy in new for iri in policy.targets}
+        targets = named.union(*map(snapshot.related, named))
         recorded = [registry.tables_with_column(snapshot, target) for target in targets]
         for target in sorted(targets.union(*map(tables_of, targets), *recorded)):
             known = registry.known_columns(snapshot, target)

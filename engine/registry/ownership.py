@@ -2,14 +2,17 @@
 
 A source has the owners that are on record. An output is owned through what it was made from, and a
 collection through its members besides its own owners. What may be a column of a known table, by its IRI, is
-owned through the table; where somebody registered it as an asset of its own, both own a part of it. Whoever
-owns all of it may permit; whoever owns a part of it may prohibit.
+owned through the table; where somebody registered it as an asset of its own, both own a part of it. What is
+only spelled otherwise is owned through the asset that is known. Whoever owns all of it may permit; whoever
+owns a part of it may prohibit.
 """
 
 from collections.abc import Callable
 from typing import Protocol
+from urllib.parse import unquote
 
 from smalti.engine.registry.entries import AssetKind
+from smalti.policy.iris import normalised_column
 from smalti.policy.table_columns import tables_of
 from smalti.vocab.terms import IRI
 
@@ -29,6 +32,9 @@ class Facts(Protocol):
     def members(self, collection: IRI) -> frozenset[IRI]:
         """By the hierarchies in force."""
 
+    def encoded(self, spelled: IRI) -> frozenset[IRI]:
+        """The known assets that are written with percent-encodings, and have that spelling otherwise."""
+
 
 def owners(facts: Facts, iri: IRI) -> frozenset[IRI]:
     """Who owns an asset or a part of it; empty for what is not known."""
@@ -43,8 +49,17 @@ def full_owners(facts: Facts, iri: IRI) -> frozenset[IRI]:
 
 def tables(facts: Facts, iri: IRI) -> frozenset[IRI]:
     """The known tables that an IRI may name a column of."""
+    near = tables_of(iri)
+    known = {table for table in near if facts.kind(table) is not None or facts.members(table)}
+    return frozenset(known).union(*(spelled_otherwise(facts, table) for table in near))
+
+
+def spelled_otherwise(facts: Facts, iri: IRI) -> frozenset[IRI]:
+    """The known assets of which an IRI is another spelling (`normalised_column`)."""
+    spelled = normalised_column(iri)
+    near = facts.encoded(spelled).union((spelled, IRI(unquote(spelled)))) - {iri}
     return frozenset(
-        table for table in tables_of(iri) if facts.kind(table) is not None or facts.members(table)
+        one for one in near if facts.kind(one) is not None and normalised_column(one) == spelled
     )
 
 
@@ -58,14 +73,16 @@ def _owner_sets(facts: Facts, iri: IRI) -> list[frozenset[IRI]]:
 
     def parts(current: IRI) -> frozenset[IRI]:
         made_from = facts.inputs(current) if facts.kind(current) is AssetKind.OUTPUT else frozenset[IRI]()
-        return made_from | facts.members(current) | tables(facts, current)
+        return (
+            made_from | facts.members(current) | tables(facts, current) | spelled_otherwise(facts, current)
+        )
 
     found = []
     for current in _reach(parts, iri):
         kind = facts.kind(current)
         if kind is AssetKind.SOURCE:
             found.append(facts.direct_owners(current))
-        elif kind is None and not facts.members(current) and not tables(facts, current):
+        elif kind is None and not parts(current):
             found.append(frozenset[IRI]())
     return found
 

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable
 from urllib.parse import unquote
 
 from smalti.engine.plan.any_plan import AnyPlan
+from smalti.engine.plan.known_columns import DescribedColumns, known_spelling
 from smalti.engine.plan.recorded import plan_from_json
 from smalti.engine.registry.entries import RecordedPlan
 from smalti.errors import PlanError
@@ -26,7 +27,9 @@ def _iris(plan: AnyPlan, names: Collection[str]) -> frozenset[IRI]:
     return frozenset(map(normalised_column, declared + default))
 
 
-def uses_any(recorded: RecordedPlan, columns: Iterable[IRI], named: Iterable[IRI] = ()) -> bool:
+def uses_any(
+    recorded: RecordedPlan, columns: Iterable[IRI], named: Iterable[IRI], owners: frozenset[IRI]
+) -> bool:
     """Whether a recorded plan uses some columns of its input, or that cannot be told.
 
     It cannot be told of a plan that is not understood; nor where a prohibition names a column that the
@@ -37,6 +40,7 @@ def uses_any(recorded: RecordedPlan, columns: Iterable[IRI], named: Iterable[IRI
         columns: as `policy.iris.normalised_column` spells them.
         named: those of them that prohibitions name. What other runs recorded does not tell which column one
             was in this run: they may have been made by anybody, and from other data.
+        owners: who owns the input or a part of it; what IRI a column had is the word of its one owner.
     """
     try:
         understood = plan_from_json(recorded.text)
@@ -45,6 +49,8 @@ def uses_any(recorded: RecordedPlan, columns: Iterable[IRI], named: Iterable[IRI
     used = {unquote(iri) for iri in used_iris(understood)}
     if not used.isdisjoint(map(unquote, columns)):
         return True
-    names = [column.name for column in understood.read.columns]
-    known = {unquote(iri) for iri in _iris(understood, names).union(recorded.input_columns or ())}
-    return not known.issuperset(map(unquote, named))
+    read = understood.read
+    described = recorded.input_table or DescribedColumns(
+        tuple((column.name, column.iri) for column in read.columns), None
+    )
+    return not described.certain(read.target, owners).issuperset(map(known_spelling, named))

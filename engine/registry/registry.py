@@ -160,12 +160,12 @@ class Registry:
         for name in spellings(target):
             if owners and not snapshot.owners(name) <= owners:
                 continue
-            recorded = snapshot.known_columns(name)
+            recorded = snapshot.recorded_columns(name)
             if recorded is None:
                 with self._database.reading() as connection:
                     recorded = _recorded_columns.recorded_columns(connection, name)
-                snapshot.remember_columns(name, recorded)
-            found |= recorded
+                snapshot.remember_columns(recorded)
+            found |= recorded.known(owners)
         return found
 
     def tables_with_column(self, snapshot: Snapshot, column: IRI) -> frozenset[IRI]:

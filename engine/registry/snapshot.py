@@ -15,17 +15,17 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, Select, select
 
-from smalti.engine.plan.known_columns import NO_COLUMNS, KnownColumns
 from smalti.engine.registry import _authorities, _hierarchies, _keys, ownership
 from smalti.engine.registry import _database as db
 from smalti.engine.registry._assets import Pairs
 from smalti.engine.registry._policies import Reader, assigned
+from smalti.engine.registry._recorded_columns import RecordedColumns
 from smalti.engine.registry.ceilings import speaks_of_budget
 from smalti.engine.registry.entries import AssetKind, Input, StoredHierarchy, version_iri
 from smalti.policy.decision import Reason, Request
 from smalti.policy.hierarchies import Hierarchies
 from smalti.policy.index import PolicyIndex, Standing
-from smalti.policy.iris import is_below
+from smalti.policy.iris import is_below, normalised_column
 from smalti.policy.meaning import meaning_digest
 from smalti.policy.model import Policy
 from smalti.policy.table_columns import Requested, spellings, tables_of
@@ -75,6 +75,8 @@ class _Assets:
     owners: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
     made_from: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
     collected: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
+    encodings: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
+    """Those that are written with percent-encodings, by `normalised_column`."""
 
     def kind(self, iri: IRI) -> AssetKind | None:
         return self.kinds.get(iri)
@@ -87,6 +89,15 @@ class _Assets:
 
     def members(self, collection: IRI) -> frozenset[IRI]:
         return self.collected.get(collection, _NONE)
+
+    def encoded(self, spelled: IRI) -> frozenset[IRI]:
+        return self.encodings.get(spelled, _NONE)
+
+    def admit(self, iri: IRI, kind: AssetKind) -> None:
+        self.kinds[iri] = kind
+        if "%" in iri:
+            same = normalised_column(iri)
+            self.encodings[same] = self.encodings.get(same, _NONE) | {iri}
 
 
 @dataclass(slots=True)
@@ -108,6 +119,9 @@ class _TrustingAssets:
 
     def members(self, collection: IRI) -> frozenset[IRI]:
         return self.assets.members(collection)
+
+    def encoded(self, spelled: IRI) -> frozenset[IRI]:
+        return self.assets.encoded(spelled)
 
 
 @dataclass(slots=True)
@@ -212,7 +226,7 @@ class Snapshot:
         self._fragile: set[int] = set()
         """Those whose standing rests on more than their issuer."""
         self._ownership: dict[IRI, tuple[frozenset[IRI], frozenset[IRI]]] = {}
-        self._known_columns: dict[IRI, KnownColumns] = {}
+        self._recorded_columns: dict[IRI, RecordedColumns] = {}
         self._tables_with: dict[IRI, frozenset[IRI]] = {}
         """The tables of which runs read a column, by its IRI."""
         self._data_below: dict[IRI, set[IRI]] = {}
@@ -247,9 +261,9 @@ class Snapshot:
             return (one,)
         return tuple(self._versions.get(target, {}).values())
 
-    def known_columns(self, target: IRI) -> KnownColumns | None:
-        """The columns that a target is known to have; None: not asked for since the last version."""
-        return self._known_columns.get(target) if self.is_known(target) else NO_COLUMNS
+    def recorded_columns(self, target: IRI) -> RecordedColumns | None:
+        """What runs recorded of a target's columns; None: not asked for since the last version."""
+        return self._recorded_columns.get(target) if self.is_known(target) else RecordedColumns(target)
 
     def tables_with_column(self, column: IRI) -> frozenset[IRI] | None:
         """Of which a run read it; None: not asked for since the last version."""
@@ -261,9 +275,9 @@ class Snapshot:
         """Keep what was read, until another version is made."""
         self._tables_with[column] = tables
 
-    def remember_columns(self, target: IRI, columns: KnownColumns) -> None:
+    def remember_columns(self, columns: RecordedColumns) -> None:
         """Keep what was read, until another version is made."""
-        self._known_columns[target] = columns
+        self._recorded_columns[columns.table] = columns
 
     def version(self, given: Input) -> Made | None:
         """The version that was read as an input, where it is one."""
@@ -364,9 +378,11 @@ class Snapshot:
     def is_another_table(self, iri: IRI, table: IRI) -> bool:
         """Whether an IRI is that of other data than a table's column, by the word of the table's owners.
 
-        Data that somebody else has under it does not tell what the table's owners mean by it.
+        Data that somebody else has under it does not tell what the table's owners mean by it; nor what one
+        of several owners has there, what another one means.
         """
-        return self.has_data(iri) and self.owners(iri) <= self.full_owners(table)
+        owners = self.owners(table)
+        return self.has_data(iri) and len(owners) == 1 and self.owners(iri) == owners
 
     def data_below(self, table: IRI) -> Iterable[IRI]:
         """What has data of its own, and an IRI that may be that of a column of a table."""
@@ -386,6 +402,10 @@ class Snapshot:
     def tables(self, iri: IRI) -> frozenset[IRI]:
         """The known tables that an IRI may name a column of."""
         return ownership.tables(self._assets, iri)
+
+    def spelled_otherwise(self, iri: IRI) -> frozenset[IRI]:
+        """The known assets of which an IRI is another spelling."""
+        return ownership.spelled_otherwise(self._assets, iri)
 
     def known_above(self, iri: IRI) -> list[IRI]:
         """The assets that an IRI lies below, and names no column of."""
@@ -522,7 +542,7 @@ class Snapshot:
     def _follow_assets(self, connection: Connection, changed: set[tuple[str, str]] | None) -> None:
         iris = _subjects(changed, "asset")
         for row in _rows(connection, select(db.assets), db.assets.c.iri, iris):
-            self._assets.kinds[IRI(row.iri)] = AssetKind(row.kind)
+            self._assets.admit(IRI(row.iri), AssetKind(row.kind))
         owners: dict[IRI, set[IRI]] = {IRI(iri): set() for iri in iris or ()}
         for row in _rows(connection, select(db.owners), db.owners.c.iri, iris):
             owners.setdefault(IRI(row.iri), set()).add(IRI(row.party))
@@ -538,7 +558,7 @@ class Snapshot:
             db.versions.c.target, db.versions.c.number
         )
         for row in _rows(connection, query, db.versions.c.id, keys):
-            self._known_columns.clear()
+            self._recorded_columns.clear()
             self._tables_with.clear()
             made = _made(row, tuple(inputs.get(row.id, ())))
             self._versions.setdefault(made.target, {})[made.number] = made

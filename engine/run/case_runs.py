@@ -185,7 +185,7 @@ def _plan_failures(
             if grant.permission.how is not None:
                 planned = plan_granted(request, registry, backend, grant)
             else:  # to read what a duty says how to anonymize
-                planned = plan_undecided(request, registry, backend)
+                planned = plan_undecided(request, registry, backend, grant)
         except SmaltiError as error:
             return [f"expected a plan, and there is none: {error}"]
         except OSError:

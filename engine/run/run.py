@@ -11,12 +11,13 @@ from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.below import forbidden_below
 from smalti.engine.binding.binding import check_binding
-from smalti.engine.binding.capability import capability_of
+from smalti.engine.binding.capability import Compiled, capability_of
 from smalti.engine.binding.offers import offers
 from smalti.engine.binding.run_inputs import (
     Given,
     Granted,
     admit,
+    granted_by,
     without_tables,
 )
 from smalti.engine.binding.run_record import (
@@ -110,8 +111,16 @@ def _planned(request: RunRequest, registry: Registry, backend: Backend, columns:
 
 
 @only_ours()
-def plan_undecided(request: RunRequest, registry: Registry, backend: Backend) -> Planned:
+def plan_undecided(
+    request: RunRequest, registry: Registry, backend: Backend, under: Grant | None = None
+) -> Planned:
     """What the policy's permission for the target amounts to on the data, whoever asks.
+
+    Args:
+        request: names the permission, where there are several.
+        registry: what is known.
+        backend: where rows are staged.
+        under: a grant to read that obliges to anonymize so, with its limits to rows and columns.
 
     Raises:
         UsageError: the policy has no permission to anonymize the target.
@@ -134,6 +143,8 @@ def plan_undecided(request: RunRequest, registry: Registry, backend: Backend) ->
         )
     _check_one(request.target, [offer.permission for offer in offered])
     granted = Granted(offered[0].permission, offered[0].rows(request.target))
+    if under is not None:
+        granted = replace(granted_by(under), permission=granted.permission)
     return _plan(request, registry, backend, granted)
 
 
@@ -145,7 +156,7 @@ def plan_granted(request: RunRequest, registry: Registry, backend: Backend, gran
         SmaltiError: as `run`, as far as it gets.
     """
     _check_target(request)
-    granted = Granted(grant.permission, grant.rows, grant.withheld, grant.implied)
+    granted = granted_by(grant)
     return _plan(request, registry, backend, granted)
 
 
@@ -174,7 +185,7 @@ def _plan(request: RunRequest, registry: Registry, backend: Backend, granted: Gr
         if request.party is not None:
             check_binding(registry, source, table.contents, plan, request.submitter)
             check_withheld(replace(known.withheld, lacking=()), table.contents.header, plan)
-            obstacle = _obstacle(request, registry, known, source, table, plan)
+            obstacle = _obstacle(request, registry, found, table, granted)
         else:
             warnings += _own_prohibitions(request, registry, source, table, plan)
             warnings += _below(request, registry, declared_columns(source))
@@ -198,11 +209,16 @@ def _with_loss(request: RunRequest, registry: Registry, granted: Granted, planne
 
 
 def _obstacle(
-    request: RunRequest, registry: Registry, known: Given, source: Source, table: StagedTable, made: AnyPlan
+    request: RunRequest,
+    registry: Registry,
+    found: Compiled[AnyPlan],
+    table: StagedTable,
+    granted: Granted,
 ) -> str | None:
     """What a run would stop at, where it comes to count."""
     try:
-        admit(request, registry, known, source, table, made)
+        _check_output(request, registry, granted)
+        admit(request, registry, found.known, found.source, table, found.plan)
     except DeniedOnDataError as denied:
         return denied.reason.text
     except SmaltiError as refused:
@@ -307,13 +323,23 @@ def _carried_out(  # noqa: PLR0913, PLR0917 (likewise)
     decision: Decision,
     granted: Granted,
 ) -> Outcome:
-    issuer = request.document.issuer or request.submitter
-    registry.check_output(granted.output, (request.target,), request.submitter, issuer)
+    _check_output(request, registry, granted)
     with staging(registry, out) as stage:
         made_under = RunUnder(
             request, registry, backend, decision, granted, stage, watch, _binds_as_owner(request, registry)
         )
         return carry_out(capability_of(granted_kind(granted.permission)), made_under)
+
+
+def _check_output(request: RunRequest, registry: Registry, granted: Granted) -> None:
+    """Ask, before any work, whether the output may be registered under its IRI.
+
+    Raises:
+        UsageError: it may not be.
+    """
+    if registry.exists:
+        issuer = request.document.issuer or request.submitter
+        registry.check_output(granted.output, (request.target,), request.submitter, issuer)
 
 
 def _binds_as_owner(request: RunRequest, registry: Registry) -> bool:
@@ -443,7 +469,7 @@ def _granted(request: RunRequest, decision: Decision) -> Granted:
         if not _is_contained(duty, grant, request.target)
     ]
     raise_all(problems)
-    return Granted(permission, grant.rows, grant.withheld, grant.implied)
+    return granted_by(grant)
 
 
 def _says_how(permission: Permission) -> bool:

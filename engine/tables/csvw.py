@@ -17,6 +17,7 @@ from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field,
 from smalti.engine.tables.csvw_values import Stated, bounds, public_values, unit
 from smalti.engine.tables.description import ColumnDescription, Description
 from smalti.errors import DataError, SmaltiError, UsageError
+from smalti.policy.iris import iri_problem
 from smalti.transforms.base import Datatype
 from smalti.vocab.terms import CSVW_EO, IRI, ONE_ROW_EACH, SMALTI
 
@@ -297,6 +298,10 @@ def _key(name: str, document: _Metadata) -> tuple[str, ...]:
     return names
 
 
+def _problem_of_web_address(iri: str | None) -> str | None:
+    return iri_problem(iri) or None if iri is not None and iri.startswith(("http:", "https:")) else None
+
+
 def _column(name: str, column: _Column) -> ColumnDescription:
     base = column.datatype.base if isinstance(column.datatype, _Datatype) else column.datatype
     where = f"{name}, column `{column.name}`"
@@ -309,6 +314,8 @@ def _column(name: str, column: _Column) -> ColumnDescription:
         raise DataError(
             where, "`propertyUrl` is no absolute IRI", "an IRI without templates", "write it out"
         )
+    if (problem := _problem_of_web_address(column.property_url)) is not None:
+        raise DataError(where, f"`propertyUrl` {problem}", "an IRI that policies can name", "correct it")
     if column.time_zone is not None and column.time_zone not in available_timezones() - {
         "localtime",
         "Factory",

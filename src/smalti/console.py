@@ -132,6 +132,7 @@ def decision_json(decision: Decision) -> Json:
                 "obligations": [_duty_json(duty) for duty in grant.obligations],
                 "rows": [_condition_json(condition) for condition in grant.rows],
                 "withheld": list(grant.withheld),
+                "spared": list(grant.spared),
             }
             for grant in decision.grants
         ],
