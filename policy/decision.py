@@ -175,8 +175,8 @@ class Grant:
 
     @property
     def is_unconditional(self) -> bool:
-        """Whether it has no limit: neither rows, nor withheld columns, nor obligations."""
-        return not (self.rows or self.withheld or self.obligations)
+        """Whether it has no limit: no rows, no columns withheld or spared, no obligations."""
+        return not (self.rows or self.withheld or self.spared or self.obligations)
 
 
 def effect_of(grants: Sequence[Grant]) -> Effect:

@@ -82,6 +82,8 @@ def show_decision(out: Console, decision: Decision) -> None:
             _bullet(out, f"only rows where {rows} [{grant.permission.uid}]")
         if grant.withheld:
             _bullet(out, f"without the columns {', '.join(grant.withheld)} [{grant.permission.uid}]")
+        if grant.spared:
+            _bullet(out, f"only if the data has {', '.join(grant.spared)} [{grant.permission.uid}]")
     if decision.is_limited and not decision.is_permitted:
         _bullet(out, _LIMITED)
     for duty in decision.remedies:

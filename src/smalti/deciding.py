@@ -50,8 +50,8 @@ def decide(  # noqa: PLR0913 (each a part of the request)
         parameters: of the requested action, each `WORD=VALUE`, for example `k=20`.
         fulfilled: the uids of duties that have been fulfilled.
         understands_limits: the caller reads the limits of each grant (`Grant.rows`, `Grant.withheld`,
-            `Grant.obligations`) and keeps to them. Otherwise a limited decision is not permitted
-            (`Decision.is_permitted`).
+            `Grant.spared`, `Grant.obligations`) and keeps to them. Otherwise a limited decision is not
+            permitted (`Decision.is_permitted`).
         explain: report each part of each rule about the targets (`Decision.considered`).
         registry: what is known.
 

@@ -1,4 +1,4 @@
-"""Where nothing tells which column a prohibition means: by one owner of several, or limited by refinements."""
+"""Where nothing tells which column a prohibition means: said by one owner of several, or limited."""
 
 import json
 from importlib.util import module_from_spec, spec_from_file_location
@@ -180,7 +180,9 @@ def test_a_decision_tells_what_columns_the_data_must_have(world: World) -> None:
     world.add(policy(READ, uid="0"))
     world.add(way("p", released=[JOB]))
     world.add(policy(prohibitions=(prohibition("Jobb", **WEAK),), uid="no"))
-    (grant,) = world.decide(action="http://www.w3.org/ns/odrl/2/anonymize").grants
+    decision = world.decide(action="http://www.w3.org/ns/odrl/2/anonymize")
+    (grant,) = decision.grants
+    assert (decision.effect, decision.is_permitted) == (Effect.LIMITED, False)
     assert (grant.spared, grant.withheld) == ((f"{TABLE}/Jobb",), ())
 
 
