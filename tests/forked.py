@@ -12,7 +12,7 @@ _FORKS.set_forkserver_preload(
     [
         "smalti.cli",
         "smalti.api",
-        "smalti.console",
+        "smalti.show.runs",
         "smalti.progress",
         "smalti.engine.backends.local",
         "pyarrow.compute",

@@ -228,7 +228,7 @@ DISPATCHES = {
 
 def is_of_one_kind(path: str) -> bool:
     """Whether a file is the table, or of one capability: a room, a plan, what the terminal shows."""
-    views = {f"src/smalti/console_{kind}.py" for kind in Kind}
+    views = {f"src/smalti/show/{kind}.py" for kind in Kind}
     return path in views | {"engine/plan/kinds.py", "engine/plan/plan.py"} or path.split("/")[1] in KINDS
 
 
@@ -250,7 +250,7 @@ def test_only_the_table_and_capabilities_choose_by_a_kind() -> None:
 
 def test_the_terminal_shows_the_output_of_each_kind() -> None:
     for kind in Kind:
-        assert callable(import_module(f"smalti.console_{kind}").show)
+        assert callable(import_module(f"smalti.show.{kind}").show)
 
 
 @pytest.mark.parametrize("entry", TABLE, ids=lambda entry: entry.kind)

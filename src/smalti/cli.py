@@ -85,13 +85,15 @@ def doctor(registry: str, shown_as: str) -> int:
     """Say what is installed, what is missing, and the command that installs it."""
     from dataclasses import asdict
 
-    from smalti import console
     from smalti.doctor import examine
+    from smalti.json.text import as_json
+    from smalti.show.doctor import show_doctor
+    from smalti.show.terminal import console
 
     checks = examine(Path(registry))
     if shown_as == "json":
-        click.echo(console.as_json([asdict(one) for one in checks]), nl=False)
+        click.echo(as_json([asdict(one) for one in checks]), nl=False)
     else:
-        console.show_doctor(console.console(), checks)
+        show_doctor(console(), checks)
     is_usable = all(one.is_there for one in checks if one.needed_for == "core")
     return 0 if is_usable else MACHINE

@@ -97,16 +97,18 @@ def resume(name: str, registry: str, shown_as: str) -> int:
 @format_option("human", "json")
 def report(target: str, party: str, html: str | None, registry: str, shown_as: str) -> int:
     """Show an owner what all audits of a model showed, or all audits of models of their data."""
-    from smalti import auditing, console
+    from smalti import auditing
+    from smalti.json.text import as_json
     from smalti.opening import open_registry
+    from smalti.show.terminal import console
 
     found = auditing.audits(target, party=party, registry=open_registry(registry))
     if html is not None:
         auditing.write_page(found, html)
     if shown_as == "json":
-        click.echo(console.as_json(auditing.to_json(found)), nl=False)
+        click.echo(as_json(auditing.to_json(found)), nl=False)
     else:
-        auditing.show(found, console.console())
+        auditing.show(found, console())
     return 0
 
 
@@ -150,18 +152,20 @@ def model_file(html: str | None, shown_as: str, **options: Any) -> int:
     from smalti.transforms.learning.installed import check_installed
 
     check_installed()
-    from smalti import auditing, auditing_files, console
+    from smalti import auditing, auditing_files
+    from smalti.json.text import as_json
     from smalti.progress import showing_phases
     from smalti.reports import terminal
+    from smalti.show.terminal import console
 
     with showing_phases() as watch:
         found = auditing_files.study(auditing_files.Study(**options), watch.phase)
     if html is not None:
         auditing.write_html(found.page(with_drawings=True), html)
     if shown_as == "json":
-        click.echo(console.as_json(found.to_json()), nl=False)
+        click.echo(as_json(found.to_json()), nl=False)
     else:
-        terminal.show(found.page(with_drawings=False), console.console())
+        terminal.show(found.page(with_drawings=False), console())
     return 0
 
 
@@ -207,7 +211,7 @@ def _how_it_is(told: dict[str, Any]) -> str:
 
 
 def _show(jobs: "tuple[Job, ...] | list[Job]", shown_as: str) -> int:
-    from smalti import console
+    from smalti.json.text import as_json
 
     told: list[dict[str, Any]] = [
         {
@@ -221,7 +225,7 @@ def _show(jobs: "tuple[Job, ...] | list[Job]", shown_as: str) -> int:
         for job in jobs
     ]
     if shown_as == "json":
-        click.echo(console.as_json({"audits": told}), nl=False)
+        click.echo(as_json({"audits": told}), nl=False)
         return 0
     for one in told:
         click.echo(f"{one['audit']}  {_how_it_is(one)}  started {one['started']}  {one['arguments'][0]}")

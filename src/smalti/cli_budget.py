@@ -20,14 +20,18 @@ _owner_option = party_option("OWNER", "An owner of the target; an IRI taken on t
 @format_option("human", "json")
 def budget_show(target: str, party: str, registry: str, shown_as: str) -> int:
     """Show an owner what has been charged about a target's respondents, and what is left."""
-    from smalti import budgeting, console, console_budget
+    from smalti import budgeting
+    from smalti.json.budgets import budget_json
+    from smalti.json.text import as_json
     from smalti.opening import open_registry
+    from smalti.show.budgets import show_budget
+    from smalti.show.terminal import console
 
     report = budgeting.budget(target, party=party, registry=open_registry(registry))
     if shown_as == "json":
-        click.echo(console.as_json(console_budget.budget_json(report)), nl=False)
+        click.echo(as_json(budget_json(report)), nl=False)
     else:
-        console_budget.show_budget(console.console(), report)
+        show_budget(console(), report)
     return 0
 
 
@@ -46,8 +50,12 @@ def budget_forecast(  # noqa: PLR0913, PLR0917 (each an option)
     target: str, epsilon: str, delta: str, releases: int, party: str, registry: str, shown_as: str
 ) -> int:
     """Tell an owner how many more releases fit, and what could be found out then."""
-    from smalti import budgeting, console, console_budget
+    from smalti import budgeting
+    from smalti.json.budgets import forecast_json
+    from smalti.json.text import as_json
     from smalti.opening import open_registry
+    from smalti.show.budgets import show_forecast
+    from smalti.show.terminal import console
 
     found = budgeting.forecast(
         target,
@@ -58,7 +66,7 @@ def budget_forecast(  # noqa: PLR0913, PLR0917 (each an option)
         registry=open_registry(registry),
     )
     if shown_as == "json":
-        click.echo(console.as_json(console_budget.forecast_json(found)), nl=False)
+        click.echo(as_json(forecast_json(found)), nl=False)
     else:
-        console_budget.show_forecast(console.console(), found)
+        show_forecast(console(), found)
     return 0

@@ -66,8 +66,10 @@ def compare(out: Path, paper_size: bool, shown_as: str, **changes: Any) -> int:
     from smalti.transforms.learning.installed import check_installed
 
     check_installed()
-    from smalti import comparing, console
+    from smalti import comparing
+    from smalti.json.text import as_json
     from smalti.reports import terminal
+    from smalti.show.terminal import console
 
     asked = {name: value for name, value in changes.items() if value not in {None, ()}}
     comparison = replace(comparing.PAPER if paper_size else comparing.REDUCED, **asked)
@@ -76,9 +78,9 @@ def compare(out: Path, paper_size: bool, shown_as: str, **changes: Any) -> int:
         found = comparing.study(comparison, trained)
     found.write(folder)
     if shown_as == "json":
-        click.echo(console.as_json(found.to_json()), nl=False)
+        click.echo(as_json(found.to_json()), nl=False)
     else:
-        terminal.show(found.page(with_drawings=False), console.console())
+        terminal.show(found.page(with_drawings=False), console())
     return 0
 
 

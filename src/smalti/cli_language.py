@@ -107,17 +107,20 @@ def test(files: tuple[str, ...], shown_as: str) -> int:
     """Run tests of policies: a request, and the decision, rules and plan that are expected."""
     from pathlib import Path
 
-    from smalti import console
     from smalti.engine.backends.local import LocalBackend
     from smalti.engine.run.case_files import read_cases
     from smalti.engine.run.case_runs import run_cases
+    from smalti.json.decisions import cases_json
+    from smalti.json.text import as_json
+    from smalti.show.decisions import show_cases
+    from smalti.show.terminal import console
 
     backend = LocalBackend()
     results = [(name, run_cases(read_cases(Path(name)), backend)) for name in files]
     if shown_as == "json":
-        click.echo(console.as_json([console.cases_json(name, found) for name, found in results]), nl=False)
+        click.echo(as_json([cases_json(name, found) for name, found in results]), nl=False)
     else:
-        console.show_cases(console.console(), results)
+        show_cases(console(), results)
     return 0 if all(one.passed for _, found in results for one in found) else FINDINGS
 
 
@@ -145,13 +148,17 @@ def decide(shown_as: str, explain: bool, **asked: Any) -> int:
     What is permitted only for some rows or columns, or with duties, is `limited`: exit code 1, unless
     --understands-limits says that the caller keeps to these limits.
     """
-    from smalti import console, deciding
+    from smalti import deciding
+    from smalti.json.decisions import decision_json
+    from smalti.json.text import as_json
     from smalti.opening import open_registry
+    from smalti.show.decisions import show_decision
+    from smalti.show.terminal import console
 
     asked["registry"] = open_registry(asked["registry"])
     decision = deciding.decide(explain=explain, **asked)
     if shown_as == "json":
-        click.echo(console.as_json(console.decision_json(decision)), nl=False)
+        click.echo(as_json(decision_json(decision)), nl=False)
     else:
-        console.show_decision(console.console(), decision)
+        show_decision(console(), decision)
     return 0 if decision.is_permitted else FINDINGS

@@ -14,12 +14,15 @@ from smalti.options import format_option
 @format_option("human", "json")
 def estimate(output: str, certificate: str | None, confidence: float, shown_as: str) -> int:
     """Read shares and means from a table that a run perturbed; it needs what was published, and no more."""
-    from smalti import api, console
-    from smalti.console_perturbation import estimates_json, show_estimates
+    from smalti import api
+    from smalti.json.estimates import estimates_json
+    from smalti.json.text import as_json
+    from smalti.show.perturbation import show_estimates
+    from smalti.show.terminal import console
 
     found = api.estimate(output, certificate, confidence=confidence)
     if shown_as == "json":
-        click.echo(console.as_json(estimates_json(found, confidence)), nl=False)
+        click.echo(as_json(estimates_json(found, confidence)), nl=False)
     else:
-        show_estimates(console.console(), found, confidence)
+        show_estimates(console(), found, confidence)
     return 0

@@ -46,9 +46,11 @@ def targets_list(
 
     For whom something was made, and where it is, is shown to its owners alone (--as).
     """
-    from smalti import console
     from smalti.errors import UsageError
+    from smalti.json.text import as_json
     from smalti.opening import open_registry
+    from smalti.show.registry import show_versions
+    from smalti.show.terminal import console
     from smalti.vocab.terms import IRI
 
     known = open_registry(registry)
@@ -65,9 +67,9 @@ def targets_list(
     elif shown_as == "json":
         ended = _reviewed(known)
         shown = [_version_json(one, ended.get(one.run), one.run in owned) for one in versions]
-        click.echo(console.as_json(shown), nl=False)
+        click.echo(as_json(shown), nl=False)
     elif versions:
-        console.show_versions(console.console(), versions, _reviewed(known), owned)
+        show_versions(console(), versions, _reviewed(known), owned)
     else:
         click.echo(f"nothing is recorded in {registry}")
     return 0
@@ -138,12 +140,13 @@ def _reviewed(known: "Registry") -> dict[str, tuple[str, ...]]:
 def _version_json(
     version: "TargetVersion", reasons: tuple[str, ...] | None, is_owned: bool
 ) -> dict[str, Any]:
-    from smalti import console
+    from smalti.json.registry import listed_json, version_json
+    from smalti.json.runs import report_json
 
     review = {"forReview": reasons is not None, "reviewReasons": list(reasons or ())}
     if not is_owned:
-        return console.listed_json(version) | review
-    return console.version_json(version) | review | {"ownerReport": console.report_json(version.report)}
+        return listed_json(version) | review
+    return version_json(version) | review | {"ownerReport": report_json(version.report)}
 
 
 @click.group()
@@ -168,12 +171,14 @@ def policy_add(
     need columns which other policies in force forbid, and of prohibitions on what lies below a table and
     names no column of it.
     """
-    from smalti import console
     from smalti.engine.binding.below import forbidden_below_with
     from smalti.engine.losses.shut_out import shut_out_with
     from smalti.engine.registry.met_columns import columns_met_with
+    from smalti.json.registry import policy_json
+    from smalti.json.text import as_json
     from smalti.opening import open_registry
     from smalti.policy.names import iri
+    from smalti.show.terminal import console, show_warnings
 
     document = _content(file, "a policy document")
     signed = None if signature is None else _content(signature, "a detached signature")
@@ -185,12 +190,12 @@ def policy_add(
         *forbidden_below_with(known, added),
     )
     if shown_as == "json":
-        in_force = [console.policy_json(stored, "in force") for stored in added]
-        click.echo(console.as_json({"policies": in_force, "warnings": list(warnings)}), nl=False)
+        in_force = [policy_json(stored, "in force") for stored in added]
+        click.echo(as_json({"policies": in_force, "warnings": list(warnings)}), nl=False)
         return 0
     for stored in added:
         click.echo(f"in force: {stored.uid}")
-    console.show_warnings(console.console(), warnings)
+    show_warnings(console(), warnings)
     return 0
 
 
@@ -286,14 +291,17 @@ def policy_distrust(thumbprint: str, party: str, registry: str) -> int:
 @format_option("human", "json")
 def policy_keys(registry: str, shown_as: str) -> int:
     """List the keys that are, or were, trusted to sign policies."""
-    from smalti import console
+    from smalti.json.registry import key_json
+    from smalti.json.text import as_json
     from smalti.opening import open_registry
+    from smalti.show.registry import show_keys
+    from smalti.show.terminal import console
 
     keys = open_registry(registry).list_keys()
     if shown_as == "json":
-        click.echo(console.as_json([console.key_json(one) for one in keys]), nl=False)
+        click.echo(as_json([key_json(one) for one in keys]), nl=False)
     elif keys:
-        console.show_keys(console.console(), keys)
+        show_keys(console(), keys)
     else:
         click.echo(f"no key is trusted in {registry}")
     return 0
@@ -304,15 +312,18 @@ def policy_keys(registry: str, shown_as: str) -> int:
 @format_option("human", "json")
 def policy_list(registry: str, shown_as: str) -> int:
     """List the policies that were put in force, also those that were replaced or revoked."""
-    from smalti import console
+    from smalti.json.registry import policy_json
+    from smalti.json.text import as_json
     from smalti.opening import open_registry
+    from smalti.show.registry import policy_states, show_policies
+    from smalti.show.terminal import console
 
     stored = open_registry(registry).list_policies()
     if shown_as == "json":
-        states = zip(stored, console.policy_states(stored), strict=True)
-        click.echo(console.as_json([console.policy_json(*one) for one in states]), nl=False)
+        states = zip(stored, policy_states(stored), strict=True)
+        click.echo(as_json([policy_json(*one) for one in states]), nl=False)
     elif stored:
-        console.show_policies(console.console(), stored)
+        show_policies(console(), stored)
     else:
         click.echo(f"no policy is stored in {registry}")
     return 0
@@ -342,10 +353,11 @@ def policy_owners(
     target: str | None, new: str | None, old: str | None, party: str | None, registry: str
 ) -> int:
     """Show who owns what, or change the owners of a source."""
-    from smalti import console
     from smalti.errors import UsageError
     from smalti.opening import open_registry
     from smalti.policy.names import iri
+    from smalti.show.registry import show_owners
+    from smalti.show.terminal import console
 
     known = open_registry(registry)
     if (new or old) and not (target and party):
@@ -357,7 +369,7 @@ def policy_owners(
         if old:
             known.remove_owner(place, iri(old, "--remove"), by=by)
     shown = [one for one in known.assets() if target in (None, one.iri)]
-    console.show_owners(console.console(), [(one, known.owners(one.iri)) for one in shown])
+    show_owners(console(), [(one, known.owners(one.iri)) for one in shown])
     return 0
 
 
@@ -423,14 +435,17 @@ def vocabulary_distrust(authority: str, party: str, registry: str) -> int:
 @format_option("human", "json")
 def vocabulary_list(registry: str, shown_as: str) -> int:
     """List the vocabularies that are, or were, in force."""
-    from smalti import console
+    from smalti.json.registry import vocabulary_json
+    from smalti.json.text import as_json
     from smalti.opening import open_registry
+    from smalti.show.registry import show_vocabularies
+    from smalti.show.terminal import console
 
     stored = open_registry(registry).list_hierarchies()
     if shown_as == "json":
-        click.echo(console.as_json([console.vocabulary_json(one) for one in stored]), nl=False)
+        click.echo(as_json([vocabulary_json(one) for one in stored]), nl=False)
     elif stored:
-        console.show_vocabularies(console.console(), stored)
+        show_vocabularies(console(), stored)
     else:
         click.echo(f"no vocabulary is stored in {registry}")
     return 0

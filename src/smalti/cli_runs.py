@@ -120,7 +120,11 @@ def run(policy: str, out: str, dry_run: bool, job: str | None, **options: Any) -
     if dry_run:
         _refuse_taken(out)
         return _plan(policy, workspace=Path(out).parent, is_dry_run=True, **options)
-    from smalti import api, console
+    from smalti import api
+    from smalti.json.runs import outcome_json
+    from smalti.json.text import as_json
+    from smalti.show.runs import show_outcome
+    from smalti.show.terminal import console
 
     shown_as = options.pop("shown_as")
     registry = options["registry"]
@@ -133,26 +137,29 @@ def run(policy: str, out: str, dry_run: bool, job: str | None, **options: Any) -
         if job is not None and not outcome.decision.is_permitted:
             watch.exit_code = FINDINGS
     if shown_as == "json":
-        click.echo(console.as_json(console.outcome_json(outcome)), nl=False)
+        click.echo(as_json(outcome_json(outcome)), nl=False)
     else:
-        console.show_outcome(console.console(), outcome, registry)
+        show_outcome(console(), outcome, registry)
     return 0 if outcome.decision.is_permitted else FINDINGS
 
 
 def _show_plan(planned: Any, *, as_json: bool) -> None:
-    from smalti import api, console
+    from smalti import api
     from smalti.engine.run.explain import warnings_in
+    from smalti.json.runs import planned_json
+    from smalti.show.runs import show_composition
+    from smalti.show.terminal import console, show_warnings
 
     told = api.explain(planned.plan, as_json=as_json)
     if as_json:
-        click.echo(console.planned_json(told, planned), nl=False)
+        click.echo(planned_json(told, planned), nl=False)
         return
     click.echo(told, nl=False)
     of_plan = warnings_in(planned.plan)  # the text says them
-    console.show_warnings(console.console(), [one for one in planned.warnings if one not in of_plan])
+    show_warnings(console(), [one for one in planned.warnings if one not in of_plan])
     if planned.composition is not None and planned.composition.releases > 1:
         # One alone loses what its plan says, which is more exact.
-        console.show_composition(console.console(), planned.composition)
+        show_composition(console(), planned.composition)
 
 
 def _show_warnings(document: "PolicyDocument") -> None:
@@ -212,12 +219,15 @@ def _with_settings(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _show_denial(decision: Any, shown_as: str) -> None:
-    from smalti import console
+    from smalti.json.decisions import decision_json
+    from smalti.json.text import as_json
+    from smalti.show.decisions import show_decision
+    from smalti.show.terminal import console
 
     if shown_as == "json":
-        click.echo(console.as_json({"decision": console.decision_json(decision)}), nl=False)
+        click.echo(as_json({"decision": decision_json(decision)}), nl=False)
     else:
-        console.show_decision(console.console(), decision)
+        show_decision(console(), decision)
 
 
 @click.command()
@@ -232,12 +242,16 @@ def verify(output: str, data: str | None, registry: str, shown_as: str, **engine
 
     An output that the registry did not record is a finding (exit code 1): its certificate is unsigned.
     """
-    from smalti import api, console
+    from smalti import api
+    from smalti.json.runs import recheck_json
+    from smalti.json.text import as_json
     from smalti.opening import open_registry
+    from smalti.show.terminal import console
+    from smalti.show.verification import show_recheck
 
     seen = api.verify(output, registry=open_registry(registry), data=data, **_with_settings(engine))
     if shown_as == "json":
-        click.echo(console.as_json(console.recheck_json(seen)), nl=False)
+        click.echo(as_json(recheck_json(seen)), nl=False)
     else:
-        console.show_recheck(console.console(), seen)
+        show_recheck(console(), seen)
     return 0 if seen.version is not None else FINDINGS

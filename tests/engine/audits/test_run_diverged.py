@@ -12,7 +12,7 @@ import pytest
 from model_worlds import OUTPUT, OWNER, TARGET, people, policy, registry, run
 
 from smalti import auditing
-from smalti.console import as_json
+from smalti.json.text import as_json
 from smalti.engine.registry.attempts import Attempt, AttemptReason, AttemptState, from_record, to_record
 from smalti.engine.training import attempt as running
 from smalti.engine.training.divergence import DivergedError, has_diverged

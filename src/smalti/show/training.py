@@ -2,11 +2,11 @@
 
 from rich.console import Console
 
-from smalti.console_losses import losses
 from smalti.engine.binding.run_request import Outcome
 from smalti.engine.training.explain import explain_training
 from smalti.engine.training.plan import TrainingPlan
-from smalti.terminal import fields
+from smalti.show.losses import losses
+from smalti.show.terminal import fields
 
 
 def show(out: Console, made: TrainingPlan, outcome: Outcome) -> tuple[str, ...]:

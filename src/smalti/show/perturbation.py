@@ -1,19 +1,16 @@
-"""What the command line shows of a perturbation: what became of columns, what it loses, what it tells."""
+"""A perturbation in a terminal: what became of columns, what it loses, what it tells."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from math import isfinite
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from smalti.console_losses import losses
 from smalti.engine.binding.run_request import Outcome
 from smalti.engine.perturbation.estimate import ColumnEstimate
 from smalti.engine.perturbation.explain import explain_perturbation
 from smalti.engine.perturbation.plan import PerturbationPlan
-from smalti.terminal import LABEL, fields
+from smalti.show.losses import losses
+from smalti.show.terminal import LABEL, fields
 
 
 def show(out: Console, made: PerturbationPlan, outcome: Outcome) -> tuple[str, ...]:
@@ -50,11 +47,3 @@ _NOTE = (
     "estimates are unbiased, and may lie outside of what is possible; a value that was none of the public"
     " ones counts as the plan says"
 )
-
-
-def estimates_json(found: Sequence[ColumnEstimate], confidence: float) -> dict[str, Any]:
-    """The same for programs; a margin without end is null."""
-    columns = [asdict(one) for one in found]
-    for one in (one for column in columns for one in column["estimates"]):
-        one["margin"] = one["margin"] if isfinite(one["margin"]) else None
-    return {"confidence": confidence, "columns": columns}

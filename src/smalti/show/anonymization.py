@@ -7,7 +7,7 @@ from smalti.engine.anonymization.explain import explain
 from smalti.engine.binding.run_request import Outcome
 from smalti.engine.plan.plan import Plan, Role
 from smalti.engine.plan.reports import OwnerReport
-from smalti.terminal import LABEL, fields
+from smalti.show.terminal import LABEL, fields
 
 
 def show(out: Console, made: Plan, outcome: Outcome) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from smalti.engine.plan.any_plan import AnyPlan
 def show_output(out: Console, plan: AnyPlan, outcome: Outcome) -> tuple[str, ...]:
     """Show what was made; returns what it does not protect against.
 
-    The function `show` of the module `console_` with the kind's name draws it.
+    The function `show` of the module beside this one with the kind's name draws it.
     """
-    not_protected: tuple[str, ...] = import_module(f"smalti.console_{plan.kind}").show(out, plan, outcome)
+    not_protected: tuple[str, ...] = import_module(f"smalti.show.{plan.kind}").show(out, plan, outcome)
     return not_protected

@@ -1,4 +1,4 @@
-"""What the command line shows of budgets; and the same as JSON for programs."""
+"""Budgets in a terminal: what was charged, and what is left."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from smalti.engine.registry.budget import Account, Ceiling, Spent
-from smalti.terminal import LABEL, Json, short
+from smalti.show.terminal import LABEL, short
 
 if TYPE_CHECKING:
     from smalti.budgeting import BudgetReport, CeilingLeft, Forecast, ToldCharge
@@ -56,32 +56,6 @@ def show_forecast(out: Console, found: "Forecast") -> None:
     _show_relations(out, found.relations)
     _show_account(out, found.account, found.spent)
     out.print(Text(_SCOPE, style="dim"))
-
-
-def budget_json(report: "BudgetReport") -> Json:
-    """The same for programs; the keys are stable, and what is exact is a text."""
-    return {
-        "target": report.target,
-        "neighbors": list(report.relations),
-        "charged": _spent_json(report.spent),
-        "releases": len(report.charges),
-        "composition": _account_json(report.account),
-        "ceilings": [_ceiling_json(one) for one in report.ceilings],
-        "charges": [_charge_json(one) for one in report.charges],
-    }
-
-
-def forecast_json(found: "Forecast") -> Json:
-    """The same for programs; the keys are stable, and what is exact is a text."""
-    return {
-        "target": found.target,
-        "neighbors": list(found.relations),
-        "each": _spent_json(found.each),
-        "releases": found.releases,
-        "charged": _spent_json(found.spent),
-        "composition": _account_json(found.account),
-        "fits": [_stated_json(fit.stated) | {"releases": fit.number} for fit in found.fits],
-    }
 
 
 def _show_relations(out: Console, relations: "tuple[NeighboringRelation, ...]") -> None:
@@ -167,48 +141,3 @@ def _releases(number: int, more: str = "") -> str:
 def _rule(stated: "StatedCeiling") -> str:
     parties = ", ".join(short(party) for party in stated.parties)
     return f"{stated.rule}" + (f" (for {parties})" if parties else "")
-
-
-def _spent_json(spent: Spent) -> Json:
-    return {"epsilon": format(spent.epsilon, "f"), "delta": format(spent.delta, "f")}
-
-
-def _account_json(account: Account) -> Json:
-    return {
-        "epsilon": account.epsilon,
-        "delta": format(account.delta, "f"),
-        "posteriorBelief": account.belief,
-        "membershipAdvantage": account.advantage,
-    }
-
-
-def _stated_json(stated: "StatedCeiling") -> Json:
-    ceiling = stated.ceiling
-    return {
-        "policy": stated.policy,
-        "rule": stated.rule,
-        "parties": list(stated.parties),
-        "neighbors": stated.neighbors,
-        "ceiling": None if ceiling is None else _spent_json(Spent(ceiling.epsilon, ceiling.delta)),
-        "problem": stated.problem or None,
-    }
-
-
-def _ceiling_json(one: "CeilingLeft") -> Json:
-    return _stated_json(one.stated) | {"left": None if one.left is None else _spent_json(one.left)}
-
-
-def _charge_json(one: "ToldCharge") -> Json:
-    known = one.charge
-    told: Json = {"time": one.time.isoformat(), **_spent_json(one.spent), "isOwnData": known is not None}
-    if known is None:
-        return told
-    return told | {
-        "target": known.target,
-        "party": known.party,
-        "purpose": known.purpose,
-        "policy": known.policy_uid,
-        "rule": known.rule_uid,
-        "neighbors": known.neighbors,
-        "run": known.run,
-    }

@@ -6,13 +6,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from smalti.console_losses import losses
 from smalti.engine.binding.run_request import Outcome
 from smalti.engine.plan.values import NoisyValue
 from smalti.engine.releases.explain import explain_release
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.releases.table import key_columns
-from smalti.terminal import LABEL, fields
+from smalti.show.losses import losses
+from smalti.show.terminal import LABEL, fields
 
 _MOST_ROWS = 40
 _WIDTH = 25

@@ -4,7 +4,7 @@ from rich.table import Table
 
 from smalti.engine.binding.run_request import Outcome
 from smalti.engine.plan.losses import Loss, StatedLoss, up
-from smalti.terminal import LABEL
+from smalti.show.terminal import LABEL
 
 
 def losses(loss: StatedLoss, outcome: Outcome) -> Table:

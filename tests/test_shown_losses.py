@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from smalti import api, cli_runs
-from smalti.console_losses import losses
+from smalti.show.losses import losses
 from smalti.engine.plan.files import Composition
 from smalti.engine.plan.losses import Loss, StatedLoss
 

@@ -1,0 +1,100 @@
+"""Decisions for programs, and the tests of policies."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from smalti.json.text import Json
+from smalti.policy.decision import Decision, RuleReport
+from smalti.policy.describe import describe_condition, describe_duty
+from smalti.policy.model import ColumnComparison, Condition, Duty, Logical, Value
+
+if TYPE_CHECKING:
+    from smalti.engine.run.case_runs import CaseResult
+
+
+def decision_json(decision: Decision) -> Json:
+    """The same for programs; the keys are stable."""
+    asked = decision.request
+    return {
+        "effect": str(decision.effect),
+        "permitted": decision.is_permitted,
+        "unconditional": decision.is_unconditional,
+        "request": {
+            "party": asked.party,
+            "action": asked.action,
+            "target": asked.target,
+            "targets": list(asked.targets),
+            "purpose": asked.purpose,
+            "rule": asked.rule,
+            "time": None if asked.time is None else asked.time.isoformat(),
+            "understandsLimits": asked.understands_limits,
+        },
+        "reasons": [{"text": r.text, "policy": r.policy, "rule": r.rule} for r in decision.reasons],
+        "grants": [
+            {
+                "policy": grant.policy.uid,
+                "rule": grant.permission.uid,
+                "obligations": [_duty_json(duty) for duty in grant.obligations],
+                "rows": [_condition_json(condition) for condition in grant.rows],
+                "withheld": list(grant.withheld),
+                "spared": list(grant.spared),
+            }
+            for grant in decision.grants
+        ],
+        "remedies": [_duty_json(duty) for duty in decision.remedies],
+        "considered": [_report_json(report) for report in decision.considered],
+    }
+
+
+def cases_json(name: str, results: "tuple[CaseResult, ...]") -> Json:
+    """The same for programs; the keys are stable."""
+    return {
+        "file": name,
+        "tests": [
+            {
+                "name": one.name,
+                "passed": one.passed,
+                "failures": list(one.failures),
+                "decision": decision_json(one.decision),
+            }
+            for one in results
+        ],
+    }
+
+
+def _condition_json(condition: Condition) -> Json:
+    """A limit to rows, for programs that apply it themselves."""
+    told: Json = {"text": describe_condition(condition), "operator": str(condition.operator)}
+    match condition:
+        case Logical(operands=operands):
+            return told | {"operands": [_condition_json(one) for one in operands]}
+        case ColumnComparison(column=column, values=values):
+            return told | {"column": column.iri, "values": [_value_json(one) for one in values]}
+    return told
+
+
+def _value_json(value: Value) -> Json:
+    (content,) = asdict(value).values()
+    return {"type": type(value).__name__.lower(), "value": str(content)}
+
+
+def _duty_json(duty: Duty) -> Json:
+    return {"uid": duty.uid, "action": duty.action, "text": describe_duty(duty)}
+
+
+def _report_json(report: RuleReport) -> Json:
+    return {
+        "policy": report.policy,
+        "rule": report.rule,
+        "kind": report.kind,
+        "applies": report.applies,
+        "parts": [
+            {
+                "part": str(part.part),
+                "finding": str(part.finding),
+                "text": part.text,
+                "where": str(part.where) if part.where.document else None,
+            }
+            for part in report.parts
+        ],
+    }

@@ -1,0 +1,70 @@
+"""Plans, runs and verifications for programs."""
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from smalti.engine.plan.reports import Report
+from smalti.json.decisions import decision_json
+from smalti.json.registry import version_json
+from smalti.json.text import Json, as_json, camel_case
+
+if TYPE_CHECKING:
+    from smalti.engine.run.recheck import Recheck
+    from smalti.engine.run.run import Outcome, Planned
+
+
+def outcome_json(outcome: "Outcome") -> Json:
+    """The same for programs."""
+    version, made = outcome.version, outcome.plan
+    document: Json = {
+        "decision": decision_json(outcome.decision), "warnings": list(outcome.warnings)
+    }  # fmt: skip
+    if version is not None and made is not None:
+        from smalti.engine.run.explain import promise_of  # noqa: PLC0415 (it comes with the engines)
+
+        document |= version_json(version) | {"promise": promise_of(made)}
+        if outcome.composition is not None:
+            document["composition"] = camel_case(asdict(outcome.composition))
+    if outcome.report is not None:
+        document["ownerReport"] = report_json(outcome.report)
+    return document
+
+
+def planned_json(plan: str, planned: "Planned") -> str:
+    """A plan in JSON, with all that it warns of and what all releases would have lost together."""
+    document: Json = {**json.loads(plan), "warnings": list(planned.warnings)}
+    if planned.obstacle is not None:
+        document["obstacle"] = planned.obstacle
+    if planned.composition is not None:
+        document["composition"] = camel_case(asdict(planned.composition))
+    return as_json(document)
+
+
+def report_json(report: Report) -> Json:
+    """The owner's figures for programs."""
+    shown: Json = camel_case(asdict(report))
+    return shown
+
+
+def recheck_json(seen: "Recheck") -> Json:
+    """The same for programs."""
+    return {
+        "target": seen.target,
+        "recorded": seen.version is not None,
+        "version": seen.version.number if seen.version else None,
+        "recounted": [str(prop) for prop in seen.check.recounted],
+        "attested": [] if seen.is_repeated else [str(prop) for prop in seen.check.attested],
+        "repeated": seen.is_repeated,
+        "countsRows": seen.counts_rows,
+        **_counts(seen),
+    }
+
+
+def _counts(seen: "Recheck") -> Json:
+    from smalti.engine.verify.promise import PublishedCheck  # noqa: PLC0415 (it brings NumPy)
+
+    check = seen.check
+    if isinstance(check, PublishedCheck):
+        return {"rows": check.rows, "classes": check.classes, "leastRows": check.least_rows}
+    return {}

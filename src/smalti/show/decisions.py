@@ -1,0 +1,81 @@
+"""Decisions in a terminal, and the tests of policies."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from smalti.policy.decision import Decision, RuleReport
+from smalti.policy.describe import describe_condition, describe_duty
+from smalti.show.terminal import LABEL, bullet, short
+
+if TYPE_CHECKING:
+    from smalti.engine.run.case_runs import CaseResult
+
+
+def headline(decision: Decision) -> str:
+    """A decision as one line."""
+    asked = decision.request
+    may = "may" if decision.is_permitted else "may not"
+    purpose = f"for {short(asked.purpose)}" if asked.purpose else "without a stated purpose"
+    targets = " and ".join(asked.targets)
+    limits = ""
+    if decision.is_limited:
+        limits = ", within limits" if decision.is_permitted else ", except within limits"
+    return f"{decision.effect}: {asked.party} {may} {short(asked.action)} {targets} {purpose}{limits}"
+
+
+_LIMITED = (
+    "it is permitted only within these limits, and so not to a caller who did not say that they keep to"
+    " them: a program that applies the limits says so with --understands-limits (`understands_limits=True`)"
+)
+
+
+def show_decision(out: Console, decision: Decision) -> None:
+    """A decision with its reasons, what it asks in return, and the explanation where there is one."""
+    style = "green" if decision.is_unconditional else "yellow" if decision.is_permitted else "red"
+    out.print(Text(headline(decision), style=f"bold {style}"))
+    for reason in decision.reasons:
+        where = reason.rule or reason.policy
+        bullet(out, reason.text + (f" [{where}]" if where else ""))
+    for grant in decision.grants:
+        for duty in grant.obligations:
+            bullet(out, f"provided that: {describe_duty(duty)} [{duty.uid}]")
+        if grant.rows:
+            rows = " and ".join(describe_condition(condition) for condition in grant.rows)
+            bullet(out, f"only rows where {rows} [{grant.permission.uid}]")
+        if grant.withheld:
+            bullet(out, f"without the columns {', '.join(grant.withheld)} [{grant.permission.uid}]")
+        if grant.spared:
+            bullet(out, f"only if the data has {', '.join(grant.spared)} [{grant.permission.uid}]")
+    if decision.is_limited and not decision.is_permitted:
+        bullet(out, _LIMITED)
+    for duty in decision.remedies:
+        bullet(out, f"after a violation: {describe_duty(duty)} [{duty.uid}]")
+    if decision.considered:
+        _show_considered(out, decision.considered)
+
+
+def _show_considered(out: Console, considered: tuple[RuleReport, ...]) -> None:
+    out.print(Text("considered", style=LABEL))
+    for report in considered:
+        applies = "applies" if report.applies else "does not apply"
+        out.print(Text(f"  {report.kind} {report.rule}: {applies}"))
+        for part in report.parts:
+            place = f" ({part.where})" if part.where.document else ""
+            bullet(out, f"{part.part}: {part.finding}: {part.text}{place}", indent=4)
+
+
+def show_cases(out: Console, results: "Sequence[tuple[str, tuple[CaseResult, ...]]]") -> None:
+    """Each test with how it ended, and the sum."""
+    for name, found in results:
+        out.print(Text(f"{name}: running {len(found)} {'test' if len(found) == 1 else 'tests'}"))
+        for one in found:
+            ended, style = ("ok", "green") if one.passed else ("FAILED", "bold red")
+            out.print(Text(f"  {one.name} ... ").append(ended, style))
+            for failure in one.failures:
+                bullet(out, failure, indent=4)
+    cases = [one for _, found in results for one in found]
+    passed = sum(one.passed for one in cases)
+    out.print(Text(f"result: {passed} passed, {len(cases) - passed} failed", style=LABEL))

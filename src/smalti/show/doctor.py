@@ -1,0 +1,20 @@
+"""What this machine has, in a terminal."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from smalti.doctor import Check
+
+
+def show_doctor(out: Console, checks: "Iterable[Check]") -> None:
+    """What is there, and how to mend what is not."""
+    for check in checks:
+        mark, style = ("ok", "green") if check.is_there else ("--", "yellow")
+        line = Text.assemble((f"{mark}  ", style), f"{check.name:14}", f" {check.found}")
+        if not check.is_there:
+            line.append(f"   for {check.needed_for}: {check.mend}")
+        out.print(line)

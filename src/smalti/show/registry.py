@@ -1,0 +1,98 @@
+"""What a registry holds, in a terminal."""
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from smalti.engine.plan.respondents import counts_rows
+from smalti.engine.registry.entries import Asset, StoredHierarchy, StoredPolicy, TargetVersion, TrustedKey
+from smalti.show.terminal import LABEL, fields, file_names, place_of, short
+
+
+def show_keys(out: Console, keys: Iterable[TrustedKey]) -> None:
+    """Each key with its owner and state."""
+    for key in keys:
+        state = f"trusted since {key.trusted_at:%Y-%m-%d %H:%M}"
+        ended = f", revoked {key.revoked_at:%Y-%m-%d %H:%M}" if key.revoked_at else ""
+        out.print(Text(key.thumbprint, style=LABEL))
+        out.print(Text(f"  owner      {key.owner}"))
+        out.print(Text(f"  state      {state}{ended}"))
+
+
+def show_vocabularies(out: Console, stored: Iterable[StoredHierarchy]) -> None:
+    """Each version of each vocabulary with its state."""
+    for one in stored:
+        state = "in force" if one.removed_at is None else f"ended {one.removed_at:%Y-%m-%d %H:%M}"
+        out.print(Text(f"{one.name} version {one.number}", style=LABEL))
+        out.print(Text(f"  said by    {one.party}"))
+        out.print(Text(f"  state      {state}"))
+
+
+def show_versions(
+    out: Console,
+    versions: Iterable[TargetVersion],
+    ended: Mapping[str, tuple[str, ...]],
+    owned: Container[str],
+) -> None:
+    """Versions; `ended` says by run why one is to be reviewed.
+
+    Of those of the runs in `owned`, also for whom they were made, where they are, and the owner's figures.
+    """
+    for version in versions:
+        inputs = ", ".join(
+            one.iri if one.version is None else f"{one.iri} version {one.version}" for one in version.inputs
+        )
+        out.print(Text(f"{version.target} version {version.number}", style=LABEL))
+        is_owned, purpose = version.run in owned, short(version.purpose)
+        place = place_of(version.path, version.files) if is_owned else file_names(version.files)
+        fields(
+            out,
+            ("  made", f"{version.created_at:%Y-%m-%d %H:%M} UTC from {inputs}"),
+            ("  for", f"{version.party}, {purpose}" if is_owned else purpose),
+            ("  policy", version.policy_uid),
+            ("  file", place),
+        )
+        fields(out, *(("  review", reason) for reason in ended.get(version.run, ())))
+        if is_owned:
+            counted = "rows" if counts_rows(version.respondent) else "respondents"
+            fields(out, *(("  owner", line) for line in version.report.lines(counted)))
+
+
+def show_policies(out: Console, policies: Iterable[StoredPolicy]) -> None:
+    """Stored policies with their state."""
+    listed = list(policies)
+    for stored, word in zip(listed, policy_states(listed), strict=True):
+        state = word if stored.is_in_force else f"{word} {stored.revoked_at:%Y-%m-%d %H:%M}"
+        out.print(Text(stored.uid, style=LABEL))
+        fields(out, ("  state", state))
+        fields(out, ("  issuer", stored.issuer))
+        fields(out, ("  about", ", ".join(sorted(stored.targets))))
+        fields(out, ("  document", f"{stored.name}, {stored.digest}"))
+
+
+def policy_states(policies: Sequence[StoredPolicy]) -> list[str]:
+    """What became of each policy: `in force`, `revoked`, or `replaced`.
+
+    One has been replaced when another document of its issuer, or about one of its targets, is in force
+    under its uid; so has a layout of it, in which a run was given the policy that is in force.
+    """
+    standing: dict[str, list[StoredPolicy]] = {}
+    for one in policies:
+        if one.is_in_force:
+            standing.setdefault(one.uid, []).append(one)
+
+    def state(one: StoredPolicy) -> str:
+        if one.is_in_force:
+            return "in force"
+        rivals = standing.get(one.uid, ())
+        is_replaced = any(new.issuer == one.issuer or new.targets & one.targets for new in rivals)
+        return "replaced" if is_replaced else "revoked"
+
+    return [state(one) for one in policies]
+
+
+def show_owners(out: Console, assets: Iterable[tuple[Asset, frozenset[str]]]) -> None:
+    """Assets and who owns them."""
+    for asset, owners in assets:
+        fields(out, (str(asset.kind), f"{asset.iri}  owned by {', '.join(sorted(owners)) or 'nobody'}"))

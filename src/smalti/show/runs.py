@@ -1,0 +1,49 @@
+"""What runs made, in a terminal."""
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from smalti.engine.plan.files import Composition
+from smalti.engine.plan.losses import up
+from smalti.engine.tables.parts import CERTIFICATE_NAME
+from smalti.show.decisions import headline, show_decision
+from smalti.show.terminal import fields, place_of, show_warnings
+
+if TYPE_CHECKING:
+    from smalti.engine.run.run import Outcome
+
+
+def show_outcome(out: Console, outcome: "Outcome", registry: str) -> None:
+    """What was asked, what was done, what the owner should know, and where everything is."""
+    made, version = outcome.plan, outcome.version
+    if made is None or version is None:
+        show_decision(out, outcome.decision)
+        return
+    from smalti.show.outputs import show_output  # noqa: PLC0415 (it comes with the engines)
+
+    folder = version.path
+    out.print(Text(headline(outcome.decision), style="bold green"))
+    show_warnings(out, outcome.warnings)
+    not_protected = show_output(out, made, outcome)
+    if outcome.report is not None:
+        fields(out, *(("owner's view", line) for line in outcome.report.lines("respondents")))
+    fields(
+        out,
+        ("not covered", "; ".join(not_protected)),
+        ("output", place_of(folder, version.files)),
+        ("certificate", f"{folder / CERTIFICATE_NAME} (unsigned)"),
+        ("target", f"{version.target} version {version.number}, recorded in {registry}"),
+    )
+
+
+def show_composition(out: Console, together: Composition) -> None:
+    """What a release and all earlier ones about the same respondents would lose together."""
+    loss = together.loss
+    told = (
+        f"{together.releases} release{'' if together.releases == 1 else 's'} about the same respondents,"
+        f" this one too: epsilon {loss.epsilon:f}, delta {loss.delta:f}, posterior belief at most"
+        f" {up(loss.belief)}, membership advantage at most {up(loss.advantage)}"
+    )
+    fields(out, ("together", told))

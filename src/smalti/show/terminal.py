@@ -1,0 +1,65 @@
+"""What all that is shown in a terminal shares: labels, widths, short names."""
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from smalti.engine.plan.files import PublishedFile
+from smalti.engine.plan.lines import labelled
+
+LABEL = "bold"
+WIDTH = 110
+
+
+def console() -> Console:
+    """Standard output; plain, and of one width, when it is no terminal."""
+    out = _Output(highlight=False, soft_wrap=True)
+    return out if out.is_terminal else _Output(highlight=False, soft_wrap=True, width=WIDTH)
+
+
+class _Output(Console):
+    def on_broken_pipe(self) -> None:
+        """Let the command line say how it ends; rich would end it as if there were findings."""
+        raise BrokenPipeError
+
+
+def short(iri: str | None) -> str:
+    """The last part of an IRI, for a sentence; the whole where there is none."""
+    if iri is None:
+        return "no purpose"
+    return iri.rstrip("/#").replace("#", "/").rsplit("/", 1)[-1]
+
+
+def fields(out: Console, *told: tuple[str, str]) -> None:
+    """Labels with texts beside them, wrapped between words."""
+    for label, text in told:
+        lines = labelled(label, text, min(out.width, WIDTH))
+        out.print(Text.assemble((lines[:13], LABEL), lines[13:]))
+
+
+def bullet(out: Console, text: str, indent: int = 2) -> None:
+    """A sentence as one item of a list."""
+    start = " " * indent
+    out.print(Text(textwrap.fill(text, min(out.width, WIDTH), initial_indent=f"{start}- ",
+                                 subsequent_indent=f"{start}  ", break_long_words=False,
+                                 break_on_hyphens=False)))  # fmt: skip
+
+
+def show_warnings(out: Console, warnings: Iterable[str]) -> None:
+    """What to be wary of, one after the other."""
+    fields(out, *(("warning", one) for one in warnings))
+
+
+def place_of(folder: Path, files: Sequence[PublishedFile]) -> str:
+    """Where published files are."""
+    names = file_names(files)
+    return str(folder / names) if len(files) == 1 else f"{folder}: {names}"
+
+
+def file_names(files: Sequence[PublishedFile]) -> str:
+    """The names of published files, in short."""
+    first, last = files[0].name, files[-1].name
+    return first if len(files) == 1 else f"{len(files)} parts, {first} to {last}"

@@ -1,0 +1,41 @@
+"""What `verify` found, in a terminal."""
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from smalti.engine.plan.respondents import COUNTED_ROWS
+from smalti.show.terminal import fields
+
+if TYPE_CHECKING:
+    from smalti.engine.run.recheck import Recheck
+
+
+def show_recheck(out: Console, seen: "Recheck") -> None:
+    """What another look at an output showed."""
+    from smalti.engine.verify.promise import PublishedCheck  # noqa: PLC0415 (it brings NumPy)
+
+    if seen.version is None:
+        out.print(Text(f"not recorded: {seen.target}", style="bold yellow"))
+        fields(out, ("note", _UNRECORDED))
+    else:
+        out.print(Text(f"verified: {seen.target}", style="bold green"))
+        fields(out, ("recorded", f"version {seen.version.number} in this registry"))
+    check = seen.check
+    fields(out, *([("people", COUNTED_ROWS)] if seen.counts_rows else []))
+    fields(out, *(("recounted", str(prop)) for prop in check.recounted))
+    if isinstance(check, PublishedCheck):
+        fields(out, ("rows", f"{check.rows} in {check.classes} classes of {check.least_rows} or more"))
+    if seen.is_repeated:
+        again = "the recorded plan gave the same content on this data, with every check of a run"
+        fields(out, ("repeated", again))
+    else:
+        counted = "counted at run time, not again" if seen.version else "only its certificate says so"
+        fields(out, *(("attested", f"{prop} ({counted})") for prop in check.attested))
+
+
+_UNRECORDED = (
+    "this registry does not know it. It agrees with its own certificate, which is unsigned: whoever made"
+    " the one can have made the other. Name the registry that recorded it with --registry"
+)
