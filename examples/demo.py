@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from smalti.cli import cli
+from smalti.cli.main import cli
 
 HERE = Path(os.path.relpath(Path(__file__).parent))
 POLICIES, DATA = HERE / "policies", HERE / "data"

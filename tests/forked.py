@@ -10,10 +10,10 @@ from pathlib import Path
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(
     [
-        "smalti.cli",
+        "smalti.cli.main",
         "smalti.api",
         "smalti.show.runs",
-        "smalti.progress",
+        "smalti.cli.progress",
         "smalti.engine.backends.local",
         "pyarrow.compute",
         "pyarrow.csv",

@@ -53,7 +53,7 @@ def main() -> None:
     os.chdir(folder)
     sys.argv = ["smalti", *arguments]
     sys.addaudithook(hook)
-    from smalti import cli  # noqa: PLC0415 (under the hook)
+    from smalti.cli import main as cli  # noqa: PLC0415 (under the hook)
 
     code = 0
     try:

@@ -6,7 +6,7 @@ import signal
 import sys
 from typing import Any
 
-from smalti import cli
+from smalti.cli import main as cli
 from smalti.engine.anonymization import capability as anonymizing
 from smalti.engine.anonymization import execute
 from smalti.engine.backends.local import LocalBackend

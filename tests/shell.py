@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from smalti import cli
+from smalti.cli import main as cli
 
 ROOT = Path(__file__).parents[1]
 POLICIES = ROOT / "examples" / "policies"

@@ -23,9 +23,9 @@ from measuring import CommandError, Limit, Usage, measure
 from results import DecisionRow, LossRow, Measured, NothingToGeneraliseError, RunRow, Setting
 
 import smalti
+from smalti.engine.run.run import Outcome
 from smalti.json.runs import outcome_json
 from smalti.json.text import as_json
-from smalti.engine.run.run import Outcome
 from smalti.transforms.kernel import partition
 from smalti.transforms.problem import MISSING, OrderedAttribute, Problem
 

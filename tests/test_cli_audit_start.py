@@ -6,7 +6,7 @@ import pytest
 from model_worlds import OWNER, TARGET, USER, people, policy
 from shell import smalti
 
-from smalti.cli_audit import _without_secrets
+from smalti.cli.audit import _without_secrets
 from smalti.engine.training import jobs
 
 REST = ("--data", f"{TARGET}=people.csv", "--as", USER, "--owner", OWNER, "--out", "out")

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from wording import CLAIMS
 
-from smalti.cli import main
+from smalti.cli.main import main
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted(

@@ -24,7 +24,7 @@ def long(self, query):
     real(self, "SELECT sum(range) FROM range(3000000000)")  # some seconds, also on a fast machine
 
 local.LocalRelations._run = long
-from smalti.cli import main
+from smalti.cli.main import main
 main()
 """
 
@@ -97,7 +97,7 @@ signal.signal(number, signal.default_int_handler)
 
 class Killing(MetaPathFinder):
     def find_spec(self, name, path, target=None):
-        if name == "smalti.cli":
+        if name == "smalti.cli.main":
             os.kill(os.getpid(), number)
             sum(range(1000))
 

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from smalti import progress
+from smalti.cli import progress
 
 
 def shown(monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool) -> str:

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from smalti import api, cli_runs
-from smalti.show.losses import losses
+from smalti import api
+from smalti.cli import runs as cli_runs
 from smalti.engine.plan.files import Composition
 from smalti.engine.plan.losses import Loss, StatedLoss
+from smalti.show.losses import losses
 
 OWN = StatedLoss(Decimal("2.2"), Decimal("0.01"), 0.9, 0.25, "2.2", "0", Decimal("0.01"))
 

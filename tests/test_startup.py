@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from shell import CUSTOMER, POLICIES, USER, request, small_policy, small_table
 
-from smalti import startup
+from smalti.cli import startup
 
 RUN = """
 import json, sys
-from smalti.cli import main
+from smalti.cli.main import main
 try:
     main()
 except SystemExit as left:

@@ -11,7 +11,7 @@ BARE = """
 import sys
 for library in ("jax", "dp_accounting", "scipy", "sklearn", "safetensors", "skops", "matplotlib", "jinja2"):
     sys.modules[library] = None
-from smalti.cli import main
+from smalti.cli.main import main
 main()
 """
 FOR_ALL = ("--data", f"{TARGET}=people.csv", "--as", USER, "--owner", OWNER)

@@ -13,19 +13,19 @@ def main() -> NoReturn:
     """
     code: object = _INTERRUPTED
     try:
-        from smalti.interrupts import begin  # noqa: PLC0415 (what is interrupted here is caught)
+        from smalti.cli.interrupts import begin  # noqa: PLC0415 (what is interrupted here is caught)
 
         begin()
-        from smalti.cli import main as command  # noqa: PLC0415 (likewise)
+        from smalti.cli.main import main as command  # noqa: PLC0415 (likewise)
 
         command()
     except SystemExit as ended:
         code = ended.code
     except KeyboardInterrupt:
-        from smalti.interrupts import MESSAGE  # noqa: PLC0415 (it may be its import that was interrupted)
+        from smalti.cli.interrupts import MESSAGE  # noqa: PLC0415 (it may be its import that was interrupted)
 
         sys.stderr.write(f"error: {MESSAGE}\n")
-    from smalti.interrupts import settle  # noqa: PLC0415
+    from smalti.cli.interrupts import settle  # noqa: PLC0415
 
     settle()
     sys.exit(code)  # type: ignore[arg-type]

@@ -12,10 +12,10 @@ import pytest
 from model_worlds import OUTPUT, OWNER, TARGET, people, policy, registry, run
 
 from smalti import auditing
-from smalti.json.text import as_json
 from smalti.engine.registry.attempts import Attempt, AttemptReason, AttemptState, from_record, to_record
 from smalti.engine.training import attempt as running
 from smalti.engine.training.divergence import DivergedError, has_diverged
+from smalti.json.text import as_json
 from smalti.transforms.learning import models, recipes
 from smalti.transforms.learning.architecture import Activation, Architecture
 from smalti.transforms.learning.hyperparameters import Hyperparameters, Optimizer

@@ -37,7 +37,7 @@ from release_worlds import (
 from stub_sampler import StubSampler
 
 import smalti
-from smalti.cli import main
+from smalti.cli.main import main
 from smalti.engine.plan.plan import RespondentColumn
 from smalti.engine.registry.budget import Ceiling
 from smalti.engine.releases import capability as releasing

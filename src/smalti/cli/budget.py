@@ -2,7 +2,7 @@
 
 import click
 
-from smalti.options import format_option, party_option, registry_option
+from smalti.cli.options import format_option, party_option, registry_option
 
 
 @click.group()
@@ -21,9 +21,9 @@ _owner_option = party_option("OWNER", "An owner of the target; an IRI taken on t
 def budget_show(target: str, party: str, registry: str, shown_as: str) -> int:
     """Show an owner what has been charged about a target's respondents, and what is left."""
     from smalti import budgeting
+    from smalti.cli.opening import open_registry
     from smalti.json.budgets import budget_json
     from smalti.json.text import as_json
-    from smalti.opening import open_registry
     from smalti.show.budgets import show_budget
     from smalti.show.terminal import console
 
@@ -51,9 +51,9 @@ def budget_forecast(  # noqa: PLR0913, PLR0917 (each an option)
 ) -> int:
     """Tell an owner how many more releases fit, and what could be found out then."""
     from smalti import budgeting
+    from smalti.cli.opening import open_registry
     from smalti.json.budgets import forecast_json
     from smalti.json.text import as_json
-    from smalti.opening import open_registry
     from smalti.show.budgets import show_forecast
     from smalti.show.terminal import console
 

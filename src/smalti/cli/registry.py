@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from smalti.options import format_option, party_option, registry_option
+from smalti.cli.options import format_option, party_option, registry_option
 
 if TYPE_CHECKING:
     from smalti.engine.registry.entries import TargetVersion
@@ -46,9 +46,9 @@ def targets_list(
 
     For whom something was made, and where it is, is shown to its owners alone (--as).
     """
+    from smalti.cli.opening import open_registry
     from smalti.errors import UsageError
     from smalti.json.text import as_json
-    from smalti.opening import open_registry
     from smalti.show.registry import show_versions
     from smalti.show.terminal import console
     from smalti.vocab.terms import IRI
@@ -98,7 +98,7 @@ def _versions(known: "Registry", target: str | None, policy_uid: str | None) -> 
 @registry_option
 def targets_withdraw(target: str, file: str, column: str | None, party: str, registry: str) -> int:
     """Leave respondents out of every later run on a target, and of what is made from it."""
-    from smalti.opening import open_registry
+    from smalti.cli.opening import open_registry
     from smalti.policy.names import iri
 
     respondents = _lines(file)
@@ -171,12 +171,12 @@ def policy_add(
     need columns which other policies in force forbid, and of prohibitions on what lies below a table and
     names no column of it.
     """
+    from smalti.cli.opening import open_registry
     from smalti.engine.binding.below import forbidden_below_with
     from smalti.engine.losses.shut_out import shut_out_with
     from smalti.engine.registry.met_columns import columns_met_with
     from smalti.json.registry import policy_json
     from smalti.json.text import as_json
-    from smalti.opening import open_registry
     from smalti.policy.names import iri
     from smalti.show.terminal import console, show_warnings
 
@@ -262,7 +262,7 @@ def policy_sign(file: str, key: str, out: str | None) -> int:
 @registry_option
 def policy_trust(key: str, party: str, registry: str) -> int:
     """Trust a public key to sign for an owner, whose policies must be signed from then on."""
-    from smalti.opening import open_registry
+    from smalti.cli.opening import open_registry
     from smalti.policy.names import iri
 
     owner = iri(party, "--as")
@@ -277,7 +277,7 @@ def policy_trust(key: str, party: str, registry: str) -> int:
 @registry_option
 def policy_distrust(thumbprint: str, party: str, registry: str) -> int:
     """Trust a key no longer: what it signed may prohibit only, until it is signed anew."""
-    from smalti.opening import open_registry
+    from smalti.cli.opening import open_registry
     from smalti.policy.names import iri
 
     owner = iri(party, "--as")
@@ -291,9 +291,9 @@ def policy_distrust(thumbprint: str, party: str, registry: str) -> int:
 @format_option("human", "json")
 def policy_keys(registry: str, shown_as: str) -> int:
     """List the keys that are, or were, trusted to sign policies."""
+    from smalti.cli.opening import open_registry
     from smalti.json.registry import key_json
     from smalti.json.text import as_json
-    from smalti.opening import open_registry
     from smalti.show.registry import show_keys
     from smalti.show.terminal import console
 
@@ -312,9 +312,9 @@ def policy_keys(registry: str, shown_as: str) -> int:
 @format_option("human", "json")
 def policy_list(registry: str, shown_as: str) -> int:
     """List the policies that were put in force, also those that were replaced or revoked."""
+    from smalti.cli.opening import open_registry
     from smalti.json.registry import policy_json
     from smalti.json.text import as_json
-    from smalti.opening import open_registry
     from smalti.show.registry import policy_states, show_policies
     from smalti.show.terminal import console
 
@@ -335,7 +335,7 @@ def policy_list(registry: str, shown_as: str) -> int:
 @registry_option
 def policy_revoke(uid: str, party: str, registry: str) -> int:
     """End a policy, and with it what was implied by it."""
-    from smalti.opening import open_registry
+    from smalti.cli.opening import open_registry
     from smalti.policy.names import iri
 
     for stored in open_registry(registry).revoke_policy(iri(uid, "UID"), iri(party, "--as")):
@@ -353,8 +353,8 @@ def policy_owners(
     target: str | None, new: str | None, old: str | None, party: str | None, registry: str
 ) -> int:
     """Show who owns what, or change the owners of a source."""
+    from smalti.cli.opening import open_registry
     from smalti.errors import UsageError
-    from smalti.opening import open_registry
     from smalti.policy.names import iri
     from smalti.show.registry import show_owners
     from smalti.show.terminal import console
@@ -391,7 +391,7 @@ def vocabulary() -> None:
 @registry_option
 def vocabulary_add(file: str, name: str | None, party: str, registry: str) -> int:
     """Put a vocabulary (Turtle) in force, in place of the former one of that name."""
-    from smalti.opening import open_registry
+    from smalti.cli.opening import open_registry
     from smalti.policy.names import iri
 
     document, by = _content(file, "a vocabulary in Turtle"), iri(party, "--as")
@@ -406,7 +406,7 @@ def vocabulary_add(file: str, name: str | None, party: str, registry: str) -> in
 @registry_option
 def vocabulary_trust(authority: str, party: str, registry: str) -> int:
     """Let the vocabularies of a party, such as the market's operator, count for what you own."""
-    from smalti.opening import open_registry
+    from smalti.cli.opening import open_registry
     from smalti.policy.names import iri
 
     owner, trusted = iri(party, "--as"), iri(authority, "the party")
@@ -421,7 +421,7 @@ def vocabulary_trust(authority: str, party: str, registry: str) -> int:
 @registry_option
 def vocabulary_distrust(authority: str, party: str, registry: str) -> int:
     """Let them count no longer."""
-    from smalti.opening import open_registry
+    from smalti.cli.opening import open_registry
     from smalti.policy.names import iri
 
     owner, trusted = iri(party, "--as"), iri(authority, "the party")
@@ -435,9 +435,9 @@ def vocabulary_distrust(authority: str, party: str, registry: str) -> int:
 @format_option("human", "json")
 def vocabulary_list(registry: str, shown_as: str) -> int:
     """List the vocabularies that are, or were, in force."""
+    from smalti.cli.opening import open_registry
     from smalti.json.registry import vocabulary_json
     from smalti.json.text import as_json
-    from smalti.opening import open_registry
     from smalti.show.registry import show_vocabularies
     from smalti.show.terminal import console
 
@@ -457,7 +457,7 @@ def vocabulary_list(registry: str, shown_as: str) -> int:
 @registry_option
 def vocabulary_remove(name: str, party: str, registry: str) -> int:
     """Take a vocabulary out of force."""
-    from smalti.opening import open_registry
+    from smalti.cli.opening import open_registry
     from smalti.policy.names import iri
 
     open_registry(registry).remove_hierarchy(name, iri(party, "--as"))

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
+from smalti.cli.interrupts import check
 from smalti.engine.run.run import Watch
-from smalti.interrupts import check
 
 
 class _Noticing(Watch):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from smalti.cli_compare import compare
-from smalti.options import FINDINGS, format_option, party_option, registry_option
+from smalti.cli.compare import compare
+from smalti.cli.options import FINDINGS, format_option, party_option, registry_option
 
 if TYPE_CHECKING:
     from smalti.engine.training.jobs import Job, Jobs
@@ -98,8 +98,8 @@ def resume(name: str, registry: str, shown_as: str) -> int:
 def report(target: str, party: str, html: str | None, registry: str, shown_as: str) -> int:
     """Show an owner what all audits of a model showed, or all audits of models of their data."""
     from smalti import auditing
+    from smalti.cli.opening import open_registry
     from smalti.json.text import as_json
-    from smalti.opening import open_registry
     from smalti.show.terminal import console
 
     found = auditing.audits(target, party=party, registry=open_registry(registry))
@@ -153,8 +153,8 @@ def model_file(html: str | None, shown_as: str, **options: Any) -> int:
 
     check_installed()
     from smalti import auditing, auditing_files
+    from smalti.cli.progress import showing_phases
     from smalti.json.text import as_json
-    from smalti.progress import showing_phases
     from smalti.reports import terminal
     from smalti.show.terminal import console
 
@@ -171,7 +171,7 @@ def model_file(html: str | None, shown_as: str, **options: Any) -> int:
 
 def _said_to_run(arguments: tuple[str, ...]) -> dict[str, Any]:
     """What `smalti run` would be told; what is wrong about it is told as a mistake of this command."""
-    from smalti.cli_runs import run
+    from smalti.cli.runs import run
 
     here = click.get_current_context()
     try:
@@ -185,8 +185,8 @@ def _said_to_run(arguments: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _jobs(registry: str) -> "Jobs":
+    from smalti.cli.opening import open_registry
     from smalti.engine.training.jobs import Jobs
-    from smalti.opening import open_registry
 
     return Jobs.beside(open_registry(registry).path)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from smalti.options import format_option
+from smalti.cli.options import format_option
 
 _FOLDER: click.Path = click.Path(path_type=Path, file_okay=False)
 

@@ -2,7 +2,7 @@
 
 import click
 
-from smalti.options import format_option
+from smalti.cli.options import format_option
 
 
 @click.command()

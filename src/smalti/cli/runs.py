@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from smalti.options import FINDINGS, asker_options, format_option, parameter_option, registry_option
+from smalti.cli.options import FINDINGS, asker_options, format_option, parameter_option, registry_option
 
 if TYPE_CHECKING:
     from smalti.api import PolicyDocument
@@ -181,7 +181,7 @@ def _progress(job: str | None = None) -> Any:
         from smalti.engine.training.jobs import Job
 
         return Job.at(Path(job)).worked_on()
-    from smalti.progress import showing_phases
+    from smalti.cli.progress import showing_phases
 
     return showing_phases()
 
@@ -243,9 +243,9 @@ def verify(output: str, data: str | None, registry: str, shown_as: str, **engine
     An output that the registry did not record is a finding (exit code 1): its certificate is unsigned.
     """
     from smalti import api
+    from smalti.cli.opening import open_registry
     from smalti.json.runs import recheck_json
     from smalti.json.text import as_json
-    from smalti.opening import open_registry
     from smalti.show.terminal import console
     from smalti.show.verification import show_recheck
 

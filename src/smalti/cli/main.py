@@ -11,9 +11,14 @@ from pathlib import Path
 
 import click
 
-from smalti import cli_audit, cli_budget, cli_language, cli_perturbation, cli_registry, cli_runs
-from smalti.interrupts import MESSAGE, noticed
-from smalti.options import MACHINE, format_option, registry_option
+from smalti.cli import audit as cli_audit
+from smalti.cli import budget as cli_budget
+from smalti.cli import language as cli_language
+from smalti.cli import perturbation as cli_perturbation
+from smalti.cli import registry as cli_registry
+from smalti.cli import runs as cli_runs
+from smalti.cli.interrupts import MESSAGE, noticed
+from smalti.cli.options import MACHINE, format_option, registry_option
 
 _Ended = tuple[str, int]
 """What is said of how a command ended, nothing where it said so itself, and its exit code."""
@@ -25,7 +30,7 @@ def main() -> None:
     An interrupt ends it with 3, also where a library loses it; then it is noticed as the next phase of a
     run begins, before anything is registered, or at the end.
     """
-    from smalti.startup import few_collections
+    from smalti.cli.startup import few_collections
 
     with few_collections(), noticed() as interrupts:
         try:
@@ -42,8 +47,8 @@ def main() -> None:
 
 def _ended() -> _Ended:
     """Run the command; how it ended."""
+    from smalti.cli.startup import without_pandas
     from smalti.errors import SmaltiError, unforeseen
-    from smalti.startup import without_pandas
 
     try:
         with without_pandas(sys.argv):

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from smalti.options import (
+from smalti.cli.options import (
     FINDINGS,
     asker_options,
     format_option,
@@ -149,9 +149,9 @@ def decide(shown_as: str, explain: bool, **asked: Any) -> int:
     --understands-limits says that the caller keeps to these limits.
     """
     from smalti import deciding
+    from smalti.cli.opening import open_registry
     from smalti.json.decisions import decision_json
     from smalti.json.text import as_json
-    from smalti.opening import open_registry
     from smalti.show.decisions import show_decision
     from smalti.show.terminal import console
 
