@@ -8,7 +8,6 @@ from typing import Any
 
 from smalti.cli import main as cli
 from smalti.engine.anonymization import capability as anonymizing
-from smalti.engine.anonymization import execute
 from smalti.engine.backends.local import LocalBackend
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding import binding as engine_binding
@@ -17,6 +16,7 @@ from smalti.engine.registry._database import Database
 from smalti.engine.registry.registry import Registry
 from smalti.engine.run import run as engine_run
 from smalti.engine.tables.writing import CsvWriter
+from smalti.transforms.kernel import StrictMondrian
 
 POINTS: dict[str, tuple[Any, str]] = {
     "decide": (engine_run, "decide"),
@@ -24,7 +24,7 @@ POINTS: dict[str, tuple[Any, str]] = {
     "open": (LocalBackend, "open"),
     "compile": (anonymizing, "compile_plan"),
     "frequencies": (StagedTable, "frequencies"),
-    "kernel": (execute, "partition"),
+    "kernel": (StrictMondrian, "generalised"),
     "writer": (CsvWriter, "__init__"),
     "rows": (CsvWriter, "write_pieces"),
     "written": (StagedTable, "write"),

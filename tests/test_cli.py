@@ -31,12 +31,12 @@ from shell import (
 )
 
 from smalti import api, doctor
-from smalti.engine.anonymization import execute
 from smalti.engine.plan.plan import OutputFormat
 from smalti.engine.registry.entries import Input
 from smalti.engine.registry.registry import Registry
 from smalti.engine.run import run as engine_run
 from smalti.engine.tables.writing import content_digest
+from smalti.transforms.kernel import StrictMondrian
 from smalti.vocab.terms import IRI
 
 ANALYST = "http://example.com/party/analyst"
@@ -123,7 +123,7 @@ def test_an_unforeseen_exception_shows_only_its_kind_and_place(
     def fail(*_: Any) -> None:
         raise kind(CANARY)
 
-    monkeypatch.setattr(execute, "partition", fail)
+    monkeypatch.setattr(StrictMondrian, "generalised", fail)
     before = listing(tmp_path)
     ran = smalti("run", policy, *request(data), "--out", "out", cwd=tmp_path)
     assert ran.code == 3
@@ -138,7 +138,7 @@ def test_an_interrupted_run_registers_nothing(
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(execute, "partition", interrupt)
+    monkeypatch.setattr(StrictMondrian, "generalised", interrupt)
     before = listing(tmp_path)
     ran = smalti("run", policy, *request(data), "--out", "out", cwd=tmp_path)
     assert (ran.code, ran.out) == (3, "")

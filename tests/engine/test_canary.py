@@ -51,6 +51,7 @@ from smalti.engine.binding import binding as engine_binding
 from smalti.engine.tables.writing import CsvWriter, csv_lines
 from smalti.engine.verify import verifier as verify
 from smalti.errors import InternalError, SmaltiError
+from smalti.transforms.kernel import StrictMondrian
 
 READ_POLICY = ROOT / "examples" / "policies" / "analyst-read.jsonld"
 ANALYST = "http://example.com/party/analyst"
@@ -285,14 +286,19 @@ LOCAL_FAULTS: dict[str, tuple[Any, str, Any, int]] = {
     "a query": (StagedTable, "_holders", quoting("SELECT error('wombat' || c0) FROM staged"), 3),
     "a cast": (StagedTable, "_holders", quoting("SELECT ('wombat' || c0)::integer FROM staged"), 3),
     "a query that streams": (LocalRelations, "_publish", quoting_late, 3),
-    "kernel": (execute, "partition", raising(ValueError("wombat")), 3),
+    "kernel": (StrictMondrian, "generalised", raising(ValueError("wombat")), 3),
     "labels": (execute, "class_labels", raising(KeyError("wombat")), 3),
-    "a loop of causes": (execute, "partition", raising(RuntimeError("wombat", RuntimeError("wombat"))), 3),
+    "a loop of causes": (
+        StrictMondrian,
+        "generalised",
+        raising(RuntimeError("wombat", RuntimeError("wombat"))),
+        3,
+    ),
     "verifier": (anonymizing, "verify_run", raising(pa.ArrowInvalid("wombat")), 3),
     "verifier's reader": (verify, "read_output", raising(UnicodeError("wombat")), 3),
     "digest": (anonymizing, "_content_of", raising(OSError("wombat")), 3),
     "secret": (engine_binding, "load_secret", raising(ValueError("wombat")), 3),
-    "memory": (execute, "partition", raising(MemoryError("wombat")), 3),
+    "memory": (StrictMondrian, "generalised", raising(MemoryError("wombat")), 3),
 }
 
 
