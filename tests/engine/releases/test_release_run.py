@@ -3,7 +3,6 @@
 import csv
 import json
 import sys
-from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
 from importlib.resources import files
@@ -430,33 +429,7 @@ def test_everything_but_the_values_is_the_same_for_other_data(
     assert "canary" not in told[0]
 
 
-# --- Crashes -------------------------------------------------------------------------------------
-
-
-class Killed(BaseException):
-    """As if the process had died."""
-
-
-def test_who_dies_behind_the_charge_has_paid_and_shown_nothing(
-    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    draw, drawn = releasing.draw, Counter[str]()
-
-    def dying(*given: Any) -> Any:
-        drawn["times"] += 1
-        draw(*given)
-        raise Killed
-
-    monkeypatch.setattr(releasing, "draw", dying)
-    with pytest.raises(Killed):
-        release(tmp_path, data)
-    monkeypatch.undo()
-    assert (spent(tmp_path), drawn["times"]) == (("1", 1), 1)
-    assert not (tmp_path / "out").exists()
-    assert registry(tmp_path).versions(OUTPUT) == ()
-    assert registry(tmp_path).full_owners(TARGET) == {OWNER}, "what is charged is somebody's"
-    assert release(tmp_path, data).version is not None
-    assert spent(tmp_path) == ("2", 2)
+# --- Without what it needs -----------------------------------------------------------------------
 
 
 def test_without_the_library_that_draws_nothing_is_charged(
@@ -467,38 +440,6 @@ def test_without_the_library_that_draws_nothing_is_charged(
     with pytest.raises(BackendError, match=r"pip install '\.\[privacy\]'"):
         release(tmp_path, data)
     assert spent(tmp_path) == ("0", 0)
-
-
-def test_the_charge_comes_before_the_noise(
-    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[tuple[str, int]] = []
-    draw = releasing.draw
-
-    def looking(*given: Any) -> Any:
-        seen.append(spent(tmp_path))
-        return draw(*given)
-
-    monkeypatch.setattr(releasing, "draw", looking)
-    release(tmp_path, data)
-    assert seen == [("1", 1)] * 3
-
-
-def test_a_file_that_changed_during_the_run_is_charged_nothing(
-    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    exact = releasing.aggregate
-
-    def changing(*given: Any) -> Any:
-        with data.open("a", encoding="utf-8") as file:
-            file.write("p999,f,30\n")
-        return exact(*given)
-
-    monkeypatch.setattr(releasing, "aggregate", changing)
-    with pytest.raises(DataError, match="changed during the run"):
-        release(tmp_path, data)
-    assert spent(tmp_path)[1] == 0
-    assert not (tmp_path / "out").exists()
 
 
 # --- Looking again -------------------------------------------------------------------------------
