@@ -11,12 +11,13 @@ nothing but its own partition, so how partitions are grouped or ordered never ch
 # INVARIANT: everything that decides a cut is an integer. Sums of floats differ between machines.
 """
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from smalti.transforms._cuts import Candidate, Choice, Cuts, Scene, Table, least_penalty, median
-from smalti.transforms._layout import Batch
+from smalti.transforms._layout import Batch, order_by
 from smalti.transforms.algorithm import Algorithm, Generalised, Portions
 from smalti.transforms.base import STRICT_MONDRIAN, CutScore
 from smalti.transforms.problem import Flags, Integers, Problem
@@ -71,6 +72,19 @@ def partition(problem: Problem) -> Integers | None:
     return classes
 
 
+def meets_requirements(problem: Problem, portions: Portions) -> Flags:
+    """By class: whether it meets all of a problem's requirements; for algorithms that put classes together.
+
+    Args:
+        problem: whose requirements these are.
+        portions: its rows in classes, each of which occurs.
+    """
+    whole = Table.of(problem)
+    order, new = order_by(portions.classes)
+    table = replace(whole.subset(portions.atoms[order]), weights=portions.rows[order])
+    return Search(table).allowed(Batch(np.arange(len(order)), np.append(np.flatnonzero(new), len(order))))
+
+
 class Search:
     """The choice of cuts whose sides meet all requirements, in partitions of one table."""
 
@@ -79,8 +93,16 @@ class Search:
         self.problem = table.problem
 
     def whole_table_is_allowed(self) -> bool:
-        batch = Batch.whole(len(self.table.weights))
-        return bool(Scene(self.table, batch).allowed.all() and self.met(batch).all())
+        return bool(self.allowed(Batch.whole(len(self.table.weights))).all())
+
+    def allowed(self, batch: Batch) -> Flags:
+        """By partition: whether it meets all requirements."""
+        allowed = Scene(self.table, batch).allowed
+        nodes = np.flatnonzero(allowed)
+        if len(nodes) and not self.counts_decide:
+            part, _ = batch.subset(nodes)
+            allowed[nodes] = self.met(part)
+        return allowed
 
     def sizes(self, batch: Batch) -> Integers:
         """By partition its distinct tuples of codes, which the threshold is about."""

@@ -201,9 +201,7 @@ class _RelaxedSearch(Search):
 
     def _allowed(self, children: _Children) -> Flags:
         """By pair of children: whether both meet what is promised."""
-        allowed = Scene(*children).allowed
-        if not self.counts_decide:
-            allowed = allowed & Search(children.table).met(children.batch)
+        allowed = Search(children.table).allowed(children.batch)
         return np.asarray(allowed.reshape(-1, 2).all(axis=1), np.bool_)
 
 

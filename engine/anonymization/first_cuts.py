@@ -56,7 +56,7 @@ class Terms:
         return tuple(
             each
             for each in self.judges
-            if not each.judge.is_decided_by_counts(has_respondents=self.has_respondents)
+            if not each.is_decided_by_counts(has_respondents=self.has_respondents)
         )
 
     @property

@@ -8,6 +8,7 @@ from smalti.engine.anonymization.label_forms import ColumnForm, forms
 from smalti.engine.plan.guarantees import DATASET, Json
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.plan import Plan
+from smalti.errors import InternalError
 from smalti.transforms.base import Guarantee
 from smalti.transforms.requirements.registry import judges_of
 
@@ -44,6 +45,8 @@ class ClassGuarantee:
         return limits(self.promised, self.sensitive, self.released)
 
     def to_object(self) -> dict[str, Json]:
+        if self.promised.more:
+            raise InternalError("a certificate has no member for a requirement that was promised")
         generalised = [{"name": one.column, "form": one.form} for one in self.forms]
         return {
             "k": self.promised.k,

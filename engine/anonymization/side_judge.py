@@ -40,6 +40,10 @@ class SideJudge(ABC):
     name: ClassVar[str]
     """That of the kernel's."""
 
+    def is_decided_by_counts(self, *, has_respondents: bool) -> bool:
+        """Whether both sides meet it wherever `allowed` says yes."""
+        return self.judge.is_decided_by_counts(has_respondents=has_respondents)
+
     def allowed(self, counts: LineCounts) -> Flags:
         """After each place: no where counts tell that one of the sides does not meet it.
 

@@ -23,6 +23,7 @@ class DistinctValues(ClassJudge):
     __slots__ = ()
 
     name: ClassVar[str] = DISTINCT_VALUES
+    examples: ClassVar[tuple[tuple[int, ...], ...]] = ((2,), (3,))
     limits: ClassVar[tuple[str, ...]] = (
         "sensitive values that differ but mean nearly the same, or are very unevenly frequent",
         "somebody who can rule out some of a person's sensitive values",

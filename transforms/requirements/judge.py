@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -29,6 +30,8 @@ class ClassJudge(ABC):
 
     name: ClassVar[str]
     """By which a `Requirement` asks for it."""
+    examples: ClassVar[tuple[tuple[int | Fraction | str, ...], ...]] = ((),)
+    """Parameters that tests try on small classes, of which some meet it and some do not."""
     limits: ClassVar[tuple[str, ...]] = ()
     """What nobody is protected against where no requirement says more, as sentences for people."""
 

@@ -16,6 +16,7 @@ class EnoughRespondents(ClassJudge):
     __slots__ = ()
 
     name: ClassVar[str] = RESPONDENTS
+    examples: ClassVar[tuple[tuple[int, ...], ...]] = ((2,), (3,))
 
     @property
     def k(self) -> int:
