@@ -156,7 +156,7 @@ class Layout:
         """Of each `side` of cuts, as many pairs of value and respondent as decide the matching test.
 
         At most l respondents of each value, of these at most l values of each respondent, and of these
-        l (l - 1) + 1 (see `smalti.transforms._matching`).
+        l (l - 1) + 1 (see `smalti.transforms.requirements.distinct_values.surely_match`).
         """
         return (
             f"{self._laid_out}, {_values('candidates', ('candidate', 'place'), cuts.items())}, "
