@@ -196,7 +196,7 @@ def test_bad_words_are_refused(tmp_path: Path, kind: Kind) -> None:
             assert refused(tmp_path, kind, bad), (word, other)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in Kind if EXAMPLES[kind].query is None])
+@pytest.mark.parametrize("kind", [kind for kind in EXAMPLES if EXAMPLES[kind].query is None])
 def test_a_query_is_refused_where_none_is_answered(tmp_path: Path, kind: Kind) -> None:
     world.write(tmp_path, kind)
     query = {"statistics": [{"statistic": "count"}]}
@@ -299,7 +299,7 @@ def seen_at(kind: Kind, point: str, put: Callable[..., None], look: Callable[[],
     return seen
 
 
-CHARGED = [kind for kind in Kind if is_charged(kind)]
+CHARGED = [kind for kind in EXAMPLES if is_charged(kind)]
 
 
 @pytest.mark.usefixtures("quick")
