@@ -39,6 +39,7 @@ from smalti.policy.matching import (
     judged_as_prohibition,
     judged_refinements,
     named_columns,
+    prohibited_parts,
     touches,
 )
 from smalti.policy.model import NOWHERE, Condition, ConflictStrategy, Duty, Policy, Rule
@@ -268,8 +269,8 @@ class _Tally:
     """What the rules say about one request."""
 
     __slots__ = (
-        "_columns", "_withheld", "chosen", "denying", "forbidding", "granting", "situation", "surviving",
-        "void", "withholding",
+        "_columns", "_limited", "_withheld", "chosen", "denying", "forbidding", "granting", "situation",
+        "surviving", "void", "withholding",
     )  # fmt: skip
 
     def __init__(self, situation: Situation, rules: Rules) -> None:
@@ -278,6 +279,8 @@ class _Tally:
         forbidding: list[PreparedRule] = []
         self._columns: dict[PreparedRule, frozenset[IRI]] = {}
         """Of prohibitions that apply to less than all of a target: the columns that they are about."""
+        self._limited: dict[PreparedRule, frozenset[IRI]] = {}
+        """Of prohibitions with refinements: the columns that they are about, beside the table or not."""
         self._withheld: dict[_Candidate, frozenset[IRI]] = {}
         for prepared in rules.candidates(situation):
             if prepared.kind is not Kind.PROHIBITION:
@@ -287,6 +290,8 @@ class _Tally:
                 forbidding.append(prepared)
                 if (columns := forbidden_columns(prepared, situation)) is not None:
                     self._columns[prepared] = columns
+                if prepared.rule.refinements:
+                    self._limited[prepared] = prohibited_parts(prepared, situation)
             if not rules.may_prohibit_only(prepared.policy):
                 for remedy in _named_remedies(prepared, situation.request):
                     permitting += _candidates(remedy, situation)
@@ -369,11 +374,11 @@ class _Tally:
 
     def spared(self, candidate: _Candidate) -> frozenset[IRI]:
         """What prohibitions on columns name that only their refinements keep from a permission."""
-        if not self._columns or not candidate.left_as_they_are:
+        if not self._limited or not candidate.left_as_they_are:
             return _NO_COLUMNS
-        rules = [one for one in self._columns if not self._is_spared_by_strategy(one, candidate)]
+        rules = [one for one in self._limited if not self._is_spared_by_strategy(one, candidate)]
         named = (
-            named_columns(one, self.situation) & self._columns[one]
+            named_columns(one, self.situation) & self._limited[one]
             for one in rules
             if not self._hits(one, candidate)
         )
@@ -411,7 +416,7 @@ class _Tally:
         """
         if candidate is None:
             return False
-        return not candidate.left_as_they_are.isdisjoint(self._columns.get(prepared) or _NO_COLUMNS)
+        return not candidate.left_as_they_are.isdisjoint(self._limited.get(prepared) or _NO_COLUMNS)
 
     def _parameters(self, candidate: _Candidate | None) -> Parameters:
         """Of what a permission would lead to."""

@@ -51,19 +51,23 @@ class Hierarchy:
 
     __slots__ = (
         "_above", "_below", "_broader", "_closed", "_columns", "_concepts", "_names", "_related",
-        "relations",
+        "_spelled", "relations",
     )  # fmt: skip
 
-    def __init__(self, relations: Relations | None = None, *, is_closed: bool = False) -> None:
+    def __init__(
+        self, relations: Relations | None = None, *, is_closed: bool = False, are_assets: bool = False
+    ) -> None:
         """Make a hierarchy.
 
         Args:
             relations: what is said.
             is_closed: whether a concept that nothing is said about is a concept of its own. Otherwise it
                 may be any, and what it is to another one is unknown.
+            are_assets: whether IRIs that differ in their percent-encodings only are one concept's.
         """
         self.relations = relations or Relations()
         self._closed = is_closed
+        self._spelled = self._spell() if are_assets else None
         self._names = self._name()
         self._concepts = frozenset(self.concept(iri) for iri in self.relations.concepts)
         self._above: Edges = {}
@@ -76,6 +80,10 @@ class Hierarchy:
     def _name(self) -> dict[IRI, IRI]:
         return _names(self.relations)
 
+    def _spell(self) -> dict[IRI, IRI]:
+        """From the one spelling of each concept to that in which it is written, of several the first."""
+        return {normalised_column(iri): iri for iri in sorted(self.relations.concepts, reverse=True)}
+
     def _connect(self, pairs: Pairs) -> None:
         for narrower, broader in pairs:
             low, high = self.concept(narrower), self.concept(broader)
@@ -85,6 +93,8 @@ class Hierarchy:
 
     def concept(self, iri: IRI) -> IRI:
         """The one name of a concept among all that it has."""
+        if self._spelled:
+            iri = self._spelled.get(normalised_column(iri), iri)
         return self._names.get(iri, iri)
 
     def defines(self, iri: IRI) -> bool:
@@ -156,7 +166,7 @@ class Hierarchy:
             broader, or both share a narrower concept, or nothing is said about the value in a hierarchy
             that is not closed. Otherwise `UNSATISFIED`.
         """
-        wanted = self._names.get(reference, reference)
+        wanted = self.concept(reference)
         if wanted in (self._broader.get(value) or self.broader(value)):
             return Finding.SATISFIED
         if wanted in self.related(value) or not (self._closed or self.defines(value)):
@@ -167,7 +177,8 @@ class Hierarchy:
         """The hierarchy with what is said in addition."""
         if relations == Relations():
             return self
-        return Hierarchy(self.relations + relations, is_closed=self._closed)
+        are_assets = self._spelled is not None
+        return Hierarchy(self.relations + relations, is_closed=self._closed, are_assets=are_assets)
 
     def with_members(self, pairs: Pairs) -> "Hierarchy":
         """The hierarchy with pairs of a member and a collection; at the cost of the pairs alone."""
@@ -181,10 +192,14 @@ class _Extended(Hierarchy):
 
     def __init__(self, base: Hierarchy, pairs: tuple[tuple[IRI, IRI], ...]) -> None:
         self._base = base
-        super().__init__(Relations(pairs), is_closed=base._closed)
+        are_assets = base._spelled is not None
+        super().__init__(Relations(pairs), is_closed=base._closed, are_assets=are_assets)
 
     def _name(self) -> dict[IRI, IRI]:
         return self._base._names
+
+    def _spell(self) -> dict[IRI, IRI]:
+        return super()._spell() | (self._base._spelled or {})
 
     def defines(self, iri: IRI) -> bool:
         return self._base.defines(iri) or super().defines(iri)
@@ -265,7 +280,7 @@ class Hierarchies:
         actions = Relations(_pairs(ACTION_PARENTS), (), frozenset(ACTION_PARENTS))
         return cls(
             parties=Hierarchy(is_closed=True),
-            assets=Hierarchy(is_closed=True),
+            assets=Hierarchy(is_closed=True, are_assets=True),
             actions=Hierarchy(actions),
             purposes=Hierarchy(purposes),
         )

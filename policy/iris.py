@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 from urllib.parse import quote
 
@@ -144,6 +145,7 @@ def table_of(iri: str) -> IRI | None:
     return IRI(table)
 
 
+@lru_cache(maxsize=1 << 16)
 def normalised_column(iri: str) -> IRI:
     """The one spelling of a column's IRI (RFC 3987, 3.1 and 5.3.2; RFC 3986, 6.2.2).
 

@@ -287,6 +287,13 @@ def forbidden_columns(prepared: PreparedRule, situation: Situation) -> frozenset
     return frozenset[IRI]().union(*(reached.columns for reached in found))
 
 
+def prohibited_parts(prepared: PreparedRule, situation: Situation) -> frozenset[IRI]:
+    """The columns that a rule is about, also where it is about all of a target besides."""
+    requested = situation.under(prepared.policy.hierarchies).requested
+    pairs = ((target, asset.iri) for target in situation.request.targets for asset in prepared.rule.targets)
+    return frozenset[IRI]().union(*(requested.columns_about(*pair) for pair in pairs))
+
+
 def named_columns(prepared: PreparedRule, situation: Situation) -> frozenset[IRI]:
     """The IRIs that a rule names, as `policy.iris.normalised_column` spells them: some may be columns."""
     requested = situation.under(prepared.policy.hierarchies).requested

@@ -11,6 +11,7 @@ from smalti.policy.anonymization import read_anonymization
 from smalti.policy.assets import read_assets, read_output, read_parties
 from smalti.policy.auditing import read_audit
 from smalti.policy.findings import quoted
+from smalti.policy.iris import normalised_column
 from smalti.policy.model import (
     Anonymization,
     Asset,
@@ -378,7 +379,8 @@ def _check_source(node: Node, kind: Kind, what: str, parts: _Parts, scope: Scope
     elif not targets and kind.may_lack_target and node.get(TARGET) is None and node.is_complete:
         message = f"{what} has no `target`"
         scope.findings.error("P303", node.place, message, "name the asset that is anonymized")
-    if prop is not None and parts.output in targets:
+    spelled = {normalised_column(target) for target in targets}
+    if prop is not None and parts.output is not None and normalised_column(parts.output) in spelled:
         message = f"the output {quoted(str(parts.output))} is the target itself"
         help_ = "name a new asset: a run never overwrites its input"
         scope.findings.error("P413", prop.values[0].place, message, help_)

@@ -131,6 +131,11 @@ class Requested:
             found = self._touched_as_part(target, asset)
         return Reached(found, columns) if found is not UNSATISFIED or columns else NOT_REACHED
 
+    def columns_about(self, target: IRI, asset: IRI) -> frozenset[IRI]:
+        """The columns of a target that a prohibition about another asset is about."""
+        is_target = self._assets.concept(asset) == self._assets.concept(target)
+        return _NOTHING if is_target else self._columns(target, asset)
+
     def _touched_as_part(self, target: IRI, asset: IRI) -> Finding:
         """Whether it is about the target in another spelling, or about the table of a column."""
         names = self._names_of(target)
@@ -231,7 +236,8 @@ class Requested:
             tables = tables.union(*(spellings(one) for one in collections))
             known = also_named(self._known, self._renamed)
             others = [assets.related(one) for one in (*wholes, *parts, *known, *names)]
-            self._sought = (near.union(*others), tables) if others else (near, tables)
+            sought = near.union(*others)
+            self._sought = sought.union(*map(spellings, sought)), tables
         return self._sought
 
     def is_touched_by(self, assets: Iterable[IRI]) -> bool:

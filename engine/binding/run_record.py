@@ -127,6 +127,7 @@ def _permitted(under: RunUnder) -> Permitted:
         under.decision.request,
         grant_digest(granted.permission, granted.rows),
         granted.withheld,
+        granted.implied,
         granted.spared,
     )
 

@@ -25,11 +25,22 @@ class DescribedColumns:
         """Whether the IRIs count for everything, where these parties own the table or a part of it."""
         return self.said_by is not None and owners == {self.said_by}
 
-    def certain(self, table: IRI, owners: frozenset[IRI]) -> frozenset[IRI]:
-        """The IRIs that name a column of the table beyond doubt, as `known_spelling` has them."""
-        named = {column_iri(table, name) for name, _ in self.columns}
-        own = {iri for _, iri in self.columns} if self.is_believed(owners) else set()
-        return frozenset(map(known_spelling, named | own))
+    def certain(
+        self, table: IRI, owners: frozenset[IRI], believed: frozenset[tuple[IRI, IRI]] = frozenset()
+    ) -> frozenset[IRI]:
+        """The IRIs that name a column of the table beyond doubt, as `known_spelling` has them.
+
+        Args:
+            table: its IRI.
+            owners: who owns the table or a part of it.
+            believed: as `KnownColumns.believed`: who described it as its one owner did, is believed, too.
+        """
+        is_believed = self.is_believed(owners)
+        pairs = [
+            (known_spelling(column_iri(table, name)), known_spelling(iri)) for name, iri in self.columns
+        ]
+        own = {iri for name, iri in pairs if is_believed or (name, iri) in believed}
+        return frozenset(name for name, _ in pairs).union(own)
 
 
 @dataclass(frozen=True, slots=True)

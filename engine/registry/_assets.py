@@ -128,11 +128,29 @@ def claim_sources(connection: Connection, iris: Iterable[IRI], owner: IRI) -> No
     facts = Facts(connection)
     facts.fetch(iris)
     new = [iri for iri in sorted(set(iris)) if not facts.is_known(iri)]
+    for iri in new:
+        check_spelling(facts, iri)
     now = db.tick(connection)
     assets = ({"iri": iri, "kind": AssetKind.SOURCE, "registered_at": now} for iri in new)
     insert_all(connection, insert(db.assets), assets)
     insert_all(connection, insert(db.owners), ({"iri": iri, "party": owner} for iri in new))
     db.note_all(connection, "asset", new)
+
+
+def check_spelling(facts: Facts, iri: IRI) -> None:
+    """Refuse another spelling of an IRI that is known: ledgers and lists of who withdrew go by one.
+
+    Raises:
+        UsageError: so it is.
+    """
+    known = () if facts.is_known(iri) else sorted(ownership.spelled_otherwise(facts, iri))
+    if known:
+        raise UsageError(
+            str(iri),
+            f"it is another spelling of `{known[0]}`, under which it is known",
+            "one spelling for each asset",
+            f"write `{known[0]}`",
+        )
 
 
 def without_columns(facts: Facts, iris: Collection[IRI]) -> list[IRI]:

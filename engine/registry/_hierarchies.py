@@ -88,7 +88,7 @@ def check_assets(facts: ownership.Facts, name: str, vocabulary: Vocabulary, part
             )
     for member, collection in vocabulary.assets.broader:
         for asset in (member, collection):
-            is_open = asset == collection and facts.kind(asset) is None
+            is_open = asset == collection and _is_nobodys(facts, asset)
             if not is_open and party not in ownership.full_owners(facts, asset):
                 raise UsageError(
                     name,
@@ -131,10 +131,14 @@ def columns(
 
 def _counts(facts: ownership.Facts, pair: tuple[IRI, IRI], party: IRI) -> bool:
     member, collection = pair
-    is_open = facts.kind(collection) is None
     return party in ownership.full_owners(facts, member) and (
-        is_open or party in ownership.full_owners(facts, collection)
+        _is_nobodys(facts, collection) or party in ownership.full_owners(facts, collection)
     )
+
+
+def _is_nobodys(facts: ownership.Facts, collection: IRI) -> bool:
+    """Whether it is neither an asset, nor a column of one, nor another spelling of one."""
+    return facts.kind(collection) is None and not ownership.owners(facts, collection)
 
 
 def ever_said(facts: Facts, vocabularies: Vocabularies, by: IRI | None) -> Pairs:

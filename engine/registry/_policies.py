@@ -540,7 +540,10 @@ def parents_stand(connection: Connection, entry: int) -> bool:
     )
     rows = connection.execute(query.where(db.policy_parents.c.policy == entry)).all()
     return all(
-        row.revoked_at is None and (row.id == entry or parents_stand(connection, row.id)) for row in rows
+        row.revoked_at is None
+        and key_stands(connection, row.id)
+        and (row.id == entry or parents_stand(connection, row.id))
+        for row in rows
     )
 
 

@@ -16,7 +16,7 @@ from smalti.engine.plan.recorded import recorded_kind
 from smalti.engine.plan.reports import report_from_json, report_to_json, to_json_text
 from smalti.engine.registry import _database as db
 from smalti.engine.registry import _policies
-from smalti.engine.registry._assets import Facts, find_asset, insert_all, to_text, to_time
+from smalti.engine.registry._assets import Facts, check_spelling, find_asset, insert_all, to_text, to_time
 from smalti.engine.registry._recorded_columns import recorded_columns, tables_with_column
 from smalti.engine.registry.entries import (
     VERSION_PREFIX,
@@ -30,6 +30,7 @@ from smalti.engine.registry.entries import (
     VersionFacts,
 )
 from smalti.errors import UsageError
+from smalti.policy.iris import normalised_column
 from smalti.vocab.terms import IRI
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class _Details:
     respondent: Respondent
     rule_purposes: frozenset[IRI] | None
     input_table: DescribedColumns | None = None
+    issuer: IRI | None = None
+    """Whose word the policy was, which names the output."""
 
 
 def check_record(connection: Connection, facts: Facts, record: NewVersion) -> None:
@@ -138,7 +141,10 @@ def check_output_iri(
     asset = find_asset(connection, output)
     if output in inputs and (asset is None or asset.kind is AssetKind.SOURCE):
         raise _taken(output, "it is the IRI of its input")
+    if output not in inputs and normalised_column(output) in map(normalised_column, inputs):
+        raise _taken(output, "it is the IRI of its input in another spelling")
     if asset is None:
+        check_spelling(facts, output)
         return
     used = select(db.lineage.c.version).where(db.lineage.c.input == output)
     if asset.kind is AssetKind.SOURCE and connection.execute(used).first() is not None:
@@ -201,7 +207,12 @@ def insert_version(connection: Connection, intent: Intent) -> TargetVersion:
     # Nobody withdrew since the run asked, or it would not be recorded now.
     recorded_at = None if record.started_at is None else db.tick(connection)
     details = _Details(
-        record.files, record.columns, record.respondent, record.rule_purposes, record.input_table
+        record.files,
+        record.columns,
+        record.respondent,
+        record.rule_purposes,
+        record.input_table,
+        record.issuer,
     )
     values = {name: getattr(record, name) for name in _PLAIN}
     added = insert(db.versions).values(

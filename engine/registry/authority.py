@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
-from smalti.engine.plan.known_columns import KnownColumns
+from smalti.engine.plan.known_columns import KnownColumns, known_spelling
 from smalti.engine.plan.plan import ModelFormat
 from smalti.engine.plan.respondents import COUNTED_ROWS
 from smalti.engine.registry._policies import assigned, digest_of
 from smalti.engine.registry.budget import Spent
 from smalti.engine.registry.ceilings import BUDGET_DELTA, BUDGET_EPSILON, BUDGETS, speaks_of_budget
-from smalti.engine.registry.entries import Input, NewVersion
+from smalti.engine.registry.entries import Input, NewVersion, Permitted
 from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.snapshot import Entry, Made, Snapshot, View
 from smalti.engine.registry.submissions import Resolved, Submission, resolve
@@ -198,9 +198,29 @@ def check_still_permitted(registry: Registry, record: NewVersion) -> None:
     same = [one for one in decision.grants if grant_digest(one.permission, one.rows) == permitted.grant]
     if not same:
         raise _no_longer(record, *decision.reasons)
-    held = {*permitted.withheld, *permitted.spared}
-    if not any({*one.withheld} <= {*permitted.withheld} and {*one.spared} <= held for one in same):
+    if not any(_withholds_no_more(one, permitted) for one in same):
         raise _no_longer(record, Reason("the use of one of its columns is prohibited by now"))
+    if not all(_are_found(registry, record, given.iri, one) for given in record.inputs for one in same):
+        text = "nothing tells any more which of its columns are prohibited: its owners are others by now"
+        raise _no_longer(record, Reason(text))
+
+
+def _withholds_no_more(grant: Grant, permitted: Permitted) -> bool:
+    """Whether what a grant withholds or names was held against the data when the run was permitted."""
+    named, was_named = (({*one.withheld} - {*one.implied}) | {*one.spared} for one in (grant, permitted))
+    return {*grant.withheld} <= {*permitted.withheld} and named <= was_named
+
+
+def _are_found(registry: Registry, record: NewVersion, table: IRI, grant: Grant) -> bool:
+    """Whether what a grant says of columns names such as the data of a run had, by its owners of now."""
+    named = ({*grant.withheld} - {*grant.implied}) | {*grant.spared}
+    if not named or record.input_table is None:
+        return True
+    with registry.snapshot() as snapshot:
+        believed = registry.known_columns(snapshot, table).believed
+        owners = snapshot.owners(table) or frozenset((record.bound_by,))
+        found = record.input_table.certain(table, owners, believed)
+        return all(known_spelling(iri) in found or snapshot.is_another_table(iri, table) for iri in named)
 
 
 def _request_of(record: NewVersion) -> Request:
@@ -842,8 +862,11 @@ def _shows_only_granted(judge: _Judge, grant: Grant, version: Made) -> bool:
     plan = judge.registry.plan_of(version)
     named = [column for column in grant.withheld if column not in grant.implied]
     stated = [column for column in named if not _is_table_below(judge.snapshot, version, column)]
-    owners = frozenset[IRI]().union(*(judge.snapshot.owners(given.iri) for given in version.inputs))
-    return plan is not None and not uses_any(plan, grant.withheld, stated, owners)
+    inputs = [given.iri for given in version.inputs]
+    owners = frozenset[IRI]().union(*map(judge.snapshot.owners, inputs))
+    known = (judge.registry.known_columns(judge.snapshot, iri).believed for iri in inputs)
+    believed = frozenset[tuple[IRI, IRI]]().union(*known)
+    return plan is not None and not uses_any(plan, grant.withheld, stated, owners, believed)
 
 
 def _is_table_below(snapshot: Snapshot, version: Made, column: IRI) -> bool:

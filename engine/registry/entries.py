@@ -174,6 +174,8 @@ class Permitted:
     """The digest of the permission and the rows that it is limited to (`policy.meaning.grant_digest`)."""
     withheld: tuple[IRI, ...]
     """The columns that were prohibited."""
+    implied: tuple[IRI, ...] = ()
+    """As `Grant.implied`."""
     spared: tuple[IRI, ...] = ()
     """As `Grant.spared`."""
 

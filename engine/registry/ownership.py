@@ -2,9 +2,9 @@
 
 A source has the owners that are on record. An output is owned through what it was made from, and a
 collection through its members besides its own owners. What may be a column of a known table, by its IRI, is
-owned through the table; where somebody registered it as an asset of its own, both own a part of it. What is
-only spelled otherwise is owned through the asset that is known. Whoever owns all of it may permit; whoever
-owns a part of it may prohibit.
+owned through the table; where somebody registered it as an asset of its own, both own a part of it. What
+nobody registered, and is only another spelling of an asset, is owned as that. Whoever owns all of it may
+permit; whoever owns a part of it may prohibit.
 """
 
 from collections.abc import Callable
@@ -73,9 +73,8 @@ def _owner_sets(facts: Facts, iri: IRI) -> list[frozenset[IRI]]:
 
     def parts(current: IRI) -> frozenset[IRI]:
         made_from = facts.inputs(current) if facts.kind(current) is AssetKind.OUTPUT else frozenset[IRI]()
-        return (
-            made_from | facts.members(current) | tables(facts, current) | spelled_otherwise(facts, current)
-        )
+        same = frozenset[IRI]() if facts.kind(current) else spelled_otherwise(facts, current)
+        return made_from | facts.members(current) | tables(facts, current) | same
 
     found = []
     for current in _reach(parts, iri):

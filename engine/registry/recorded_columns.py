@@ -28,7 +28,11 @@ def _iris(plan: AnyPlan, names: Collection[str]) -> frozenset[IRI]:
 
 
 def uses_any(
-    recorded: RecordedPlan, columns: Iterable[IRI], named: Iterable[IRI], owners: frozenset[IRI]
+    recorded: RecordedPlan,
+    columns: Iterable[IRI],
+    named: Iterable[IRI],
+    owners: frozenset[IRI],
+    believed: frozenset[tuple[IRI, IRI]],
 ) -> bool:
     """Whether a recorded plan uses some columns of its input, or that cannot be told.
 
@@ -41,6 +45,7 @@ def uses_any(
         named: those of them that prohibitions name. What other runs recorded does not tell which column one
             was in this run: they may have been made by anybody, and from other data.
         owners: who owns the input or a part of it; what IRI a column had is the word of its one owner.
+        believed: what that one said of it in any run (`KnownColumns.believed`).
     """
     try:
         understood = plan_from_json(recorded.text)
@@ -53,4 +58,4 @@ def uses_any(
     described = recorded.input_table or DescribedColumns(
         tuple((column.name, column.iri) for column in read.columns), None
     )
-    return not described.certain(read.target, owners).issuperset(map(known_spelling, named))
+    return not described.certain(read.target, owners, believed).issuperset(map(known_spelling, named))

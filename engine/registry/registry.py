@@ -886,6 +886,15 @@ class Registry:
         with self._database.reading() as connection:
             self._check_record(connection, record)
 
+    def check_spelling(self, target: IRI) -> None:
+        """Refuse another spelling of an asset that is known.
+
+        Raises:
+            UsageError: so it is.
+        """
+        with self._database.reading() as connection:
+            _assets.check_spelling(self._facts(connection), target)
+
     def check_output(self, output: IRI, inputs: Sequence[IRI], bound_by: IRI, issuer: IRI) -> None:
         """Ask, before any work, whether an output may have this IRI.
 

@@ -105,9 +105,9 @@ def _prohibitions(
             for column in one.columns - one.implied
             if not (is_column_of(given.iri, column) and snapshot.is_another_table(column, given.iri))
         ]
-        if not is_spared and (
-            not one.columns or uses_any(version.recorded_plan, one.columns, named, owners)
-        ):
+        if is_spared:
+            continue
+        if not one.columns or uses_any(version.recorded_plan, one.columns, named, owners, known.believed):
             yield one.rule.uid
 
 

@@ -63,6 +63,10 @@ class Made:
     inputs: tuple[Input, ...]
     policy_meaning: str | None = None
     """Of the policy as its owner resolved it then; None: it was recorded by an earlier smalti."""
+    issuer: IRI | None = None
+    """Whose word the policy was, which names the output; None: it was recorded by an earlier smalti."""
+    bound_by: IRI | None = None
+    """Who said what data the inputs are; None likewise."""
     counts_rows: bool = False
     """Nothing was declared about its respondents: what it counted are rows."""
 
@@ -233,6 +237,8 @@ class Snapshot:
         """What has data, by the tables that its IRI may name a column of."""
         self._read_from: set[IRI] = set()
         """What versions were made from."""
+        self._data_said_by: dict[IRI, set[IRI]] = {}
+        """Who said that there is data under an IRI, by a policy with that output or by binding it."""
 
     # --- Questions
 
@@ -382,7 +388,8 @@ class Snapshot:
         of several owners has there, what another one means.
         """
         owners = self.owners(table)
-        return self.has_data(iri) and len(owners) == 1 and self.owners(iri) == owners
+        is_said = self.has_data(iri) and bool(owners & self._data_said_by.get(iri, set()))
+        return is_said and len(owners) == 1 and self.owners(iri) == owners
 
     def data_below(self, table: IRI) -> Iterable[IRI]:
         """What has data of its own, and an IRI that may be that of a column of a table."""
@@ -486,7 +493,7 @@ class Snapshot:
     def _why_it_ended(self, entry: Entry, policy: Policy) -> Reason | None:
         if (ended := self._ended_parent(entry)) is not None:
             text = f"its parent {ended} was revoked or replaced: it may prohibit only"
-        elif entry.signed_by is not None and (entry.issuer, entry.signed_by) not in self._trusted:
+        elif self._is_distrusted(entry):
             text = "the key that signed it is no longer trusted: it may prohibit only"
         elif (stranger := self._stranger(entry, policy)) is not None:
             text = f"its assigner {stranger[0]} does not own `{stranger[1]}`: it may prohibit only"
@@ -494,11 +501,16 @@ class Snapshot:
             return None
         return Reason(text, entry.uid)
 
+    def _is_distrusted(self, entry: Entry) -> bool:
+        return entry.signed_by is not None and (entry.issuer, entry.signed_by) not in self._trusted
+
     def _ended_parent(self, entry: Entry) -> str | None:
         for key in entry.parents:
             parent = self._entries.get(key)
             if parent is None:
                 return "policy"
+            if self._is_distrusted(parent):
+                return f"`{parent.uid}`"
             if parent is not entry and self._ended_parent(parent) is not None:
                 return f"`{parent.uid}`, or a parent of that,"
         return None
@@ -566,6 +578,9 @@ class Snapshot:
             known = self._assets.made_from.get(made.target, _NONE)
             self._assets.made_from[made.target] = known | {given.iri for given in made.inputs}
             self._read_from.update(given.iri for given in made.inputs)
+            said = ((made.target, made.issuer), *((given.iri, made.bound_by) for given in made.inputs))
+            for iri, party in said:
+                self._data_said_by.setdefault(iri, set()).update(() if party is None else (party,))
             for iri in (made.target, *(given.iri for given in made.inputs)):
                 for table in tables_of(iri):
                     self._data_below.setdefault(table, set()).add(iri)
@@ -648,6 +663,8 @@ _VERSION: Final = (
 
 
 def _made(row: Row[tuple[Any, ...]], inputs: tuple[Input, ...]) -> Made:
+    details = json.loads(row.details)
+    described = details.get("input_table") or {}
     return Made(
         target=IRI(row.target),
         number=row.number,
@@ -657,7 +674,9 @@ def _made(row: Row[tuple[Any, ...]], inputs: tuple[Input, ...]) -> Made:
         rule_uid=IRI(row.rule_uid),
         inputs=inputs,
         policy_meaning=row.policy_meaning,
-        counts_rows=json.loads(row.details)["respondent"].get("is_declared") is False,
+        issuer=details.get("issuer"),
+        bound_by=described.get("said_by"),
+        counts_rows=details["respondent"].get("is_declared") is False,
     )
 
 

@@ -94,6 +94,8 @@ def plan(request: RunRequest, registry: Registry, backend: Backend) -> Planned:
 
 
 def _planned(request: RunRequest, registry: Registry, backend: Backend, columns: KnownColumns) -> Planned:
+    if registry.exists:
+        registry.check_spelling(request.target)
     decision = _decide(request, registry, columns)
     if not decision.is_permitted:
         return Planned(decision, None)
@@ -304,6 +306,8 @@ def _run(
     watch: Watch,
     columns: KnownColumns,
 ) -> Outcome:
+    if registry.exists:
+        registry.check_spelling(request.target)
     decision = _decide(request, registry, columns)
     if not decision.is_permitted:
         return Outcome(decision, None, None, None)

@@ -1,0 +1,303 @@
+"""IRIs that differ in their percent-encodings only: nobody gets anything by another spelling."""
+
+import json
+from contextlib import suppress
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import smalti
+from smalti.policy.decision import Effect
+from smalti.vocab.terms import IRI
+
+
+def beside(name: str) -> ModuleType:
+    """Another file of tests, whose worlds these use."""
+    spec = spec_from_file_location(f"{name}_for_spellings", Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    found = module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+doubts = beside("test_doubtful_columns")
+more, attacks = doubts.more, doubts.attacks
+ANN, OUTPUT, OWNER, READ = attacks.ANN, attacks.OUTPUT, attacks.OWNER, attacks.READ
+ROWS, SCHEMA_NAME, STRANGER, TABLE = attacks.ROWS, attacks.SCHEMA_NAME, attacks.STRANGER, attacks.TABLE
+World, OTHER, says, is_denied = attacks.World, attacks.OTHER, attacks.says, attacks.is_denied
+permission, policy, prohibition = attacks.permission, attacks.policy, attacks.prohibition
+HOLDING, READ_HOLDING, MEMBER = more.HOLDING, more.READ_HOLDING, more.MEMBER
+NAME, JOB, BOB = doubts.NAME, doubts.JOB, doubts.BOB
+way, describe, runs, WEAK = doubts.way, doubts.describe, doubts.runs, doubts.WEAK
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+@pytest.fixture
+def shared(world: World) -> World:
+    world.add(policy(READ, uid="0"))
+    world.registry.add_owner(IRI(TABLE), IRI(OTHER), by=IRI(OWNER))
+    return world
+
+
+ENCODED = "http://example.com/survey/%63ontraceptive"
+
+
+SECRET = "Eve,30,100,secret\nFay,31,100,b\n"
+
+
+@pytest.mark.parametrize(
+    ("member", "table"),
+    [
+        ("http://example.com/%43", TABLE),
+        (TABLE, "http://example.com/%43"),
+        ("http://example.com/gr%c3%b6%c3%9fe", "http://example.com/größe"),
+        ("http://example.com/größe", "http://example.com/gr%c3%b6%c3%9fe"),
+    ],
+)
+def test_a_member_in_another_spelling_is_prohibited_with_its_collection(
+    world: World, member: str, table: str
+) -> None:
+    world.add(policy({**READ, "target": table}, {**READ, "uid": "urn:x:g", "target": HOLDING}, uid="0"))
+    says(world, f"<{member}> a odrl:Asset ; odrl:partOf <{HOLDING}> .")
+    world.add(policy(prohibitions=(prohibition(HOLDING),), uid="no"))
+    got = {one: world.decide(one).effect for one in (member, table, HOLDING, f"{table}/Name")}
+    assert Effect.PERMIT not in got.values()
+
+
+@pytest.mark.parametrize("member", [TABLE, "http://example.com/%43"])
+def test_a_column_of_a_collection_whose_member_is_spelled_otherwise(world: World, member: str) -> None:
+    world.add(policy(READ, READ_HOLDING, uid="0"))
+    says(world, f"<{member}> a odrl:Asset ; odrl:partOf <{HOLDING}> .")
+    assert runs(world, "first")
+    world.add(policy(prohibitions=(prohibition("Nmae"),), uid="no"))
+    got = {one: world.decide(one).effect for one in (NAME, f"{HOLDING}/Name", HOLDING)}
+    assert Effect.PERMIT not in got.values()
+
+
+@pytest.mark.parametrize("member", [TABLE, "http://example.com/%43"])
+def test_a_prohibited_column_of_a_member_that_is_spelled_otherwise(world: World, member: str) -> None:
+    world.add(policy(READ, READ_HOLDING, uid="0"))
+    says(world, f"<{member}> a odrl:Asset ; odrl:partOf <{HOLDING}> .")
+    assert runs(world, "first", columns={"released": [NAME]})
+    world.add(policy(prohibitions=(prohibition("Name"),), uid="no"))
+    got = {one: world.decide(one).effect for one in (NAME, f"{HOLDING}/Name", HOLDING, f"{OUTPUT}first")}
+    assert Effect.PERMIT not in got.values()
+
+
+@pytest.mark.parametrize(
+    ("table", "output"),
+    [
+        (TABLE, "http://example.com/%43"),
+        ("http://example.com/größe", "http://example.com/gr%C3%B6%C3%9Fe"),
+        ("http://example.com/x:1", "http://example.com/x%3A1"),
+    ],
+)
+def test_no_strangers_output_takes_an_owners_table_in_another_spelling(
+    world: World, table: str, output: str
+) -> None:
+    """The stranger becomes an owner of a part; the owner may not permit anything any more."""
+    world.add(policy({**READ, "target": table}, uid="0"))
+    assert world.decide(table).effect is Effect.PERMIT
+    data = world.folder / "s.csv"
+    data.write_text(ROWS.replace("Ann", "Eve"))
+    theirs = "http://example.com/theirs"
+    document = way("s", theirs)
+    document["permission"][0]["output"] = output
+    with suppress(smalti.SmaltiError):
+        world.run(document, owner=STRANGER, party=STRANGER, data={theirs: data})
+    with suppress(smalti.SmaltiError):
+        world.add(policy(prohibitions=(prohibition(table, "s"),), uid="sno"), STRANGER)
+    assert world.registry.owners(IRI(table)) == {OWNER}
+    assert world.registry.full_owners(IRI(table)) == {OWNER}
+    assert world.decide(table).effect is Effect.PERMIT
+
+
+def test_nor_is_the_strangers_budget_or_list_that_of_the_owner(world: World) -> None:
+    """What only owners may ask and do: figures, and who withdrew (a stranger's list shrinks outputs)."""
+    world.add(policy(READ, uid="0"))
+    columns = {"respondent": [NAME], "identifier": [NAME]}
+    assert runs(world, "p", columns=columns)
+    data = world.folder / "s.csv"
+    data.write_text(ROWS.replace("Ann", "Eve"))
+    theirs = "http://example.com/theirs"
+    document = way("s", theirs)
+    document["permission"][0]["output"] = "http://example.com/%43"
+    with suppress(smalti.SmaltiError):
+        world.run(document, owner=STRANGER, party=STRANGER, data={theirs: data})
+    with pytest.raises(smalti.SmaltiError):
+        world.registry.owners_budget(IRI(TABLE), by=IRI(STRANGER))
+    with pytest.raises(smalti.SmaltiError):
+        world.registry.withdraw(IRI(TABLE), ["Ann"], by=IRI(STRANGER), column="Name")
+    with pytest.raises(smalti.SmaltiError):
+        world.registry.count_withdrawn(IRI(TABLE), by=IRI(STRANGER))
+
+
+def test_an_output_is_not_its_target_in_another_spelling(world: World) -> None:
+    """A permission on the output is one on the table."""
+    table, output = "http://example.com/größe", "http://example.com/gr%C3%B6%C3%9Fe"
+    document = way("p", table)
+    document["permission"][0]["output"] = output
+    with suppress(smalti.SmaltiError):
+        world.run(document, data={table: world.data})
+    with suppress(smalti.SmaltiError):
+        world.add(policy({**READ, "target": output}, uid="0"))
+    assert world.registry.all_versions() == ()
+
+
+@pytest.mark.parametrize("kind", ["collection", "output"])
+def test_a_stranger_says_nothing_of_a_collection_in_another_spelling(world: World, kind: str) -> None:
+    world.add(policy(READ, READ_HOLDING, uid="0"))
+    says(world, MEMBER)
+    assert world.decide(HOLDING).effect is Effect.PERMIT
+    theirs, spelled = "http://example.com/theirs", HOLDING.replace("/h", "/%68")
+    data = world.folder / "s.csv"
+    data.write_text(ROWS.replace("Ann", "Eve"))
+    world.add(policy({**READ, "uid": "urn:x:t", "target": theirs}, uid="t"), STRANGER)
+    with suppress(smalti.SmaltiError):
+        if kind == "collection":
+            says(world, f"<{theirs}> a odrl:Asset ; odrl:partOf <{spelled}> .", STRANGER)
+        else:
+            document = way("s", theirs)
+            document["permission"][0]["output"] = spelled
+            world.run(document, owner=STRANGER, party=STRANGER, data={theirs: data})
+    assert STRANGER not in world.registry.owners(IRI(HOLDING))
+    assert world.decide(HOLDING).effect is Effect.PERMIT
+    assert world.decide(TABLE).effect is Effect.PERMIT
+
+
+@pytest.mark.parametrize(
+    "whole", [NAME, "http://example.com/%43", "http://example.com/%43/Name", f"{TABLE}/Nmae"]
+)
+@pytest.mark.parametrize("forbidden", [None, NAME, "http://example.com/%43/Name"])
+def test_a_stranger_puts_nothing_into_what_is_an_owners(
+    world: World, whole: str, forbidden: str | None
+) -> None:
+    world.add(policy(READ, uid="0"))
+    assert runs(world, "p")
+    if forbidden:
+        world.add(policy(prohibitions=(prohibition(forbidden),), uid="no"))
+    asked = (TABLE, NAME, JOB, f"{OUTPUT}p", "http://example.com/%43")
+    before = {one: world.decide(one).effect for one in asked}
+    theirs = "http://example.com/theirs"
+    world.add(policy({**READ, "uid": "urn:x:t", "target": theirs}, uid="t"), STRANGER)
+    for at, member in enumerate((theirs, f"{theirs}/Name")):
+        with suppress(smalti.SmaltiError):
+            world.registry.add_hierarchy(
+                (attacks.PREFIXES + f"<{member}> a odrl:Asset ; odrl:partOf <{whole}> .").encode(),
+                f"h{at}",
+                IRI(STRANGER),
+            )
+    after = {one: world.decide(one).effect for one in asked}
+    assert after == before
+    assert runs(world, "z", columns={"released": [NAME]}) is (forbidden is None)
+
+
+@pytest.mark.parametrize("output", [f"{OUTPUT}p", "http://example.com/%61nonymizedp"])
+def test_a_strangers_output_is_not_an_owners_output(world: World, output: str) -> None:
+    world.add(policy(READ, uid="0"))
+    assert runs(world, "p")
+    data = world.folder / "s.csv"
+    data.write_text(ROWS.replace("Ann", "Eve"))
+    document = way("s", "http://example.com/theirs")
+    document["permission"][0]["output"] = output
+    with suppress(smalti.SmaltiError):
+        world.run(document, owner=STRANGER, party=STRANGER, data={"http://example.com/theirs": data})
+    assert world.decide(f"{OUTPUT}p").effect is Effect.PERMIT
+    assert world.registry.owners(IRI(f"{OUTPUT}p")) == {OWNER}
+    assert runs(world, "p")
+
+
+def test_a_stranger_lists_nobody_as_withdrawn_from_an_owners_table(world: World) -> None:
+    """Two versions that differ in one person's row tell what that row says."""
+    world.add(policy(READ, uid="0"))
+    world.data.write_text(ROWS + SECRET)
+    columns = {"respondent": [NAME], "identifier": [NAME], "released": [JOB]}
+    assert runs(world, "p", columns=columns)
+    data = world.folder / "s.csv"
+    data.write_text(ROWS.replace("Ann", "Zoe"))
+    document = way("s", "http://example.com/theirs")
+    document["permission"][0]["output"] = "http://example.com/%43"
+    with suppress(smalti.SmaltiError):
+        world.run(document, owner=STRANGER, party=STRANGER, data={"http://example.com/theirs": data})
+    with suppress(smalti.SmaltiError):
+        world.registry.withdraw(IRI(TABLE), ["Eve"], by=IRI(STRANGER), column="Name")
+    assert not world.registry.withdrawn(IRI(TABLE)).digests
+
+
+def test_a_strangers_prohibition_counts_nowhere(world: World) -> None:
+    """By an output in another spelling, the stranger's word counts about the owner's table."""
+    world.add(policy(READ, uid="0"))
+    data = world.folder / "s.csv"
+    data.write_text(ROWS.replace("Ann", "Eve"))
+    document = way("s", "http://example.com/theirs")
+    document["permission"][0]["output"] = "http://example.com/%43"
+    with suppress(smalti.SmaltiError):
+        world.run(document, owner=STRANGER, party=STRANGER, data={"http://example.com/theirs": data})
+    with suppress(smalti.SmaltiError):
+        world.add(policy(prohibitions=(prohibition(TABLE, "s"),), uid="sno"), STRANGER)
+    assert runs(world, "p")
+
+
+@pytest.mark.parametrize("is_asset", [False, True])
+def test_a_prohibition_on_a_collection_in_another_spelling_is_refused_or_holds(
+    world: World, is_asset: bool
+) -> None:
+    """Where a policy is about the collection it has one spelling; else both are one."""
+    plain, spelled = "http://example.com/größen", "http://example.com/gr%c3%b6%C3%9Fen"
+    other = {**READ, "uid": "urn:x:g", "target": plain}
+    world.add(policy(READ, *([other] if is_asset else []), uid="0"))
+    says(world, f"<{TABLE}> a odrl:Asset ; odrl:partOf <{plain}> .")
+    document = policy(prohibitions=(prohibition(spelled),), uid="no")
+    if is_asset:
+        with pytest.raises(smalti.SmaltiError, match="another spelling"):
+            world.add(document)
+        return
+    world.add(document)
+    assert Effect.PERMIT not in {world.decide(one).effect for one in (TABLE, NAME)}
+    assert world.run(way("p", released=[NAME])).version is None
+
+
+def test_who_withdrew_is_left_out_in_each_spelling(world: World) -> None:
+    plain, spelled = "http://example.com/größe", "http://example.com/gr%C3%B6%C3%9Fe"
+    world.data.write_text(ROWS + SECRET)
+
+    def outcome(uid: str, table: str) -> Any:
+        name = [f"{table}/Name"]
+        document = way(uid, table, released=[f"{table}/Job"], respondent=name, identifier=name)
+        return world.run(document, data={table: world.data})
+
+    assert outcome("first", plain).version is not None
+    world.registry.withdraw(IRI(plain), ["Eve"], by=IRI(OWNER), column="Name")
+    with pytest.raises(smalti.SmaltiError, match="another spelling"):
+        outcome("second", spelled)
+
+
+def test_no_budget_is_spent_twice_by_another_spelling(tmp_path: Path) -> None:
+    """By the table's own IRI a second release does not fit; the data has other bytes."""
+    survey = more.Survey(tmp_path)
+    survey.document["permission"][0]["constraint"][0]["rightOperand"] = 1.5
+    survey.document["uid"] += "x"
+    survey.document["permission"][0]["uid"] += "x"
+    assert survey.run(OWNER).version is not None
+    document = json.loads(json.dumps(survey.document).replace(more.SURVEY, ENCODED))
+    document["uid"] = "http://example.com/policy/theirs"
+    document["permission"][0] |= {"uid": "urn:x:theirs", "output": "http://example.com/theirs"}
+    (tmp_path / "theirs.jsonld").write_text(json.dumps(document))
+    header, *rows = survey.data.read_text().splitlines(keepends=True)
+    (tmp_path / "other.csv").write_text("".join([header, *reversed(rows)]))
+    asked = (attacks.worlds.POLICIES / "contraceptive.query.json").read_text()
+    (tmp_path / "q.json").write_text(asked.replace(more.SURVEY, ENCODED))
+    with pytest.raises(smalti.SmaltiError, match="another spelling"):
+        smalti.run(
+            tmp_path / "theirs.jsonld", data={ENCODED: tmp_path / "other.csv"}, party=survey.party,
+            owner=OWNER, purpose="statistical", registry=survey.registry, query=tmp_path / "q.json",
+            out=tmp_path / "theirs",
+        )  # fmt: skip
