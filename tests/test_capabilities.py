@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -203,6 +204,22 @@ def test_a_query_is_refused_where_none_is_answered(tmp_path: Path, kind: Kind) -
     assert world.plan(tmp_path, kind, query=query).plan is None
     with pytest.raises(UsageError, match=r"statistics|query"):
         world.plan(tmp_path, kind, query=query, party=None)
+
+
+@pytest.mark.parametrize(("one", "other"), [*combinations(EXAMPLES, 2)])
+def test_where_two_kinds_are_permitted_a_rule_is_named(tmp_path: Path, one: Kind, other: Kind) -> None:
+    place = world.write(tmp_path, one)
+    document, more = world.document(one), world.document(other)
+    document["permission"] += more["permission"]
+    place.write_text(json.dumps(document), encoding="utf-8")
+    rules = {kind: f"http://example.com/policy/{kind}/1" for kind in (one, other)}
+    with pytest.raises(UsageError) as caught:
+        world.plan(tmp_path, one, query=None)  # which only a release answers
+    assert all(rule in str(caught.value) for rule in rules.values())
+    for kind, rule in rules.items():
+        plan = world.plan(tmp_path, kind, rule=rule).plan
+        assert plan is not None
+        assert plan.kind is kind
 
 
 # --- Charges
