@@ -147,7 +147,7 @@ def test_only_the_table_names_the_rooms_of_capabilities() -> None:
 
 WORDS = {"ANONYMIZE", "TRAIN", "DIFFERENTIAL_PRIVACY", "LOCAL_DIFFERENTIAL_PRIVACY"}
 VALUES = {*map(str, Kind), *(entry.action for entry in TABLE), *(entry.method for entry in TABLE)} - {None}
-CLASSES = re.compile(r"(\w*(Plan|Guarantee|Report))$")
+CLASSES = re.compile(r"(\w*(Plan|Guarantee|Report|Check))$")
 ASKING = ast.Compare | ast.MatchValue | ast.IfExp | ast.Dict | ast.Set | ast.List | ast.Tuple
 """What chooses by a value, or holds values to choose by."""
 
@@ -161,7 +161,7 @@ def names_in(tree: ast.AST) -> Iterator[str]:
 
 
 def chosen_by(node: ast.AST) -> Iterator[str]:
-    """What of kinds, actions, methods, plans, guarantees and reports a piece of code chooses by."""
+    """What of kinds, actions, methods, plans, guarantees, reports and checks a piece of code chooses by."""
     if isinstance(node, ASKING):
         yield from WORDS.intersection(names_in(node))
     if isinstance(node, ast.Compare | ast.MatchValue):
@@ -201,6 +201,7 @@ def dispatches(tree: ast.AST, *, of_policies: bool = False) -> set[tuple[int, st
         ("issubclass(made, Plan)", {"Plan"}),
         ("type(made) is plan.Plan or type(made) is ReleasePlan", {"ReleasePlan"}),
         ("match g:\n    case LocalGuarantee():\n        pass", {"LocalGuarantee"}),
+        ("isinstance(check, PublishedCheck)", {"PublishedCheck"}),
         ("isinstance(made, Planned)", set()),
         ("action == TRAIN", {"TRAIN"}),
         ("way.method in {terms.DIFFERENTIAL_PRIVACY}", {"DIFFERENTIAL_PRIVACY"}),

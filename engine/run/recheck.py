@@ -107,7 +107,7 @@ def recheck(registry: Registry, folder: Path, workspace: Path | None = None) -> 
                 _check_kind(copy / CERTIFICATE_NAME, certificate, version)
             published = Published(copy, files, copy / CERTIFICATE_NAME, text, version, registry)
             check = capability_of(certificate.kind).check_again(published, certificate.stated)
-    is_of_rows = isinstance(check, PublishedCheck) and _is_of_rows(certificate, version)
+    is_of_rows = check.of_classes is not None and _is_of_rows(certificate, version)
     return Recheck(
         folder, IRI(certificate.output), certificate.stated.guarantee, version, check, False, is_of_rows
     )

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Self
 
 from smalti.engine.plan.plan import Plan, Role
 from smalti.engine.verify.classes import Diversity
@@ -105,6 +106,11 @@ class PublishedCheck:
     recounted: tuple[Property, ...]
     attested: tuple[Property, ...]
     """Shown when the run was verified, and taken on trust here."""
+
+    @property
+    def of_classes(self) -> Self:
+        """What was counted of classes: this."""
+        return self
 
 
 @dataclass(frozen=True, slots=True)

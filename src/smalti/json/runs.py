@@ -62,9 +62,7 @@ def recheck_json(seen: "Recheck") -> Json:
 
 
 def _counts(seen: "Recheck") -> Json:
-    from smalti.engine.verify.promise import PublishedCheck  # noqa: PLC0415 (it brings NumPy)
-
-    check = seen.check
-    if isinstance(check, PublishedCheck):
-        return {"rows": check.rows, "classes": check.classes, "leastRows": check.least_rows}
-    return {}
+    check = seen.check.of_classes
+    if check is None:
+        return {}
+    return {"rows": check.rows, "classes": check.classes, "leastRows": check.least_rows}

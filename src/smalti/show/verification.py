@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 def show_recheck(out: Console, seen: "Recheck") -> None:
     """What another look at an output showed."""
-    from smalti.engine.verify.promise import PublishedCheck  # noqa: PLC0415 (it brings NumPy)
-
     if seen.version is None:
         out.print(Text(f"not recorded: {seen.target}", style="bold yellow"))
         fields(out, ("note", _UNRECORDED))
@@ -25,8 +23,9 @@ def show_recheck(out: Console, seen: "Recheck") -> None:
     check = seen.check
     fields(out, *([("people", COUNTED_ROWS)] if seen.counts_rows else []))
     fields(out, *(("recounted", str(prop)) for prop in check.recounted))
-    if isinstance(check, PublishedCheck):
-        fields(out, ("rows", f"{check.rows} in {check.classes} classes of {check.least_rows} or more"))
+    if (classes := check.of_classes) is not None:
+        told = f"{classes.rows} in {classes.classes} classes of {classes.least_rows} or more"
+        fields(out, ("rows", told))
     if seen.is_repeated:
         again = "the recorded plan gave the same content on this data, with every check of a run"
         fields(out, ("repeated", again))
