@@ -48,7 +48,7 @@ class Terms:
     @property
     def fewest_respondents(self) -> int:
         """No class with fewer respondents is allowed."""
-        return max(each.judge.fewest_respondents for each in self.judges)
+        return max((each.judge.fewest_respondents for each in self.judges), default=1)
 
     @property
     def undecided(self) -> tuple[SideJudge, ...]:

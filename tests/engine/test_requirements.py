@@ -72,14 +72,15 @@ def classes_of(people: int, values: int) -> list[Pairs]:
     return [pairs for pairs in found if pairs]
 
 
+@cache
 def small_classes(one_row_each: bool) -> list[Pairs]:
     """Every class of up to four respondents and three values, but for the names of respondents."""
-    found = {
-        frozenset(enumerate_again(pairs)): pairs
+    found = (
+        frozenset(enumerate_again(pairs))
         for pairs in classes_of(4, 3)
         if not one_row_each or is_one_row_each(pairs)
-    }
-    return list(found.values())
+    )
+    return list(dict.fromkeys(found))
 
 
 def enumerate_again(pairs: Pairs) -> Iterator[tuple[int, int]]:
@@ -96,16 +97,24 @@ def pieces(one_row_each: bool) -> list[Pairs]:
     return [pairs for pairs in classes_of(3, 2) if not one_row_each or is_one_row_each(pairs)]
 
 
+@cache
 def lines(one_row_each: bool) -> list[tuple[Pairs, ...]]:
     """Each two of them along a line, and each three of two respondents; rows of one may be in several.
 
-    Respondents and values of the first are numbered in one way only.
+    Respondents and values of the first are numbered in one way only. Beside these, every class of three
+    respondents and three values on both sides of a class in which each has a value of their own, and of one
+    in which each has all.
     """
     few = [pairs for pairs in classes_of(2, 2) if not one_row_each or is_one_row_each(pairs)]
     whole = pieces(one_row_each)
+    large = [pairs for pairs in small_classes(one_row_each) if max(pairs)[0] < 3]
+    own, every = frozenset((i, i) for i in range(3)), frozenset(itertools.product(range(3), repeat=2))
+    others = [own] if one_row_each else [own, every]
     return [
         *itertools.product(filter(is_first_of_its_kind, whole), whole),
         *itertools.product(filter(is_first_of_its_kind, few), few, few),
+        *itertools.product(large, others),
+        *itertools.product(others, large),
     ]
 
 
