@@ -17,10 +17,10 @@ from random import Random
 
 from results import DecisionRow
 
-from smalti.policy.decision import Request
-from smalti.policy.hierarchies import STANDARD, Hierarchies, Relations, Vocabulary
-from smalti.policy.index import PolicyIndex
-from smalti.policy.model import (
+from smalti.policy.decide.decision import Request
+from smalti.policy.decide.hierarchies import STANDARD, Hierarchies, Relations, Vocabulary
+from smalti.policy.decide.index import PolicyIndex
+from smalti.policy.model.model import (
     Asset,
     Comparison,
     ConflictStrategy,

@@ -19,7 +19,7 @@ from results import RegistryRow
 
 from smalti.engine.registry.authority import decide
 from smalti.engine.registry.registry import Registry
-from smalti.policy.decision import Request
+from smalti.policy.decide.decision import Request
 from smalti.vocab.terms import IRI, READ
 
 OWNER = IRI("http://bench.example/owner")

@@ -18,7 +18,7 @@ from types import SimpleNamespace
 from typing import Any, Final, ParamSpec, TypeVar
 
 from smalti.errors import ArgumentTypeError, UsageError, only_ours
-from smalti.policy.decision import Fact, Request
+from smalti.policy.decide.decision import Fact, Request
 
 P = ParamSpec("P")
 R = TypeVar("R")

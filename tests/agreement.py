@@ -19,7 +19,7 @@ from pyshacl import constraints
 from pyshacl.constraints import core
 from rdflib.namespace import SH
 
-from smalti.policy.spellings import VOCABULARIES
+from smalti.policy.document.spellings import VOCABULARIES
 from smalti.vocab.aliases import NAMESPACES
 from smalti.vocab.contexts import ADDRESSES
 from smalti.vocab.terms import (

@@ -28,7 +28,7 @@ from smalti.engine.training.compile import compile_training
 from smalti.engine.training.plan import TrainingPlan
 from smalti.engine.training.recipes import architecture_of, hyperparameters_of
 from smalti.engine.training.records import TrainingRecords, training_records
-from smalti.policy.model import (
+from smalti.policy.model.model import (
     Asset,
     Audit,
     Bound,

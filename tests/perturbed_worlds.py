@@ -18,7 +18,7 @@ from smalti.engine.perturbation.plan import PerturbationPlan
 from smalti.engine.perturbation.reports import exact_reports
 from smalti.engine.plan.plan import OutputFormat
 from smalti.engine.tables.description import ColumnDescription, Description, Source
-from smalti.policy.model import (
+from smalti.policy.model.model import (
     Anonymization,
     Asset,
     ColumnReference,

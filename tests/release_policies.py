@@ -18,8 +18,8 @@ from smalti.engine.releases.query import Query
 from smalti.engine.releases.query_form import read_query
 from smalti.engine.tables.description import ColumnDescription, Description, Source
 from smalti.errors import ProblemsError, SmaltiError
-from smalti.policy.model import Permission
-from smalti.policy.parse import parse
+from smalti.policy.model.model import Permission
+from smalti.policy.read.parse import parse
 from smalti.vocab.terms import IRI
 
 TARGET = IRI("http://example.com/visits")

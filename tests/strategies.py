@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
-from smalti.policy.meaning import is_generated
-from smalti.policy.model import (
+from smalti.policy.model.meaning import is_generated
+from smalti.policy.model.model import (
     Anonymization,
     Asset,
     Audit,

@@ -23,7 +23,7 @@ from smalti.engine.binding.circumstances import Options
 from smalti.engine.plan.plan import OutputFormat, Plan
 from smalti.engine.tables.description import ColumnDescription, Description, Source
 from smalti.errors import GuaranteeError
-from smalti.policy.model import (
+from smalti.policy.model.model import (
     Anonymization,
     Asset,
     Bound,

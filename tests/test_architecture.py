@@ -224,17 +224,17 @@ def test_dispatch_is_found(text: str, found: set[str]) -> None:
 
 DISPATCHES = {
     "engine/registry/authority.py": (4, "whom an output is of, and which duties a decision looks into"),
-    "policy/authorize.py": (3, "which duties a decision leaves to a plan"),
-    "policy/column_uses.py": (1, "statistics choose among the columns that a rule names"),
-    "policy/combinations.py": (4, "which words of the language stand together"),
-    "policy/index.py": (1, "who may read what is anonymized so, may anonymize it"),
-    "policy/lint.py": (2, "likewise"),
-    "policy/matching.py": (6, "likewise, and remedies"),
-    "policy/model.py": (2, "`how`, which the table is asked with"),
-    "policy/reading_conditions.py": (1, "where columns may stand in the language"),
-    "policy/rules.py": (6, "which refinements of the language an action has"),
-    "policy/shutting_out.py": (1, "the neighbouring relation of reports is fixed"),
-    "policy/unimplemented.py": (1, "remedies to anonymize"),
+    "policy/decide/authorize.py": (3, "which duties a decision leaves to a plan"),
+    "policy/decide/column_uses.py": (1, "statistics choose among the columns that a rule names"),
+    "policy/read/combinations.py": (4, "which words of the language stand together"),
+    "policy/decide/index.py": (1, "who may read what is anonymized so, may anonymize it"),
+    "policy/lint/lint.py": (2, "likewise"),
+    "policy/decide/matching.py": (6, "likewise, and remedies"),
+    "policy/model/model.py": (2, "`how`, which the table is asked with"),
+    "policy/read/reading_conditions.py": (1, "where columns may stand in the language"),
+    "policy/read/rules.py": (6, "which refinements of the language an action has"),
+    "policy/lint/shutting_out.py": (1, "the neighbouring relation of reports is fixed"),
+    "policy/read/unimplemented.py": (1, "remedies to anonymize"),
     "src/smalti/estimating.py": (2, "`smalti estimate` is about perturbed records alone"),
 }
 """Lines that choose by a kind outside of the table and the capabilities: how many, and why. Only fewer."""

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from shell import CUSTOMER, OUTPUT, OWNER, USER, request, small_document, small_rows, small_table, smalti
 
-from smalti.policy.authorize import authorize
-from smalti.policy.decision import Effect, Request
-from smalti.policy.model import (
+from smalti.policy.decide.authorize import authorize
+from smalti.policy.decide.decision import Effect, Request
+from smalti.policy.model.model import (
     Asset,
     ColumnComparison,
     ColumnReference,

@@ -7,10 +7,10 @@ from decimal import Decimal
 
 from hypothesis import strategies as st
 
-from smalti.policy.conditions import DATE_TIME
-from smalti.policy.decision import Fact, Request
-from smalti.policy.hierarchies import STANDARD, Relations, Vocabulary
-from smalti.policy.model import (
+from smalti.policy.decide.conditions import DATE_TIME
+from smalti.policy.decide.decision import Fact, Request
+from smalti.policy.decide.hierarchies import STANDARD, Relations, Vocabulary
+from smalti.policy.model.model import (
     Anonymization,
     Asset,
     Bound,

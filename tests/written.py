@@ -3,9 +3,9 @@
 import json
 from collections.abc import Mapping, Sequence
 
-from smalti.policy.diagnostics import Diagnostic, Severity
-from smalti.policy.model import Anonymization, Condition, Permission
-from smalti.policy.parse import ParsedDocument, parse, require
+from smalti.policy.findings.diagnostics import Diagnostic, Severity
+from smalti.policy.model.model import Anonymization, Condition, Permission
+from smalti.policy.read.parse import ParsedDocument, parse, require
 
 CONTEXT = [
     "http://www.w3.org/ns/odrl.jsonld",

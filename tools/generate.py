@@ -19,11 +19,11 @@ from generators.schema_values import Schema
 from generators.shapes import shapes
 
 from smalti.engine.registry.attempts import HIGHEST_CONFIDENCE
-from smalti.policy import codes
-from smalti.policy.model import CONFIDENCE
-from smalti.policy.parse import parse
-from smalti.policy.properties import Place
-from smalti.policy.render import render_human
+from smalti.policy.findings import codes
+from smalti.policy.findings.render import render_human
+from smalti.policy.model.model import CONFIDENCE
+from smalti.policy.read.parse import parse
+from smalti.policy.read.properties import Place
 from smalti.transforms.learning.recipes import GROUP, built_in
 from smalti.vocab import aliases, contexts, words
 from smalti.vocab.odrl import ACTION_PARENTS, LEFT_OPERAND_KINDS, OPERATORS_OF, OPERATORS_OF_PERIODS

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from smalti.errors import InternalError, PlanError, SmaltiError
-from smalti.policy.decision import Fact
-from smalti.policy.model import Anonymization, Bound, Operator
-from smalti.policy.transformations import taken, whole
+from smalti.policy.decide.decision import Fact
+from smalti.policy.decide.transformations import taken, whole
+from smalti.policy.model.model import Anonymization, Bound, Operator
 from smalti.vocab.terms import K, L
 
 
@@ -15,7 +15,7 @@ def chosen_bounds(
     """The k and l that are taken; l is 1 where only k is promised.
 
     The bound itself, where nothing is asked for; otherwise what is stronger. `eq` takes no other value.
-    What they come to is what the decision judged prohibitions by (`policy.transformations.taken`): where
+    What they come to is what the decision judged prohibitions by (`transformations.taken`): where
     the policy's l is larger than k, and k may rise, k rises to it. An l that is asked for and is larger
     than both is refused: who asks for it names the larger k, too.
 

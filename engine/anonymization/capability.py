@@ -49,7 +49,7 @@ from smalti.engine.verify.verifier import Original, Output, Verification, verify
 from smalti.errors import GuaranteeError
 
 if TYPE_CHECKING:
-    from smalti.policy.decision import Reason
+    from smalti.policy.decide.decision import Reason
 
 
 @dataclass(frozen=True, slots=True)

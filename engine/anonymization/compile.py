@@ -34,8 +34,8 @@ from smalti.engine.plan.respondents import ASSUMED, WAYS_TO_DECLARE
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.withdrawn import Withdrawn
 from smalti.errors import InternalError, PlanError, raise_all
-from smalti.policy.iris import normalised_column
-from smalti.policy.model import (
+from smalti.policy.model.iris import normalised_column
+from smalti.policy.model.model import (
     Anonymization,
     Comparison,
     Condition,

@@ -21,7 +21,7 @@ from smalti.engine.backends.publication import Piece, Publication, ranked
 from smalti.engine.backends.relations import Relations
 from smalti.engine.plan.plan import Plan, RespondentColumn
 from smalti.engine.tables.reading import Contents
-from smalti.policy.model import LogicalOperator
+from smalti.policy.model.model import LogicalOperator
 from smalti.transforms.problem import MISSING
 
 STAGED: Final = "staged"

@@ -7,11 +7,11 @@ from smalti.engine.plan.known_columns import NO_COLUMNS, KnownColumns
 from smalti.engine.registry.entries import StoredPolicy
 from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.snapshot import Snapshot
-from smalti.policy.check_dataset import outputs
-from smalti.policy.decision import Request
-from smalti.policy.iris import is_below
-from smalti.policy.model import Policy
-from smalti.policy.table_columns import Requested, tables_of
+from smalti.policy.decide.decision import Request
+from smalti.policy.decide.table_columns import Requested, tables_of
+from smalti.policy.lint.check_dataset import outputs
+from smalti.policy.model.iris import is_below
+from smalti.policy.model.model import Policy
 from smalti.vocab.terms import IRI, USE
 
 

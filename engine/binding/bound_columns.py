@@ -13,10 +13,10 @@ from smalti.engine.tables.description import Source
 from smalti.engine.tables.named_columns import NamedColumns
 from smalti.engine.tables.withdrawn import Withdrawn
 from smalti.errors import PlanError, SmaltiError, raise_all
-from smalti.policy.anonymization import unimplemented_limits, unimplemented_words
-from smalti.policy.iris import column_iri as default_column_iri
-from smalti.policy.iris import normalised_column
-from smalti.policy.model import Anonymization, ColumnReference, Permission, Where
+from smalti.policy.model.iris import column_iri as default_column_iri
+from smalti.policy.model.iris import normalised_column
+from smalti.policy.model.model import Anonymization, ColumnReference, Permission, Where
+from smalti.policy.read.anonymization import unimplemented_limits, unimplemented_words
 from smalti.transforms.base import Datatype
 from smalti.vocab.terms import IRI
 

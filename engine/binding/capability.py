@@ -28,8 +28,8 @@ from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import Contents
 from smalti.engine.tables.withdrawn import Withdrawn
 from smalti.errors import InternalError, UsageError
-from smalti.policy.decision import Reason
-from smalti.policy.model import Duty, Permission
+from smalti.policy.decide.decision import Reason
+from smalti.policy.model.model import Duty, Permission
 from smalti.vocab.terms import IRI
 
 if TYPE_CHECKING:

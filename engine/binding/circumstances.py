@@ -6,8 +6,8 @@ from typing import Final
 from smalti.engine.binding.bound_columns import SaidOfRespondents
 from smalti.engine.plan.plan import OutputFormat, Respondent
 from smalti.engine.tables.withdrawn import NOBODY, Withdrawn
-from smalti.policy.decision import Fact
-from smalti.policy.model import Condition
+from smalti.policy.decide.decision import Fact
+from smalti.policy.model.model import Condition
 from smalti.transforms.base import DEFAULT_CUT_THRESHOLD
 
 

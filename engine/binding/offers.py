@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from smalti.errors import PlanError
-from smalti.policy.model import (
+from smalti.policy.model.model import (
     Asset,
     ColumnComparison,
     Comparison,

@@ -25,7 +25,7 @@ from smalti.engine.backends.staged import Listed, RowTest, StagedTable, Together
 from smalti.engine.plan.plan import Filter, Plan, RespondentColumn, RowComparison, RowCondition, RowLogical
 from smalti.engine.tables.withdrawn import Withdrawn, sought_forms
 from smalti.errors import DataError, InternalError, PlanError, SmaltiError
-from smalti.policy.model import (
+from smalti.policy.model.model import (
     ColumnComparison,
     ColumnReference,
     Comparison,

@@ -32,9 +32,9 @@ from smalti.engine.tables.reading import Contents
 from smalti.engine.tables.sources import bind
 from smalti.engine.tables.stores import fetched
 from smalti.errors import DataError, InternalError, UsageError
-from smalti.policy.decision import Grant
-from smalti.policy.iris import MOST_IN_STEM, file_stem, is_column_of, normalised_column
-from smalti.policy.model import Condition, Permission
+from smalti.policy.decide.decision import Grant
+from smalti.policy.model.iris import MOST_IN_STEM, file_stem, is_column_of, normalised_column
+from smalti.policy.model.model import Condition, Permission
 from smalti.vocab.terms import IRI
 
 

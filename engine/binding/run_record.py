@@ -21,9 +21,9 @@ from smalti.engine.registry.commit import Stage
 from smalti.engine.registry.entries import NewVersion, OutputColumn, Permitted
 from smalti.engine.registry.registry import Registry
 from smalti.engine.tables.description import Source
-from smalti.policy.decision import Decision
-from smalti.policy.iris import file_stem
-from smalti.policy.meaning import grant_digest, meaning_digest
+from smalti.policy.decide.decision import Decision
+from smalti.policy.model.iris import file_stem
+from smalti.policy.model.meaning import grant_digest, meaning_digest
 from smalti.vocab.terms import IRI
 
 _MEDIA_TYPES: Final = {

@@ -13,9 +13,9 @@ from smalti.engine.plan.reports import Report
 from smalti.engine.registry.entries import TargetVersion
 from smalti.engine.tables.stores import StoredObject
 from smalti.errors import InternalError, UsageError
-from smalti.policy.decision import Decision, Fact
-from smalti.policy.diagnostics import Diagnostic
-from smalti.policy.model import Policy
+from smalti.policy.decide.decision import Decision, Fact
+from smalti.policy.findings.diagnostics import Diagnostic
+from smalti.policy.model.model import Policy
 from smalti.vocab.terms import IRI
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from smalti.engine.registry.ceilings import declared_ceiling
 from smalti.engine.registry.registry import Registry
 from smalti.engine.tables.reading import Contents
 from smalti.errors import InternalError
-from smalti.policy.decision import Decision, Reason
-from smalti.policy.model import Permission
+from smalti.policy.decide.decision import Decision, Reason
+from smalti.policy.model.model import Permission
 from smalti.vocab.terms import IRI
 
 

@@ -5,8 +5,8 @@ from collections.abc import Collection, Sequence
 from smalti.engine.losses.stated_ceilings import policies_about
 from smalti.engine.registry.entries import StoredPolicy
 from smalti.engine.registry.registry import Registry
-from smalti.policy.model import Policy
-from smalti.policy.shutting_out import charged_rules, shut_outs
+from smalti.policy.lint.shutting_out import charged_rules, shut_outs
+from smalti.policy.model.model import Policy
 from smalti.vocab.terms import IRI
 
 

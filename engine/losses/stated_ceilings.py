@@ -10,10 +10,10 @@ from smalti.engine.registry.ceilings import ceiling_of
 from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.snapshot import Snapshot
 from smalti.errors import SmaltiError
-from smalti.policy.comparing import UNSATISFIED
-from smalti.policy.decision import Request
-from smalti.policy.matching import PreparedPolicy, in_force
-from smalti.policy.model import Permission, Policy
+from smalti.policy.decide.comparing import UNSATISFIED
+from smalti.policy.decide.decision import Request
+from smalti.policy.decide.matching import PreparedPolicy, in_force
+from smalti.policy.model.model import Permission, Policy
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import ANONYMIZE, IRI
 

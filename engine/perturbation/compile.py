@@ -41,8 +41,8 @@ from smalti.engine.plan.plan import OutputFormat, RespondentColumn, Select
 from smalti.engine.plan.reads import ReadRows
 from smalti.engine.tables.description import ColumnDescription, Source
 from smalti.errors import InternalError, PlanError, raise_all
-from smalti.policy.anonymization import unimplemented_limits, unimplemented_words
-from smalti.policy.model import Anonymization, Permission
+from smalti.policy.model.model import Anonymization, Permission
+from smalti.policy.read.anonymization import unimplemented_limits, unimplemented_words
 from smalti.transforms.base import Datatype
 from smalti.transforms.noise import GaussianNoise, LaplaceNoise
 from smalti.transforms.numeric_perturbation import Grid

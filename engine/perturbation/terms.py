@@ -13,9 +13,10 @@ from smalti.engine.losses.allowed import (
 from smalti.engine.perturbation.plan import GAUSSIAN, LAPLACE, PIXELATION, RANDOMIZED_RESPONSE
 from smalti.engine.plan.reads import Mechanism
 from smalti.errors import PlanError, SmaltiError, raise_all
-from smalti.policy.comparing import SATISFIED
-from smalti.policy.decision import Fact
-from smalti.policy.model import (
+from smalti.policy.decide.comparing import SATISFIED
+from smalti.policy.decide.decision import Fact
+from smalti.policy.decide.transformations import asked_of, transformation
+from smalti.policy.model.model import (
     Anonymization,
     ColumnReference,
     Comparison,
@@ -25,7 +26,6 @@ from smalti.policy.model import (
     Text,
     Value,
 )
-from smalti.policy.transformations import asked_of, transformation
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 

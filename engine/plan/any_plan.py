@@ -6,7 +6,7 @@ from typing import ClassVar, Protocol, Self, TypeAlias, runtime_checkable
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.nodes import Steps
 from smalti.engine.plan.plan import Filter, ModelFormat, OutputFormat, Respondent
-from smalti.policy.model import Permission
+from smalti.policy.model.model import Permission
 from smalti.transforms.base import Datatype
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import IRI

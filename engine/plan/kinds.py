@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from smalti.errors import InternalError
-from smalti.policy.model import Permission
+from smalti.policy.model.model import Permission
 from smalti.vocab.terms import ANONYMIZE, DIFFERENTIAL_PRIVACY, IRI, LOCAL_DIFFERENTIAL_PRIVACY, TRAIN
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.nodes import Steps, fields_of, node_of
-from smalti.policy.model import LogicalOperator, Operator, Permission
+from smalti.policy.model.model import LogicalOperator, Operator, Permission
 from smalti.transforms.base import LEFT_OUT_AT_DEFAULT, Datatype, Transform
 from smalti.vocab.terms import IRI
 

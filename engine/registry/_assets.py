@@ -11,8 +11,8 @@ from smalti.engine.registry import _database as db
 from smalti.engine.registry import ownership
 from smalti.engine.registry.entries import Asset, AssetKind
 from smalti.errors import UsageError
-from smalti.policy.iris import normalised_column
-from smalti.policy.table_columns import tables_of
+from smalti.policy.decide.table_columns import tables_of
+from smalti.policy.model.iris import normalised_column
 from smalti.vocab.terms import IRI
 
 Pairs = tuple[tuple[IRI, IRI], ...]

@@ -17,7 +17,7 @@ from smalti.engine.registry import ownership
 from smalti.engine.registry._assets import Facts, Pairs, find_asset, to_time
 from smalti.engine.registry.entries import StoredHierarchy
 from smalti.errors import PolicyError, RegistryError, UsageError
-from smalti.policy.hierarchies import STANDARD, Hierarchies, Vocabulary
+from smalti.policy.decide.hierarchies import STANDARD, Hierarchies, Vocabulary
 from smalti.vocab.terms import IRI
 
 
@@ -239,6 +239,6 @@ def _to_stored(row: Row[tuple[Any, ...]]) -> StoredHierarchy:
 
 
 def _read(document: bytes, name: str) -> Vocabulary:
-    from smalti.policy.vocabularies import read_vocabulary  # noqa: PLC0415 (it needs rdflib)
+    from smalti.policy.read.vocabularies import read_vocabulary  # noqa: PLC0415 (it needs rdflib)
 
     return read_vocabulary(document, name)

@@ -13,11 +13,11 @@ from smalti.engine.registry._assets import Facts, claim_sources, insert_all, to_
 from smalti.engine.registry._recorded_columns import tables_with_column
 from smalti.engine.registry.entries import VERSION_PREFIX, StoredPolicy
 from smalti.errors import PolicyError, UsageError
-from smalti.policy.check_dataset import all_rules
-from smalti.policy.iris import normalised_column
-from smalti.policy.meaning import is_generated, meaning_digest
-from smalti.policy.model import Policy, Rule
-from smalti.policy.table_columns import tables_of
+from smalti.policy.decide.table_columns import tables_of
+from smalti.policy.lint.check_dataset import all_rules
+from smalti.policy.model.iris import normalised_column
+from smalti.policy.model.meaning import is_generated, meaning_digest
+from smalti.policy.model.model import Policy, Rule
 from smalti.vocab.terms import IRI
 
 _MAX_PARAMETERS: Final = 500
@@ -109,7 +109,7 @@ class Reader:
                 inherited.update(uids_of(policy))
             return policy
 
-        from smalti.policy.parse import parse, require  # noqa: PLC0415 (slow; not every command needs it)
+        from smalti.policy.read.parse import parse, require  # noqa: PLC0415 (slow; not every command needs it)
 
         parsed = parse(document, name, stored=stored)
         if not parsed.policies:
@@ -202,7 +202,7 @@ class Reader:
         return [row for row in rows if self.meaning(connection, row.id) == wanted]
 
     def _read(self, connection: Connection, row: Row[tuple[Any, ...]]) -> tuple[Policy, ...]:
-        from smalti.policy.parse import parse  # noqa: PLC0415 (slow; not every command needs it)
+        from smalti.policy.read.parse import parse  # noqa: PLC0415 (slow; not every command needs it)
 
         if digest_of(row.content) != row.digest:
             return ()

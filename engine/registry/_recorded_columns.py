@@ -14,7 +14,7 @@ from smalti.engine.plan.known_columns import (
     known_columns,
 )
 from smalti.engine.registry import _database as db
-from smalti.policy.iris import column_iri, normalised_column
+from smalti.policy.model.iris import column_iri, normalised_column
 from smalti.vocab.terms import IRI
 
 

@@ -22,13 +22,14 @@ from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.snapshot import Entry, Made, Snapshot, View
 from smalti.engine.registry.submissions import Resolved, Submission, resolve
 from smalti.errors import PolicyError, UsageError
-from smalti.policy.authorize import ColumnProhibition, authorize, prohibited_columns
-from smalti.policy.column_uses import column_uses
-from smalti.policy.decision import Decision, Effect, Fact, Grant, Reason, Request, effect_of
-from smalti.policy.index import Standing
-from smalti.policy.iris import is_column_of, normalised_column
-from smalti.policy.meaning import grant_digest, meaning_digest
-from smalti.policy.model import (
+from smalti.policy.decide.authorize import ColumnProhibition, authorize, prohibited_columns
+from smalti.policy.decide.column_uses import column_uses
+from smalti.policy.decide.decision import Decision, Effect, Fact, Grant, Reason, Request, effect_of
+from smalti.policy.decide.index import Standing
+from smalti.policy.decide.table_columns import columns_in
+from smalti.policy.model.iris import is_column_of, normalised_column
+from smalti.policy.model.meaning import grant_digest, meaning_digest
+from smalti.policy.model.model import (
     Asset,
     ColumnComparison,
     Comparison,
@@ -42,7 +43,6 @@ from smalti.policy.model import (
     Rule,
     Where,
 )
-from smalti.policy.table_columns import columns_in
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 

@@ -6,8 +6,8 @@ from typing import Final
 
 from smalti.engine.registry.budget import Ceiling
 from smalti.errors import PlanError, SmaltiError, raise_all
-from smalti.policy.check_dataset import all_rules
-from smalti.policy.model import (
+from smalti.policy.lint.check_dataset import all_rules
+from smalti.policy.model.model import (
     ColumnComparison,
     Comparison,
     Condition,

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from smalti.errors import RegistryError
-from smalti.policy.decision import Decision, Reason
+from smalti.policy.decide.decision import Decision, Reason
 
 ENVIRONMENT: Final = "SMALTI_DECISION_LOG"
 

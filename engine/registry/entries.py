@@ -11,8 +11,8 @@ from smalti.engine.plan.files import PublishedFile
 from smalti.engine.plan.known_columns import DescribedColumns
 from smalti.engine.plan.plan import ModelFormat, OutputFormat, Respondent
 from smalti.engine.plan.reports import Report, ReportBesidePlan
-from smalti.policy.decision import Request
-from smalti.policy.model import Policy
+from smalti.policy.decide.decision import Request
+from smalti.policy.model.model import Policy
 from smalti.transforms.base import Datatype
 from smalti.vocab.terms import IRI
 
@@ -155,7 +155,7 @@ class VersionFacts:
     """For the owners of the inputs only."""
     policy_meaning: str | None = None
     """The digest of what the policy meant as its issuer resolved it, with what it inherits
-    (`policy.meaning`); None: it was recorded by an earlier smalti."""
+    (`policy.model.meaning`); None: it was recorded by an earlier smalti."""
     input_table: DescribedColumns | None = None
     """All columns that the input had, also those that the plan does not read; None: it was recorded by an
     earlier smalti."""
@@ -171,7 +171,7 @@ class Permitted:
 
     request: Request
     grant: str
-    """The digest of the permission and the rows that it is limited to (`policy.meaning.grant_digest`)."""
+    """The digest of the permission and the rows that it is limited to (`meaning.grant_digest`)."""
     withheld: tuple[IRI, ...]
     """The columns that were prohibited."""
     implied: tuple[IRI, ...] = ()

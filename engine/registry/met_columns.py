@@ -6,10 +6,10 @@ from smalti.engine.plan.known_columns import KnownColumns
 from smalti.engine.registry.entries import StoredPolicy
 from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.snapshot import Snapshot
-from smalti.policy.decision import Request
-from smalti.policy.lint import columns_between
-from smalti.policy.model import Policy
-from smalti.policy.table_columns import tables_of
+from smalti.policy.decide.decision import Request
+from smalti.policy.decide.table_columns import tables_of
+from smalti.policy.lint.lint import columns_between
+from smalti.policy.model.model import Policy
 from smalti.vocab.terms import IRI, USE
 
 

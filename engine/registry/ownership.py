@@ -12,8 +12,8 @@ from typing import Protocol
 from urllib.parse import unquote
 
 from smalti.engine.registry.entries import AssetKind
-from smalti.policy.iris import normalised_column
-from smalti.policy.table_columns import tables_of
+from smalti.policy.decide.table_columns import tables_of
+from smalti.policy.model.iris import normalised_column
 from smalti.vocab.terms import IRI
 
 

@@ -49,9 +49,9 @@ from smalti.engine.registry.snapshot import Entry, Made, Snapshot
 from smalti.engine.tables.secret import load_secret
 from smalti.engine.tables.withdrawn import NOBODY, Withdrawn, keyed_with, stored_digests
 from smalti.errors import InternalError, PolicyError, RegistryError, UsageError
-from smalti.policy.meaning import meaning_digest
-from smalti.policy.model import Policy
-from smalti.policy.table_columns import spellings
+from smalti.policy.decide.table_columns import spellings
+from smalti.policy.model.meaning import meaning_digest
+from smalti.policy.model.model import Policy
 from smalti.vocab.terms import IRI
 
 
@@ -546,7 +546,7 @@ class Registry:
         count for targets whose owners added them, or trust the party (`trust_authority`).
 
         Args:
-            document: Turtle (see `policy.hierarchies.read`).
+            document: Turtle (see `policy.decide.hierarchies.read`).
             name: under which it is stored and replaced.
             party: who adds it; asserted by the caller.
 

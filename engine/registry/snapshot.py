@@ -22,13 +22,13 @@ from smalti.engine.registry._policies import Reader, assigned
 from smalti.engine.registry._recorded_columns import RecordedColumns
 from smalti.engine.registry.ceilings import speaks_of_budget
 from smalti.engine.registry.entries import AssetKind, Input, StoredHierarchy, version_iri
-from smalti.policy.decision import Reason, Request
-from smalti.policy.hierarchies import Hierarchies
-from smalti.policy.index import PolicyIndex, Standing
-from smalti.policy.iris import is_below, normalised_column
-from smalti.policy.meaning import meaning_digest
-from smalti.policy.model import Policy
-from smalti.policy.table_columns import Requested, spellings, tables_of
+from smalti.policy.decide.decision import Reason, Request
+from smalti.policy.decide.hierarchies import Hierarchies
+from smalti.policy.decide.index import PolicyIndex, Standing
+from smalti.policy.decide.table_columns import Requested, spellings, tables_of
+from smalti.policy.model.iris import is_below, normalised_column
+from smalti.policy.model.meaning import meaning_digest
+from smalti.policy.model.model import Policy
 from smalti.vocab.terms import IRI
 
 _NONE: Final[frozenset[IRI]] = frozenset()

@@ -14,9 +14,9 @@ from smalti.engine.registry._policies import digest_of
 from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.snapshot import Entry, Snapshot
 from smalti.errors import PolicyError
-from smalti.policy.decision import Reason
-from smalti.policy.meaning import meaning_digest
-from smalti.policy.model import Policy
+from smalti.policy.decide.decision import Reason
+from smalti.policy.model.meaning import meaning_digest
+from smalti.policy.model.model import Policy
 from smalti.vocab.terms import IRI
 
 

@@ -16,7 +16,7 @@ from smalti.engine.releases.public_domains import (
 )
 from smalti.engine.releases.query import WantedKey, WantedStatistic, asked_column
 from smalti.engine.releases.terms import ReleaseTerms
-from smalti.policy.model import Anonymization, ColumnReference, Where
+from smalti.policy.model.model import Anonymization, ColumnReference, Where
 
 _OF_NUMBERS: Final = frozenset({
     StatisticKind.SUM, StatisticKind.MEAN, StatisticKind.VARIANCE, StatisticKind.QUANTILE,

@@ -38,10 +38,11 @@ from smalti.engine.releases.terms import ReleaseTerms, read_terms
 from smalti.engine.releases.words_of_loss import words_of_loss
 from smalti.engine.tables.description import Source
 from smalti.errors import InternalError, PlanError, SmaltiError, raise_all
-from smalti.policy.conditions import in_words
-from smalti.policy.decision import Finding
-from smalti.policy.iris import normalised_column
-from smalti.policy.model import (
+from smalti.policy.decide.conditions import in_words
+from smalti.policy.decide.decision import Finding
+from smalti.policy.decide.transformations import asked_of, transformation
+from smalti.policy.model.iris import normalised_column
+from smalti.policy.model.model import (
     Anonymization,
     ColumnComparison,
     ColumnReference,
@@ -51,7 +52,6 @@ from smalti.policy.model import (
     Named,
     Permission,
 )
-from smalti.policy.transformations import asked_of, transformation
 from smalti.transforms.base import Datatype
 from smalti.vocab.terms import DIFFERENTIAL_PRIVACY, IRI, METHOD, SMALTI
 

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from smalti.engine.backends.staged import Listed, RowTest, StagedColumn, StagedTable, Together
 from smalti.engine.plan.plan import Filter, RowComparison, RowCondition, RowLogical
-from smalti.policy.model import LogicalOperator, Operator
+from smalti.policy.model.model import LogicalOperator, Operator
 from smalti.transforms.base import Datatype
 from smalti.transforms.problem import Flags
 from smalti.transforms.values import LEXICAL_FORMS, ValueFormError, are_finite, keys, make_codebook

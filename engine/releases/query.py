@@ -10,10 +10,10 @@ from urllib.parse import unquote
 from smalti.engine.losses.allowed import LOSSES, is_in_range, told_as
 from smalti.engine.releases.plan import StatisticKind
 from smalti.engine.releases.words_of_loss import words_offered
-from smalti.policy.decision import Fact
-from smalti.policy.findings import quoted
-from smalti.policy.iris import column_iri, iri_problem, normalised_column
-from smalti.policy.model import Named, Number, Policy, Text
+from smalti.policy.decide.decision import Fact
+from smalti.policy.findings.findings import quoted
+from smalti.policy.model.iris import column_iri, iri_problem, normalised_column
+from smalti.policy.model.model import Named, Number, Policy, Text
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 

@@ -18,8 +18,9 @@ from smalti.engine.releases.query import (
     made_name,
 )
 from smalti.errors import SmaltiError, UsageError, raise_all
-from smalti.policy.findings import quoted
-from smalti.policy.json_text import (
+from smalti.policy.findings.findings import quoted
+from smalti.policy.model.suggest import did_you_mean
+from smalti.policy.text.json_text import (
     JsonArray,
     JsonNamed,
     JsonNumber,
@@ -28,8 +29,7 @@ from smalti.policy.json_text import (
     JsonValue,
     Place,
 )
-from smalti.policy.json_text import read as read_json
-from smalti.policy.suggest import did_you_mean
+from smalti.policy.text.json_text import read as read_json
 
 LARGEST: Final = 1 << 20
 """Bytes of a query file."""

@@ -6,7 +6,7 @@ from smalti.engine.releases.plan import StatisticKind
 from smalti.engine.releases.query import DEFAULT_CONFIDENCE, Query, WantedKey, WantedStatistic
 from smalti.engine.releases.terms import read_terms
 from smalti.errors import PlanError
-from smalti.policy.model import Anonymization
+from smalti.policy.model.model import Anonymization
 
 _MEDIAN = Decimal("0.5")
 

@@ -11,7 +11,7 @@ from smalti.engine.releases.plan import StatisticKind, neighbors_said
 from smalti.engine.releases.query import Query, asked_loss
 from smalti.engine.releases.words_of_loss import bounds_of_loss
 from smalti.errors import PlanError, SmaltiError, raise_all
-from smalti.policy.model import (
+from smalti.policy.model.model import (
     Anonymization,
     ColumnReference,
     Comparison,

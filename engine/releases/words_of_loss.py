@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from smalti.engine.binding.offers import offers
 from smalti.engine.losses.allowed import LOSSES
-from smalti.policy.model import Anonymization, Comparison, Policy
+from smalti.policy.model.model import Anonymization, Comparison, Policy
 from smalti.vocab.terms import IRI
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from smalti.errors import UsageError
-from smalti.policy import given
-from smalti.policy.decision import Effect, Fact, Request
-from smalti.policy.json_text import JsonArray, JsonObject, JsonValue, read, to_plain
-from smalti.policy.model import Value
-from smalti.policy.names import iri, word
+from smalti.policy.decide import given
+from smalti.policy.decide.decision import Effect, Fact, Request
+from smalti.policy.decide.names import iri, word
+from smalti.policy.model.model import Value
+from smalti.policy.text.json_text import JsonArray, JsonObject, JsonValue, read, to_plain
 from smalti.vocab.terms import IRI
 from smalti.vocab.words import Kind
 

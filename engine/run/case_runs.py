@@ -27,13 +27,13 @@ from smalti.engine.run.run import (
     plan_undecided,
 )
 from smalti.errors import SmaltiError, UsageError
-from smalti.policy.authorize import authorize
-from smalti.policy.decision import Decision, Fact, Request
-from smalti.policy.hierarchies import STANDARD, Hierarchies
-from smalti.policy.iris import normalised_column
-from smalti.policy.model import Number, Policy
-from smalti.policy.parse import ParsedDocument, parse_all
-from smalti.policy.render import render_human
+from smalti.policy.decide.authorize import authorize
+from smalti.policy.decide.decision import Decision, Fact, Request
+from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
+from smalti.policy.findings.render import render_human
+from smalti.policy.model.iris import normalised_column
+from smalti.policy.model.model import Number, Policy
+from smalti.policy.read.parse import ParsedDocument, parse_all
 from smalti.vocab.terms import IRI
 
 
@@ -77,7 +77,7 @@ def _documents(file: CaseFile) -> list[tuple[ParsedDocument, bytes]]:
 def _hierarchies(file: CaseFile) -> Hierarchies:
     if not file.hierarchies:
         return STANDARD
-    from smalti.policy.vocabularies import read_vocabulary  # noqa: PLC0415 (it needs rdflib)
+    from smalti.policy.read.vocabularies import read_vocabulary  # noqa: PLC0415 (it needs rdflib)
 
     return STANDARD.with_(*(read_vocabulary(_bytes(file, path), str(path)) for path in file.hierarchies))
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from smalti.engine.tables.description import ColumnDescription, Description
 from smalti.engine.tables.sources import read_description
-from smalti.policy.dataset import ColumnFacts, DatasetFacts
+from smalti.policy.model.dataset import ColumnFacts, DatasetFacts
 from smalti.vocab.terms import IRI
 
 

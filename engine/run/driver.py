@@ -24,7 +24,7 @@ from smalti.engine.registry.authority import deny_afterwards
 from smalti.engine.registry.commit import publish
 from smalti.engine.registry.registry import Registry
 from smalti.engine.tables.reading import file_digest
-from smalti.policy.decision import Reason
+from smalti.policy.decide.decision import Reason
 
 
 @contextmanager

@@ -45,10 +45,10 @@ from smalti.engine.tables.description import Source
 from smalti.engine.tables.sources import bind
 from smalti.engine.tables.stores import fetched
 from smalti.errors import PlanError, SmaltiError, UsageError, only_ours, raise_all
-from smalti.policy.decision import Decision, Grant, Reason, Request
-from smalti.policy.foreign_columns import speaks_of_foreign_columns
-from smalti.policy.iris import is_column_of, normalised_column
-from smalti.policy.model import ConflictStrategy, Duty, Permission
+from smalti.policy.decide.decision import Decision, Grant, Reason, Request
+from smalti.policy.lint.foreign_columns import speaks_of_foreign_columns
+from smalti.policy.model.iris import is_column_of, normalised_column
+from smalti.policy.model.model import ConflictStrategy, Duty, Permission
 from smalti.vocab.terms import ANONYMIZE, IRI
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field,
 from smalti.engine.tables.csvw_values import Stated, bounds, public_values, unit
 from smalti.engine.tables.description import ColumnDescription, Description
 from smalti.errors import DataError, SmaltiError, UsageError
-from smalti.policy.iris import iri_problem
+from smalti.policy.model.iris import iri_problem
 from smalti.transforms.base import Datatype
 from smalti.vocab.terms import CSVW_EO, IRI, ONE_ROW_EACH, SMALTI
 

@@ -54,7 +54,7 @@ from smalti.engine.training.records import TrainingRecords
 from smalti.engine.training.report import TrainingReport
 from smalti.engine.training.training import Parts, target, trainer_of
 from smalti.errors import DataError
-from smalti.policy.decision import Reason
+from smalti.policy.decide.decision import Reason
 from smalti.transforms.learning.model_files import save
 from smalti.transforms.learning.models import Description, TrainedModel
 from smalti.transforms.learning.randomness import Origin

@@ -26,7 +26,7 @@ from smalti.engine.tables.description import Source
 from smalti.engine.training.guarantee import ModelGuarantee, guarantee_of, stated_guarantee
 from smalti.engine.training.plan import TrainingPlan
 from smalti.engine.training.recheck import AS_STATED, check_recorded, check_sentences
-from smalti.policy.model import Duty, Permission
+from smalti.policy.model.model import Duty, Permission
 from smalti.transforms.learning.installed import check_installed
 from smalti.vocab.terms import IRI
 

@@ -31,9 +31,9 @@ from smalti.engine.training.plan import (
 from smalti.engine.training.recipes import network_of
 from smalti.engine.training.records import grid_of
 from smalti.errors import InternalError, PlanError, raise_all
-from smalti.policy.anonymization import unimplemented_limits
-from smalti.policy.model import Permission, Training
-from smalti.policy.unimplemented import unimplemented_refinements
+from smalti.policy.model.model import Permission, Training
+from smalti.policy.read.anonymization import unimplemented_limits
+from smalti.policy.read.unimplemented import unimplemented_refinements
 from smalti.transforms.base import Datatype
 from smalti.transforms.learning.recipes import Recipe, recipe
 

@@ -19,8 +19,8 @@ from smalti.engine.training.attacks import (
 from smalti.engine.training.attainable import never_exceeded, never_met, undecided_by_trainings
 from smalti.engine.training.plan import Audit, CategoryFeature, Feature, FigureBound, PrivateSteps
 from smalti.errors import PlanError, SmaltiError, raise_all
-from smalti.policy.model import Audit as AuditDuty
-from smalti.policy.model import Permission
+from smalti.policy.model.model import Audit as AuditDuty
+from smalti.policy.model.model import Permission
 
 _SHADOWS: Final = 16
 

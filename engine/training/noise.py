@@ -9,7 +9,7 @@ from typing import Final
 from smalti.engine.plan.losses import StatedLoss
 from smalti.engine.training.plan import PrivateSteps, neighbors_of
 from smalti.errors import InternalError, PlanError
-from smalti.policy.model import Training
+from smalti.policy.model.model import Training
 from smalti.transforms.identifiability import posterior_belief
 from smalti.transforms.learning.accounting import (
     LARGEST_STEPS,

@@ -13,7 +13,7 @@ from smalti.engine.plan.losses import StatedLoss
 from smalti.engine.plan.nodes import Steps, node_of
 from smalti.engine.plan.plan import Filter, ModelFormat, Select, columns_of_respondent
 from smalti.engine.plan.reads import Measure, ReadColumn, ReadRows
-from smalti.policy.model import Permission, Training
+from smalti.policy.model.model import Permission, Training
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import IRI
 

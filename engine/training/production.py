@@ -20,7 +20,7 @@ from smalti.engine.training.checkpoint import Checkpoint
 from smalti.engine.training.plan import TrainingPlan
 from smalti.engine.training.records import TrainingRecords
 from smalti.errors import BackendError, UsageError
-from smalti.policy.decision import Reason
+from smalti.policy.decide.decision import Reason
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from smalti.engine.plan.plan import Plan, RespondentColumn, RowComparison, RowCo
 from smalti.engine.verify.columns import MISSING, Coded, Codes, Table, broken
 from smalti.engine.verify.labels import LEXICAL_FORMS, UnreadableError, places_beside
 from smalti.errors import DataError
-from smalti.policy.model import LogicalOperator, Operator
+from smalti.policy.model.model import LogicalOperator, Operator
 from smalti.transforms.base import Datatype
 
 Flags = NDArray[np.bool_]

@@ -29,13 +29,13 @@ from smalti.engine.run.run import EngineName, Outcome, Planned, PolicyDocument, 
 from smalti.engine.tables.stores import located, on_disk
 from smalti.errors import UsageError
 from smalti.estimating import estimate
-from smalti.policy import authorize as authorizing
-from smalti.policy import given
-from smalti.policy import parse as parsing
-from smalti.policy.decision import Decision, Effect, Fact, Request
-from smalti.policy.diagnostics import Diagnostic, Severity
-from smalti.policy.hierarchies import Hierarchies
-from smalti.policy.names import iri, word
+from smalti.policy.decide import authorize as authorizing
+from smalti.policy.decide import given
+from smalti.policy.decide.decision import Decision, Effect, Fact, Request
+from smalti.policy.decide.hierarchies import Hierarchies
+from smalti.policy.decide.names import iri, word
+from smalti.policy.findings.diagnostics import Diagnostic, Severity
+from smalti.policy.read import parse as parsing
 from smalti.transforms.base import DEFAULT_CUT_THRESHOLD
 from smalti.vocab.terms import IRI
 from smalti.vocab.words import Kind

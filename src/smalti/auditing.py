@@ -9,7 +9,7 @@ from smalti.engine.registry.registry import Registry
 from smalti.engine.training.figures import AuditFigures, figures_from_json
 from smalti.engine.training.quality import quality_certificate
 from smalti.errors import UsageError, only_ours
-from smalti.policy.names import iri
+from smalti.policy.decide.names import iri
 from smalti.reports import terminal, web
 from smalti.reports.audits import page
 from smalti.reports.page import Page

@@ -11,9 +11,9 @@ from smalti.engine.losses.stated_ceilings import StatedCeiling, stated_ceilings
 from smalti.engine.registry.budget import Account, Budget, Charge, Spent, compose
 from smalti.engine.registry.registry import Registry
 from smalti.errors import SmaltiError, UsageError, raise_all
-from smalti.policy import given
-from smalti.policy.model import Number
-from smalti.policy.names import iri
+from smalti.policy.decide import given
+from smalti.policy.decide.names import iri
+from smalti.policy.model.model import Number
 from smalti.transforms.identifiability import mu_for_epsilon
 from smalti.transforms.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation

@@ -7,18 +7,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from smalti.errors import UsageError
-from smalti.policy.check_dataset import check_dataset
-from smalti.policy.dataset import DatasetFacts
-from smalti.policy.describe import summary
-from smalti.policy.diagnostics import Diagnostic, Severity
-from smalti.policy.findings import quoted
-from smalti.policy.foreign_columns import named_operands, possible_columns
-from smalti.policy.hierarchies import STANDARD, Hierarchies, Vocabulary
-from smalti.policy.iris import normalised_column
-from smalti.policy.lint import columns_between, lint
-from smalti.policy.model import Policy, PolicyType, Where
-from smalti.policy.parse import MAX_BYTES, ParsedDocument, load_all, parse
-from smalti.policy.shutting_out import charged_rules, shut_outs
+from smalti.policy.decide.hierarchies import STANDARD, Hierarchies, Vocabulary
+from smalti.policy.findings.diagnostics import Diagnostic, Severity
+from smalti.policy.findings.findings import quoted
+from smalti.policy.lint.check_dataset import check_dataset
+from smalti.policy.lint.foreign_columns import named_operands, possible_columns
+from smalti.policy.lint.lint import columns_between, lint
+from smalti.policy.lint.shutting_out import charged_rules, shut_outs
+from smalti.policy.model.dataset import DatasetFacts
+from smalti.policy.model.iris import normalised_column
+from smalti.policy.model.model import Policy, PolicyType, Where
+from smalti.policy.read.parse import MAX_BYTES, ParsedDocument, load_all, parse
+from smalti.policy.say.describe import summary
 from smalti.vocab.terms import IRI
 
 STANDARD_INPUT = "-"
@@ -82,7 +82,7 @@ def check_documents(
 
 
 def _vocabulary(path: Path) -> Vocabulary:
-    from smalti.policy.vocabularies import read_vocabulary  # noqa: PLC0415 (it needs rdflib)
+    from smalti.policy.read.vocabularies import read_vocabulary  # noqa: PLC0415 (it needs rdflib)
 
     try:
         return read_vocabulary(path.read_bytes(), str(path))

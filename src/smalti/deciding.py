@@ -9,9 +9,9 @@ from pathlib import Path
 from smalti.engine.arguments import public
 from smalti.engine.registry.authority import decide as decide_request
 from smalti.engine.registry.registry import Registry
-from smalti.policy import given
-from smalti.policy.decision import Decision, Request
-from smalti.policy.names import iri, word
+from smalti.policy.decide import given
+from smalti.policy.decide.decision import Decision, Request
+from smalti.policy.decide.names import iri, word
 from smalti.vocab.words import Kind
 
 DEFAULT_REGISTRY = "smalti.sqlite"

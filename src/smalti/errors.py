@@ -44,7 +44,7 @@ class SmaltiError(Exception):
 
 
 class PolicyError(SmaltiError):
-    """A policy document that cannot be used; `policy.diagnostics` lists every problem in it."""
+    """A policy document that cannot be used; `policy.findings.diagnostics` lists every problem in it."""
 
 
 class PlanError(SmaltiError):

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from smalti.policy.format import format_document
-from smalti.policy.parse import MAX_BYTES
-from smalti.policy.render import render_human
+from smalti.policy.findings.render import render_human
+from smalti.policy.read.parse import MAX_BYTES
+from smalti.policy.say.format import format_document
 
 STANDARD_INPUT = "-"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from smalti.engine.registry.authority import decide
 from smalti.engine.registry.registry import Registry
-from smalti.policy.decision import Request
+from smalti.policy.decide.decision import Request
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 

@@ -18,8 +18,8 @@ from smalti.engine.registry.certificate import Certificate
 from smalti.engine.registry.entries import Input, NewVersion, OutputColumn
 from smalti.engine.registry.registry import Registry
 from smalti.errors import PolicyError
-from smalti.policy.meaning import meaning_digest
-from smalti.policy.parse import parse
+from smalti.policy.model.meaning import meaning_digest
+from smalti.policy.read.parse import parse
 from smalti.transforms.base import Datatype, Guarantee
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI

@@ -27,7 +27,7 @@ from smalti.engine.anonymization import capability as anonymizing
 from smalti.engine.registry.registry import Registry
 from smalti.engine.tables.secret import hmac_digest
 from smalti.errors import DataError, GuaranteeError, PlanError, PolicyError, UsageError
-from smalti.policy.parse import parse
+from smalti.policy.read.parse import parse
 from smalti.vocab.terms import IRI
 
 STRANGER = "http://example.com/party/stranger"

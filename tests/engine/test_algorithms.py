@@ -29,7 +29,7 @@ from smalti.engine.plan.serialize import plan_to_json
 from smalti.engine.tables.description import ColumnDescription, Description, Source
 from smalti.engine.verify.verifier import Original, Output, Verification, verify_run
 from smalti.errors import GuaranteeError, InternalError
-from smalti.policy.model import Anonymization, Asset, Bound, ColumnReference, Operator, Permission
+from smalti.policy.model.model import Anonymization, Asset, Bound, ColumnReference, Operator, Permission
 from smalti.transforms import ALL_TRANSFORMS
 from smalti.transforms._held import OneClass, OneColumn
 from smalti.transforms.algorithm import Algorithm

@@ -22,8 +22,8 @@ from smalti.engine.registry.review import reviews
 from smalti.engine.registry.signatures import new_key, sign
 from smalti.engine.registry.submissions import Submission
 from smalti.errors import UsageError
-from smalti.policy.decision import Effect, Request
-from smalti.policy.parse import parse
+from smalti.policy.decide.decision import Effect, Request
+from smalti.policy.read.parse import parse
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 

@@ -12,9 +12,9 @@ from shell import smalti as cli
 
 import smalti
 from smalti.engine.registry.review import reviews
-from smalti.policy.decision import Effect
-from smalti.policy.lint import lint
-from smalti.policy.parse import parse
+from smalti.policy.decide.decision import Effect
+from smalti.policy.lint.lint import lint
+from smalti.policy.read.parse import parse
 from smalti.vocab.terms import IRI
 
 _at = Path(__file__).with_name("test_prohibited_columns.py")

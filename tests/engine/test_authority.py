@@ -18,9 +18,9 @@ from smalti.engine.registry.review import reviews
 from smalti.engine.registry.signatures import new_key, sign
 from smalti.engine.registry.submissions import Submission
 from smalti.errors import PolicyError, UsageError
-from smalti.policy.decision import Decision, Effect, Request
-from smalti.policy.model import Policy
-from smalti.policy.parse import parse
+from smalti.policy.decide.decision import Decision, Effect, Request
+from smalti.policy.model.model import Policy
+from smalti.policy.read.parse import parse
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 

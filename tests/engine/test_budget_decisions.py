@@ -18,9 +18,9 @@ from smalti.engine.registry.budget import Ceiling
 from smalti.engine.registry.ceilings import BUDGET_DELTA, BUDGET_EPSILON
 from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.submissions import Submission
-from smalti.policy.decision import Decision, Effect, Fact, Request
-from smalti.policy.model import Number
-from smalti.policy.parse import parse
+from smalti.policy.decide.decision import Decision, Effect, Fact, Request
+from smalti.policy.model.model import Number
+from smalti.policy.read.parse import parse
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI, SMALTI
 

@@ -21,8 +21,8 @@ from smalti.engine.registry.budget import (
 )
 from smalti.engine.registry.ceilings import ceiling_of, declared_ceiling, speaks_of_budget
 from smalti.errors import PlanError, ProblemsError
-from smalti.policy.model import Comparison, Number, Operator, Permission, Policy
-from smalti.policy.parse import parse
+from smalti.policy.model.model import Comparison, Number, Operator, Permission, Policy
+from smalti.policy.read.parse import parse
 from smalti.transforms.belief import belief_after, mu_for_largest_loss
 from smalti.transforms.identifiability import (
     epsilon_for_belief,

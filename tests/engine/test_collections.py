@@ -11,8 +11,8 @@ from smalti.engine.registry.entries import Input
 from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.submissions import Submission
 from smalti.errors import PolicyError, UsageError
-from smalti.policy.decision import Effect, Request
-from smalti.policy.parse import parse
+from smalti.policy.decide.decision import Effect, Request
+from smalti.policy.read.parse import parse
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 

@@ -17,7 +17,7 @@ from smalti.engine.binding.circumstances import Options
 from smalti.engine.plan.plan import OutputFormat, Plan, RespondentColumn, Role
 from smalti.engine.tables.description import ColumnDescription, Description, Source
 from smalti.errors import PlanError, SmaltiError
-from smalti.policy.model import (
+from smalti.policy.model.model import (
     Anonymization,
     Bound,
     Comparison,

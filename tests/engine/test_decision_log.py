@@ -19,9 +19,9 @@ from smalti.engine.registry.decision_log import ENVIRONMENT
 from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.submissions import Submission
 from smalti.errors import RegistryError
-from smalti.policy.decision import Fact, Request
-from smalti.policy.model import Number, Text
-from smalti.policy.parse import parse
+from smalti.policy.decide.decision import Fact, Request
+from smalti.policy.model.model import Number, Text
+from smalti.policy.read.parse import parse
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 
@@ -140,10 +140,10 @@ def test_half_a_line_is_taken_back(registry: Registry, tmp_path: Path) -> None:
         "from smalti.engine.registry.registry import Registry\n"
         "from smalti.engine.registry.decision_log import DecisionLog\n"
         "from smalti.errors import RegistryError\n"
-        "from smalti.policy.decision import Request\nfrom pathlib import Path\n"
+        "from smalti.policy.decide.decision import Request\nfrom pathlib import Path\n"
         "log = DecisionLog(Path(sys.argv[1]))\n"
         "request = Request(party=world.USER, action='a', targets=('http://e.com/a',))\n"
-        "from smalti.policy.authorize import authorize\n"
+        "from smalti.policy.decide.authorize import authorize\n"
         "decision = authorize(request, ())\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)\n"
@@ -176,7 +176,8 @@ def test_lines_of_several_processes_stay_whole(registry: Registry, tmp_path: Pat
     script = (
         "import sys, registry_world as world\n"
         "from smalti.engine.registry.decision_log import DecisionLog\nfrom pathlib import Path\n"
-        "from smalti.policy.authorize import authorize\nfrom smalti.policy.decision import Request\n"
+        "from smalti.policy.decide.authorize import authorize\n"
+        "from smalti.policy.decide.decision import Request\n"
         "targets = tuple(f'http://e.com/{n}' for n in range(400))\n"
         "request = Request(party=world.USER, action='a', targets=targets)\n"
         "decision = authorize(request, ())\n"

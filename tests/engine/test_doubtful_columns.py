@@ -13,7 +13,7 @@ import smalti
 from smalti.engine.registry.met_columns import columns_met_with
 from smalti.engine.registry.review import reviews
 from smalti.errors import DataError
-from smalti.policy.decision import Effect
+from smalti.policy.decide.decision import Effect
 from smalti.vocab.terms import IRI
 
 _at = Path(__file__).with_name("test_more_attacks_on_columns.py")

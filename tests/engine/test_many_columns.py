@@ -21,7 +21,7 @@ from smalti.engine.backends.spark import SparkBackend, SparkRelations
 from smalti.engine.binding.circumstances import Options
 from smalti.engine.plan.plan import OutputFormat
 from smalti.engine.tables.description import ColumnDescription, Description, Source
-from smalti.policy.model import ColumnReference
+from smalti.policy.model.model import ColumnReference
 from smalti.vocab.terms import IRI
 
 if TYPE_CHECKING:

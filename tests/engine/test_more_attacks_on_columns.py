@@ -12,7 +12,7 @@ from shell import smalti as cli
 import smalti
 from smalti.engine.registry.review import reviews
 from smalti.errors import PolicyError
-from smalti.policy.decision import Effect
+from smalti.policy.decide.decision import Effect
 from smalti.vocab.terms import IRI
 
 _at = Path(__file__).with_name("test_attacks_on_columns.py")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import smalti
-from smalti.policy.decision import Effect
+from smalti.policy.decide.decision import Effect
 from smalti.vocab.terms import IRI
 
 

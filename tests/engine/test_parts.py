@@ -30,8 +30,8 @@ from smalti.engine.tables.sources import bind
 from smalti.engine.tables.writing import Files, content_digest
 from smalti.engine.verify.read import Original, Output, read_original, read_output
 from smalti.errors import BackendError, DataError, GuaranteeError, SmaltiError, UsageError
-from smalti.policy.iris import MOST_IN_STEM
-from smalti.policy.model import Permission
+from smalti.policy.model.iris import MOST_IN_STEM
+from smalti.policy.model.model import Permission
 from smalti.vocab.terms import ANONYMIZE, IRI
 
 T = IRI("http://example.com/t")

@@ -15,7 +15,7 @@ from smalti.engine.plan.serialize import plan_digest
 from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.review import reviews
 from smalti.errors import UsageError
-from smalti.policy.decision import Decision, Effect
+from smalti.policy.decide.decision import Decision, Effect
 from smalti.vocab.terms import IRI
 
 TABLE, OUTPUT = "http://example.com/C", "http://example.com/anonymized"

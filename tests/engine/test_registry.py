@@ -16,7 +16,7 @@ from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.review import reviews
 from smalti.engine.tables import secret
 from smalti.errors import PolicyError, RegistryError, SmaltiError, UsageError
-from smalti.policy.parse import parse
+from smalti.policy.read.parse import parse
 from smalti.vocab.terms import IRI
 
 sys.path.insert(0, str(Path(__file__).parent))

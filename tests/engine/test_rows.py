@@ -38,8 +38,8 @@ from smalti.engine.verify.verifier import (
     verify_run,
 )
 from smalti.errors import DataError, GuaranteeError, PlanError, ProblemsError
-from smalti.policy.decision import Fact
-from smalti.policy.model import (
+from smalti.policy.decide.decision import Fact
+from smalti.policy.model.model import (
     ColumnComparison,
     ColumnReference,
     Condition,

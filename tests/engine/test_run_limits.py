@@ -23,10 +23,10 @@ from smalti.engine.run import run as engine
 from smalti.engine.run.recheck import recheck, repeat
 from smalti.engine.run.run import plan_undecided
 from smalti.errors import GuaranteeError, PlanError, SmaltiError, UsageError
-from smalti.policy.decision import Decision, Effect, Fact, Grant
-from smalti.policy.model import Anonymization, Bound, Duty, Number, Operator
-from smalti.policy.parse import parse, require
-from smalti.policy.transformations import requested, transformation
+from smalti.policy.decide.decision import Decision, Effect, Fact, Grant
+from smalti.policy.decide.transformations import requested, transformation
+from smalti.policy.model.model import Anonymization, Bound, Duty, Number, Operator
+from smalti.policy.read.parse import parse, require
 from smalti.vocab.terms import IRI, L_DIVERSITY, K, L
 
 sys.path.insert(0, str(Path(__file__).parent))

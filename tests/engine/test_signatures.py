@@ -21,8 +21,8 @@ from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.signatures import read_public_key, sign, signing_key
 from smalti.engine.registry.submissions import Submission
 from smalti.errors import UsageError
-from smalti.policy.decision import Request
-from smalti.policy.parse import parse
+from smalti.policy.decide.decision import Request
+from smalti.policy.read.parse import parse
 from smalti.vocab import terms
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -18,7 +18,7 @@ from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.review import reviews
 from smalti.engine.registry.snapshot import Snapshot
 from smalti.errors import UsageError
-from smalti.policy.decision import Effect, Request
+from smalti.policy.decide.decision import Effect, Request
 from smalti.transforms.base import Datatype
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI

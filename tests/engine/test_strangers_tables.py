@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import smalti
-from smalti.policy.decision import Effect
+from smalti.policy.decide.decision import Effect
 
 _at = Path(__file__).with_name("test_more_attacks_on_columns.py")
 _spec = spec_from_file_location("attacks_for_strangers_tables", _at)

@@ -22,10 +22,10 @@ from smalti.engine.registry.review import reviews
 from smalti.engine.registry.signatures import new_key, sign
 from smalti.engine.registry.submissions import Resolved, Submission
 from smalti.errors import PolicyError, UsageError
-from smalti.policy.decision import Decision, Effect, Reason, Request
-from smalti.policy.meaning import meaning_digest
-from smalti.policy.model import Policy
-from smalti.policy.parse import parse
+from smalti.policy.decide.decision import Decision, Effect, Reason, Request
+from smalti.policy.model.meaning import meaning_digest
+from smalti.policy.model.model import Policy
+from smalti.policy.read.parse import parse
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 

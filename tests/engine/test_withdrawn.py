@@ -25,7 +25,7 @@ from smalti.engine.tables.withdrawn import NOBODY, Withdrawn, keyed_with, sought
 from smalti.engine.verify.rows import _Forms
 from smalti.engine.verify.verifier import Original, Output, Verification, verify_against, verify_run
 from smalti.errors import DataError, GuaranteeError, PlanError
-from smalti.policy.model import ColumnReference
+from smalti.policy.model.model import ColumnReference
 from smalti.transforms.base import Datatype
 from smalti.transforms.values import ValueFormError, make_codebook
 from smalti.vocab.terms import IRI

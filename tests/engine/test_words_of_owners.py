@@ -13,7 +13,7 @@ import smalti
 from smalti.engine.registry.authority import decide
 from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.review import reviews
-from smalti.policy.decision import Effect
+from smalti.policy.decide.decision import Effect
 from smalti.vocab.terms import IRI
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import atheris
 
 with atheris.instrument_imports(include=["smalti", "rdflib.plugins.parsers.notation3"]):
-    from smalti.policy.parse import parse
-    from smalti.policy.render import render_human, render_json
-    from smalti.policy.turtle_text import read_statements  # noqa: F401 (loaded with its instruments)
+    from smalti.policy.document.turtle_text import read_statements  # noqa: F401 (loaded with its instruments)
+    from smalti.policy.findings.render import render_human, render_json
+    from smalti.policy.read.parse import parse
 
 import rdflib.plugins.parsers.notation3  # noqa: F401
 from pyld import ContextResolver, FrozenDocumentLoader, jsonld

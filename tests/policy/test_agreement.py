@@ -15,10 +15,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from strategies import policies
 
-from smalti.policy.codes import BY_CODE
-from smalti.policy.model import Policy
-from smalti.policy.parse import parse
-from smalti.policy.serialize import serialize
+from smalti.policy.findings.codes import BY_CODE
+from smalti.policy.model.model import Policy
+from smalti.policy.read.parse import parse
+from smalti.policy.say.serialize import serialize
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

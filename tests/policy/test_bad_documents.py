@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from smalti.policy.codes import BY_CODE, RETIRED, TABLE
-from smalti.policy.diagnostics import Severity
-from smalti.policy.parse import load
+from smalti.policy.findings.codes import BY_CODE, RETIRED, TABLE
+from smalti.policy.findings.diagnostics import Severity
+from smalti.policy.read.parse import load
 
 BAD = Path(__file__).parent / "bad"
 

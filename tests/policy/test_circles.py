@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smalti.policy.circles import on_circles
+from smalti.policy.model.circles import on_circles
 from tests.effort import examples
 
 THINGS = st.integers(0, 7)

@@ -12,10 +12,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from worlds import COUNT, NOW, ROLE, WORLD, Row, row_satisfies
 
-from smalti.policy.comparing import compare
-from smalti.policy.conditions import DATE_TIME, Known, Residual, evaluate, holds, rows_of
-from smalti.policy.decision import Fact, Finding, Request
-from smalti.policy.model import (
+from smalti.policy.decide.comparing import compare
+from smalti.policy.decide.conditions import DATE_TIME, Known, Residual, evaluate, holds, rows_of
+from smalti.policy.decide.decision import Fact, Finding, Request
+from smalti.policy.model.model import (
     ColumnComparison,
     Comparison,
     Condition,

@@ -22,7 +22,7 @@ from written import (
     warnings,
 )
 
-from smalti.policy.model import (
+from smalti.policy.model.model import (
     ColumnComparison,
     Comparison,
     Day,
@@ -36,7 +36,7 @@ from smalti.policy.model import (
     Truth,
     Value,
 )
-from smalti.policy.parse import require
+from smalti.policy.read.parse import require
 from smalti.vocab.odrl import LEFT_OPERAND_KINDS, OPERATORS, OPERATORS_OF, OPERATORS_OF_PERIODS, Measured
 from smalti.vocab.terms import DPV, IRI, MARKETING, MOSAICROWN, ODRL, ODRL_PURPOSE, STATISTICAL
 

@@ -10,8 +10,7 @@ from effort import examples
 from hypothesis import given, settings
 from strategies import policies
 
-from smalti.policy.describe import describe, not_checked, summary
-from smalti.policy.model import (
+from smalti.policy.model.model import (
     Anonymization,
     Asset,
     Bound,
@@ -37,7 +36,8 @@ from smalti.policy.model import (
     Training,
     Value,
 )
-from smalti.policy.parse import load
+from smalti.policy.read.parse import load
+from smalti.policy.say.describe import describe, not_checked, summary
 from smalti.vocab.terms import ANONYMIZE, DPV, IRI, ODRL, ODRL_PURPOSE, READ, SMALTI
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "policies"

@@ -11,12 +11,12 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from worlds import COUNT, NOW, ROLE, WORLD
 
-from smalti.policy.comparing import SATISFIED, UNSATISFIED, compare
-from smalti.policy.conditions import DATE_TIME, Known, evaluate, evaluate_parameter
-from smalti.policy.decision import Fact, Finding, Request
-from smalti.policy.exclusion import Prover
-from smalti.policy.hierarchies import Hierarchy
-from smalti.policy.model import (
+from smalti.policy.decide.comparing import SATISFIED, UNSATISFIED, compare
+from smalti.policy.decide.conditions import DATE_TIME, Known, evaluate, evaluate_parameter
+from smalti.policy.decide.decision import Fact, Finding, Request
+from smalti.policy.decide.exclusion import Prover
+from smalti.policy.decide.hierarchies import Hierarchy
+from smalti.policy.model.model import (
     Comparison,
     Condition,
     Day,
@@ -219,7 +219,7 @@ def test_nothing_is_compared_that_the_steps_do_not_allow(monkeypatch: pytest.Mon
         compared.append(value)
         return compare(operator, value, reference, hierarchy)
 
-    monkeypatch.setattr("smalti.policy.exclusion.compare", counted)
+    monkeypatch.setattr("smalti.policy.decide.exclusion.compare", counted)
     prover = Prover(WORLD, 1000)
     assert not prover.exclude((recipients(ANY, 0, 300),), (recipients(NONE, 1, 300),))
     assert prover.is_exhausted

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from pyld import ContextResolver, FrozenDocumentLoader, jsonld
 
-from smalti.policy.authorize import authorize
-from smalti.policy.decision import Effect, Fact, Request
-from smalti.policy.model import Comparison, Number, Operator, Policy
-from smalti.policy.parse import load, parse
+from smalti.policy.decide.authorize import authorize
+from smalti.policy.decide.decision import Effect, Fact, Request
+from smalti.policy.model.model import Comparison, Number, Operator, Policy
+from smalti.policy.read.parse import load, parse
 from smalti.vocab import terms
 from smalti.vocab.contexts import ADDRESSES, ODRL_CONTEXT
 from smalti.vocab.terms import IRI
@@ -231,7 +231,7 @@ def hook(event, args):
     if event == "open" and isinstance(args[0], str):
         opened.append(args[0])
 sys.addaudithook(hook)
-from smalti.policy.parse import parse, load
+from smalti.policy.read.parse import parse, load
 for path in sys.argv[1:]:
     load(path)
 remote = b'{"@context": ["http://www.w3.org/ns/odrl.jsonld", "http://127.0.0.1:9/x"], "permission": []}'
@@ -255,8 +255,8 @@ def test_nothing_is_fetched() -> None:
 
 CLIQUE = """
 import json, sys
-from smalti.policy.meaning import meaning_digest
-from smalti.policy.parse import parse
+from smalti.policy.model.meaning import meaning_digest
+from smalti.policy.read.parse import parse
 labels = ["_:b%d" % number for number in range(9)]
 others = {label: [{"@id": other} for other in labels if other != label] for label in labels}
 nodes = [{"@id": label, "odrl:partOf": others[label]} for label in labels]

@@ -10,8 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import policies
 
-from smalti.policy.format import format_document
-from smalti.policy.json_text import (
+from smalti.policy.model.meaning import meaning_digest
+from smalti.policy.model.model import Policy
+from smalti.policy.read.parse import parse
+from smalti.policy.say.format import format_document
+from smalti.policy.say.serialize import serialize
+from smalti.policy.text.json_text import (
     JsonArray,
     JsonNamed,
     JsonNumber,
@@ -20,10 +24,6 @@ from smalti.policy.json_text import (
     JsonValue,
     read,
 )
-from smalti.policy.meaning import meaning_digest
-from smalti.policy.model import Policy
-from smalti.policy.parse import parse
-from smalti.policy.serialize import serialize
 
 HERE = Path(__file__).parent
 GOOD = sorted((HERE / "good").glob("*.jsonld"))

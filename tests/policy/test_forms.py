@@ -9,9 +9,9 @@ import pytest
 from pyld import ContextResolver, FrozenDocumentLoader, jsonld
 from rdflib import Graph
 
-from smalti.policy.diagnostics import Severity
-from smalti.policy.model import Logical, LogicalOperator, Policy
-from smalti.policy.parse import ParsedDocument, load, parse
+from smalti.policy.findings.diagnostics import Severity
+from smalti.policy.model.model import Logical, LogicalOperator, Policy
+from smalti.policy.read.parse import ParsedDocument, load, parse
 from smalti.vocab.contexts import ADDRESSES
 
 HERE = Path(__file__).parent

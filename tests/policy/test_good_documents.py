@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from smalti.policy.diagnostics import Severity
-from smalti.policy.model import (
+from smalti.policy.findings.diagnostics import Severity
+from smalti.policy.model.model import (
     Anonymization,
     Asset,
     ColumnComparison,
@@ -21,7 +21,7 @@ from smalti.policy.model import (
     PolicyType,
     Shared,
 )
-from smalti.policy.parse import load, parse, require
+from smalti.policy.read.parse import load, parse, require
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 

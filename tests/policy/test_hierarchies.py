@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smalti.errors import PolicyError
-from smalti.policy.decision import Finding
-from smalti.policy.hierarchies import STANDARD, Hierarchy, Relations
-from smalti.policy.model import Membership
-from smalti.policy.vocabularies import read_vocabulary as read
+from smalti.policy.decide.decision import Finding
+from smalti.policy.decide.hierarchies import STANDARD, Hierarchy, Relations
+from smalti.policy.model.model import Membership
+from smalti.policy.read.vocabularies import read_vocabulary as read
 from smalti.vocab import terms
 from smalti.vocab.terms import DPV, IRI, MARKETING, READ, STATISTICAL, USE
 
@@ -200,7 +200,7 @@ def test_a_vocabulary_declares_operands_and_columns() -> None:
 
 
 def test_a_vocabulary_is_no_larger_than_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("smalti.policy.vocabularies.MOST_BYTES", 100)
+    monkeypatch.setattr("smalti.policy.read.vocabularies.MOST_BYTES", 100)
     with pytest.raises(PolicyError, match="larger than 100 bytes"):
         read(turtle(""), "market.ttl")
     with pytest.raises(PolicyError, match="no Turtle in UTF-8"):

@@ -9,10 +9,10 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smalti.policy.findings import MOST
-from smalti.policy.json_text import read, to_plain
-from smalti.policy.parse import MAX_BYTES, load, parse
-from smalti.policy.render import render_human, render_json
+from smalti.policy.findings.findings import MOST
+from smalti.policy.findings.render import render_human, render_json
+from smalti.policy.read.parse import MAX_BYTES, load, parse
+from smalti.policy.text.json_text import read, to_plain
 
 HERE = Path(__file__).parent
 REFERENCE = (HERE / "good" / "reference.jsonld").read_text()

@@ -6,12 +6,12 @@ import pytest
 import worlds
 from worlds import WORLD
 
-from smalti.policy.authorize import authorize
-from smalti.policy.buckets import Buckets, Keys
-from smalti.policy.decision import Effect, Finding, Part, Request
-from smalti.policy.hierarchies import STANDARD
-from smalti.policy.index import PolicyIndex, Standing
-from smalti.policy.model import (
+from smalti.policy.decide.authorize import authorize
+from smalti.policy.decide.buckets import Buckets, Keys
+from smalti.policy.decide.decision import Effect, Finding, Part, Request
+from smalti.policy.decide.hierarchies import STANDARD
+from smalti.policy.decide.index import PolicyIndex, Standing
+from smalti.policy.model.model import (
     Asset,
     Comparison,
     Membership,

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from smalti.policy.diagnostics import Severity
-from smalti.policy.model import ConflictStrategy, Policy, PolicyType, Shared
-from smalti.policy.parse import ParsedDocument, load_all, parse, parse_all
+from smalti.policy.findings.diagnostics import Severity
+from smalti.policy.model.model import ConflictStrategy, Policy, PolicyType, Shared
+from smalti.policy.read.parse import ParsedDocument, load_all, parse, parse_all
 from smalti.vocab.terms import IRI, MOSAICROWN, ODRL, READ, SMALTI
 
 HERE = "http://example.com/"

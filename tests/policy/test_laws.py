@@ -13,13 +13,13 @@ from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 from worlds import WORLD, Row, row_satisfies
 
-from smalti.policy.authorize import _Candidate, _Tally, authorize, prepare
-from smalti.policy.conditions import DATE_TIME
-from smalti.policy.decision import Decision, Effect, Fact, Finding, Grant, Part, Request
-from smalti.policy.hierarchies import Hierarchies
-from smalti.policy.index import PolicyIndex
-from smalti.policy.matching import PreparedRule
-from smalti.policy.model import (
+from smalti.policy.decide.authorize import _Candidate, _Tally, authorize, prepare
+from smalti.policy.decide.conditions import DATE_TIME
+from smalti.policy.decide.decision import Decision, Effect, Fact, Finding, Grant, Part, Request
+from smalti.policy.decide.hierarchies import Hierarchies
+from smalti.policy.decide.index import PolicyIndex
+from smalti.policy.decide.matching import PreparedRule
+from smalti.policy.model.model import (
     Asset,
     ColumnComparison,
     Comparison,

@@ -13,14 +13,14 @@ from strategies import policies
 
 from smalti.engine.run.dataset_facts import read_dataset_facts
 from smalti.errors import DataError
-from smalti.policy import conflicts
-from smalti.policy.check_dataset import check_dataset
-from smalti.policy.codes import BY_CODE
-from smalti.policy.dataset import ColumnFacts, DatasetFacts
-from smalti.policy.diagnostics import Diagnostic, Severity
-from smalti.policy.hierarchies import Hierarchy
-from smalti.policy.lint import lint
-from smalti.policy.model import (
+from smalti.policy.decide import conflicts
+from smalti.policy.decide.hierarchies import Hierarchy
+from smalti.policy.findings.codes import BY_CODE
+from smalti.policy.findings.diagnostics import Diagnostic, Severity
+from smalti.policy.lint.check_dataset import check_dataset
+from smalti.policy.lint.lint import lint
+from smalti.policy.model.dataset import ColumnFacts, DatasetFacts
+from smalti.policy.model.model import (
     Anonymization,
     Asset,
     Bound,
@@ -48,7 +48,7 @@ from smalti.policy.model import (
     Value,
     Where,
 )
-from smalti.policy.parse import parse
+from smalti.policy.read.parse import parse
 from smalti.vocab.terms import ANONYMIZE, DPV, IRI, ODRL, ODRL_PURPOSE, READ, SMALTI, USE, K
 
 TARGET = IRI("http://x.org/t")

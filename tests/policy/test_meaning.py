@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import changes, numbered, policies, shuffled
 
-from smalti.policy import model
-from smalti.policy.meaning import _KINDS, canonical_meaning, meaning_digest
-from smalti.policy.model import (
+from smalti.policy.model import model
+from smalti.policy.model.meaning import _KINDS, canonical_meaning, meaning_digest
+from smalti.policy.model.model import (
     Asset,
     Comparison,
     Day,
@@ -33,7 +33,7 @@ from smalti.policy.model import (
     Text,
     Value,
 )
-from smalti.policy.parse import load
+from smalti.policy.read.parse import load
 from smalti.vocab.terms import IRI, ODRL, READ
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "policies"

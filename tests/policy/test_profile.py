@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from written import TARGET, Json, anonymize, document, errors, refinement, transformation, warnings
 
-from smalti.policy.anonymization import unimplemented_words
-from smalti.policy.diagnostics import Severity
-from smalti.policy.iris import column_iri
-from smalti.policy.model import Comparison, Logical, LogicalOperator, Named, Number, Operator, Text
+from smalti.policy.findings.diagnostics import Severity
+from smalti.policy.model.iris import column_iri
+from smalti.policy.model.model import Comparison, Logical, LogicalOperator, Named, Number, Operator, Text
+from smalti.policy.read.anonymization import unimplemented_words
 from smalti.vocab.terms import COLUMN, IRI, PRESENCE, SMALTI
 from smalti.vocab.words import ALGORITHM_METHODS, METHODS, WORDS, Kind, Range, Scope, Word
 
@@ -273,7 +273,7 @@ def test_numbers_are_exact() -> None:
     exact = "0.30000000000000000000000001"
     parsed = anonymize([*T_CLOSENESS[:2], s("t", 0.25, "lteq"), *T_CLOSENESS[3:]])
     text = parsed.text.replace("0.25", exact)
-    from smalti.policy.parse import parse  # noqa: PLC0415
+    from smalti.policy.read.parse import parse  # noqa: PLC0415
 
     (parameter,) = transformation(parse(text.encode(), "p")).parameters
     assert isinstance(parameter, Comparison)

@@ -5,11 +5,11 @@ from decimal import Decimal
 
 import pytest
 
-from smalti.policy.authorize import authorize
-from smalti.policy.decision import Decision, Effect, Fact, Request
-from smalti.policy.hierarchies import STANDARD, Hierarchies, Relations, Vocabulary
-from smalti.policy.index import PolicyIndex
-from smalti.policy.model import (
+from smalti.policy.decide.authorize import authorize
+from smalti.policy.decide.decision import Decision, Effect, Fact, Request
+from smalti.policy.decide.hierarchies import STANDARD, Hierarchies, Relations, Vocabulary
+from smalti.policy.decide.index import PolicyIndex
+from smalti.policy.model.model import (
     Anonymization,
     Asset,
     Bound,

@@ -8,7 +8,7 @@ import pytest
 
 LOADED = """
 import json, sys
-from smalti.policy._pyld import import_jsonld
+from smalti.policy.document._pyld import import_jsonld
 jsonld = import_jsonld()
 assert jsonld is import_jsonld()
 before = [name for name in ("requests", "aiohttp") if name in sys.modules]

@@ -7,10 +7,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from smalti.policy.diagnostics import Diagnostic, Severity
-from smalti.policy.model import Where
-from smalti.policy.parse import load, parse
-from smalti.policy.reports import render_github, render_sarif
+from smalti.policy.findings.diagnostics import Diagnostic, Severity
+from smalti.policy.findings.reports import render_github, render_sarif
+from smalti.policy.model.model import Where
+from smalti.policy.read.parse import load, parse
 
 HERE = Path(__file__).parent
 SCHEMA = json.loads((HERE / "sarif" / "sarif-2.1.0-rtm.5.json").read_text(encoding="utf-8"))

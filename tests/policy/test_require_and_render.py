@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from smalti.errors import PolicyError
-from smalti.policy.codes import BY_CODE, TABLE
-from smalti.policy.parse import load, parse, require
-from smalti.policy.render import render_human, render_json
+from smalti.policy.findings.codes import BY_CODE, TABLE
+from smalti.policy.findings.render import render_human, render_json
+from smalti.policy.read.parse import load, parse, require
 
 HERE = Path(__file__).parent
 REFERENCE = (HERE / "good" / "reference.jsonld").read_text()

@@ -11,11 +11,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from strategies import policies, without_made_up
 
-from smalti.policy.format import format_document
-from smalti.policy.meaning import meaning_digest
-from smalti.policy.model import Membership, Policy
-from smalti.policy.parse import ParsedDocument, load, parse
-from smalti.policy.serialize import number_text, serialize
+from smalti.policy.model.meaning import meaning_digest
+from smalti.policy.model.model import Membership, Policy
+from smalti.policy.read.parse import ParsedDocument, load, parse
+from smalti.policy.say.format import format_document
+from smalti.policy.say.serialize import number_text, serialize
 from smalti.vocab.terms import IRI
 
 GOOD = sorted((Path(__file__).parent / "good").glob("*.jsonld"))

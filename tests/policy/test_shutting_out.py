@@ -6,9 +6,9 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smalti.policy.codes import BY_CODE
-from smalti.policy.model import Asset, ConflictStrategy, Permission, Policy
-from smalti.policy.shutting_out import ChargedRule, shut_outs
+from smalti.policy.findings.codes import BY_CODE
+from smalti.policy.lint.shutting_out import ChargedRule, shut_outs
+from smalti.policy.model.model import Asset, ConflictStrategy, Permission, Policy
 from smalti.vocab.terms import ANONYMIZE, IRI
 
 POLICY = Policy(uid=IRI("urn:x:policy"), document_digest="", conflict=ConflictStrategy.PROHIBIT)

@@ -7,12 +7,11 @@ from decimal import Decimal
 import pytest
 from written import TARGET, Json, document, errors, granted, permission, refinement
 
-from smalti.policy.check_dataset import check_dataset
-from smalti.policy.dataset import ColumnFacts, DatasetFacts
-from smalti.policy.describe import describe
-from smalti.policy.lint import lint
-from smalti.policy.meaning import meaning_digest
-from smalti.policy.model import (
+from smalti.policy.lint.check_dataset import check_dataset
+from smalti.policy.lint.lint import lint
+from smalti.policy.model.dataset import ColumnFacts, DatasetFacts
+from smalti.policy.model.meaning import meaning_digest
+from smalti.policy.model.model import (
     Asset,
     Audit,
     Bound,
@@ -22,9 +21,10 @@ from smalti.policy.model import (
     Shared,
     Training,
 )
-from smalti.policy.parse import ParsedDocument, parse, require
-from smalti.policy.serialize import serialize
-from smalti.policy.unimplemented import unimplemented_refinements
+from smalti.policy.read.parse import ParsedDocument, parse, require
+from smalti.policy.read.unimplemented import unimplemented_refinements
+from smalti.policy.say.describe import describe
+from smalti.policy.say.serialize import serialize
 from smalti.vocab.terms import IRI, TRAIN
 from smalti.vocab.words import ATTACKS
 

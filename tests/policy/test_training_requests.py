@@ -8,11 +8,11 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smalti.policy.authorize import authorize
-from smalti.policy.decision import Decision, Effect, Fact, Request
-from smalti.policy.hierarchies import STANDARD
-from smalti.policy.index import PolicyIndex
-from smalti.policy.model import (
+from smalti.policy.decide.authorize import authorize
+from smalti.policy.decide.decision import Decision, Effect, Fact, Request
+from smalti.policy.decide.hierarchies import STANDARD
+from smalti.policy.decide.index import PolicyIndex
+from smalti.policy.model.model import (
     Asset,
     Audit,
     Bound,

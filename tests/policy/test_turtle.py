@@ -8,12 +8,12 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smalti.policy.context import Terms
-from smalti.policy.findings import Findings
-from smalti.policy.model import Policy, Where
-from smalti.policy.parse import ParsedDocument, load, parse
-from smalti.policy.render import render_human, render_json
-from smalti.policy.turtle_text import BASE, Written, is_turtle, read_statements
+from smalti.policy.document.context import Terms
+from smalti.policy.document.turtle_text import BASE, Written, is_turtle, read_statements
+from smalti.policy.findings.findings import Findings
+from smalti.policy.findings.render import render_human, render_json
+from smalti.policy.model.model import Policy, Where
+from smalti.policy.read.parse import ParsedDocument, load, parse
 
 HERE = Path(__file__).parent
 REFERENCE = (HERE / "good" / "form-reference.ttl").read_text()

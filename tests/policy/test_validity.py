@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smalti.policy.model import Interval
-from smalti.policy.parse import parse
+from smalti.policy.model.model import Interval
+from smalti.policy.read.parse import parse
 from tests.effort import examples
 
 READ = json.loads((Path(__file__).parent / "good" / "read.jsonld").read_text())

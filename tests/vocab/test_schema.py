@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 from generators.schema_sharing import share
 
-from smalti.policy.codes import BY_CODE
-from smalti.policy.spellings import iris, pattern, short, term, written
+from smalti.policy.document.spellings import iris, pattern, short, term, written
+from smalti.policy.findings.codes import BY_CODE
 from smalti.vocab import terms
 from smalti.vocab.odrl import LEFT_OPERANDS
 from smalti.vocab.words import WORDS, Kind, Word

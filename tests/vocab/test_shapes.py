@@ -7,8 +7,8 @@ import rdflib
 from rdflib.collection import Collection
 from rdflib.namespace import RDF, SH
 
-from smalti.policy.codes import BY_CODE
-from smalti.policy.spellings import iris
+from smalti.policy.document.spellings import iris
+from smalti.policy.findings.codes import BY_CODE
 from smalti.vocab import terms
 from smalti.vocab.words import WORDS, Word
 

@@ -1,7 +1,7 @@
 """The JSON Schema of policies in the compact form, for editors (`vocab/policy.schema.json`).
 
 It is made from the tables that the parser uses: the words (`vocab.words`), ODRL's names (`vocab.odrl`), the
-properties of each place (`policy.properties`) and the codes. It never rejects what the parser accepts in
+properties of each place (`read.properties`) and the codes. It never rejects what the parser accepts in
 this form; what it cannot see, such as two numbers that contradict each other, the parser reports
 (`policy.expressible`).
 """
@@ -31,9 +31,9 @@ from generators.schema_values import (
     text_of,
     word,
 )
-from smalti.policy.context import shipped_terms
-from smalti.policy.properties import Place
-from smalti.policy.spellings import PREFIX_NAME, escape, foreign_pattern, pattern, term
+from smalti.policy.document.context import shipped_terms
+from smalti.policy.document.spellings import PREFIX_NAME, escape, foreign_pattern, pattern, term
+from smalti.policy.read.properties import Place
 from smalti.vocab import contexts
 from smalti.vocab.odrl import ACTION_PARENTS, CONFLICT_STRATEGIES
 from smalti.vocab.purposes import PURPOSES

@@ -10,7 +10,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-from smalti.policy.codes import TABLE
+from smalti.policy.findings.codes import TABLE
 
 
 class Extent(StrEnum):

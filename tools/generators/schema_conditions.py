@@ -21,9 +21,9 @@ from generators.schema_values import (
     value_of,
     word,
 )
-from smalti.policy.combinations import LOSSES
-from smalti.policy.properties import Place
-from smalti.policy.spellings import foreign_pattern, pattern
+from smalti.policy.document.spellings import foreign_pattern, pattern
+from smalti.policy.read.combinations import LOSSES
+from smalti.policy.read.properties import Place
 from smalti.vocab.odrl import (
     LEFT_OPERAND_KINDS,
     LOGICAL_OPERANDS,

@@ -5,10 +5,10 @@ from decimal import Decimal
 from typing import Final
 
 from generators.property_meanings import MEANINGS
-from smalti.policy.codes import BY_CODE
-from smalti.policy.properties import Place
-from smalti.policy.spellings import IRI_PATTERN, escape, pattern, short, term, written
-from smalti.policy.values import LARGEST
+from smalti.policy.document.spellings import IRI_PATTERN, escape, pattern, short, term, written
+from smalti.policy.findings.codes import BY_CODE
+from smalti.policy.read.properties import Place
+from smalti.policy.read.values import LARGEST
 from smalti.vocab.terms import DCT, ODRL, RDFS, UID, XSD
 from smalti.vocab.words import BY_IRI, METHODS, Limits, Range, Word
 

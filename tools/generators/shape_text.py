@@ -6,9 +6,9 @@ A *body* is what stands between the brackets of a shape: `sh:minCount 1`, or sev
 from collections.abc import Iterable
 from typing import Final
 
-from smalti.policy.codes import BY_CODE
-from smalti.policy.iris import SCHEMES
-from smalti.policy.spellings import VOCABULARIES, escape, iris
+from smalti.policy.document.spellings import VOCABULARIES, escape, iris
+from smalti.policy.findings.codes import BY_CODE
+from smalti.policy.model.iris import SCHEMES
 from smalti.vocab.aliases import NAMESPACES
 from smalti.vocab.terms import DCT, DPV, MOSAICROWN, ODRL, RDF, RDFS, SMALTI, XSD
 

@@ -43,8 +43,8 @@ from generators.shape_text import (
     texts,
     with_property,
 )
-from smalti.policy.combinations import LOSSES
-from smalti.policy.values import LARGEST
+from smalti.policy.read.combinations import LOSSES
+from smalti.policy.read.values import LARGEST
 from smalti.vocab.odrl import LEFT_OPERAND_KINDS, LOGICAL_OPERANDS, OPERATORS_OF, OPERATORS_OF_PERIODS
 from smalti.vocab.terms import (
     ACTION,

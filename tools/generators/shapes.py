@@ -38,8 +38,8 @@ from generators.shape_text import (
     with_property,
 )
 from generators.shape_words import refinement_shapes, word_shapes
-from smalti.policy.properties import Place
-from smalti.policy.spellings import escape
+from smalti.policy.document.spellings import escape
+from smalti.policy.read.properties import Place
 from smalti.vocab.odrl import (
     ACTION_PARENTS,
     CONFLICT_STRATEGIES,

@@ -49,7 +49,7 @@ def check(
 
 
 def _shown(checked: "tuple[CheckedDocument, ...]", shown_as: str) -> str:
-    from smalti.policy import render, reports
+    from smalti.policy.findings import render, reports
 
     findings = tuple(found for document in checked for found in document.diagnostics)
     match shown_as:
@@ -64,7 +64,7 @@ def _shown(checked: "tuple[CheckedDocument, ...]", shown_as: str) -> str:
 
 
 def _paragraphs(document: "CheckedDocument") -> list[str]:
-    from smalti.policy import render
+    from smalti.policy.findings import render
 
     found = [render.render_human(document.diagnostics, document.text)] if document.diagnostics else []
     return [*found, *document.said]

@@ -77,7 +77,7 @@ def targets_list(
 
 def _versions(known: "Registry", target: str | None, policy_uid: str | None) -> "tuple[TargetVersion, ...]":
     from smalti.errors import UsageError
-    from smalti.policy.names import iri
+    from smalti.policy.decide.names import iri
 
     versions = known.versions(iri(target, "IRI")) if target else known.all_versions()
     if target and not versions:
@@ -99,7 +99,7 @@ def _versions(known: "Registry", target: str | None, policy_uid: str | None) -> 
 def targets_withdraw(target: str, file: str, column: str | None, party: str, registry: str) -> int:
     """Leave respondents out of every later run on a target, and of what is made from it."""
     from smalti.cli.opening import open_registry
-    from smalti.policy.names import iri
+    from smalti.policy.decide.names import iri
 
     respondents = _lines(file)
     known, by = open_registry(registry), iri(party, "--as")
@@ -177,7 +177,7 @@ def policy_add(
     from smalti.engine.registry.met_columns import columns_met_with
     from smalti.json.registry import policy_json
     from smalti.json.text import as_json
-    from smalti.policy.names import iri
+    from smalti.policy.decide.names import iri
     from smalti.show.terminal import console, show_warnings
 
     document = _content(file, "a policy document")
@@ -263,7 +263,7 @@ def policy_sign(file: str, key: str, out: str | None) -> int:
 def policy_trust(key: str, party: str, registry: str) -> int:
     """Trust a public key to sign for an owner, whose policies must be signed from then on."""
     from smalti.cli.opening import open_registry
-    from smalti.policy.names import iri
+    from smalti.policy.decide.names import iri
 
     owner = iri(party, "--as")
     trusted = open_registry(registry).trust_key(owner, _content(key, "a public key"), by=owner)
@@ -278,7 +278,7 @@ def policy_trust(key: str, party: str, registry: str) -> int:
 def policy_distrust(thumbprint: str, party: str, registry: str) -> int:
     """Trust a key no longer: what it signed may prohibit only, until it is signed anew."""
     from smalti.cli.opening import open_registry
-    from smalti.policy.names import iri
+    from smalti.policy.decide.names import iri
 
     owner = iri(party, "--as")
     open_registry(registry).revoke_key(owner, thumbprint, by=owner)
@@ -336,7 +336,7 @@ def policy_list(registry: str, shown_as: str) -> int:
 def policy_revoke(uid: str, party: str, registry: str) -> int:
     """End a policy, and with it what was implied by it."""
     from smalti.cli.opening import open_registry
-    from smalti.policy.names import iri
+    from smalti.policy.decide.names import iri
 
     for stored in open_registry(registry).revoke_policy(iri(uid, "UID"), iri(party, "--as")):
         click.echo(f"revoked: {stored.uid}")
@@ -355,7 +355,7 @@ def policy_owners(
     """Show who owns what, or change the owners of a source."""
     from smalti.cli.opening import open_registry
     from smalti.errors import UsageError
-    from smalti.policy.names import iri
+    from smalti.policy.decide.names import iri
     from smalti.show.registry import show_owners
     from smalti.show.terminal import console
 
@@ -392,7 +392,7 @@ def vocabulary() -> None:
 def vocabulary_add(file: str, name: str | None, party: str, registry: str) -> int:
     """Put a vocabulary (Turtle) in force, in place of the former one of that name."""
     from smalti.cli.opening import open_registry
-    from smalti.policy.names import iri
+    from smalti.policy.decide.names import iri
 
     document, by = _content(file, "a vocabulary in Turtle"), iri(party, "--as")
     stored = open_registry(registry).add_hierarchy(document, name or Path(file).name, by)
@@ -407,7 +407,7 @@ def vocabulary_add(file: str, name: str | None, party: str, registry: str) -> in
 def vocabulary_trust(authority: str, party: str, registry: str) -> int:
     """Let the vocabularies of a party, such as the market's operator, count for what you own."""
     from smalti.cli.opening import open_registry
-    from smalti.policy.names import iri
+    from smalti.policy.decide.names import iri
 
     owner, trusted = iri(party, "--as"), iri(authority, "the party")
     open_registry(registry).trust_authority(owner, trusted, by=owner)
@@ -422,7 +422,7 @@ def vocabulary_trust(authority: str, party: str, registry: str) -> int:
 def vocabulary_distrust(authority: str, party: str, registry: str) -> int:
     """Let them count no longer."""
     from smalti.cli.opening import open_registry
-    from smalti.policy.names import iri
+    from smalti.policy.decide.names import iri
 
     owner, trusted = iri(party, "--as"), iri(authority, "the party")
     open_registry(registry).distrust_authority(owner, trusted, by=owner)
@@ -458,7 +458,7 @@ def vocabulary_list(registry: str, shown_as: str) -> int:
 def vocabulary_remove(name: str, party: str, registry: str) -> int:
     """Take a vocabulary out of force."""
     from smalti.cli.opening import open_registry
-    from smalti.policy.names import iri
+    from smalti.policy.decide.names import iri
 
     open_registry(registry).remove_hierarchy(name, iri(party, "--as"))
     click.echo(f"removed: {name}")

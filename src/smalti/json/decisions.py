@@ -4,9 +4,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from smalti.json.text import Json
-from smalti.policy.decision import Decision, RuleReport
-from smalti.policy.describe import describe_condition, describe_duty
-from smalti.policy.model import ColumnComparison, Condition, Duty, Logical, Value
+from smalti.policy.decide.decision import Decision, RuleReport
+from smalti.policy.model.model import ColumnComparison, Condition, Duty, Logical, Value
+from smalti.policy.say.describe import describe_condition, describe_duty
 
 if TYPE_CHECKING:
     from smalti.engine.run.case_runs import CaseResult

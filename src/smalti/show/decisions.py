@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from smalti.policy.decision import Decision, RuleReport
-from smalti.policy.describe import describe_condition, describe_duty
+from smalti.policy.decide.decision import Decision, RuleReport
+from smalti.policy.say.describe import describe_condition, describe_duty
 from smalti.show.terminal import LABEL, bullet, short
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from smalti.engine.training.plan import Audit, FigureBound, TrainingPlan
 from smalti.engine.training.records import TrainingRecords
 from smalti.engine.training.training import Parts, target, trainer_of
 from smalti.errors import DataError
-from smalti.policy.model import Training
+from smalti.policy.model.model import Training
 from smalti.transforms.auditing.scores import Scores
 from smalti.transforms.membership.data import DataSet
 from smalti.transforms.membership.likelihood_ratio import OnlineLikelihoodRatio

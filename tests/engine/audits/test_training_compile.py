@@ -22,7 +22,7 @@ from smalti.engine.training.explain import to_lines
 from smalti.engine.training.guarantee import describe, guarantee_of
 from smalti.engine.training.plan import CategoryFeature, FigureBound, NumberFeature, TrainingPlan
 from smalti.errors import ProblemsError, SmaltiError
-from smalti.policy.model import Audit, Bound, ColumnComparison, Number, Operator, Permission, Training
+from smalti.policy.model.model import Audit, Bound, ColumnComparison, Number, Operator, Permission, Training
 from smalti.transforms.base import Datatype
 from smalti.transforms.membership import registry
 from smalti.vocab.words import ATTACKS

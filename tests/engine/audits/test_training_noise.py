@@ -13,7 +13,7 @@ from smalti.engine.registry.budget import Spent, compose
 from smalti.engine.training.noise import mechanism_of, private_steps, stated_loss
 from smalti.engine.training.plan import PrivateSteps
 from smalti.errors import PlanError
-from smalti.policy.model import DecimalBound, Training
+from smalti.policy.model.model import DecimalBound, Training
 from smalti.transforms.identifiability import gaussian_advantage, gaussian_delta, posterior_belief
 from smalti.transforms.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation

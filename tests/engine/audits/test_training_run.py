@@ -34,7 +34,7 @@ from smalti.engine.training.plan import TrainingPlan
 from smalti.engine.training.records import TrainingRecords, training_records
 from smalti.engine.training.report import TrainingReport
 from smalti.errors import DataError, InternalError, UsageError
-from smalti.policy.decision import Decision
+from smalti.policy.decide.decision import Decision
 from smalti.transforms.learning.model_files import load
 from smalti.transforms.learning.models import TrainedModel
 from smalti.transforms.learning.randomness import Origin

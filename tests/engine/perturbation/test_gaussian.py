@@ -59,8 +59,8 @@ from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.engine.run.explain import to_text
 from smalti.engine.tables.reading import file_digest
 from smalti.errors import GuaranteeError, ProblemsError, SmaltiError
-from smalti.policy.decision import Fact
-from smalti.policy.model import Comparison, Number, Operator, Permission, Text
+from smalti.policy.decide.decision import Fact
+from smalti.policy.model.model import Comparison, Number, Operator, Permission, Text
 from smalti.transforms import discrete_gaussian
 from smalti.transforms.belief import largest_loss
 from smalti.transforms.identifiability import mu_for_epsilon, posterior_belief

@@ -57,7 +57,7 @@ from smalti.engine.plan.recorded import plan_from_json
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.engine.tables.records import LONGEST_RECORD
 from smalti.errors import BackendError, GuaranteeError, SmaltiError
-from smalti.policy.model import Comparison, Number, Operator, Permission
+from smalti.policy.model.model import Comparison, Number, Operator, Permission
 from smalti.transforms.base import Datatype
 from smalti.vocab import terms
 

@@ -35,8 +35,8 @@ from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.engine.run.explain import to_json, to_text
 from smalti.engine.tables.description import Description
 from smalti.errors import ProblemsError, SmaltiError
-from smalti.policy.decision import Fact
-from smalti.policy.model import (
+from smalti.policy.decide.decision import Fact
+from smalti.policy.model.model import (
     ColumnComparison,
     Comparison,
     Named,

@@ -18,7 +18,7 @@ from smalti.engine.perturbation import capability as running
 from smalti.engine.perturbation.draw import draw
 from smalti.engine.perturbation.table import write_table
 from smalti.engine.tables.description import Description
-from smalti.policy.model import Comparison, Number, Operator
+from smalti.policy.model.model import Comparison, Number, Operator
 from smalti.vocab import terms
 
 if TYPE_CHECKING:

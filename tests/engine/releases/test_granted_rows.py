@@ -19,7 +19,7 @@ from smalti.engine.plan.plan import Filter, OutputFormat, RowComparison, RowLogi
 from smalti.engine.releases.granted_rows import keep_granted, satisfying, without_rows
 from smalti.engine.tables.description import Description, Source
 from smalti.errors import DataError
-from smalti.policy.model import LogicalOperator, Operator
+from smalti.policy.model.model import LogicalOperator, Operator
 from smalti.transforms.base import Datatype
 
 ORDERINGS = (Operator.GT, Operator.GTEQ, Operator.LT, Operator.LTEQ)

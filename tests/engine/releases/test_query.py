@@ -23,8 +23,8 @@ from smalti.engine.releases.query import (
 )
 from smalti.engine.releases.query_form import read_query
 from smalti.errors import ProblemsError, SmaltiError, UsageError
-from smalti.policy.decision import Fact
-from smalti.policy.model import Named, Number, Text
+from smalti.policy.decide.decision import Fact
+from smalti.policy.model.model import Named, Number, Text
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 

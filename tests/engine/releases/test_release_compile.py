@@ -37,8 +37,8 @@ from smalti.engine.releases.public_domains import MOST_CANDIDATES
 from smalti.engine.tables.description import ColumnDescription, Description, Source
 from smalti.engine.tables.withdrawn import Withdrawn, stored_digests
 from smalti.errors import InternalError, PlanError, SmaltiError
-from smalti.policy.decision import Fact
-from smalti.policy.model import (
+from smalti.policy.decide.decision import Fact
+from smalti.policy.model.model import (
     ColumnComparison,
     ColumnReference,
     Day,

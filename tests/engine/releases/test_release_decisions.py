@@ -10,7 +10,7 @@ from release_policies import AGE, SEX, TARGET, policy_text, query
 from smalti.engine.registry.authority import decide
 from smalti.engine.registry.registry import Registry
 from smalti.engine.releases.query import facts
-from smalti.policy.decision import Decision, Effect, Finding, Part, Request
+from smalti.policy.decide.decision import Decision, Effect, Finding, Part, Request
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI, SMALTI
 

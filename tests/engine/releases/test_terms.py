@@ -12,7 +12,7 @@ from smalti.engine.releases.calibrate import AllowedLoss
 from smalti.engine.releases.plan import StatisticKind
 from smalti.engine.releases.terms import ReleaseTerms, read_terms
 from smalti.errors import PlanError, SmaltiError
-from smalti.policy.model import Anonymization, Comparison, Logical, LogicalOperator, Number
+from smalti.policy.model.model import Anonymization, Comparison, Logical, LogicalOperator, Number
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import EPSILON
 

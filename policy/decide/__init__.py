@@ -1,0 +1,1 @@
+"""From a request and policies to a decision."""

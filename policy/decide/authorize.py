@@ -1,0 +1,742 @@
+"""From a request and policies to a decision; what is not understood denies."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Final
+
+from smalti.policy.decide import wording
+from smalti.policy.decide.column_uses import ColumnUses, column_uses
+from smalti.policy.decide.comparing import SATISFIED, UNSATISFIED
+from smalti.policy.decide.conditions import Residual, rows_of
+from smalti.policy.decide.conflicts import contradiction
+from smalti.policy.decide.decision import (
+    Decision,
+    Effect,
+    Grant,
+    Part,
+    PartReport,
+    Reason,
+    Request,
+    RuleName,
+    RuleReport,
+    effect_of,
+)
+from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
+from smalti.policy.decide.matching import (
+    Form,
+    Judged,
+    Kind,
+    PreparedPolicy,
+    PreparedRule,
+    Situation,
+    forbidden_columns,
+    fulfilled,
+    in_force,
+    judged_as_grant,
+    judged_as_prohibition,
+    judged_refinements,
+    named_columns,
+    prohibited_parts,
+    touches,
+)
+from smalti.policy.decide.table_columns import columns_in
+from smalti.policy.decide.transformations import Parameters, requested
+from smalti.policy.model.iris import is_column_of, normalised_column
+from smalti.policy.model.model import NOWHERE, Condition, ConflictStrategy, Duty, Policy, Rule
+from smalti.vocab.terms import ANONYMIZE, AUDIT, IRI, TRAIN
+
+NEAR_MISSES: Final = 3
+"""Rules about the target that did not apply and are named in the reasons of a refusal..."""
+FEW_RULES: Final = 20
+"""... where there are at most so many about the target; of more, an explanation tells."""
+_NO_COLUMNS: Final[frozenset[IRI]] = frozenset()
+FAILURES: Final = 2
+"""Parts of each of them that are named."""
+
+
+def authorize(
+    request: Request,
+    policies: Sequence[Policy],
+    hierarchies: Hierarchies = STANDARD,
+    *,
+    explain: bool = False,
+    owners: frozenset[IRI] = frozenset(),
+) -> Decision:
+    """Decide a request by policies; pure, and denying by default.
+
+    Contract:
+        Logic        a condition is satisfied, unsatisfied or unknown (`policy.decide.conditions`); what the
+                     request does not state is unknown.
+        Permission   applies when each part of it is satisfied: one and the same rule covers every requested
+                     target (joint visibility) and the action (or one that includes it); the party is an
+                     assignee or in a group that is; each constraint and refinement holds; each duty
+                     is fulfilled that no plan can contain. What it limits to rows comes back as `rows`.
+        Prohibition  applies unless some part is unsatisfied: when it touches any requested target, the
+                     action, or one included in it. Its refinements are judged by the transformation that
+                     each permission would lead to (`policy.decide.transformations`).
+        To anonymize is also permitted by a permission to read what was anonymized so (a duty), and to the
+                     assignees of an obligation to anonymize.
+        Remedy       to anonymize: permits exactly its own transformation of its own target, which its
+                     prohibition covers, too, and only a request that names it by its uid. Each condition
+                     of it and of its prohibition must hold, and no other prohibition apply: its own does
+                     not stand against it, and no strategy spares it another one. Its party is one of its
+                     assignees (its prohibition's, where it has none), or an owner, where nobody is named.
+                     The prohibition's remedies of other actions are owed as well, and so are the other
+                     actions of one that is written with several: each must be fulfilled that no plan
+                     can contain. Of several remedies to anonymize each is relied on by itself.
+                     That its prohibition was infringed (ODRL IM 2.6.7) is the requester's word: ODRL has
+                     no term by which that would be recorded.
+        Duty to anonymize: who reads owes it, whatever the request says was fulfilled: that is a claim, and
+                     what is read is the target itself. So with an audit: who trains owes it of the model
+                     that is still to be made. Who uses a model may have fulfilled it.
+        Policies     that are Offers are not considered; outside of its `dct:valid` a policy is not in
+                     force, and at an unknown time its prohibitions apply and its permissions do not.
+        Conflict     inside of a policy: as its strategy says. `invalid` makes the whole policy void: its
+                     permissions grant nothing, and its prohibitions still deny (deliberately stricter than
+                     ODRL IM 2.9). `perm`: its permissions are spared by its own prohibitions, as they are
+                     (with their transformation and rows), and nothing else is. Between policies: any
+                     prohibition denies.
+        Columns      A column is a part of its table (`table_columns`). A permission on a table
+                     reaches its columns. A prohibition on a column of a target withholds the column
+                     (`Grant.withheld`), and denies a permission that cannot do without it
+                     (`policy.decide.column_uses`); so do prohibitions on all columns that are known.
+        Several      permissions may grant one request; `request.rule` picks by its uid (or its duty's).
+        Limits       a grant may have limits: some rows or columns only, or obligations. Where each one has,
+                     the decision is `limited`, which permits only who understands limits.
+        Promised     adding a prohibition never permits more, but for its own remedy; and no policy, nor a
+                     rule that is added to it, makes another one permit more.
+
+    Args:
+        request: who wants to do what. The party is asserted by the caller; nothing here authenticates it.
+        policies: those of the target's owners that are in force; others must not be passed.
+        hierarchies: what includes what.
+        explain: whether the decision reports each part of each rule about the targets (`considered`).
+        owners: who owns all of each target; a remedy that names nobody is theirs.
+    """
+    prepared = [prepare(policy, hierarchies) for policy in distinct(policies)]
+    return conclude(Situation(request, hierarchies, owners), _Listed(prepared), explain=explain)
+
+
+def prepare(policy: Policy, hierarchies: Hierarchies) -> PreparedPolicy:
+    """A policy with what can be worked out before any request, its conflicts among it."""
+    prepared = PreparedPolicy(policy, hierarchies)
+    if policy.conflict is ConflictStrategy.INVALID and policy.prohibitions:
+        prepared.conflict = contradiction(prepared)
+    return prepared
+
+
+def distinct(policies: Iterable[Policy]) -> list[Policy]:
+    """The policies in order, each once."""
+    found: dict[tuple[IRI, str], list[Policy]] = {}
+    kept = []
+    for policy in policies:
+        same = found.setdefault((policy.uid, policy.document_digest), [])
+        if policy not in same:
+            same.append(policy)
+            kept.append(policy)
+    return kept
+
+
+# --- Where rules come from
+
+
+class Rules(ABC):
+    """The rules that a decision is made by, in their policies' order."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """How many there are."""
+
+    @abstractmethod
+    def candidates(self, situation: Situation) -> Iterable[PreparedRule]:
+        """In order, every rule that may apply, and perhaps others."""
+
+    @abstractmethod
+    def touching(self, situation: Situation, most: int | None = None) -> Sequence[PreparedRule]:
+        """In order, exactly the rules about a requested target, a part of it, or a whole with it.
+
+        Args:
+            situation: the request.
+            most: the number of the first ones that are wanted; None: all.
+        """
+
+    @abstractmethod
+    def number_touching(self, situation: Situation) -> int:
+        """How many of them there are."""
+
+    @abstractmethod
+    def is_about(self, situation: Situation) -> bool:
+        """Whether one of them is about the action, or one that has a part in it."""
+
+    def may_prohibit_only(self, policy: PreparedPolicy) -> bool:
+        """Whether the permissions and obligations of a policy have no say about the request."""
+        return False
+
+
+class _Listed(Rules):
+    """All rules of some policies."""
+
+    def __init__(self, policies: Sequence[PreparedPolicy]) -> None:
+        self._rules = [rule for policy in policies for rule in policy.rules]
+        for order, rule in enumerate(self._rules):
+            rule.order = order
+        self._touching: list[PreparedRule] | None = None
+
+    @property
+    def size(self) -> int:
+        return len(self._rules)
+
+    def candidates(self, situation: Situation) -> Iterable[PreparedRule]:
+        return self._rules
+
+    def touching(self, situation: Situation, most: int | None = None) -> Sequence[PreparedRule]:
+        if self._touching is None:
+            self._touching = [rule for rule in self._rules if touches(rule, situation)]
+        return self._touching[:most]
+
+    def number_touching(self, situation: Situation) -> int:
+        return len(self.touching(situation))
+
+    def is_about(self, situation: Situation) -> bool:
+        return any(rule.is_about(situation.request.action) for rule in self.touching(situation))
+
+
+# --- The decision
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Candidate:
+    """A permission that applies, but for prohibitions."""
+
+    prepared: PreparedRule
+    form: Form
+    rows: tuple[Condition, ...]
+    uses: ColumnUses
+    """The columns without which it cannot be used."""
+
+    @property
+    def policy(self) -> PreparedPolicy:
+        return self.prepared.policy
+
+    @property
+    def is_remedy(self) -> bool:
+        return self.prepared.kind is Kind.REMEDY
+
+    def is_picked(self, rule: IRI | None) -> bool:
+        duty = self.form.duty
+        return rule is None or rule == self.prepared.rule.uid or (duty is not None and rule == duty.uid)
+
+    @property
+    def left_as_they_are(self) -> frozenset[IRI]:
+        """The columns that an anonymization publishes unchanged, or shows by the choice of rows."""
+        way = self.form.permission.anonymization
+        if way is None:
+            return _NO_COLUMNS
+        return columns_in(self.rows).union(normalised_column(one.iri) for one in way.released)
+
+    def grant(self, situation: Situation, tally: "_Tally") -> Grant:
+        situation = situation.under(self.policy.hierarchies)
+        owed = tuple(
+            duty
+            for duty in self.form.obligations
+            if _is_owed_always(duty, situation.request) or fulfilled(duty, situation) is not SATISFIED
+        )
+        withheld = tally.withheld(self)
+        return Grant(
+            self.policy.policy,
+            self.form.permission,
+            self.rows,
+            owed,
+            tuple(sorted(withheld)),
+            tuple(sorted(withheld - tally.named(self))),
+            tuple(sorted(tally.spared(self))),
+        )
+
+
+def _is_owed_always(duty: Duty, request: Request) -> bool:
+    """Whether a claim that a duty was fulfilled cannot be true.
+
+    What is read is the target itself, and not what was anonymized of it; no model that is still to be
+    trained was audited.
+    """
+    return duty.action == ANONYMIZE or (duty.action == AUDIT and request.action == TRAIN)
+
+
+class _Tally:
+    """What the rules say about one request."""
+
+    __slots__ = (
+        "_columns", "_limited", "_withheld", "chosen", "denying", "forbidding", "granting", "situation",
+        "surviving", "void", "withholding",
+    )  # fmt: skip
+
+    def __init__(self, situation: Situation, rules: Rules) -> None:
+        self.situation = situation
+        permitting: list[_Candidate] = []
+        forbidding: list[PreparedRule] = []
+        self._columns: dict[PreparedRule, frozenset[IRI]] = {}
+        """Of prohibitions that apply to less than all of a target: the columns that they are about."""
+        self._limited: dict[PreparedRule, frozenset[IRI]] = {}
+        """Of prohibitions with refinements: the columns that they are about, beside the table or not."""
+        self._withheld: dict[_Candidate, frozenset[IRI]] = {}
+        for prepared in rules.candidates(situation):
+            if prepared.kind is not Kind.PROHIBITION:
+                permitting += _candidates(prepared, situation)
+                continue
+            if _forbids(prepared, situation):
+                forbidding.append(prepared)
+                if (columns := forbidden_columns(prepared, situation)) is not None:
+                    self._columns[prepared] = columns
+                if prepared.rule.refinements:
+                    self._limited[prepared] = prohibited_parts(prepared, situation)
+            if not rules.may_prohibit_only(prepared.policy):
+                for remedy in _named_remedies(prepared, situation.request):
+                    permitting += _candidates(remedy, situation)
+        self.void = _void(permitting, forbidding)
+        """Policies that contradict themselves and would grant or deny."""
+        self.granting = [one for one in permitting if one.policy not in self.void]
+        """Permissions of policies that are not void."""
+        picked = situation.request.rule
+        self.chosen = [one for one in self.granting if one.is_picked(picked)]
+        """Those that the request relies on."""
+        self.forbidding = forbidding
+        """Prohibitions that apply, but for their refinements."""
+        self.denying = self._denying(forbidding)
+        """Prohibitions that deny a chosen permission."""
+        self.surviving = (
+            [one for one in self.chosen if not self._is_denied(one)] if self.denying else self.chosen
+        )
+        """The permissions that grant the request."""
+        self.withholding = [one for one in self._hitting(list(self._columns)) if one not in self.denying]
+        """Prohibitions on columns that apply, and deny nothing."""
+
+    def _denying(self, forbidding: list[PreparedRule]) -> list[PreparedRule]:
+        if not forbidding:
+            return []
+        if self.chosen:
+            return [rule for rule in forbidding if any(self._denies(rule, one) for one in self.chosen)]
+        return [rule for rule in self._hitting(forbidding) if rule not in self._columns]
+
+    def _hitting(self, forbidding: list[PreparedRule]) -> list[PreparedRule]:
+        """The prohibitions that strike a chosen permission; where there is none, those that apply."""
+        if self.chosen:
+            return [rule for rule in forbidding if any(self._strikes(rule, one) for one in self.chosen)]
+        lenient = {one.policy for one in self.granting if _is_lenient(one.policy)}
+        return [rule for rule in forbidding if rule.policy not in lenient and self._hits(rule, None)]
+
+    def _is_denied(self, candidate: _Candidate) -> bool:
+        return any(self._denies(prepared, candidate) for prepared in self.denying)
+
+    def _denies(self, prepared: PreparedRule, candidate: _Candidate) -> bool:
+        """Whether a prohibition strikes a permission, which cannot do without what is forbidden."""
+        if not self._strikes(prepared, candidate):
+            return False
+        columns = self._columns.get(prepared)
+        if columns is None or self._leaves_nothing(candidate):
+            return True
+        return candidate.uses.needs(columns, named_columns(prepared, self.situation))
+
+    def _leaves_nothing(self, candidate: _Candidate) -> bool:
+        """Whether each column that is known of what is requested is withheld."""
+        known = self.situation.request.columns
+        if not known or not known <= self.withheld(candidate):
+            return False
+        # Where only columns with IRIs of their own are known, there may be others.
+        targets = self.situation.request.targets
+        return any(is_column_of(target, column) for target in targets for column in known)
+
+    def withheld(self, candidate: _Candidate) -> frozenset[IRI]:
+        """The columns that prohibitions withhold from a permission."""
+        if not self._columns:
+            return _NO_COLUMNS
+        if candidate not in self._withheld:
+            striking = (
+                columns for rule, columns in self._columns.items() if self._strikes(rule, candidate)
+            )
+            self._withheld[candidate] = _NO_COLUMNS.union(*striking)
+        return self._withheld[candidate]
+
+    def struck(self) -> list[_Candidate]:
+        """The permissions relied on that are denied by prohibitions on columns alone."""
+        if not (self.denying and self._columns):
+            return []
+        denied = [one for one in self.chosen if one not in self.surviving]
+        whole = [rule for rule in self.denying if rule not in self._columns]
+        return [one for one in denied if not any(self._denies(rule, one) for rule in whole)]
+
+    def named(self, candidate: _Candidate) -> frozenset[IRI]:
+        """What the prohibitions that withhold columns from a permission name."""
+        striking = [rule for rule in self._columns if self._strikes(rule, candidate)]
+        return _NO_COLUMNS.union(*(named_columns(rule, self.situation) for rule in striking))
+
+    def spared(self, candidate: _Candidate) -> frozenset[IRI]:
+        """What prohibitions on columns name that only their refinements keep from a permission."""
+        if not self._limited or not candidate.left_as_they_are:
+            return _NO_COLUMNS
+        rules = [one for one in self._limited if not self._is_spared_by_strategy(one, candidate)]
+        named = (
+            named_columns(one, self.situation) & self._limited[one]
+            for one in rules
+            if not self._hits(one, candidate)
+        )
+        return _NO_COLUMNS.union(*named)
+
+    def columns(self, prepared: PreparedRule) -> frozenset[IRI] | None:
+        """The columns that a prohibition is about; None where it is about all of a target."""
+        return self._columns.get(prepared)
+
+    def _strikes(self, prepared: PreparedRule, candidate: _Candidate) -> bool:
+        """Whether a prohibition hits a permission, and their policy, if it is one, lets it.
+
+        What `perm` spares is what the policy itself permits: another policy's permission may be weaker. A
+        remedy is spared by the prohibition that it is of alone.
+        """
+        return not self._is_spared_by_strategy(prepared, candidate) and self._hits(prepared, candidate)
+
+    @staticmethod
+    def _is_spared_by_strategy(prepared: PreparedRule, candidate: _Candidate) -> bool:
+        if (prohibition := candidate.prepared.of) is not None:
+            return _is_of_one_node(prepared, prohibition)
+        return prepared.policy is candidate.policy and _is_lenient(prepared.policy)
+
+    def _hits(self, prepared: PreparedRule, candidate: _Candidate | None) -> bool:
+        """Whether a prohibition applies to what a permission would lead to."""
+        if not prepared.rule.refinements or self._leaves_as_it_is(prepared, candidate):
+            return True
+        judged = judged_refinements(prepared.rule, self._parameters(candidate))
+        return all(outcome is not UNSATISFIED for _, outcome, _ in judged)
+
+    def _leaves_as_it_is(self, prepared: PreparedRule, candidate: _Candidate | None) -> bool:
+        """Whether a permission shows a column as it is that a prohibition is about.
+
+        No parameter of its transformation says anything of such a column.
+        """
+        if candidate is None:
+            return False
+        return not candidate.left_as_they_are.isdisjoint(self._limited.get(prepared) or _NO_COLUMNS)
+
+    def _parameters(self, candidate: _Candidate | None) -> Parameters:
+        """Of what a permission would lead to."""
+        known = self.situation.known
+        if candidate is None or (allowed := candidate.form.transformation) is None:
+            return known.parameters
+        return requested(allowed, known.parameters_in(allowed.operands))
+
+    def parameters(self, prepared: PreparedRule) -> Parameters:
+        """What the refinements of a rule are judged by; of several transformations, by one that it hits."""
+        if prepared.kind is not Kind.PROHIBITION or not self.chosen:
+            return self.situation.known.parameters
+        denied = (one for one in self.chosen if self._strikes(prepared, one))
+        return self._parameters(next(denied, self.chosen[0]))
+
+    def form(self, prepared: PreparedRule) -> Form | None:
+        """How a rule permits the request; the first way that it might, where none does."""
+        granting = (one.form for one in self.granting if one.prepared is prepared)
+        return next(granting, next(iter(prepared.forms(self.situation.request.action)), None))
+
+    def overriding(self, prepared: PreparedRule) -> PreparedRule | None:
+        """The rule of its own policy that takes its say from one that would apply."""
+        if prepared.kind is Kind.PROHIBITION:
+            if prepared not in self.forbidding or prepared in self.denying:
+                return None
+            relied_on = self.chosen or self.granting
+            return next((one.prepared for one in relied_on if self._overrides(one, prepared)), None)
+        mine = [one for one in self.granting if one.prepared is prepared]
+        own = [one for one in self.denying if one.policy is prepared.policy]
+        if any(one in self.surviving for one in mine):
+            return None
+        return next((no for no in own for one in mine if self._denies(no, one)), None)
+
+    @staticmethod
+    def _overrides(candidate: _Candidate, prohibition: PreparedRule) -> bool:
+        if candidate.prepared.of is not None:
+            return _is_of_one_node(prohibition, candidate.prepared.of)
+        return candidate.policy is prohibition.policy and _is_lenient(candidate.policy)
+
+    def effective(self) -> set[PreparedRule]:
+        """The rules that apply and have a say; a remedy among them, where the request names it."""
+        return {*(one.prepared for one in self.granting), *self.denying, *self.withholding}
+
+
+def _named_remedies(prepared: PreparedRule, request: Request) -> list[PreparedRule]:
+    """The remedies of a prohibition that a request relies on."""
+    if request.rule is None or request.action != ANONYMIZE:
+        return []
+    return [remedy for remedy in prepared.remedies if remedy.rule.uid == request.rule]
+
+
+def _is_of_one_node(one: PreparedRule, other: PreparedRule) -> bool:
+    """Whether two rules are what a document wrote as one, with several actions."""
+    return one is other or (
+        one.policy is other.policy
+        and one.kind is other.kind
+        and replace(one.rule, action=other.rule.action, refinements=other.rule.refinements) == other.rule
+    )
+
+
+def _is_lenient(policy: PreparedPolicy) -> bool:
+    return policy.policy.conflict is ConflictStrategy.PERMIT
+
+
+def _void(permitting: list[_Candidate], forbidding: list[PreparedRule]) -> list[PreparedPolicy]:
+    applying = [one.policy for one in permitting] + [one.policy for one in forbidding]
+    void = [policy for policy in applying if policy.conflict is not None]
+    return list(dict.fromkeys(void)) if void else void
+
+
+def conclude(situation: Situation, rules: Rules, *, explain: bool) -> Decision:
+    """The decision that some rules lead to."""
+    request, tally = situation.request, _Tally(situation, rules)
+    grants = tuple(one.grant(situation, tally) for one in tally.surviving)
+    effect = effect_of(grants) if grants else _refusal(tally, rules)
+    remedies = () if tally.surviving else _remedies(tally)
+    return Decision(
+        request=request,
+        effect=effect,
+        reasons=tuple(_reasons(effect, tally, rules)),
+        grants=grants,
+        struck=tuple(one.grant(situation, tally) for one in tally.struck()),
+        determining=tuple(dict.fromkeys(_rule_names(tally))),
+        remedies=remedies,
+        considered=tuple(_reports(tally, rules)) if explain else (),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnProhibition:
+    """A prohibition on columns, as it is about the targets of one request."""
+
+    policy: Policy
+    rule: Rule
+    columns: frozenset[IRI]
+    """As `Grant.withheld`; empty where it is about all of a target."""
+    implied: frozenset[IRI]
+    """As `Grant.implied`."""
+
+
+def prohibited_columns(
+    request: Request, policies: Iterable[Policy], hierarchies: Hierarchies = STANDARD
+) -> tuple[ColumnProhibition, ...]:
+    """The prohibitions on columns of what is requested that may apply, and those on all of a target.
+
+    Refinements are not looked at: what would be done is not known. Nor are strategies for conflicts.
+
+    Args:
+        request: who does what to which targets.
+        policies: those of the targets' owners that are in force.
+        hierarchies: what includes what.
+    """
+    situation, found = Situation(request, hierarchies), []
+    for policy in distinct(policies):
+        for prepared in PreparedPolicy(policy, hierarchies).rules:
+            if prepared.kind is Kind.PROHIBITION and _forbids(prepared, situation):
+                columns = forbidden_columns(prepared, situation)
+                columns = columns or _NO_COLUMNS
+                implied = columns - named_columns(prepared, situation)
+                found.append(ColumnProhibition(policy, prepared.rule, columns, implied))
+    return tuple(found)
+
+
+def _rule_names(tally: _Tally) -> Iterator[RuleName]:
+    if tally.surviving:
+        for candidate in tally.surviving:
+            yield _rule_name(candidate.policy.policy, candidate.form.permission)
+        return
+    for prepared in tally.denying:
+        yield _rule_name(prepared.policy.policy, prepared.rule)
+    for policy in tally.void:
+        for rule in policy.conflict or ():
+            yield _rule_name(policy.policy, rule)
+
+
+def _rule_name(policy: Policy, rule: Rule) -> RuleName:
+    return RuleName(policy.uid, policy.document_digest, rule.uid)
+
+
+def _forbids(prepared: PreparedRule, situation: Situation) -> bool:
+    situation = situation.under(prepared.policy.hierarchies)
+    judged = judged_as_prohibition(prepared, situation)
+    return all(outcome is not UNSATISFIED for _, outcome, _ in judged)
+
+
+def _candidates(prepared: PreparedRule, situation: Situation) -> list[_Candidate]:
+    found = []
+    situation = situation.under(prepared.policy.hierarchies)
+    for form in prepared.forms(situation.request.action):
+        rows: list[Condition] = []
+        for _, outcome, _ in judged_as_grant(prepared, form, situation):
+            if outcome is SATISFIED:
+                continue
+            if not isinstance(outcome, Residual):
+                break
+            rows += rows_of(outcome)
+        else:
+            found.append(_candidate(prepared, form, tuple(dict.fromkeys(rows)), situation))
+    return found
+
+
+def _candidate(
+    prepared: PreparedRule, form: Form, rows: tuple[Condition, ...], situation: Situation
+) -> _Candidate:
+    uses = form.uses
+    if form.transformation is not None and uses.columns:
+        asked = situation.known.parameters_in(form.transformation.operands)
+        uses = column_uses(form.permission, form.obligations, asked) if asked else uses
+    # Which rows are published tells the values of the columns by which they are chosen.
+    return _Candidate(prepared, form, rows, uses.also(columns_in(rows)))
+
+
+def _refusal(tally: _Tally, rules: Rules) -> Effect:
+    if any(one.policy.conflict is None for one in tally.denying):
+        return Effect.DENY
+    if tally.void:
+        return Effect.VOID
+    is_about = tally.granting or tally.denying or rules.is_about(tally.situation)
+    is_about = is_about or _remedies_about(tally.situation, rules)
+    return Effect.DENY if is_about else Effect.NOT_APPLICABLE
+
+
+def _remedies_about(situation: Situation, rules: Rules) -> list[PreparedRule]:
+    """The remedies that a request names, of prohibitions about its targets."""
+    if situation.request.rule is None or situation.request.action != ANONYMIZE:
+        return []
+    touching = rules.touching(situation)
+    return [remedy for one in touching for remedy in _named_remedies(one, situation.request)]
+
+
+def _remedies(tally: _Tally) -> tuple[Duty, ...]:
+    found = [remedy for prepared in tally.denying for remedy in getattr(prepared.rule, "remedies", ())]
+    return tuple(dict.fromkeys(found))
+
+
+# --- Why
+
+
+def _reasons(effect: Effect, tally: _Tally, rules: Rules) -> list[Reason]:
+    request = tally.situation.request
+    others = [one for one in tally.granting if one not in tally.chosen] if request.rule else []
+    grants = [_matched(one.prepared, one.form, request) for one in (*tally.chosen, *others)]
+    denials = [*_denials(tally), *_withholdings(tally)]
+    determining = list(_determining(tally)) if tally.void or request.rule else []
+    if effect in {Effect.PERMIT, Effect.LIMITED}:
+        return _each_once([*grants, *denials, *determining])
+    found = _each_once([*denials, *determining, *grants])
+    if not found:
+        found = [Reason(_nothing(effect, request))]
+    return [*found, *_near_misses(tally, rules)]
+
+
+def _each_once(reasons: list[Reason]) -> list[Reason]:
+    return reasons if len(reasons) < 2 else list(dict.fromkeys(reasons))
+
+
+def _matched(prepared: PreparedRule, form: Form | None, request: Request) -> Reason:
+    text = wording.matched(prepared, None if form is None else form.duty, request)
+    return Reason(text, prepared.policy.policy.uid, prepared.rule.uid)
+
+
+def _denials(tally: _Tally) -> Iterator[Reason]:
+    for prepared in tally.denying:
+        text = wording.matched(prepared, None, tally.situation.request)
+        if (columns := tally.columns(prepared)) is not None:
+            text = wording.forbidden_columns(columns)
+        yield Reason(text, prepared.policy.policy.uid, prepared.rule.uid)
+
+
+def _withholdings(tally: _Tally) -> Iterator[Reason]:
+    for prepared in tally.withholding:
+        columns = tally.columns(prepared)
+        if columns is not None and any(columns <= tally.withheld(one) for one in tally.surviving):
+            text = wording.withheld_columns(columns)
+            yield Reason(text, prepared.policy.policy.uid, prepared.rule.uid)
+
+
+def _determining(tally: _Tally) -> Iterator[Reason]:
+    for one in tally.void:
+        if one.conflict is not None:
+            yield Reason(wording.void(one.policy, one.conflict), one.policy.uid, one.conflict[1].uid)
+    if tally.situation.request.rule is not None and not tally.chosen:
+        uid = tally.situation.request.rule
+        yield Reason(f"no permission with the uid `{uid}` grants this request")
+
+
+def _nothing(effect: Effect, request: Request) -> str:
+    return wording.not_about(request) if effect is Effect.NOT_APPLICABLE else wording.NOTHING_APPLIES
+
+
+def _near_misses(tally: _Tally, rules: Rules) -> Iterator[Reason]:
+    """Some rules about the targets that have no say, and how many others there are."""
+    situation, effective = tally.situation, tally.effective()
+    named = [remedy for remedy in _remedies_about(situation, rules) if remedy not in effective]
+    effective = {rule for rule in effective if rule.kind is not Kind.REMEDY}
+    touching = rules.number_touching(situation)
+    misses: list[PreparedRule] = []
+    if touching <= FEW_RULES:
+        first = rules.touching(situation, NEAR_MISSES + len(effective))
+        misses = [rule for rule in first if rule not in effective][:NEAR_MISSES]
+    for prepared in (*named[:NEAR_MISSES], *misses):
+        failing = (
+            report.text for report in _parts(prepared, tally, rules) if _is_failure(prepared, report)
+        )
+        text = wording.not_applying(prepared, list(islice(failing, FAILURES)))
+        yield Reason(text, prepared.policy.policy.uid, prepared.rule.uid)
+    yield from wording.others(touching - len(effective) - len(misses), rules.size - touching)
+
+
+def _is_failure(prepared: PreparedRule, report: PartReport) -> bool:
+    if prepared.kind is Kind.PROHIBITION:
+        return report.finding is UNSATISFIED
+    return report.finding is not SATISFIED
+
+
+def _reports(tally: _Tally, rules: Rules) -> Iterator[RuleReport]:
+    """Of every rule about the targets; one applies when no part of it fails."""
+    effective, situation = tally.effective(), tally.situation
+    for prepared in (*rules.touching(situation), *_remedies_about(situation, rules)):
+        parts = tuple(_parts(prepared, tally, rules))
+        applies = prepared in effective and not any(_is_failure(prepared, part) for part in parts)
+        policy, rule = prepared.policy.policy.uid, prepared.rule.uid
+        yield RuleReport(policy, rule, str(prepared.kind), applies, parts)
+
+
+def _parts(prepared: PreparedRule, tally: _Tally, rules: Rules) -> Iterator[PartReport]:
+    """Every part of a rule, however many fail; that of its policy first, and once."""
+    situation = tally.situation.under(prepared.policy.hierarchies)
+    yield _of_policy(prepared, tally, rules)
+    told = wording.Told(
+        situation.request, situation.known.about(prepared.rule.targets), tally.parameters(prepared)
+    )
+    for part, outcome, subject in _judged(prepared, tally, situation):
+        if part is not Part.POLICY:
+            text = wording.of_part(prepared, (part, outcome, subject), told)
+            where = NOWHERE if subject is None or isinstance(subject, str) else subject.where
+            yield PartReport(part, wording.finding_of(outcome), text, where)
+
+
+def _judged(prepared: PreparedRule, tally: _Tally, situation: Situation) -> Iterator[Judged]:
+    if prepared.kind is Kind.PROHIBITION:
+        yield from judged_as_prohibition(prepared, situation)
+        yield from judged_refinements(prepared.rule, tally.parameters(prepared))
+    elif (form := tally.form(prepared)) is not None:
+        yield from judged_as_grant(prepared, form, situation)
+    else:
+        yield Part.ACTION, UNSATISFIED, None
+
+
+def _of_policy(prepared: PreparedRule, tally: _Tally, rules: Rules) -> PartReport:
+    """What its policy as a whole means for a rule: the one thing that says whether it counts."""
+    policy, request = prepared.policy, tally.situation.request
+    forbids = prepared.kind is Kind.PROHIBITION
+    found, text = in_force(policy.policy, request), ""
+    if found is not UNSATISFIED:
+        overriding = tally.overriding(prepared)
+        if rules.may_prohibit_only(policy):
+            found, text = (found if forbids else UNSATISFIED), wording.prohibits_only(forbids)
+        elif policy.conflict is not None:
+            found, text = (found if forbids else UNSATISFIED), wording.voided(policy.conflict, forbids)
+        elif overriding is not None:
+            found, text = UNSATISFIED, wording.overridden(overriding)
+    return PartReport(Part.POLICY, found, text or wording.in_force(policy.policy, found, request))

@@ -1,0 +1,184 @@
+"""Rules by what they are about: target, party and purpose, so that few are looked at for a request."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from smalti.policy.decide.hierarchies import Hierarchies, Hierarchy
+from smalti.policy.decide.matching import PreparedRule
+from smalti.policy.decide.table_columns import spellings
+from smalti.policy.model.model import Comparison, Named, Operator, Rule
+from smalti.vocab.terms import IRI, ODRL_PURPOSE
+
+_POSITIVE: Final = frozenset({Operator.EQ, Operator.IS_A, Operator.IS_ANY_OF, Operator.IS_PART_OF})
+
+_MOST_LEAVES: Final = 256
+"""Places that one rule takes; a rule of very many parties and purposes is found by fewer of them."""
+
+T = TypeVar("T")
+Leaf = dict[int, PreparedRule]
+"""Rules by their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """What rules are found by: concepts, each by its one name. None: any."""
+
+    targets: frozenset[IRI]
+    parties: frozenset[IRI] | None
+    purposes: frozenset[IRI] | None
+
+    @classmethod
+    def of(cls, rule: Rule, hierarchies: Hierarchies) -> "Keys":
+        """What one rule is about."""
+        concept = hierarchies.assets.concept
+        targets = frozenset([concept(one) for asset in rule.targets for one in spellings(asset.iri)])
+        parties = frozenset([hierarchies.parties.concept(party.iri) for party in rule.assignees]) or None
+        return cls(targets, parties, _purposes(rule, hierarchies.purposes))
+
+    def bounded(self) -> "Keys":
+        """Keys that are few enough, and lead to the same rules and others."""
+        parties, purposes = self.parties, self.purposes
+        if len(self.targets) * len(parties or "1") * len(purposes or "1") > _MOST_LEAVES:
+            purposes = None
+        if len(self.targets) * len(parties or "1") > _MOST_LEAVES:
+            parties = None
+        return Keys(self.targets, parties, purposes)
+
+    def widened(self, hierarchies: Hierarchies) -> "Keys":
+        """The keys of the rules that a request which this is about may meet, too."""
+        return Keys(
+            related(hierarchies.assets, self.targets),
+            None if self.parties is None else related(hierarchies.parties, self.parties),
+            related_purposes(hierarchies.purposes, self.purposes),
+        )
+
+
+def _purposes(rule: Rule, purposes: Hierarchy) -> frozenset[IRI] | None:
+    """The purposes without which a rule does not apply."""
+    for constraint in rule.constraints:
+        if (
+            isinstance(constraint, Comparison)
+            and constraint.operand == ODRL_PURPOSE
+            and constraint.operator in _POSITIVE
+            and constraint.unit is None
+        ):
+            listed = [value.iri for value in constraint.values if isinstance(value, Named)]
+            if len(listed) == len(constraint.values):
+                return frozenset([purposes.concept(iri) for iri in listed])
+    return None
+
+
+def related(hierarchy: Hierarchy, iris: Iterable[IRI]) -> frozenset[IRI]:
+    """The concepts that share a part with one of some."""
+    found = [hierarchy.related(iri) for iri in iris]
+    return found[0] if len(found) == 1 else frozenset[IRI]().union(*found)
+
+
+def related_purposes(hierarchy: Hierarchy, iris: Iterable[IRI] | None) -> frozenset[IRI] | None:
+    """Likewise of purposes; None, any, where one of them is unknown."""
+    if iris is None:
+        return None
+    known = list(iris)
+    return related(hierarchy, known) if all(map(hierarchy.defines, known)) else None
+
+
+class Bucket:
+    """The rules about one target."""
+
+    __slots__ = ("by_action", "by_party", "rules", "shared")
+
+    def __init__(self) -> None:
+        self.rules: Leaf = {}
+        """In order."""
+        self.shared: Leaf = {}
+        """Those of them that may stand in other buckets, or that only may be about the target."""
+        self.by_action: dict[IRI, Leaf] = {}
+        self.by_party: dict[IRI | None, dict[IRI | None, Leaf]] = {}
+
+
+class Buckets:
+    """Rules in buckets, each in order of its number."""
+
+    __slots__ = ("_buckets",)
+
+    def __init__(self) -> None:
+        self._buckets: dict[IRI, Bucket] = {}
+
+    def add(self, prepared: PreparedRule, keys: Keys, *, is_shared: bool = False) -> None:
+        """Add a rule, whose number is larger than those of all before it.
+
+        Args:
+            prepared: the rule.
+            keys: what it is found by.
+            is_shared: whether it may be found by targets that it is not about.
+        """
+        for target in keys.targets:
+            bucket = self._buckets.setdefault(target, Bucket())
+            bucket.rules[prepared.order] = prepared
+            if is_shared or len(keys.targets) > 1:
+                bucket.shared[prepared.order] = prepared
+            bucket.by_action.setdefault(prepared.rule.action, {})[prepared.order] = prepared
+            for party in keys.parties or _ANY:
+                by_purpose = bucket.by_party.setdefault(party, {})
+                for purpose in keys.purposes or _ANY:
+                    by_purpose.setdefault(purpose, {})[prepared.order] = prepared
+
+    def remove(self, prepared: PreparedRule, keys: Keys) -> None:
+        """Remove a rule that was added with these keys."""
+        order = prepared.order
+        for target in keys.targets:
+            bucket = self._buckets[target]
+            del bucket.rules[order]
+            bucket.shared.pop(order, None)
+            _remove(bucket.by_action, prepared.rule.action, order)
+            for party in keys.parties or _ANY:
+                for purpose in keys.purposes or _ANY:
+                    _remove(bucket.by_party[party], purpose, order)
+                if not bucket.by_party[party]:
+                    del bucket.by_party[party]
+            if not bucket.rules:
+                del self._buckets[target]
+
+    def buckets(self, targets: frozenset[IRI]) -> list[Bucket]:
+        """The buckets of some targets, in disorder."""
+        known = self._buckets
+        if len(known) < len(targets):
+            return [bucket for target, bucket in known.items() if target in targets]
+        return [known[target] for target in targets if target in known]
+
+    def find(self, keys: Keys) -> list[PreparedRule]:
+        """In order, the rules that may be met."""
+        leaves = [
+            leaf
+            for bucket in self.buckets(keys.targets)
+            for by_purpose in _chosen(bucket.by_party, keys.parties)
+            for leaf in _chosen(by_purpose, keys.purposes)
+        ]
+        if len(leaves) == 1:
+            return list(leaves[0].values())
+        found: Leaf = {}
+        for leaf in leaves:
+            found.update(leaf)
+        return [found[order] for order in sorted(found)]
+
+
+_ANY: Final[tuple[None]] = (None,)
+
+
+def _remove(table: dict[T, Leaf], key: T, order: int) -> None:
+    del table[key][order]
+    if not table[key]:
+        del table[key]
+
+
+def _chosen(table: dict[IRI | None, T], keys: frozenset[IRI] | None) -> Iterable[T]:
+    """What stands under one of some keys, or under any."""
+    if keys is None:
+        return table.values()
+    if len(table) <= len(keys):
+        return [value for key, value in table.items() if key is None or key in keys]
+    found = [table[key] for key in keys if key in table]
+    if None in table:
+        found.append(table[None])
+    return found

@@ -1,0 +1,133 @@
+"""Which columns a permission cannot do without: what it publishes, and what that rests on."""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from smalti.policy.decide.transformations import Parameters
+from smalti.policy.model.iris import normalised_column
+from smalti.policy.model.model import (
+    Anonymization,
+    Comparison,
+    Condition,
+    Duty,
+    Logical,
+    Named,
+    Permission,
+    Text,
+    Training,
+)
+from smalti.vocab.terms import DIFFERENTIAL_PRIVACY, GROUP_BY, IRI, MEASURE, STATISTIC
+from smalti.vocab.words import BY_IRI, Range
+
+_COLUMNS = frozenset({Range.COLUMN, Range.COLUMNS})
+_COUNT = Text("count")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnUses:
+    """The columns that something uses. Columns that it only drops are not among them."""
+
+    columns: frozenset[IRI]
+    """As `normalised_column` spells them."""
+    others_than: frozenset[IRI] | None = None
+    """Where it uses all columns but these, too, whatever columns there are."""
+    says_how: bool = False
+    """It says what becomes of columns: those that it does not use, it drops."""
+
+    def needs(self, some: Collection[IRI], named: Collection[IRI] = ()) -> bool:
+        """Whether it cannot be done without one of some columns.
+
+        Args:
+            some: as `normalised_column` spells them.
+            named: those IRIs that a prohibition names; others of `some` may be of the same columns, so that
+                who drops a column drops it by any of them. Whatever it is called, the data tell in the end.
+        """
+        if not self.columns.isdisjoint(some):
+            return True
+        return self.others_than is not None and not self.others_than.issuperset(
+            [column for column in some if column in named] or some
+        )
+
+    def reaches(self, column: IRI) -> bool:
+        """Whether it is about a column, where it is about the table.
+
+        Args:
+            column: as `normalised_column` spells it.
+        """
+        return not self.says_how or self.needs((column,))
+
+    def also(self, columns: frozenset[IRI]) -> "ColumnUses":
+        """The same, with some columns more."""
+        return replace(self, columns=self.columns | columns) if columns else self
+
+
+def column_uses(
+    permission: Permission, obligations: Iterable[Duty] = (), asked: Parameters | None = None
+) -> ColumnUses:
+    """What a permission uses, and what it obliges to.
+
+    A respondent's column counts: nobody can count people without it. To read, or to do anything else to a
+    table as it is, uses no column in particular.
+
+    Args:
+        permission: the rule, or what a duty amounts to.
+        obligations: what whoever uses it must do; what is anonymized so is all that they may have.
+        asked: of the action, where that is known; it tells which of the statistics are meant.
+    """
+    owed = frozenset(
+        column
+        for duty in obligations
+        if duty.anonymization is not None
+        for column in _of_anonymization(duty.anonymization, {})
+    )
+    if permission.training is not None:
+        return _of_training(permission.training).also(owed)
+    if permission.anonymization is not None:
+        used = frozenset(_of_anonymization(permission.anonymization, asked or {}))
+        return ColumnUses(used | owed, says_how=True)
+    return ColumnUses(owed)
+
+
+def _of_training(training: Training) -> ColumnUses:
+    respondent = () if training.respondent is None else (training.respondent,)
+    used = frozenset(normalised_column(one.iri) for one in (training.label_column, *respondent))
+    dropped = frozenset(normalised_column(one.iri) for one in training.identifiers)
+    return ColumnUses(used, dropped - used, says_how=True)
+
+
+def _of_anonymization(way: Anonymization, asked: Parameters) -> Iterator[IRI]:
+    respondent = () if way.respondent is None else (way.respondent,)
+    for reference in (*way.quasi_identifiers, *way.sensitive, *way.released, *respondent):
+        yield normalised_column(reference.iri)
+    for condition in way.parameters:
+        for comparison in _comparisons(condition):
+            is_chosen = way.method == DIFFERENTIAL_PRIVACY and comparison.operand in (MEASURE, GROUP_BY)
+            yield from _asked(comparison, asked) if is_chosen else _named(comparison)
+
+
+def _comparisons(condition: Condition) -> Iterator[Comparison]:
+    match condition:
+        case Comparison():
+            yield condition
+        case Logical(operands=operands):
+            for one in operands:
+                yield from _comparisons(one)
+
+
+def _named(comparison: Comparison) -> Iterator[IRI]:
+    word = BY_IRI.get(comparison.operand)
+    if word is None or word.range in _COLUMNS:
+        yield from (normalised_column(one.iri) for one in comparison.values if isinstance(one, Named))
+
+
+def _asked(comparison: Comparison, asked: Parameters) -> Iterator[IRI]:
+    """Of the columns that statistics may be about, those that a request is about."""
+    stated = asked.get(comparison.operand)
+    if stated is not None and all(isinstance(value, Named) for value in stated):
+        yield from (normalised_column(one.iri) for one in stated if isinstance(one, Named))
+        return
+    statistics = asked.get(STATISTIC)
+    is_grouped_by_none = comparison.operand == GROUP_BY and statistics is not None
+    measures_none = statistics is not None and set(statistics) == {_COUNT}
+    if stated is not None or not (is_grouped_by_none or measures_none):
+        yield from _named(comparison)

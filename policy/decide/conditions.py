@@ -1,0 +1,432 @@
+"""Evaluates conditions in Kleene's strong logic of three values.
+
+What the operators mean where several values are known (their elementary relation is `comparing.compare`):
+
+| operator | of a fact about the world | of what the request has one of |
+|---|---|---|
+| `eq` `isA` `isAnyOf` `isPartOf` | some value stands so to some listed one | every value does |
+| `neq` `isNoneOf` | not `eq`: no value stands so to any listed one | likewise, of every value |
+| `gt` `gteq` `lt` `lteq` `hasPart` | every value stands so to every listed one | likewise |
+| `isAllOf` | each value stands so to a listed one, and each listed one has such a value | likewise |
+
+In the cells with "every", values that differ make it unknown: both readings of such a condition are then
+kept, and the one that permits less counts. What the request has one of: its purpose, its time and the
+parameters of its action. An operand that nothing is known about is unknown, whatever the operator; so a
+missing purpose satisfies neither `eq` nor `isNoneOf`. A unit that a condition states makes it unknown,
+since facts have none.
+
+A left operand that nobody declared is unknown, whatever is stated under it: it is none of ODRL's or the
+profile's, no vocabulary declares it, and it is no column of a requested target.
+
+A condition on rows cannot be decided here: it stays, as a `Residual`, with the rest simplified away.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Final, TypeAlias, assert_never
+
+from smalti.policy.decide.comparing import SATISFIED, UNKNOWN, UNSATISFIED, compare, negated
+from smalti.policy.decide.decision import Fact, Finding, Request
+from smalti.policy.decide.hierarchies import Hierarchies, Hierarchy
+from smalti.policy.model.iris import is_column_of, normalised_column
+from smalti.policy.model.model import (
+    Asset,
+    ColumnComparison,
+    Comparison,
+    Condition,
+    Instant,
+    Logical,
+    LogicalOperator,
+    Named,
+    Operator,
+    Value,
+)
+from smalti.vocab.odrl import LEFT_OPERANDS
+from smalti.vocab.terms import IRI, ODRL, ODRL_PURPOSE
+from smalti.vocab.words import BY_IRI, Kind
+
+STANDARD_OPERANDS: Final = frozenset(IRI(ODRL + name) for name in LEFT_OPERANDS) | {
+    iri for iri, word in BY_IRI.items() if word.kind in {Kind.CONSTRAINT, Kind.REFINEMENT}
+}
+"""The left operands of ODRL and of the profile, which need no declaration."""
+DATE_TIME: Final = IRI(ODRL + "dateTime")
+RECIPIENT: Final = IRI(ODRL + "recipient")
+
+_SOME: Final = frozenset({Operator.EQ, Operator.IS_A, Operator.IS_ANY_OF, Operator.IS_PART_OF})
+_NO: Final = frozenset({Operator.NEQ, Operator.IS_NONE_OF})
+_ELEMENTARY: Final = {
+    Operator.IS_ANY_OF: Operator.EQ,
+    Operator.IS_NONE_OF: Operator.EQ,
+    Operator.IS_ALL_OF: Operator.EQ,
+    Operator.NEQ: Operator.EQ,
+}
+_NEGATIONS: Final = {
+    Operator.EQ: Operator.NEQ,
+    Operator.NEQ: Operator.EQ,
+    Operator.GT: Operator.LTEQ,
+    Operator.LTEQ: Operator.GT,
+    Operator.GTEQ: Operator.LT,
+    Operator.LT: Operator.GTEQ,
+    Operator.IS_ANY_OF: Operator.IS_NONE_OF,
+    Operator.IS_NONE_OF: Operator.IS_ANY_OF,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Residual:
+    """What is left of a condition that depends on the row: satisfied by the rows that satisfy it."""
+
+    condition: ColumnComparison | Logical
+    """Made of `ColumnComparison` and `Logical` alone."""
+    is_exact: bool = True
+    """False: of other rows it is unknown, and not false, for a part beside it is unknown."""
+
+
+Outcome: TypeAlias = Finding | Residual
+
+
+class Known:
+    """What a request says and what is known of the world, by left operand."""
+
+    __slots__ = ("_facts", "_has_same", "_own", "_parameters", "_request", "_tables", "hierarchies")
+
+    def __init__(self, request: Request, hierarchies: Hierarchies) -> None:
+        self._request = request
+        self._tables: tuple[tuple[IRI, ...], ...] = tuple((target,) for target in request.targets)
+        self._own = frozenset(map(normalised_column, request.tables))
+        self.hierarchies = hierarchies
+        self._facts = _by_operand([fact for fact in request.facts if self.is_declared(fact.operand)])
+        self._parameters = _by_operand(request.parameters)
+        self._has_same = any(fact.same for fact in request.parameters)
+
+    def is_declared(self, operand: IRI) -> bool:
+        """Whether what is stated under a left operand counts."""
+        return operand in STANDARD_OPERANDS or normalised_column(operand) in self.hierarchies.operands
+
+    def is_column(self, iri: IRI) -> bool:
+        """Whether an IRI, as `normalised_column` spells it, is that of a column of each requested target.
+
+        A limit by a column of one target says nothing of the rows of another. A table of its own below a
+        target is a column only where something else than its IRI says so.
+        """
+        if len(self._tables) == 1 and iri in self._request.columns:
+            return True
+        declared = self.hierarchies.columns
+        is_own = iri in self._own
+        return all(
+            any(
+                (not is_own and is_column_of(table, iri)) or iri in declared.get(table, ())
+                for table in tables
+            )
+            for tables in self._tables
+        )
+
+    def may_be_column(self, iri: IRI) -> bool:
+        """Whether an IRI may be that of a column of some requested target: then no fact is stated under it.
+
+        Else a fact would decide a prohibition once more is asked for, and not before.
+        """
+        declared = self.hierarchies.columns
+        tables = {*self._request.targets, *(table for tables in self._tables for table in tables)}
+        return iri in self._request.columns or any(
+            is_column_of(table, iri) or iri in declared.get(table, ()) for table in tables
+        )
+
+    def about(self, assets: Sequence[Asset]) -> "Known":
+        """The same for a rule about some assets.
+
+        A target that is there only as a column of one of them has no columns itself, whatever IRIs begin
+        with its own: beside it there are the other columns of its table.
+
+        Args:
+            assets: of the rule.
+        """
+        names = {asset.iri for asset in assets}
+        tables = tuple(self._tables_of(target, names) for target in self._request.targets)
+        if tables == self._tables:
+            return self
+        found = copy(self)
+        found._tables = tables
+        return found
+
+    def _tables_of(self, target: IRI, assets: Collection[IRI]) -> tuple[IRI, ...]:
+        if target in self._request.tables or target in assets:
+            return (target,)
+        return tuple(table for table in assets if is_column_of(table, target)) or (target,)
+
+    def is_unknown(self, condition: ColumnComparison | Comparison) -> bool:
+        """Whether nobody declared the operand of a comparison."""
+        if isinstance(condition, Comparison):
+            return not self.is_declared(condition.operand)
+        column = condition.column.iri
+        return not self.is_column(column) and not self.is_declared(column)
+
+    @property
+    def parameters(self) -> Mapping[IRI, tuple[Value, ...]]:
+        """Of the requested action, by operand."""
+        return self._parameters
+
+    def parameters_in(self, operands: Collection[IRI]) -> Mapping[IRI, tuple[Value, ...]]:
+        """The same, in the words of a permission (`in_words`)."""
+        return in_words(self._request.parameters, operands) if self._has_same else self._parameters
+
+    def values(self, operand: IRI) -> tuple[Value, ...] | None:
+        """What is known under an operand of a constraint; None: nothing."""
+        known = self._facts.get(_spelled(operand)) if self._facts else None
+        if operand == ODRL_PURPOSE and self._request.purpose is not None:
+            return (Named(self._request.purpose), *(known or ()))
+        if operand == DATE_TIME and self._request.time is not None:
+            return (Instant(self._request.time), *(known or ()))
+        return known
+
+    def hierarchy(self, operand: IRI) -> Hierarchy | None:
+        """What the values of an operand are compared by."""
+        if operand == ODRL_PURPOSE:
+            return self.hierarchies.purposes
+        return self.hierarchies.parties if operand == RECIPIENT else None
+
+
+def _spelled(operand: IRI) -> IRI:
+    """The one spelling of an operand that somebody else declares."""
+    return operand if operand in STANDARD_OPERANDS else normalised_column(operand)
+
+
+def _by_operand(facts: Sequence[Fact]) -> dict[IRI, tuple[Value, ...]]:
+    found: dict[IRI, tuple[Value, ...]] = {}
+    for fact in facts:
+        operand = _spelled(fact.operand)
+        found[operand] = (*found.get(operand, ()), *fact.values)
+    return found
+
+
+def in_words(asked: Sequence[Fact], operands: Collection[IRI]) -> dict[IRI, tuple[Value, ...]]:
+    """What is asked of an action, each fact by its operand, or else by one under which it is the same.
+
+    Args:
+        asked: facts of a request.
+        operands: that a permission speaks of.
+    """
+    return _by_operand(
+        [
+            fact
+            if fact.operand in operands
+            else next((one for one in fact.same if one.operand in operands), fact)
+            for fact in asked
+        ]
+    )
+
+
+def leaves(conditions: Iterable[Condition]) -> Iterator[ColumnComparison | Comparison]:
+    """The comparisons of some conditions, out of logical ones."""
+    for condition in conditions:
+        if isinstance(condition, Logical):
+            yield from leaves(condition.operands)
+        else:
+            yield condition
+
+
+def evaluate(condition: Condition, known: Known) -> Outcome:
+    """What is known of a constraint, or of a refinement of a party or an asset."""
+    match condition:
+        case Comparison(operand=operand):
+            values = known.values(operand)
+            if values is None or condition.unit is not None:
+                return UNKNOWN
+            is_one = operand in {ODRL_PURPOSE, DATE_TIME}
+            return holds(condition, values, known.hierarchy(operand), is_one=is_one)
+        case ColumnComparison(column=column):
+            if known.is_column(column.iri):
+                return Residual(condition)
+            if known.may_be_column(column.iri):
+                return UNKNOWN
+            stated = known.values(column.iri)
+            as_fact = Comparison(column.iri, condition.operator, condition.values)
+            return UNKNOWN if stated is None else holds(as_fact, stated, None, is_one=False)
+        case Logical(operator=operator, operands=operands):
+            return combine(operator, [evaluate(operand, known) for operand in operands])
+    assert_never(condition)
+
+
+def evaluate_parameter(condition: Condition, parameters: Mapping[IRI, tuple[Value, ...]]) -> Finding:
+    """What is known of a refinement of an action, for an action with these parameters.
+
+    No values under an operand mean that the action is known to have none.
+    """
+    match condition:
+        case Comparison(operand=operand):
+            values = parameters.get(operand) if operand in STANDARD_OPERANDS else None
+            if values is None or condition.unit is not None:
+                return UNKNOWN
+            return holds(condition, values, None, is_one=True)
+        case ColumnComparison():
+            return UNKNOWN
+        case Logical(operator=operator, operands=operands):
+            found = combine(operator, [evaluate_parameter(one, parameters) for one in operands])
+            return UNKNOWN if isinstance(found, Residual) else found
+    assert_never(condition)
+
+
+def holds(
+    comparison: Comparison, values: Sequence[Value], hierarchy: Hierarchy | None, *, is_one: bool
+) -> Finding:
+    """Whether a comparison holds of the values that are known under its operand.
+
+    Args:
+        comparison: without unit.
+        values: all that are true; none mean that there is none, which is known.
+        hierarchy: what IRIs are compared by.
+        is_one: whether the request has one of it, so that values which differ are not known to satisfy.
+    """
+    operator = comparison.operator
+    elementary = _ELEMENTARY.get(operator, operator)
+    references = comparison.values
+    if len(values) == 1 == len(references):
+        found = compare(elementary, values[0], references[0], hierarchy)
+        return negated(found) if operator in _NO else found
+    table = [[compare(elementary, value, one, hierarchy) for one in references] for value in values]
+    if operator is Operator.IS_ALL_OF:
+        return _all(
+            (*map(_some, table), *(map(_some, zip(*table, strict=True)) if table else (UNSATISFIED,)))
+        )
+    if operator not in _SOME | _NO:
+        return _agreed([found for row in table for found in row])
+    each = [_some(row) for row in table]
+    found = _agreed(each) if is_one else _some(each)
+    return negated(found) if operator in _NO else found
+
+
+def _some(findings: Iterable[Finding]) -> Finding:
+    found = set(findings)
+    if SATISFIED in found:
+        return SATISFIED
+    return UNKNOWN if UNKNOWN in found else UNSATISFIED
+
+
+def _all(findings: Iterable[Finding]) -> Finding:
+    found = set(findings)
+    if UNSATISFIED in found:
+        return UNSATISFIED
+    return UNKNOWN if UNKNOWN in found else SATISFIED
+
+
+def _agreed(findings: Iterable[Finding]) -> Finding:
+    found = set(findings) or {UNSATISFIED}
+    return found.pop() if len(found) == 1 else UNKNOWN
+
+
+# --- Logical constraints (ODRL IM 2.5.2)
+
+
+def combine(operator: LogicalOperator, outcomes: Sequence[Outcome]) -> Outcome:
+    """What is known of a logical constraint, from what is known of its operands."""
+    match operator:
+        case LogicalOperator.AND | LogicalOperator.AND_SEQUENCE:
+            return conjunction(outcomes)
+        case LogicalOperator.OR:
+            return disjunction(outcomes)
+        case LogicalOperator.XONE:
+            return _exactly_one(outcomes)
+    assert_never(operator)
+
+
+def conjunction(outcomes: Iterable[Outcome]) -> Outcome:
+    """All of them. Unknown where one is unknown, even if others depend on the row."""
+    residuals, found = _parted(outcomes)
+    total = _all(found)
+    if total is not SATISFIED or not residuals:
+        return total
+    return _joined(LogicalOperator.AND, residuals, is_exact=all(one.is_exact for one in residuals))
+
+
+def disjunction(outcomes: Iterable[Outcome]) -> Outcome:
+    """Any of them. Rows that satisfy a part do so even where another part is unknown."""
+    residuals, found = _parted(outcomes)
+    total = _some(found)
+    if total is SATISFIED or not residuals:
+        return total
+    is_exact = UNKNOWN not in found and all(one.is_exact for one in residuals)
+    return _joined(LogicalOperator.OR, residuals, is_exact=is_exact)
+
+
+def _exactly_one(outcomes: Sequence[Outcome]) -> Outcome:
+    residuals, found = _parted(outcomes)
+    satisfied = found.count(SATISFIED)
+    if satisfied > 1:
+        return UNSATISFIED
+    if UNKNOWN in found:
+        return UNKNOWN
+    if not residuals:
+        return SATISFIED if satisfied else UNSATISFIED
+    return _no_other(residuals) if satisfied else _one_of(residuals)
+
+
+def _one_of(residuals: Sequence[Residual]) -> Outcome:
+    """Exactly one of these."""
+    if len(residuals) == 1:
+        return residuals[0]
+    # Otherwise that a row does not satisfy the others is never known.
+    is_known = all(one.is_exact for one in residuals)
+    return _joined(LogicalOperator.XONE, residuals) if is_known else UNKNOWN
+
+
+def _no_other(residuals: Sequence[Residual]) -> Outcome:
+    """None of these, since something else is satisfied."""
+    others = [_negation(one.condition) if one.is_exact else None for one in residuals]
+    if any(other is None for other in others):
+        return UNKNOWN
+    return _joined(LogicalOperator.AND, [Residual(other) for other in others if other is not None])
+
+
+def _parted(outcomes: Iterable[Outcome]) -> tuple[list[Residual], list[Finding]]:
+    residuals: list[Residual] = []
+    found: list[Finding] = []
+    for outcome in outcomes:
+        if isinstance(outcome, Residual):
+            residuals.append(outcome)
+        else:
+            found.append(outcome)
+    return residuals, found
+
+
+def _joined(operator: LogicalOperator, residuals: Sequence[Residual], *, is_exact: bool = True) -> Residual:
+    parts = [residual.condition for residual in residuals]
+    if operator is not LogicalOperator.XONE:
+        flat = [inner for part in parts for inner in _operands(operator, part)]
+        parts = list(dict.fromkeys(flat))
+    if len(parts) == 1:
+        return Residual(parts[0], is_exact)
+    return Residual(Logical(operator, tuple(parts)), is_exact)
+
+
+def _operands(
+    operator: LogicalOperator, part: ColumnComparison | Logical
+) -> list[ColumnComparison | Logical]:
+    if isinstance(part, Logical) and part.operator is operator:
+        return [operand for operand in part.operands if not isinstance(operand, Comparison)]
+    return [part]
+
+
+def _negation(condition: Condition) -> ColumnComparison | Logical | None:
+    """Rows that satisfy this one do not satisfy the condition, nor have no value; None: not expressible."""
+    match condition:
+        case ColumnComparison(operator=operator):
+            if operator not in _NEGATIONS:
+                return None
+            return ColumnComparison(
+                condition.column, _NEGATIONS[operator], condition.values, condition.where
+            )
+        case Logical(operator=LogicalOperator.XONE) | Comparison():
+            return None
+        case Logical(operator=operator, operands=operands):
+            parts = [_negation(operand) for operand in operands]
+            if any(part is None for part in parts):
+                return None
+            other = LogicalOperator.AND if operator is LogicalOperator.OR else LogicalOperator.OR
+            return Logical(other, tuple(part for part in parts if part is not None), condition.where)
+    assert_never(condition)
+
+
+def rows_of(outcome: Residual) -> tuple[Condition, ...]:
+    """The conditions of a residual, all of which a row must satisfy."""
+    return tuple(_operands(LogicalOperator.AND, outcome.condition))

@@ -1,0 +1,205 @@
+"""Contradictions inside of a policy: a permission and a prohibition that one request could meet together.
+
+Told from the policy alone (ODRL IM 2.9). Two rules are no contradiction when no request meets both: they
+share no target, no action or no party, or a condition of the one provably excludes one of the other. A
+prohibition on a column contradicts a permission on its table that uses the column, or all columns. An
+obligation to anonymize, and a duty of a permission to read, permit to anonymize, and count so.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from smalti.policy.decide.buckets import Buckets, Keys, related
+from smalti.policy.decide.comparing import UNSATISFIED
+from smalti.policy.decide.conditions import evaluate_parameter
+from smalti.policy.decide.decision import Request
+from smalti.policy.decide.exclusion import Prover, size
+from smalti.policy.decide.hierarchies import Hierarchy
+from smalti.policy.decide.matching import Form, Kind, PreparedPolicy, PreparedRule
+from smalti.policy.decide.table_columns import Requested, column_keys, columns_in, tables_of
+from smalti.policy.model.model import Rule
+from smalti.vocab.terms import IRI
+
+_STEPS: Final = 200_000
+_STEPS_FOR_EACH_RULE: Final = 20
+_LOOKED_UP_IN_A_STEP: Final = 32
+
+
+def contradiction(prepared: PreparedPolicy) -> tuple[Rule, Rule] | None:
+    """A rule that permits and a prohibition, of one policy, that some request could meet together.
+
+    Where there are too many pairs to look at, the first one that was not looked at counts.
+    """
+    prover = Prover(prepared.hierarchies, _STEPS + _STEPS_FOR_EACH_RULE * len(prepared.rules))
+    parties = _Parties(prepared.hierarchies.parties, prover)
+    for one, requested, other in _pairs(prepared, _prohibitions((prepared,))):
+        prover.step()
+        if prover.is_exhausted or any(
+            _share_a_target(requested, form, other, prover)
+            and parties.may_meet(form, other)
+            and _overlap(form, other, prepared.hierarchies.actions, prover)
+            for form in _forms(one)
+        ):
+            return one.rule, other.rule
+    return None
+
+
+def met_columns(
+    prepared: PreparedPolicy, renamed: frozenset[tuple[IRI, IRI]] = frozenset()
+) -> Iterator[tuple[Rule, Rule, frozenset[IRI]]]:
+    """Each rule that permits and each prohibition that may meet at columns, with those columns.
+
+    Of a bounded number of pairs; a prohibition of the whole table is none.
+
+    Args:
+        prepared: the policy.
+        renamed: what a description tells of columns of one of its targets (`Request.renamed`).
+    """
+    yield from _met(prepared, _prohibitions((prepared,)), renamed)
+
+
+def met_columns_between(
+    policies: Sequence[PreparedPolicy], renamed: frozenset[tuple[IRI, IRI]] = frozenset()
+) -> Iterator[tuple[Rule, Rule, frozenset[IRI]]]:
+    """The same, of rules of one policy and prohibitions of another one."""
+    prohibitions = _prohibitions(policies)
+    for prepared in policies:
+        own = set(prepared.policy.prohibitions)
+        yield from (found for found in _met(prepared, prohibitions, renamed) if found[1] not in own)
+
+
+def _met(
+    prepared: PreparedPolicy, prohibitions: Buckets, renamed: frozenset[tuple[IRI, IRI]]
+) -> Iterator[tuple[Rule, Rule, frozenset[IRI]]]:
+    prover = Prover(prepared.hierarchies, _STEPS)
+    parties = _Parties(prepared.hierarchies.parties, prover)
+    for one, requested, other in _pairs(prepared, prohibitions, renamed):
+        for form in _forms(one):
+            prover.step()
+            if prover.is_exhausted:
+                return
+            columns = _columns_met(requested, form, other)
+            may_meet = columns and parties.may_meet(form, other)
+            if may_meet and _overlap(form, other, prepared.hierarchies.actions, prover):
+                yield one.rule, other.rule, columns
+                break
+
+
+def _columns_met(requested: Requested, form: Form, prohibition: PreparedRule) -> frozenset[IRI]:
+    """The columns of a rule that its form needs and a prohibition forbids; none where it forbids it all."""
+    assets = prohibition.rule.targets
+    found = [requested.touched(target, asset.iri) for target in requested.targets for asset in assets]
+    if any(one.whole is not UNSATISFIED for one in found):
+        return frozenset()
+    uses = form.uses.also(columns_in(form.permission.constraints))
+    return frozenset(column for one in found for column in one.columns if uses.reaches(column))
+
+
+class _Parties:
+    """Whom rules are about; worked out once for each, since a rule of many parties may be in many pairs."""
+
+    def __init__(self, hierarchy: Hierarchy, prover: Prover) -> None:
+        self._hierarchy = hierarchy
+        self._prover = prover
+        self._reached: dict[Form, frozenset[IRI]] = {}
+        self._named: dict[PreparedRule, frozenset[IRI]] = {}
+
+    def may_meet(self, form: Form, prohibition: PreparedRule) -> bool:
+        """Whether one party may be that of both; so it is taken where there are no steps left to see."""
+        if not form.permission.assignees or not prohibition.rule.assignees:
+            return True
+        if form not in self._reached:
+            iris = [party.iri for party in form.permission.assignees]
+            self._reached[form] = related(self._hierarchy, iris)
+        if prohibition not in self._named:
+            iris = [party.iri for party in prohibition.rule.assignees]
+            self._named[prohibition] = frozenset(map(self._hierarchy.concept, iris))
+        reached, named = self._reached[form], self._named[prohibition]
+        affordable = self._prover.affords(min(len(reached), len(named)) // _LOOKED_UP_IN_A_STEP)
+        return not affordable or not reached.isdisjoint(named)
+
+
+def _forms(prepared: PreparedRule) -> tuple[Form, ...]:
+    if prepared.kind is Kind.OBLIGATION and not prepared.rule.assignees:
+        return ()
+    return (() if prepared.form is None else (prepared.form,)) + prepared.by_duty
+
+
+def _prohibitions(policies: Iterable[PreparedPolicy]) -> Buckets:
+    found = Buckets()
+    for prepared in policies:
+        for rule in prepared.rules:
+            if rule.kind is Kind.PROHIBITION:
+                found.add(rule, _keys_of(rule))
+    return found
+
+
+def _pairs(
+    prepared: PreparedPolicy, prohibitions: Buckets, renamed: frozenset[tuple[IRI, IRI]] = frozenset()
+) -> Iterator[tuple[PreparedRule, Requested, PreparedRule]]:
+    """Those with a target, a party and a purpose that may be one."""
+    hierarchies = prepared.hierarchies
+    for rule in prepared.rules:
+        if _forms(rule):
+            requested = _requested(rule, renamed)
+            keys = Keys.of(rule.rule, hierarchies).widened(hierarchies)
+            keys = replace(keys, targets=keys.targets | requested.sought | requested.sought_tables)
+            yield from ((rule, requested, other) for other in prohibitions.find(keys))
+
+
+def _keys_of(prohibition: PreparedRule) -> Keys:
+    keys = Keys.of(prohibition.rule, prohibition.policy.hierarchies)
+    narrower = prohibition.policy.hierarchies.assets.narrower
+    parts = frozenset[IRI]().union(*map(narrower, keys.targets))
+    return replace(keys, targets=keys.targets | column_keys(parts)).bounded()
+
+
+def _requested(prepared: PreparedRule, renamed: frozenset[tuple[IRI, IRI]]) -> Requested:
+    """What a rule is about, as a request about all of it would name it."""
+    targets = tuple(asset.iri for asset in prepared.rule.targets)
+    of_targets = {(name, own) for name, own in renamed if not set(tables_of(name)).isdisjoint(targets)}
+    columns = frozenset(own for _, own in of_targets)
+    request = Request(
+        party=IRI(""),
+        action=prepared.rule.action,
+        targets=targets,
+        columns=columns,
+        renamed=frozenset(of_targets),
+    )
+    return Requested(request, prepared.policy.hierarchies)
+
+
+def _share_a_target(requested: Requested, form: Form, prohibition: PreparedRule, prover: Prover) -> bool:
+    """Whether a prohibition is about what a rule is about, or about columns of it that its form needs.
+
+    So it is taken where there are no steps left to see.
+    """
+    assets = prohibition.rule.targets
+    if not prover.affords(len(requested.targets) * len(assets)):
+        return True
+    found = (requested.touched(target, asset.iri) for target in requested.targets for asset in assets)
+    return any(one.whole is not UNSATISFIED or any(map(form.uses.reaches, one.columns)) for one in found)
+
+
+def _overlap(form: Form, other: PreparedRule, actions: Hierarchy, prover: Prover) -> bool:
+    """Whether some request could meet both a form of a rule and a prohibition of one target and party."""
+    permission, prohibition = form.permission, other.rule
+    return (
+        actions.relation(permission.action, prohibition.action) is not UNSATISFIED
+        and not prover.exclude(permission.constraints, prohibition.constraints)
+        and not _transformations_exclude(form, prohibition, prover)
+    )
+
+
+def _transformations_exclude(form: Form, prohibition: Rule, prover: Prover) -> bool:
+    if not prohibition.refinements:
+        return False
+    if form.transformation is None:
+        return prover.exclude(form.permission.refinements, prohibition.refinements, of_action=True)
+    absent = {operand: values for operand, values in form.transformation.witness.items() if not values}
+    for one in prohibition.refinements:
+        if prover.affords(size(one)) and evaluate_parameter(one, absent) is UNSATISFIED:
+            return True
+    held = form.transformation.refinements
+    return prover.exclude(held, prohibition.refinements, of_action=True)

@@ -1,0 +1,242 @@
+"""A request and the decision about it, as frozen values; `authorize` leads from one to the other."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from smalti.errors import UsageError
+from smalti.policy.model.model import NOWHERE, Condition, Duty, Permission, Policy, Value, Where
+from smalti.vocab.terms import IRI
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What is known under one left operand, about the world, the party or the requested action."""
+
+    operand: IRI
+    values: tuple[Value, ...]
+    """At least one; several mean that each of them is true."""
+    same: "tuple[Fact, ...]" = ()
+    """What is asked of an action, under other operands: a permission that speaks of one of these, and not
+    of `operand`, is held against it. No prohibition is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Who wants to do what, to what, for which purpose. The party is asserted by the caller."""
+
+    party: IRI
+    action: IRI
+    targets: tuple[IRI, ...]
+    """At least one; several are asked for jointly."""
+    purpose: IRI | None = None
+    rule: IRI | None = None
+    """The uid of the permission that the requester relies on, when several match; of its duty to anonymize;
+    or of a remedy, which permits nothing unless it is named."""
+    parameters: tuple[Fact, ...] = ()
+    """Of the requested action, by the operands of refinements: `mosaicrown:k` is 20, for example."""
+    time: datetime | None = None
+    """With its time zone; None: not known, which satisfies no limit on time."""
+    facts: tuple[Fact, ...] = ()
+    """About the world and the party, by the operands of constraints; what is not in here is not known."""
+    fulfilled: frozenset[IRI] = frozenset()
+    """The uids of duties that have been fulfilled."""
+    columns: frozenset[IRI] = frozenset()
+    """Columns of the targets that are declared or were read, beside those whose IRIs say it
+    (`iris.is_column_of`); in the spelling of `iris.normalised_column`. What is known of the data,
+    never the requester's word."""
+    renamed: frozenset[tuple[IRI, IRI]] = frozenset()
+    """Columns of the targets, or of the tables that targets may be columns of, with an IRI of their own:
+    the table's IRI, a slash and the name in the header, and that IRI, in the same spelling. One name may
+    have had several, and one IRI may have stood for several names. Never the requester's word."""
+    tables: frozenset[IRI] = frozenset()
+    """Targets, and what lies below one, that are known as tables of their own, though their IRIs are such
+    as columns have: a permission on the other table does not reach them, and where they are said to be
+    parts of it, it is their rows that are. What is known, never the requester's word."""
+    understands_limits: bool = False
+    """The requester's word that they read the limits of each grant, and keep to them."""
+
+    def __post_init__(self) -> None:
+        """A request about nothing would be permitted by any rule: each of its targets is covered.
+
+        Raises:
+            UsageError: it names no target, or one text is given for several.
+        """
+        if isinstance(self.targets, str):
+            raise UsageError("the request", "its targets are a text", "several IRIs: `targets=(IRI,)`")
+        if not self.targets:
+            raise UsageError("the request", "it names no target", "at least one")
+
+    @property
+    def target(self) -> IRI:
+        """The one target of a request about one; the first of several."""
+        return self.targets[0]
+
+
+class Effect(StrEnum):
+    PERMIT = "permit"
+    """Some grant has no limit (`Grant.is_unconditional`)."""
+    LIMITED = "limited"
+    """Some grant permits, and each one has a limit: to some rows or columns, or obligations."""
+    DENY = "deny"
+    VOID = "void"
+    """A conflict that the policy's own strategy makes void; grants nothing."""
+    NOT_APPLICABLE = "not applicable"
+    """No rule is about these targets and this action; grants nothing."""
+
+
+class Finding(StrEnum):
+    """What is known of a condition (Kleene's strong logic of three values)."""
+
+    SATISFIED = "satisfied"
+    UNSATISFIED = "unsatisfied"
+    UNKNOWN = "unknown"
+    """Satisfies no permission, and keeps no prohibition from applying."""
+
+
+class Part(StrEnum):
+    """The parts of a rule that are held against a request."""
+
+    TARGET = "target"
+    ACTION = "action"
+    PARTY = "party"
+    CONSTRAINT = "constraint"
+    REFINEMENT = "refinement"
+    DUTY = "duty"
+    POLICY = "policy"
+    """The policy as a whole: in force now, not void, not overridden by a rule of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartReport:
+    """Whether one part of a rule matched, and why."""
+
+    part: Part
+    finding: Finding
+    text: str
+    """Lower case, no full stop."""
+    where: Where = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class RuleReport:
+    """What was found out about one rule that was considered."""
+
+    policy: IRI
+    rule: IRI
+    kind: str
+    """`permission`, `prohibition`, `obligation` or `remedy`."""
+    applies: bool
+    parts: tuple[PartReport, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One sentence of why, with the rule that it is about."""
+
+    text: str
+    """Names the rule's part that matched or failed; lower case, no full stop."""
+    policy: IRI | None = None
+    rule: IRI | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleName:
+    """Names one rule among all documents."""
+
+    policy: IRI
+    digest: str
+    """Of its document."""
+    rule: IRI
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A permission that grants a request, with what it asks in return."""
+
+    policy: Policy
+    permission: Permission
+    """For a run under a duty to anonymize, or a remedy: the permission that it amounts to."""
+    rows: tuple[Condition, ...] = ()
+    """Only rows that satisfy all of these are granted; made of `ColumnComparison` and `Logical` alone."""
+    obligations: tuple[Duty, ...] = ()
+    """What whoever uses the grant must do; a plan under it must contain them."""
+    withheld: tuple[IRI, ...] = ()
+    """Columns of the targets that may be neither published nor shown under the grant."""
+    implied: tuple[IRI, ...] = ()
+    """Of those, the ones that no prohibition names: other IRIs of the same columns (`Request.renamed`), and
+    the columns of that name in members of a collection. The data need not have them."""
+
+    spared: tuple[IRI, ...] = ()
+    """Where the permission leaves columns as they are, or chooses rows by columns: what prohibitions name
+    that are limited by refinements and do not apply to it. If the data have no such column, nothing tells
+    that none of those is meant, which no transformation protects: then nothing is granted."""
+
+    @property
+    def is_unconditional(self) -> bool:
+        """Whether it has no limit: no rows, no columns withheld or spared, no obligations."""
+        return not (self.rows or self.withheld or self.spared or self.obligations)
+
+
+def effect_of(grants: Sequence[Grant]) -> Effect:
+    """The effect of what permits: `PERMIT` where a grant has no limit, else `LIMITED`.
+
+    Args:
+        grants: at least one.
+    """
+    return Effect.PERMIT if any(grant.is_unconditional for grant in grants) else Effect.LIMITED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What the policies that count say about a request."""
+
+    request: Request
+    effect: Effect
+    reasons: tuple[Reason, ...]
+    """The determining rules first."""
+    grants: tuple[Grant, ...] = ()
+    """More than one only where several permissions match."""
+    struck: tuple[Grant, ...] = ()
+    """What only prohibitions on columns keep from granting: a request that names no rule may mean it."""
+    determining: tuple[RuleName, ...] = ()
+    """The rules that it rests on: those that grant; or else the prohibitions that deny, and those that make
+    a policy void. None where nothing permits."""
+    remedies: tuple[Duty, ...] = ()
+    """Of the prohibitions that deny: what must be done when one of them was violated all the same."""
+    considered: tuple[RuleReport, ...] = ()
+    """Every rule about a target of the request, where an explanation was asked for."""
+
+    def __bool__(self) -> bool:
+        """As `is_permitted`: a denial is false."""
+        return self.is_permitted
+
+    @property
+    def is_permitted(self) -> bool:
+        """Whether the requester may go on: without limit, or within limits that they understand.
+
+        A limited decision is no permit to a requester who did not say that they understand limits
+        (`Request.understands_limits`).
+        """
+        return self.is_unconditional or (self.is_limited and self.request.understands_limits)
+
+    @property
+    def is_limited(self) -> bool:
+        """Permitted within limits only: whoever goes on keeps to the limits of one of the grants."""
+        return self.effect is Effect.LIMITED
+
+    @property
+    def is_unconditional(self) -> bool:
+        """Permitted by some grant without limit."""
+        return self.effect is Effect.PERMIT
+
+    @property
+    def permissions(self) -> tuple[Permission, ...]:
+        """The permissions that grant the request."""
+        return tuple(grant.permission for grant in self.grants)
+
+    @property
+    def policies(self) -> tuple[Policy, ...]:
+        """The policy of each of `permissions`."""
+        return tuple(grant.policy for grant in self.grants)

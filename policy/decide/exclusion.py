@@ -1,0 +1,211 @@
+"""Proves that two conditions exclude each other: where one is satisfied, the other is unsatisfied.
+
+What is not proved is taken as possible. A proof takes a bounded number of steps, so that no document can
+make it slow.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Final
+
+from smalti.policy.decide.comparing import SATISFIED, UNSATISFIED, compare
+from smalti.policy.decide.conditions import DATE_TIME, RECIPIENT, holds
+from smalti.policy.decide.hierarchies import Hierarchies, Hierarchy
+from smalti.policy.model.model import (
+    Comparison,
+    Condition,
+    Day,
+    Instant,
+    Logical,
+    LogicalOperator,
+    Named,
+    Number,
+    Operator,
+    Text,
+    Truth,
+    Value,
+)
+from smalti.vocab.terms import IRI, ODRL_PURPOSE
+
+_POSITIVE: Final = frozenset({Operator.EQ, Operator.IS_A, Operator.IS_ANY_OF, Operator.IS_PART_OF})
+_NEGATIVE: Final = frozenset({Operator.NEQ, Operator.IS_NONE_OF})
+_EQUAL: Final = frozenset({Operator.EQ, Operator.IS_ANY_OF})
+_UPPER: Final = frozenset({Operator.LT, Operator.LTEQ})
+_LOWER: Final = frozenset({Operator.GT, Operator.GTEQ})
+_CLOSED: Final = frozenset({Operator.LTEQ, Operator.GTEQ})
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST_YEAR: Final = 9999
+_ANY: Final = frozenset({LogicalOperator.OR, LogicalOperator.XONE})
+_BY_HIERARCHY: Final = frozenset({Operator.IS_A, Operator.IS_PART_OF, Operator.HAS_PART})
+
+
+class Prover:
+    """Proves exclusions within a number of steps; made for the rules of one policy."""
+
+    def __init__(self, hierarchies: Hierarchies, steps: int) -> None:
+        self._hierarchies = hierarchies
+        self._steps = steps
+
+    @property
+    def is_exhausted(self) -> bool:
+        return self._steps <= 0
+
+    def step(self) -> None:
+        """Count a step that is made elsewhere."""
+        self._steps -= 1
+
+    def exclude(
+        self, held: Sequence[Condition], other: Sequence[Condition], *, of_action: bool = False
+    ) -> bool:
+        """Whether some condition that all hold makes some other one unsatisfied.
+
+        Args:
+            held: satisfied, all of them.
+            other: of which one is to be shown to be unsatisfied.
+            of_action: whether they are refinements of an action.
+        """
+        pairs = ((one, two) for one in held for two in other)
+        for one, two in pairs:
+            if self.is_exhausted:
+                return False
+            if self._excludes(one, two, of_action):
+                return True
+        return False
+
+    def _excludes(self, held: Condition, other: Condition, of_action: bool) -> bool:
+        self.step()
+        # Alternatives first: what holds of all of them may hold for another reason of each.
+        for chosen in (True, False):
+            if isinstance(held, Logical) and (held.operator in _ANY) is chosen:
+                found = (self._excludes(one, other, of_action) for one in held.operands)
+                return not self.is_exhausted and (all(found) if chosen else any(found))
+            if isinstance(other, Logical) and (other.operator in _ANY) is chosen:
+                found = (self._excludes(held, one, of_action) for one in other.operands)
+                return not self.is_exhausted and (all(found) if chosen else any(found))
+        if not isinstance(held, Comparison) or not isinstance(other, Comparison):
+            return False
+        return not self.is_exhausted and self._comparisons(held, other, of_action)
+
+    def _comparisons(self, held: Comparison, other: Comparison, of_action: bool) -> bool:
+        if held.operand != other.operand or held.unit is not None or other.unit is not None:
+            return False
+        is_one = of_action or held.operand in {ODRL_PURPOSE, DATE_TIME}
+        hierarchy = None if of_action else self._hierarchy(held.operand)
+        if hierarchy is None and {held.operator, other.operator} & _BY_HIERARCHY:
+            return False  # whether one is within another is not known then
+        return (
+            self.affords(len(held.values) + len(other.values))
+            and _lists_exclude(held, other, is_exact=is_one and hierarchy is None)
+        ) or (
+            self.affords(len(held.values) * len(other.values))
+            and _comparisons_exclude(held, other, hierarchy, is_one)
+        )
+
+    def affords(self, steps: int) -> bool:
+        """Count steps that are about to be made; False where there are too few left to make them."""
+        self._steps -= steps
+        return not self.is_exhausted
+
+    def _hierarchy(self, operand: IRI) -> Hierarchy | None:
+        if operand == ODRL_PURPOSE:
+            return self._hierarchies.purposes
+        return self._hierarchies.parties if operand == RECIPIENT else None
+
+
+def size(condition: Condition) -> int:
+    """The steps that it takes to look at a condition."""
+    if isinstance(condition, Logical):
+        return 1 + sum(map(size, condition.operands))
+    return 1 + len(condition.values)
+
+
+def _lists_exclude(held: Comparison, other: Comparison, *, is_exact: bool) -> bool:
+    """Whether one list is inside of the other, or apart from it, so that no pair need be compared."""
+    values, others = frozenset(held.values), frozenset(other.values)
+    if held.operator in _POSITIVE and other.operator in _NEGATIVE:
+        return values <= others
+    if held.operator in _NEGATIVE and other.operator in _POSITIVE:
+        return others <= values
+    equal = is_exact and held.operator in _EQUAL and other.operator in _EQUAL
+    return equal and all(isinstance(one, Named) for one in values | others) and values.isdisjoint(others)
+
+
+def _comparisons_exclude(
+    held: Comparison, other: Comparison, hierarchy: Hierarchy | None, is_one: bool
+) -> bool:
+    if is_one and hierarchy is None and _is_exact(held):
+        return _values_exclude(held, other)
+    if held.operator in _UPPER | _LOWER:
+        return _order_excludes(held, other)
+    if held.operator in _POSITIVE and other.operator in _POSITIVE:
+        apart = (_are_apart(one, two, hierarchy) for one in held.values for two in other.values)
+        return is_one and all(apart)
+    if held.operator in _POSITIVE and other.operator in _NEGATIVE:
+        return _are_within(held.values, other.values, hierarchy)
+    if held.operator in _NEGATIVE and other.operator in _POSITIVE:
+        return _are_within(other.values, held.values, hierarchy)
+    return False
+
+
+def _is_exact(held: Comparison) -> bool:
+    """Whether a condition leaves nothing but its listed values."""
+    plain = all(isinstance(value, Named | Number | Text | Truth) for value in held.values)
+    return plain and held.operator in _EQUAL | {Operator.IS_ALL_OF}
+
+
+def _values_exclude(held: Comparison, other: Comparison) -> bool:
+    if held.operator is Operator.IS_ALL_OF or len(held.values) == 1:
+        return holds(other, held.values, None, is_one=True) is UNSATISFIED
+    if other.operator is Operator.IS_ALL_OF:
+        return False
+    return all(holds(other, (value,), None, is_one=True) is UNSATISFIED for value in held.values)
+
+
+def _are_apart(one: Value, other: Value, hierarchy: Hierarchy | None) -> bool:
+    """Whether nothing that is within one concept may be within the other."""
+    both = isinstance(one, Named) and isinstance(other, Named) and hierarchy is not None
+    return both and compare(Operator.EQ, one, other, hierarchy) is UNSATISFIED
+
+
+def _are_within(values: Sequence[Value], references: Sequence[Value], hierarchy: Hierarchy | None) -> bool:
+    """Whether what equals any of some values equals one of the references."""
+    return all(any(_is_within(one, two, hierarchy) for two in references) for one in values)
+
+
+def _is_within(value: Value, reference: Value, hierarchy: Hierarchy | None) -> bool:
+    """Whether all that equals a value equals the reference, too."""
+    if isinstance(value, Named) and isinstance(reference, Named):
+        return compare(Operator.EQ, value, reference, hierarchy) is SATISFIED
+    return value == reference
+
+
+def _order_excludes(held: Comparison, other: Comparison) -> bool:
+    limits = [_ordinal(value) for value in (*held.values, *other.values)]
+    kinds = {kind for kind, _ in limits}
+    if len(held.values) > 1 or len(kinds) != 1 or None in kinds:
+        return False
+    limit, others = limits[0][1], [number for _, number in limits[1:]]
+    if other.operator in _EQUAL:
+        values = [Number(number) for number in others]
+        return all(compare(held.operator, one, Number(limit), None) is UNSATISFIED for one in values)
+    if held.operator in _UPPER and other.operator in _LOWER and len(others) == 1:
+        low, high = others[0], limit
+    elif held.operator in _LOWER and other.operator in _UPPER and len(others) == 1:
+        low, high = limit, others[0]
+    else:
+        return False
+    return high < low or (high == low and not {held.operator, other.operator} <= _CLOSED)
+
+
+def _ordinal(value: Value) -> tuple[type[Value] | None, Decimal]:
+    """A value as a number that is ordered likewise, among values of its type; None: not as exactly."""
+    match value:
+        case Number(value=number) if not number.is_nan():
+            return Number, number
+        case Day(day=day):
+            return Day, Decimal(day.toordinal())
+        case Instant(time=time) if time.tzinfo is not None and 1 < time.year < _LAST_YEAR:
+            passed = time - _EPOCH
+            return Instant, Decimal(passed // timedelta(microseconds=1))
+    return None, Decimal()

@@ -1,0 +1,140 @@
+"""Facts that a caller gives beside a request: on the command line, or in a file of tests."""
+
+import re
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Final
+
+from smalti.errors import UsageError
+from smalti.policy.decide.decision import Fact
+from smalti.policy.decide.names import iri, word
+from smalti.policy.model.iris import column_iri, iri_problem, normalised_column
+from smalti.policy.model.model import Day, Instant, Named, Number, Text, Truth, Value
+from smalti.vocab.odrl import LEFT_OPERANDS
+from smalti.vocab.terms import IRI, ODRL
+from smalti.vocab.words import BY_IRI, Kind, Range
+
+_NUMBER: Final = re.compile(r"[+-]?[0-9]{1,32}(\.[0-9]{1,32})?([eE][+-]?[0-9]{1,3})?")
+_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_INSTANT: Final = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})?"
+)
+_COLUMNS: Final = frozenset({Range.COLUMN, Range.COLUMNS})
+_NUMBERS: Final = frozenset({Range.INTEGER, Range.DECIMAL})
+_TRUTHS: Final = {"true": True, "false": False}
+
+
+def value(written: str, where: str) -> Value:
+    """What a text stands for: a number, a day, a point in time, true or false, an IRI, or itself.
+
+    >>> value("20", "--with")
+    Number(value=Decimal('20'))
+    >>> value("2026-05-01", "--fact")
+    Day(day=datetime.date(2026, 5, 1))
+    >>> value("http://example.com/party/a", "--fact")
+    Named(iri='http://example.com/party/a')
+
+    Raises:
+        UsageError: it looks like a day or a point in time, and there is no such one.
+    """
+    if _NUMBER.fullmatch(written):
+        return Number(Decimal(written))
+    if written in _TRUTHS:
+        return Truth(_TRUTHS[written])
+    if _DAY.fullmatch(written) or _INSTANT.fullmatch(written):
+        return _moment(written, where)
+    return Text(written) if iri_problem(written) else Named(IRI(written))
+
+
+def _moment(written: str, where: str) -> Day | Instant:
+    try:
+        if _DAY.fullmatch(written):
+            return Day(date.fromisoformat(written))
+        return Instant(datetime.fromisoformat(written))
+    except ValueError:
+        raise UsageError(where, f"`{written}` does not exist", "a day or a time of the calendar") from None
+
+
+def time(written: str, where: str) -> datetime:
+    """A point in time with its zone; a day means its first instant in UTC.
+
+    Raises:
+        UsageError: it is none, or has no time zone.
+    """
+    expected = "a time with its zone, such as 2026-05-01T12:00:00Z, or a day"
+    is_moment = _DAY.fullmatch(written) or _INSTANT.fullmatch(written)
+    moment = _moment(written, where) if is_moment else None
+    if isinstance(moment, Day):
+        return datetime(moment.day.year, moment.day.month, moment.day.day, tzinfo=UTC)
+    if moment is None or moment.time.tzinfo is None:
+        raise UsageError(where, f"`{written}` is no point in time", expected)
+    return moment.time
+
+
+def fact(written: str, where: str) -> Fact:
+    """One fact about the world or the party: `OPERAND=VALUE`.
+
+    Raises:
+        UsageError: it is written otherwise, or the operand is no known word and no IRI.
+    """
+    name, value_ = _halves(written, where)
+    return Fact(fact_operand(name, where), (value(value_, where),))
+
+
+def fact_operand(name: str, where: str) -> IRI:
+    """The left operand that a fact is about: ODRL's by its name, any other by its IRI."""
+    local = name.removeprefix("odrl:")
+    if local in LEFT_OPERANDS:
+        return IRI(ODRL + local)
+    return word(Kind.CONSTRAINT, name, where) if ":" not in name else _operand_iri(name, where)
+
+
+def _operand_iri(name: str, where: str) -> IRI:
+    return iri(name, where) if not iri_problem(name) else word(Kind.CONSTRAINT, name, where)
+
+
+def parameter(written: str, where: str) -> Fact:
+    """One parameter of the requested action: `WORD=VALUE`, for example `k=20`.
+
+    Raises:
+        UsageError: it is written otherwise, the word is none of the profile, or has no such value.
+    """
+    name, value_ = _halves(written, where)
+    operand, found = word(Kind.REFINEMENT, name, where), value(value_, where)
+    known = BY_IRI.get(operand)
+    if known is not None and known.range in _NUMBERS and not _is_in(known.range, found):
+        raise UsageError(where, f"`{name}` is {known.range}, and `{value_}` is not", f"{name}=NUMBER")
+    if known is not None and known.range in _COLUMNS and isinstance(found, Named):
+        found = Named(normalised_column(found.iri))
+    return Fact(operand, (found,))
+
+
+def about(asked: Fact, target: IRI) -> Fact:
+    """A parameter whose columns may be named as the header of a target names them.
+
+    >>> about(parameter("measure=age", "--with"), IRI("http://example.com/Customer")).values
+    (Named(iri='http://example.com/Customer/age'),)
+    """
+    known = BY_IRI.get(asked.operand)
+    if known is None or known.range not in _COLUMNS:
+        return asked
+    return Fact(
+        asked.operand,
+        tuple(
+            Named(normalised_column(column_iri(target, one.text))) if isinstance(one, Text) else one
+            for one in asked.values
+        ),
+    )
+
+
+def _is_in(range_: Range, found: Value) -> bool:
+    if not isinstance(found, Number):
+        return False
+    return range_ is not Range.INTEGER or found.value == found.value.to_integral_value()
+
+
+def _halves(written: str, where: str) -> tuple[str, str]:
+    name, separator, value_ = written.partition("=")
+    if not separator or not name or not value_:
+        raise UsageError(where, f"`{written}` says nothing", "WORD=VALUE")
+    return name, value_

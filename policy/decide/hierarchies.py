@@ -1,0 +1,361 @@
+"""What includes what: groups of parties, collections of assets, actions, and purposes.
+
+A hierarchy is a partial order of concepts. It may have several broader concepts for one. Concepts that
+include each other, directly or around a circle, are one in effect: each covers the other. (A data market's
+own vocabulary with a circle is refused where it is read: see `read`.)
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias
+
+from smalti.errors import PolicyError
+from smalti.policy.decide.decision import Finding
+from smalti.policy.model.iris import normalised_column, table_of
+from smalti.policy.model.model import Membership
+from smalti.vocab.odrl import ACTION_PARENTS
+from smalti.vocab.purposes import BROADER, EXACT_MATCHES
+from smalti.vocab.terms import IRI
+
+Edges: TypeAlias = dict[IRI, list[IRI]]
+Pairs: TypeAlias = Iterable[tuple[IRI, IRI]]
+"""Pairs of a narrower concept and a broader one (or, of exact matches, of two names of one concept)."""
+
+_NONE: Final[frozenset[IRI]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Relations:
+    """What is said about concepts of one kind."""
+
+    broader: tuple[tuple[IRI, IRI], ...] = ()
+    """Pairs of a narrower concept and a broader one: a member and its group, a purpose and a wider one."""
+    exact: tuple[tuple[IRI, IRI], ...] = ()
+    """Pairs of two names of one concept."""
+    defined: frozenset[IRI] = frozenset()
+    """Concepts that stand alone."""
+
+    @property
+    def concepts(self) -> frozenset[IRI]:
+        """Every concept that something is said about."""
+        return self.defined.union(*self.broader, *self.exact)
+
+    def __add__(self, other: "Relations") -> "Relations":
+        return Relations(
+            self.broader + other.broader, self.exact + other.exact, self.defined | other.defined
+        )
+
+
+class Hierarchy:
+    """The concepts of one kind; it never changes, but remembers what it worked out."""
+
+    __slots__ = (
+        "_above", "_below", "_broader", "_closed", "_columns", "_concepts", "_names", "_related",
+        "_spelled", "relations",
+    )  # fmt: skip
+
+    def __init__(
+        self, relations: Relations | None = None, *, is_closed: bool = False, are_assets: bool = False
+    ) -> None:
+        """Make a hierarchy.
+
+        Args:
+            relations: what is said.
+            is_closed: whether a concept that nothing is said about is a concept of its own. Otherwise it
+                may be any, and what it is to another one is unknown.
+            are_assets: whether IRIs that differ in their percent-encodings only are one concept's.
+        """
+        self.relations = relations or Relations()
+        self._closed = is_closed
+        self._spelled = self._spell() if are_assets else None
+        self._names = self._name()
+        self._concepts = frozenset(self.concept(iri) for iri in self.relations.concepts)
+        self._above: Edges = {}
+        self._below: Edges = {}
+        self._connect(self.relations.broader)
+        self._broader: dict[IRI, frozenset[IRI]] = {}
+        self._related: dict[IRI, frozenset[IRI]] = {}
+        self._columns: Edges | None = None
+
+    def _name(self) -> dict[IRI, IRI]:
+        return _names(self.relations)
+
+    def _spell(self) -> dict[IRI, IRI]:
+        """From the one spelling of each concept to that in which it is written, of several the first."""
+        return {normalised_column(iri): iri for iri in sorted(self.relations.concepts, reverse=True)}
+
+    def _connect(self, pairs: Pairs) -> None:
+        for narrower, broader in pairs:
+            low, high = self.concept(narrower), self.concept(broader)
+            if low != high:
+                self._above.setdefault(low, []).append(high)
+                self._below.setdefault(high, []).append(low)
+
+    def concept(self, iri: IRI) -> IRI:
+        """The one name of a concept among all that it has."""
+        if self._spelled:
+            iri = self._spelled.get(normalised_column(iri), iri)
+        return self._names.get(iri, iri)
+
+    def defines(self, iri: IRI) -> bool:
+        """Whether anything is said about a concept."""
+        return self.concept(iri) in self._concepts
+
+    def broader(self, iri: IRI) -> frozenset[IRI]:
+        """The concept and all that include it, each by its one name."""
+        if (known := self._broader.get(iri)) is not None:
+            return known
+        found = frozenset(_reached(self.concept(iri), self.directly_broader))
+        if len(found) > 1:  # concepts that nobody defined are as many as requests make up
+            self._broader[iri] = found
+        return found
+
+    def related(self, iri: IRI) -> frozenset[IRI]:
+        """The concepts that share a part with a concept: all that include something that it includes."""
+        if (known := self._related.get(iri)) is not None:
+            return known
+        concept = self.concept(iri)
+        if self.directly_narrower(concept):
+            below = _reached(concept, self.directly_narrower)
+            found = _NONE.union(*map(self.broader, below))
+        else:
+            found = self.broader(concept)
+        if len(found) > 1:
+            self._related[iri] = found
+        return found
+
+    def narrower(self, iri: IRI) -> frozenset[IRI]:
+        """The concept and all that it includes, each by its one name."""
+        concept = self.concept(iri)
+        if not self.directly_narrower(concept):
+            return frozenset((concept,))
+        return frozenset(_reached(concept, self.directly_narrower))
+
+    def columns_of(self, table: IRI) -> Sequence[IRI]:
+        """The concepts that something is said about and whose IRIs name columns of a table."""
+        if self._columns is None:
+            self._columns = {}
+            for iri in self.relations.concepts:
+                for written in {iri, normalised_column(iri)}:
+                    if (whole := table_of(written)) is not None:
+                        self._columns.setdefault(whole, []).append(self.concept(iri))
+        return self._columns.get(table, ())
+
+    def directly_broader(self, concept: IRI) -> Sequence[IRI]:
+        """What a concept, by its one name, is said to belong to."""
+        return self._above.get(concept, ())
+
+    def directly_narrower(self, concept: IRI) -> Sequence[IRI]:
+        """What is said to belong to a concept, by its one name."""
+        return self._below.get(concept, ())
+
+    def covers(self, broader: IRI, narrower: IRI) -> bool:
+        """Whether a concept is another one or includes it.
+
+        >>> from smalti.vocab.terms import READ, USE
+        >>> STANDARD.actions.covers(USE, READ), STANDARD.actions.covers(READ, USE)
+        (True, False)
+        """
+        return self.concept(broader) in self.broader(narrower)
+
+    def relation(self, value: IRI, reference: IRI) -> Finding:
+        """Whether what a value names is within what a reference names.
+
+        Returns:
+            `SATISFIED` when the value is the reference or narrower. `UNKNOWN` when it may be: the value is
+            broader, or both share a narrower concept, or nothing is said about the value in a hierarchy
+            that is not closed. Otherwise `UNSATISFIED`.
+        """
+        wanted = self.concept(reference)
+        if wanted in (self._broader.get(value) or self.broader(value)):
+            return Finding.SATISFIED
+        if wanted in self.related(value) or not (self._closed or self.defines(value)):
+            return Finding.UNKNOWN
+        return Finding.UNSATISFIED
+
+    def with_(self, relations: Relations) -> "Hierarchy":
+        """The hierarchy with what is said in addition."""
+        if relations == Relations():
+            return self
+        are_assets = self._spelled is not None
+        return Hierarchy(self.relations + relations, is_closed=self._closed, are_assets=are_assets)
+
+    def with_members(self, pairs: Pairs) -> "Hierarchy":
+        """The hierarchy with pairs of a member and a collection; at the cost of the pairs alone."""
+        return _Extended(self, tuple(pairs))
+
+
+class _Extended(Hierarchy):
+    """A hierarchy with a few pairs more."""
+
+    __slots__ = ("_base",)
+
+    def __init__(self, base: Hierarchy, pairs: tuple[tuple[IRI, IRI], ...]) -> None:
+        self._base = base
+        are_assets = base._spelled is not None
+        super().__init__(Relations(pairs), is_closed=base._closed, are_assets=are_assets)
+
+    def _name(self) -> dict[IRI, IRI]:
+        return self._base._names
+
+    def _spell(self) -> dict[IRI, IRI]:
+        return super()._spell() | (self._base._spelled or {})
+
+    def defines(self, iri: IRI) -> bool:
+        return self._base.defines(iri) or super().defines(iri)
+
+    def columns_of(self, table: IRI) -> Sequence[IRI]:
+        return (*super().columns_of(table), *self._base.columns_of(table))
+
+    def directly_broader(self, concept: IRI) -> Sequence[IRI]:
+        return (*super().directly_broader(concept), *self._base.directly_broader(concept))
+
+    def directly_narrower(self, concept: IRI) -> Sequence[IRI]:
+        return (*super().directly_narrower(concept), *self._base.directly_narrower(concept))
+
+
+def _names(relations: Relations) -> dict[IRI, IRI]:
+    """From each name of a concept with several ones to the name that is first in order."""
+    root: dict[IRI, IRI] = {}
+
+    def find(iri: IRI) -> IRI:
+        while (above := root.get(iri)) is not None:
+            root[iri] = root.get(above, above)
+            iri = above
+        return iri
+
+    for one, other in relations.exact:
+        first, second = sorted((find(one), find(other)))
+        if first != second:
+            root[second] = first
+    return {iri: find(iri) for iri in list(root)}
+
+
+def _reached(start: IRI, step: Callable[[IRI], Sequence[IRI]]) -> set[IRI]:
+    found, pending = {start}, [start]
+    while pending:
+        new = set(step(pending.pop())) - found
+        found |= new
+        pending += new
+    return found
+
+
+# --- All four kinds
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What a data market says about its own concepts, of each kind."""
+
+    parties: Relations = field(default_factory=Relations)
+    assets: Relations = field(default_factory=Relations)
+    actions: Relations = field(default_factory=Relations)
+    purposes: Relations = field(default_factory=Relations)
+    operands: frozenset[IRI] = frozenset()
+    """Left operands of its own: facts that are stated under them count."""
+    columns: tuple[tuple[IRI, IRI], ...] = ()
+    """Pairs of a table and a column of it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hierarchies:
+    """What includes what, for each kind of concept that a rule may name; and what names an operand."""
+
+    parties: Hierarchy
+    """Closed: a party that no group is known of is in no group."""
+    assets: Hierarchy
+    """Closed, likewise."""
+    actions: Hierarchy
+    purposes: Hierarchy
+    operands: frozenset[IRI] = frozenset()
+    """Left operands that a vocabulary declares, as `normalised_column` spells them; none of ODRL's or of
+    the profile's."""
+    columns: Mapping[IRI, frozenset[IRI]] = field(default_factory=dict)
+    """Of each table the columns that a vocabulary declares, in the same spelling."""
+
+    @classmethod
+    def standard(cls) -> "Hierarchies":
+        """ODRL's and the profile's actions, DPV's and MOSAICrOWN's purposes; no parties, no assets."""
+        purposes = Relations(_pairs(BROADER), tuple(EXACT_MATCHES.items()), frozenset(BROADER))
+        actions = Relations(_pairs(ACTION_PARENTS), (), frozenset(ACTION_PARENTS))
+        return cls(
+            parties=Hierarchy(is_closed=True),
+            assets=Hierarchy(is_closed=True, are_assets=True),
+            actions=Hierarchy(actions),
+            purposes=Hierarchy(purposes),
+        )
+
+    def with_(self, *vocabularies: Vocabulary) -> "Hierarchies":
+        """These hierarchies with a data market's own.
+
+        Raises:
+            PolicyError: a standard action or purpose would get a broader one, or become one with another
+                one: that would widen what policies grant that never heard of it.
+        """
+        added = Vocabulary()
+        for one in vocabularies:
+            added = Vocabulary(
+                parties=added.parties + one.parties,
+                assets=added.assets + one.assets,
+                actions=added.actions + one.actions,
+                purposes=added.purposes + one.purposes,
+                operands=added.operands | one.operands,
+                columns=added.columns + one.columns,
+            )
+        return Hierarchies(
+            parties=self.parties.with_(added.parties),
+            assets=self.assets.with_(added.assets),
+            actions=_checked("action", self.actions, self.actions.with_(added.actions)),
+            purposes=_checked("purpose", self.purposes, self.purposes.with_(added.purposes)),
+            operands=self.operands.union(map(normalised_column, added.operands)),
+            columns=_with_columns(self.columns, added.columns),
+        )
+
+    def with_members(self, memberships: Iterable[Membership]) -> "Hierarchies":
+        """These hierarchies with members of collections of assets and of parties, as a policy says them."""
+        of_parties: list[tuple[IRI, IRI]] = []
+        of_assets: list[tuple[IRI, IRI]] = []
+        for one in memberships:
+            (of_parties if one.of_parties else of_assets).append((one.member, one.collection))
+        if not (of_parties or of_assets):
+            return self
+        parties = self.parties.with_members(tuple(of_parties)) if of_parties else self.parties
+        assets = self.assets.with_members(tuple(of_assets)) if of_assets else self.assets
+        return replace(self, parties=parties, assets=assets)
+
+
+def _with_columns(known: Mapping[IRI, frozenset[IRI]], added: Pairs) -> Mapping[IRI, frozenset[IRI]]:
+    found = dict(known)
+    for table, column in added:
+        found[table] = found.get(table, _NONE) | {normalised_column(column)}
+    return found
+
+
+def _pairs(table: Mapping[IRI, tuple[IRI, ...]]) -> tuple[tuple[IRI, IRI], ...]:
+    return tuple((low, high) for low, above in table.items() for high in above)
+
+
+def _checked(kind: str, before: Hierarchy, after: Hierarchy) -> Hierarchy:
+    """The changed hierarchy; an error where it changes what a standard concept is."""
+    standard = (STANDARD.actions if kind == "action" else STANDARD.purposes).relations.concepts
+    names: dict[IRI, IRI] = {}
+    for iri in sorted(standard & before.relations.concepts if after is not before else ()):
+        other = names.setdefault(after.concept(iri), before.concept(iri))
+        if other != before.concept(iri):
+            raise PolicyError(
+                "the data market's vocabulary",
+                f"it makes the standard {kind}s `{other}` and `{iri}` one",
+                f"names of its own for one standard {kind}",
+            )
+        if after.broader(iri) != {after.concept(above) for above in before.broader(iri)}:
+            raise PolicyError(
+                "the data market's vocabulary",
+                f"it puts the standard {kind} `{iri}` under another {kind}",
+                f"{kind}s of its own that are narrower than standard ones",
+                f"leave it where it is: permissions for that {kind} would reach further than they say",
+            )
+    return after
+
+
+STANDARD: Final = Hierarchies.standard()
+"""What the vocabularies say that every policy may use."""

@@ -1,0 +1,276 @@
+"""Stored policies, arranged so that a decision looks at few of them.
+
+Decisions over an index and over the list of the same policies (`policy.decide.authorize`) are equal.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from enum import StrEnum
+from itertools import islice
+from typing import Final, TypeAlias
+
+from smalti.policy.decide.authorize import Rules, conclude, prepare
+from smalti.policy.decide.buckets import Bucket, Buckets, Keys, related, related_purposes
+from smalti.policy.decide.comparing import UNSATISFIED
+from smalti.policy.decide.decision import Decision, Request
+from smalti.policy.decide.hierarchies import STANDARD, Hierarchies, Hierarchy
+from smalti.policy.decide.matching import Kind, PreparedPolicy, PreparedRule, Situation, touches
+from smalti.policy.decide.table_columns import column_keys
+from smalti.policy.model.iris import normalised_column
+from smalti.policy.model.model import Named, Policy
+from smalti.vocab.terms import ANONYMIZE, IRI, ODRL_PURPOSE, READ
+
+
+class Standing(StrEnum):
+    """What a policy has to say about a request, by who issued it."""
+
+    FULL = "full"
+    PROHIBITS = "prohibits"
+    """Its permissions and obligations grant nothing."""
+    NONE = "none"
+    """As if it were not there."""
+
+
+Standings: TypeAlias = Callable[[Policy], Standing]
+_OTHER_THAN_PERMITTING: Final = frozenset({Kind.PROHIBITION})
+
+
+class PolicyIndex:
+    """Policies that are in force; it follows additions and removals at the cost of the policy alone."""
+
+    def __init__(self, hierarchies: Hierarchies = STANDARD, policies: Iterable[Policy] = ()) -> None:
+        """Make an index.
+
+        Args:
+            hierarchies: what includes what; for other hierarchies, make another index.
+            policies: the first ones.
+        """
+        self.hierarchies = hierarchies
+        self._policies: dict[tuple[IRI, str], list[PreparedPolicy]] = {}
+        self._buckets = Buckets()
+        self._columns = Buckets()
+        """By the tables that what rules are about may be columns of."""
+        self._next = 0
+        self._size = 0
+        for policy in policies:
+            self.add(policy)
+
+    @property
+    def size(self) -> int:
+        """The number of rules."""
+        return self._size
+
+    def add(self, policy: Policy) -> None:
+        """Add a policy, after those that it has; one that it has already counts once."""
+        if self._find(policy) is not None:
+            return
+        prepared = prepare(policy, self.hierarchies)
+        self._policies.setdefault(_name(policy), []).append(prepared)
+        self._size += len(prepared.rules)
+        for rule in prepared.rules:
+            rule.order = self._next
+            self._next += 1
+            keys = _keys(rule)
+            self._buckets.add(rule, keys, is_shared=prepared.has_members)
+            self._columns.add(rule, _column_keys(rule, keys), is_shared=True)
+
+    def remove(self, policy: Policy) -> None:
+        """Remove a policy.
+
+        Raises:
+            KeyError: it has none such.
+        """
+        prepared = self._find(policy)
+        if prepared is None:
+            raise KeyError(policy.uid)
+        self._policies[_name(policy)].remove(prepared)
+        if not self._policies[_name(policy)]:
+            del self._policies[_name(policy)]
+        self._size -= len(prepared.rules)
+        for rule in prepared.rules:
+            keys = _keys(rule)
+            self._buckets.remove(rule, keys)
+            self._columns.remove(rule, _column_keys(rule, keys))
+
+    def _find(self, policy: Policy) -> PreparedPolicy | None:
+        same = self._policies.get(_name(policy), ())
+        return next((prepared for prepared in same if prepared.policy == policy), None)
+
+    def candidates(self, request: Request) -> tuple[Policy, ...]:
+        """The policies with a rule that may apply to a request, and perhaps others; in order."""
+        situation = Situation(request, self.hierarchies)
+        return _policies(_Indexed(self, self._buckets, self._columns, None).candidates(situation))
+
+    def about(self, targets: Iterable[IRI]) -> tuple[Policy, ...]:
+        """The policies with a rule about a target, a part of one, or a whole with one; in order."""
+        request = Request(party=IRI(""), action=IRI(""), targets=tuple(targets))
+        touching = _Indexed(self, self._buckets, self._columns, None).touching(
+            Situation(request, self.hierarchies)
+        )
+        return _policies(touching)
+
+    def authorize(
+        self,
+        request: Request,
+        *,
+        explain: bool = False,
+        standing: Standings | None = None,
+        owners: frozenset[IRI] = frozenset(),
+    ) -> Decision:
+        """Decide a request by the policies of this index; see `policy.decide.authorize.authorize`.
+
+        Args:
+            request: who wants to do what.
+            explain: whether the decision reports each part of each rule about the targets.
+            standing: what each policy has to say about this request; None: each in full. It is asked once
+                for each policy that may count. The numbers of rules in the reasons count all policies.
+            owners: who owns all of each target; a remedy that names nobody is theirs.
+        """
+        rules = _Indexed(self, self._buckets, self._columns, standing)
+        return conclude(Situation(request, self.hierarchies, owners), rules, explain=explain)
+
+
+def _policies(rules: Iterable[PreparedRule]) -> tuple[Policy, ...]:
+    return tuple(one.policy for one in dict.fromkeys(rule.policy for rule in rules))
+
+
+def _name(policy: Policy) -> tuple[IRI, str]:
+    return policy.uid, policy.document_digest
+
+
+def _keys(rule: PreparedRule) -> Keys:
+    """What a rule is found by; members that its policy names lead to it, too, and whose remedies it has."""
+    keys = Keys.of(rule.rule, rule.policy.hierarchies)
+    if keys.parties is not None and rule.remedies:
+        concept = rule.policy.hierarchies.parties.concept
+        obliged = [concept(party.iri) for remedy in rule.remedies for party in remedy.rule.assignees]
+        keys = replace(keys, parties=keys.parties.union(obliged))
+    if rule.policy.has_members:
+        own, members = rule.policy.hierarchies, rule.policy.policy.memberships
+        named = {iri for one in members for iri in (one.member, one.collection)}
+        targets = keys.targets | _led_to(keys.targets, named, own.assets)
+        parties = keys.parties and keys.parties | _led_to(keys.parties, named, own.parties)
+        keys = Keys(targets, parties, keys.purposes)
+    return keys.bounded()
+
+
+def _column_keys(rule: PreparedRule, keys: Keys) -> Keys:
+    """What a rule is found by, where a table is asked for of which it is about a column."""
+    tables = column_keys(keys.targets)
+    if rule.policy.has_members:
+        own, members = rule.policy.hierarchies.assets, rule.policy.policy.memberships
+        named = {iri for one in members for iri in (one.member, one.collection)}
+        tables |= {normalised_column(iri) for iri in _led_to(tables, named, own)}
+    return replace(keys, targets=tables).bounded()
+
+
+def _led_to(concepts: frozenset[IRI], named: set[IRI], hierarchy: Hierarchy) -> frozenset[IRI]:
+    """The concepts of a policy's memberships that share a part with one of some.
+
+    Each way from a requested concept to one of the rule's that uses a membership passes one of them.
+    """
+    reached = related(hierarchy, concepts)
+    return frozenset([hierarchy.concept(iri) for iri in named]) & reached
+
+
+def _sought(situation: Situation) -> Keys:
+    """The keys of the rules that may apply to a request."""
+    hierarchies, request = situation.hierarchies, situation.request
+    stated = situation.known.values(ODRL_PURPOSE) or ()
+    named = [value.iri for value in stated if isinstance(value, Named)]
+    purposes = named if named and len(named) == len(stated) else None
+    return Keys(
+        situation.requested.sought,
+        hierarchies.parties.related(request.party),
+        related_purposes(hierarchies.purposes, purposes),
+    )
+
+
+class _Indexed(Rules):
+    """The rules of an index that count for one request; made for it."""
+
+    def __init__(
+        self, index: PolicyIndex, buckets: Buckets, columns: Buckets, standing: Standings | None
+    ) -> None:
+        self._index = index
+        self._buckets = buckets
+        self._columns = columns
+        self._standing = standing
+        self._standings: dict[PreparedPolicy, Standing] = {}
+        self._found: list[Bucket] | None = None
+
+    @property
+    def size(self) -> int:
+        return self._index.size
+
+    def candidates(self, situation: Situation) -> list[PreparedRule]:
+        keys = _sought(situation)
+        found = self._buckets.find(keys)
+        if of_columns := self._columns.find(replace(keys, targets=situation.requested.sought_tables)):
+            numbered = {rule.order: rule for rule in (*found, *of_columns)}
+            found = [numbered[order] for order in sorted(numbered)]
+        return found if self._standing is None else [rule for rule in found if self._has_a_say(rule)]
+
+    def touching(self, situation: Situation, most: int | None = None) -> Sequence[PreparedRule]:
+        found: dict[int, PreparedRule] = {}
+        for bucket in self._about(situation):
+            there: Iterable[tuple[int, PreparedRule]] = bucket.rules.items()
+            if self._standing is not None or bucket.shared:
+                there = (
+                    one for one in there if self._is_there(one[1]) and _is_about(one, bucket, situation)
+                )
+            found.update(islice(there, most))
+        return [found[order] for order in sorted(found)][:most]
+
+    def number_touching(self, situation: Situation) -> int:
+        buckets = self._about(situation)
+        alone = sum(len(bucket.rules) - len(bucket.shared) for bucket in buckets)
+        shared = {order: bucket for bucket in buckets for order in bucket.shared}
+        return alone + sum(
+            _is_about((order, bucket.rules[order]), bucket, situation)
+            for order, bucket in shared.items()
+            if not any(order in other.rules and order not in other.shared for other in buckets)
+        )
+
+    def is_about(self, situation: Situation) -> bool:
+        actions, asked = situation.hierarchies.actions, situation.request.action
+        return any(
+            rule.is_about(asked) and self._is_there(rule) and _is_about((order, rule), bucket, situation)
+            for bucket in self._about(situation)
+            for action, rules in bucket.by_action.items()
+            if actions.relation(asked, action) is not UNSATISFIED
+            or (asked == ANONYMIZE and actions.covers(action, READ))
+            for order, rule in rules.items()
+        )
+
+    def may_prohibit_only(self, policy: PreparedPolicy) -> bool:
+        return self._standing_of(policy) is Standing.PROHIBITS
+
+    def _about(self, situation: Situation) -> list[Bucket]:
+        if self._found is None:
+            requested = situation.requested
+            self._found = self._buckets.buckets(requested.sought)
+            self._found += self._columns.buckets(requested.sought_tables)
+        return self._found
+
+    def _has_a_say(self, rule: PreparedRule) -> bool:
+        standing = self._standing_of(rule.policy)
+        return standing is Standing.FULL or (
+            standing is Standing.PROHIBITS and rule.kind in _OTHER_THAN_PERMITTING
+        )
+
+    def _is_there(self, rule: PreparedRule) -> bool:
+        return self._standing is None or self._standing_of(rule.policy) is not Standing.NONE
+
+    def _standing_of(self, prepared: PreparedPolicy) -> Standing:
+        found = self._standings.get(prepared)
+        if found is None:
+            found = Standing.FULL if self._standing is None else self._standing(prepared.policy)
+            self._standings[prepared] = found
+        return found
+
+
+def _is_about(found: tuple[int, PreparedRule], bucket: Bucket, situation: Situation) -> bool:
+    """Whether a rule of a bucket is about a requested target; only shared ones need a look."""
+    order, rule = found
+    return order not in bucket.shared or touches(rule, situation)

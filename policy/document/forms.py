@@ -1,0 +1,124 @@
+"""The forms that a policy document may have, each read to the same nodes.
+
+JSON-LD in compact, expanded and flattened form (JSON-LD 1.1, 1.3 and API, section 4), lists of policies,
+`@graph`, and Turtle.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from smalti.policy.document.context import NO_TERMS, Terms, read_context
+from smalti.policy.document.expansion import expand
+from smalti.policy.document.keys import check_keys
+from smalti.policy.document.linking import link
+from smalti.policy.document.nodes import Node
+from smalti.policy.document.turtle import read_turtle
+from smalti.policy.document.turtle_text import is_turtle
+from smalti.policy.findings.findings import Findings
+from smalti.policy.model.iris import SCHEMES
+from smalti.policy.text.json_text import JsonArray, JsonObject, JsonValue, read, to_plain
+
+MAX_CONTEXTS: Final = 100
+"""Different contexts in one document: each takes milliseconds to process."""
+_NOT_ONE: Final = "a policy is an object, and this is not one"
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Node objects that share the meaning of their words."""
+
+    objects: tuple[JsonObject, ...]
+    context: JsonValue | None
+    terms: Terms
+    owns_context: bool
+    """The context stands in the one object itself."""
+
+
+def read_nodes(text: str, findings: Findings) -> list[tuple[Node, Terms]]:
+    """The policies of a document as nodes, each with the meaning of its words; none after an error."""
+    if is_turtle(findings.document, text):
+        return link(read_turtle(text, findings), findings)
+    value, faults = read(text)
+    for fault in faults:
+        findings.error(fault.code, fault.place, fault.message, fault.help)
+    if value is None or findings.has_errors:
+        return []
+    nodes = [pair for part in _parts(value, findings) for pair in _expand(part, findings)]
+    # Policies in the document's order, whatever context they share.
+    return link(sorted(nodes, key=lambda pair: pair[0].place.start), findings) if nodes else []
+
+
+def _parts(value: JsonValue, findings: Findings) -> list[_Part]:
+    parts: list[_Part] = []
+    expanded: list[JsonObject] = []
+    for found in _objects(value, findings):
+        if found.find("@graph") is not None:
+            parts += _graph(found, findings)
+        elif found.find("@context") is None and _is_expanded(found):
+            expanded.append(found)
+        else:
+            terms = read_context(found, findings)
+            member = found.find("@context")
+            if terms is not None and member is not None:
+                parts.append(_Part((found,), member.value, terms, True))
+    if expanded:
+        parts.append(_Part(tuple(expanded), None, NO_TERMS, False))
+    return _joined(parts, findings)
+
+
+def _joined(parts: list[_Part], findings: Findings) -> list[_Part]:
+    """The parts, with those of equal contexts as one; none when there are too many."""
+    joined: dict[tuple[str, bool], _Part] = {}
+    for part in parts:
+        key = ("" if part.context is None else json.dumps(to_plain(part.context)), part.owns_context)
+        first = joined.get(key)
+        objects = part.objects if first is None else (*first.objects, *part.objects)
+        joined[key] = replace(first or part, objects=objects)
+    if len(joined) <= MAX_CONTEXTS:
+        return list(joined.values())
+    message = f"the document has more than {MAX_CONTEXTS} different contexts"
+    findings.error("P108", parts[MAX_CONTEXTS].objects[0].place, message, "split the document")
+    return []
+
+
+def _objects(value: JsonValue, findings: Findings) -> list[JsonObject]:
+    items = value.items if isinstance(value, JsonArray) else (value,)
+    if not items:
+        findings.error("P201", value.place, "the document is an empty list")
+    for item in items:
+        if not isinstance(item, JsonObject):
+            findings.error("P201", item.place, _NOT_ONE)
+    return [item for item in items if isinstance(item, JsonObject)]
+
+
+def _is_expanded(found: JsonObject) -> bool:
+    """Whether an object without `@context` needs none (JSON-LD 1.1 API, section 5)."""
+    keys = [member.key.text for member in found.members]
+    absolute = any(key.partition(":")[0] in SCHEMES for key in keys if ":" in key)
+    return absolute or (bool(keys) and all(key.startswith("@") for key in keys))
+
+
+def _graph(found: JsonObject, findings: Findings) -> Iterable[_Part]:
+    """The node objects of a document that has `@graph` at its top."""
+    graph, context = found.find("@graph"), found.find("@context")
+    if graph is None or any(member.key.text not in {"@context", "@graph"} for member in found.members):
+        if graph is not None:
+            help_ = "keep `@context` and `@graph` alone at the top"
+            findings.not_implemented(graph.key.place, "`@graph` beside other keys (a named graph)", help_)
+        return ()
+    objects = tuple(_objects(graph.value, findings))
+    if context is None and all(map(_is_expanded, objects)):
+        return (_Part(objects, None, NO_TERMS, False),) if objects else ()
+    terms = read_context(found, findings)
+    if terms is None or context is None or not objects:
+        return ()
+    return (_Part(objects, context.value, terms, False),)
+
+
+def _expand(part: _Part, findings: Findings) -> list[tuple[Node, Terms]]:
+    good = [check_keys(found, part.terms, findings, part.owns_context) for found in part.objects]
+    if not all(good):
+        return []
+    return [(node, part.terms) for node in expand(part.objects, part.context, part.terms, findings)]

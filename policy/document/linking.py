@@ -1,0 +1,232 @@
+"""Puts the nodes of a document where they are used, so that every form of it is one tree for each policy.
+
+In a flattened document, and in Turtle, a node stands by itself and is used by its name. What is said of a
+rule, a constraint or an action must hold at one place only: shared, a second use would take part in it
+(privilege escalation), so a node that is used twice is refused. Assets and parties may be named any number
+of times: what is said of them holds in the whole policy, and is put where the policy first names them.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from smalti.policy.document.context import Terms
+from smalti.policy.document.nodes import Literal, Name, Node, Property, Value
+from smalti.policy.findings.findings import Findings, quoted
+from smalti.policy.text.json_text import MAX_DEPTH, Place
+from smalti.vocab.odrl import LOGICAL_OPERANDS, POLICY_TYPES
+from smalti.vocab.terms import (
+    ACTION,
+    CONSTRAINT,
+    DCT,
+    IRI,
+    ODRL,
+    PERMISSION,
+    PROHIBITION,
+    RDF_VALUE,
+    RDFS,
+    REFINEMENT,
+    UID,
+)
+
+_RULES: Final = (PERMISSION, PROHIBITION, IRI(ODRL + "obligation"))
+_TYPES: Final = frozenset(ODRL + name for name in POLICY_TYPES)
+_OWNED: Final = frozenset({*_RULES, CONSTRAINT, REFINEMENT, ACTION, RDF_VALUE}) | {
+    ODRL + name for name in ("duty", "remedy", "consequence", *LOGICAL_OPERANDS)
+}
+"""Properties that lead to a part of their node, and not to something that has a life of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    policy: int
+    place: Place
+    owned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Description:
+    node: Node
+    name: Name
+    nested: bool
+    """It stands inside of another node, and is used there."""
+
+
+def link(tops: Sequence[tuple[Node, Terms]], findings: Findings) -> list[tuple[Node, Terms]]:
+    """The policies among the nodes at the top of a document, with the others where they are used.
+
+    Nothing is dropped: a node that is used by no policy, used twice, or described twice is an error.
+
+    Returns:
+        A tree for each policy, in the document's order; none after an error.
+    """
+    roots = _policies([node for node, _ in tops])
+    linker = _Linker([node for node, _ in tops], roots, findings)
+    linked = [(linker.policy(node), terms) for node, terms in tops if id(node) in roots]
+    return linked if linker.judge() else []
+
+
+def _policies(tops: Sequence[Node]) -> frozenset[int]:
+    """The identities of the nodes that are policies, or are meant to be."""
+    if len(tops) == 1:
+        return frozenset({id(tops[0])})
+    used = {below.name.iri for top in tops for below in _below(top) if below.name is not None}
+    unused = [node for node in tops if node.name is None or node.name.iri not in used]
+    policies = {id(node) for node in tops if _is_policy(node)}
+    # A node with words that are not understood may be a policy; its checks say more than "no policy" would.
+    meant = {id(node) for node in unused if not node.is_complete}
+    return frozenset(policies | meant) or frozenset(map(id, unused or tops[:1]))
+
+
+def _is_policy(node: Node) -> bool:
+    return any(name.iri in _TYPES for name in node.types) or any(
+        node.get(kind) for kind in (*_RULES, IRI(ODRL + "inheritFrom"))
+    )
+
+
+def _below(node: Node) -> Iterator[Node]:
+    """Every node inside the node."""
+    for prop in node.properties.values():
+        for value in prop.values:
+            if isinstance(value, Node):
+                yield value
+                yield from _below(value)
+
+
+def _is_blank(name: Name) -> bool:
+    return name.iri.startswith("_:")
+
+
+def _has_effect(node: Node) -> bool:
+    """Whether more is said of the node than titles and types."""
+    return any(not iri.startswith((DCT, RDFS)) for iri in node.properties)
+
+
+class _Linker:
+    def __init__(self, tops: Sequence[Node], roots: frozenset[int], findings: Findings) -> None:
+        self.findings = findings
+        self.good = True
+        self.described: dict[str, _Description] = {}
+        self.uses: dict[str, list[_Use]] = {}
+        self.are_labels = len(tops) > 1
+        self.too_deep = False
+        self.repeated: set[str] = set()
+        self.index = -1
+        self.unnamed = [node for node in tops if id(node) not in roots and node.name is None]
+        self.roots = {node.name.iri for node in tops if id(node) in roots and node.name is not None}
+        for node in tops:
+            if id(node) not in roots and node.name is not None:
+                self.describe(node, node.name, nested=False)
+        for top in tops:
+            for node in _below(top):
+                if node.name is not None and not node.is_reference:
+                    self.describe(node, node.name, nested=True)
+
+    def describe(self, node: Node, name: Name, nested: bool) -> None:
+        first = self.described.setdefault(name.iri, _Description(node, name, nested))
+        twice = first.node is not node
+        if twice and first.nested and nested and not _is_blank(name):
+            self.repeated.add(name.iri)  # compared when the trees are complete
+        elif twice or (not nested and name.iri in self.roots):
+            message = f"{self.called(name)} is described already, {self.at(first.name.place)}"
+            self.error("P310", name.place, message, "describe each node once")
+
+    def policy(self, node: Node) -> Node:
+        """The tree of one policy."""
+        self.index += 1
+        return self.complete(node, 1)
+
+    def complete(self, node: Node, depth: int) -> Node:
+        if depth > MAX_DEPTH:
+            if not self.too_deep:
+                self.too_deep = True
+                self.error("P104", node.place, f"nodes are linked more than {MAX_DEPTH} deep")
+            return node
+        properties = {
+            iri: replace(prop, values=tuple(self.value(value, prop, depth) for value in prop.values))
+            for iri, prop in node.properties.items()
+        }
+        return _named(replace(node, properties=properties), self.are_labels)
+
+    def value(self, value: Value, prop: Property, depth: int) -> Value:
+        if isinstance(value, Literal) or value.name is None:
+            return value if isinstance(value, Literal) else self.complete(value, depth + 1)
+        iri = value.name.iri
+        found = self.described.get(iri)
+        uses = self.uses.setdefault(iri, [])
+        uses.append(_Use(self.index, value.name.place, prop.iri in _OWNED))
+        if not value.is_reference:
+            return self.complete(value, depth + 1)
+        if found is None and _is_blank(value.name) and iri not in self.roots:
+            message = f"{self.called(value.name)} is used here, and described nowhere"
+            self.error("P215", value.name.place, message, "describe it, or write an IRI")
+        if found is None or found.nested or len(uses) > 1 or iri in self.roots:
+            return value
+        return self.complete(found.node, depth + 1)
+
+    def judge(self) -> bool:
+        """Report what is used too often, or not at all; whether the trees may be read."""
+        if self.too_deep:
+            return False
+        for node in self.unnamed:
+            self.unused(node.place, "the node")
+        for iri, found in self.described.items():
+            uses = self.uses.get(iri, [])
+            if not uses and not found.nested and iri not in self.roots:
+                self.unused(found.name.place, self.called(found.name))
+            elif len(uses) > 1 and iri not in self.repeated:
+                self.judge_uses(found, uses)
+        return self.good
+
+    def judge_uses(self, found: _Description, uses: list[_Use]) -> None:
+        owned = uses if _is_blank(found.name) else [use for use in uses if use.owned]
+        foreign = [use for use in uses if use.policy != uses[0].policy]
+        if len(owned) > 1:
+            first, second = owned[0], owned[1]
+            message = f"{self.called(found.name)} is used already, {self.at(first.place)}"
+            help_ = "write it twice: what is said of a shared node would hold at both places"
+            self.error("P214", second.place, message, help_)
+        elif foreign and _has_effect(found.node):
+            message = (
+                f"{self.called(found.name)} is described for two policies: the other one names it, "
+                f"{self.at(uses[0].place)}"
+            )
+            self.error("P214", foreign[0].place, message, "put each policy into a document of its own")
+
+    def unused(self, place: Place, called: str) -> None:
+        message = f"{called} is described, and belongs to no policy"
+        help_ = "name it where it is meant, or remove it; a policy has a type such as `odrl:Set`"
+        self.error("P216", place, message, help_)
+
+    def error(self, code: str, place: Place, message: str, help_: str = "") -> None:
+        self.good = False
+        self.findings.error(code, place, message, help_)
+
+    def at(self, place: Place) -> str:
+        return f"at {place.node}" if place.node else f"at line {self.findings.where(place).line}"
+
+    @staticmethod
+    def called(name: Name) -> str:
+        return quoted(name.written) if name.written else "the node"
+
+
+def _named(node: Node, are_labels: bool) -> Node:
+    """The node without a label that only the document knows, and with its `odrl:uid` as its name.
+
+    Args:
+        node: any node of a tree.
+        are_labels: whether blank names that are written as `uid` are labels, as in a flattened document;
+            otherwise they are kept, and refused later: their author took them for names.
+    """
+    name = node.name
+    if name is not None and _is_blank(name) and (are_labels or not name.is_uid):
+        name = None
+    uid = node.get(UID)
+    if uid is not None and len(uid.values) == 1:
+        value = uid.values[0]
+        if isinstance(value, Node) and value.is_reference and value.name is not None:
+            written = replace(value.name, is_uid=True)
+            if name is None or name.iri == written.iri:
+                others = {iri: prop for iri, prop in node.properties.items() if iri != UID}
+                return replace(node, name=written, properties=others)
+    return node if name is node.name else replace(node, name=name)

@@ -1,0 +1,1 @@
+"""What a valid policy probably does not mean, alone or beside data."""

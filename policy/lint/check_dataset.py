@@ -1,0 +1,270 @@
+"""Holds a policy against the description of the data that it is about, without the data."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from smalti.policy.findings.diagnostics import Diagnostic, Severity
+from smalti.policy.findings.findings import quoted
+from smalti.policy.model.dataset import ORDERED, ColumnFacts, DatasetFacts
+from smalti.policy.model.iris import column_iri, is_below, is_column_of, normalised_column
+from smalti.policy.model.model import (
+    Anonymization,
+    ColumnComparison,
+    ColumnReference,
+    Comparison,
+    Condition,
+    Day,
+    Duty,
+    Instant,
+    Logical,
+    Named,
+    Number,
+    Operator,
+    Permission,
+    Policy,
+    Prohibition,
+    Rule,
+    Text,
+    Training,
+    Truth,
+    Where,
+)
+from smalti.policy.model.suggest import did_you_mean
+from smalti.vocab.terms import IRI, SMALTI
+from smalti.vocab.words import BY_IRI, Range
+
+_MOST: Final = 20
+"""Columns that are named in one finding."""
+_COLUMN: Final = IRI(SMALTI + "column")
+_OF_NUMBERS: Final = frozenset({SMALTI + "noiseScale", SMALTI + "noiseDistribution"})
+_OF_ORDERED: Final = frozenset({SMALTI + "topCode", SMALTI + "bottomCode"})
+_FORMS_OF_NUMBERS: Final = frozenset({Text("mean"), Text("median")})
+_ORDERS: Final = frozenset({Operator.GT, Operator.GTEQ, Operator.LT, Operator.LTEQ})
+_NUMBERS: Final = frozenset({"integer", "decimal", "double"})
+_FITTING: Final = {Number: _NUMBERS, Day: frozenset({"date"}), Instant: frozenset({"dateTime"})}
+"""The datatypes that a value can be compared in; a text is read as one of the column's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """An action to anonymize, as a rule allows or asks for it."""
+
+    rule: Rule
+    way: Anonymization
+
+
+def check_dataset(policy: Policy, facts: DatasetFacts) -> tuple[Diagnostic, ...]:
+    """What of a policy does not fit the description of its data.
+
+    Errors: columns that the description does not have, datatypes that cannot be compared or treated as the
+    policy says, a respondent other than the description's. Notes: described columns that are dropped since
+    no role names them.
+
+    Args:
+        policy: a valid one.
+        facts: what is known of the table of one of its targets.
+    """
+    target = facts.describes(policy)
+    if target is None:
+        message = (
+            f"the description {quoted(facts.source)} says of none of the policy's targets that it is its"
+        )
+        help_ = "give the described columns a `propertyUrl` under the target's IRI"
+        return (Diagnostic("P613", Severity.WARNING, message, policy.where, help=help_),)
+    checker = _Checker(target, facts, outputs(policy.rules))
+    for rule in all_rules(policy.rules):
+        if target in {asset.iri for asset in rule.targets}:
+            checker.rule(rule)
+        checker.parts(rule)
+    return tuple(dict.fromkeys(checker.found))
+
+
+def all_rules(rules: Iterable[Rule]) -> Iterator[Rule]:
+    """The rules with their duties, remedies and consequences."""
+    for rule in rules:
+        yield rule
+        match rule:
+            case Permission(duties=inner) | Prohibition(remedies=inner) | Duty(consequences=inner):
+                yield from all_rules(inner)
+
+
+def outputs(rules: Iterable[Rule]) -> frozenset[IRI]:
+    """The assets that rules name for what is made under them."""
+    made = (rule.output for rule in all_rules(rules) if isinstance(rule, Permission | Duty))
+    return frozenset(output for output in made if output is not None)
+
+
+def uses(policy: Policy, target: IRI) -> Iterator[Use]:
+    """Every action to anonymize a target that a rule of the policy allows or asks for."""
+    for rule in all_rules(policy.rules):
+        way = rule.anonymization if isinstance(rule, Permission | Duty) else None
+        if way is not None and target in {asset.iri for asset in rule.targets}:
+            yield Use(rule, way)
+
+
+def parameters_of(
+    conditions: Iterable[Condition],
+) -> Iterator[tuple[Comparison, tuple[ColumnReference, ...]]]:
+    """Each parameter, with the columns that it is for (none: for all)."""
+    for condition in conditions:
+        match condition:
+            case Comparison():
+                yield condition, ()
+            case Logical(operands=operands):
+                plain = [one for one in operands if isinstance(one, Comparison)]
+                own = [one for one in plain if one.operand == _COLUMN]
+                columns = tuple(column for one in own for column in _named(one))
+                yield from ((one, columns) for one in plain if one not in own)
+
+
+def _named(comparison: Comparison) -> Iterator[ColumnReference]:
+    for value in comparison.values:
+        if isinstance(value, Named):
+            yield ColumnReference(value.iri, comparison.where)
+
+
+class _Checker:
+    def __init__(self, target: IRI, facts: DatasetFacts, made: frozenset[IRI]) -> None:
+        self.target = target
+        self.facts = facts
+        self.made = made
+        self.columns = facts.columns_of(target)
+        self.found: list[Diagnostic] = []
+
+    def rule(self, rule: Rule) -> None:
+        refined = [one for asset in rule.targets if asset.iri == self.target for one in asset.refinements]
+        for condition in (*rule.constraints, *refined):
+            self.rows(condition)
+        if isinstance(rule, Permission | Duty) and rule.anonymization is not None:
+            self.anonymization(rule.anonymization)
+        if isinstance(rule, Permission) and rule.training is not None:
+            self.training(rule.training)
+
+    def parts(self, rule: Rule) -> None:
+        """Targets below the table, which are columns of it, or something that nobody may mean."""
+        names = {column_iri(self.target, column.name) for column in self.columns.values()}
+        known = {*self.columns, *map(normalised_column, names)}
+        stem = normalised_column(self.target)
+        for asset in rule.targets:
+            iri = normalised_column(asset.iri)
+            is_part = is_column_of(self.target, iri) or is_below(self.target, iri)
+            if is_part and iri not in known and asset.iri not in self.made:
+                listed = [column.name for column in self.columns.values()]
+                message = (
+                    f"the target {quoted(asset.iri)} is below the table, and the description"
+                    f" {quoted(self.facts.source)} has no such column"
+                )
+                help_ = (
+                    did_you_mean(iri.removeprefix(stem).strip("/#?"), listed) or f"it has {_listed(listed)}"
+                )
+                self.found.append(Diagnostic("P622", Severity.WARNING, message, asset.where, help=help_))
+
+    def column(self, reference: ColumnReference) -> ColumnFacts | None:
+        """What is said of a column; None after an error."""
+        if reference.iri in self.columns:
+            return self.columns[reference.iri]
+        stem = normalised_column(f"{self.target}/")
+        known = [iri.removeprefix(stem) for iri in self.columns]
+        message = f"the description {quoted(self.facts.source)} has no column {quoted(reference.iri)}"
+        help_ = did_you_mean(reference.iri.removeprefix(stem), known) or f"it has {_listed(known)}"
+        self.error("P610", reference.where, message, help_)
+        return None
+
+    def rows(self, condition: Condition) -> None:
+        match condition:
+            case Logical(operands=operands):
+                for operand in operands:
+                    self.rows(operand)
+            case ColumnComparison(column=reference):
+                if self._is_ours(reference):
+                    self.row(condition)
+
+    def _is_ours(self, reference: ColumnReference) -> bool:
+        """Whether a column can be one of this table: in a rule about several, others may be meant."""
+        stem = normalised_column(f"{self.target}/")
+        return reference.iri in self.columns or reference.iri.startswith(stem)
+
+    def row(self, condition: ColumnComparison) -> None:
+        column = self.column(condition.column)
+        if column is None or column.datatype is None:
+            return
+        shown = f"the column {quoted(column.name)} is a {column.datatype}"
+        if condition.operator in _ORDERS and column.datatype not in ORDERED:
+            message = f"{shown}, whose values have no order, and is compared with `{condition.operator}`"
+            self.error(
+                "P612", condition.where, message, "compare with `eq`, `neq`, `isAnyOf` or `isNoneOf`"
+            )
+        for value in condition.values:
+            fits = isinstance(value, Text) or column.datatype in _FITTING.get(type(value), ())
+            if not fits:
+                message = f"{shown}, and is compared with a {_KINDS.get(type(value), 'text')}"
+                self.error("P612", condition.where, message, f"compare with a {column.datatype}")
+                return
+
+    def training(self, training: Training) -> None:
+        for reference in (training.label_column, *training.identifiers):
+            self.column(reference)
+        self.respondent(training)
+
+    def anonymization(self, way: Anonymization) -> None:
+        roles = (*way.identifiers, *way.quasi_identifiers, *way.sensitive, *way.released)
+        for reference in roles:
+            self.column(reference)
+        self.respondent(way)
+        named = {reference.iri for reference in roles}
+        for comparison, columns in parameters_of(way.parameters):
+            named |= {reference.iri for reference in (*columns, *self.lists(comparison))}
+            for reference in columns:
+                self.parameter(comparison, reference)
+        dropped = [column.name for iri, column in self.columns.items() if iri not in named]
+        if dropped and any(iri in named for iri in self.columns):
+            message = f"dropped, since the rule names no role for {_listed(dropped)}"
+            self.found.append(Diagnostic("P611", Severity.NOTE, message, way.where))
+
+    def lists(self, comparison: Comparison) -> tuple[ColumnReference, ...]:
+        """The columns that a parameter itself lists; they must be there."""
+        word = BY_IRI.get(comparison.operand)
+        if word is None or word.range not in {Range.COLUMN, Range.COLUMNS}:
+            return ()
+        found = tuple(_named(comparison))
+        for reference in found:
+            self.column(reference)
+        return found
+
+    def parameter(self, comparison: Comparison, reference: ColumnReference) -> None:
+        column = self.column(reference)
+        if column is None or column.datatype is None:
+            return
+        of_numbers = comparison.operand in _OF_NUMBERS or not _FORMS_OF_NUMBERS.isdisjoint(
+            comparison.values
+        )
+        fitting = _NUMBERS if of_numbers else ORDERED if comparison.operand in _OF_ORDERED else None
+        if fitting is None or column.datatype in fitting:
+            return
+        word = quoted(comparison.operand.rpartition("#")[2])
+        wanted = "numbers" if of_numbers else "values with an order"
+        message = f"{word} is for {wanted}, and the column {quoted(column.name)} is a {column.datatype}"
+        self.error("P612", comparison.where, message, "leave it out, or correct the description's datatype")
+
+    def respondent(self, way: Anonymization | Training) -> None:
+        declared = self.facts.respondent is not None or self.facts.one_row_each
+        column = self.column(way.respondent) if way.respondent is not None else None
+        says_column = column is not None and declared and column.name != self.facts.respondent
+        says_each = way.one_row_each and self.facts.respondent is not None
+        if says_column or says_each:
+            other = quoted(self.facts.respondent or "oneRowEach")
+            place = way.respondent.where if way.respondent is not None else way.where
+            message = f"the description {quoted(self.facts.source)} declares another respondent: {other}"
+            self.error("P614", place, message, "let one of them say it, or both the same")
+
+    def error(self, code: str, where: Where, message: str, help_: str) -> None:
+        self.found.append(Diagnostic(code, Severity.ERROR, message, where, help=help_))
+
+
+_KINDS: Final = {Number: "number", Day: "date", Instant: "date-time", Truth: "truth value", Named: "name"}
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    return ", ".join(map(quoted, names[:_MOST])) + more

@@ -1,0 +1,460 @@
+"""What a valid policy probably does not mean: rules that can never apply, promises that say little."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final, TypeAlias
+
+from smalti.policy.decide.conflicts import contradiction, met_columns, met_columns_between
+from smalti.policy.decide.exclusion import Prover, size
+from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
+from smalti.policy.decide.matching import PreparedPolicy
+from smalti.policy.findings.diagnostics import Diagnostic, Severity
+from smalti.policy.findings.findings import quoted
+from smalti.policy.lint.check_dataset import Use, all_rules, outputs, parameters_of, uses
+from smalti.policy.model.dataset import ORDERED, ColumnFacts, DatasetFacts
+from smalti.policy.model.iris import is_below, parts_of_others
+from smalti.policy.model.model import (
+    Anonymization,
+    ColumnComparison,
+    Comparison,
+    Condition,
+    ConflictStrategy,
+    Duty,
+    Logical,
+    LogicalOperator,
+    Named,
+    Operator,
+    Permission,
+    Policy,
+    Prohibition,
+    Rule,
+    Text,
+    Where,
+)
+from smalti.vocab.terms import (
+    ANONYMIZE,
+    BUDGET_DELTA,
+    BUDGET_EPSILON,
+    CHARGED_METHODS,
+    IRI,
+    L_DIVERSITY,
+    ODRL_PURPOSE,
+    READ,
+    SMALTI,
+)
+
+_LABEL_BOUNDS: Final = IRI(SMALTI + "labelBounds")
+_DIVERSITY: Final = IRI(SMALTI + "diversity")
+_PAIRS: Final = 64
+"""Conditions, or prohibitions, that one is compared with: enough for people, and bounded for a machine."""
+_STEPS: Final = 100_000
+"""Of proofs that conditions exclude each other, in one policy; and of those that one covers another."""
+_BUDGETS: Final = (BUDGET_EPSILON, BUDGET_DELTA)
+_CONJUNCTIONS: Final = frozenset({LogicalOperator.AND, LogicalOperator.AND_SEQUENCE})
+_POSITIVE: Final = frozenset({Operator.EQ, Operator.IS_A, Operator.IS_ANY_OF})
+
+Columns: TypeAlias = Mapping[IRI, ColumnFacts]
+
+
+def lint(
+    policy: Policy,
+    dataset: DatasetFacts | None = None,
+    now: datetime | None = None,
+    hierarchies: Hierarchies = STANDARD,
+) -> tuple[Diagnostic, ...]:
+    """What a valid policy probably does not mean; warnings and notes with their places, never errors.
+
+    Without data and network, and without more than is certain: what could apply to some request is not
+    reported.
+
+    Args:
+        policy: a valid one.
+        dataset: what is known of the table of one of its targets; None: nothing.
+        now: with its time zone; None: whether the policy has ended is not looked at.
+        hierarchies: what includes what.
+    """
+    found = [*_ended(policy, now), *_void(policy, hierarchies)]
+    found += [*_columns(policy, dataset, hierarchies), *_below(policy, dataset)]
+    prover = Prover(hierarchies, _STEPS)
+    for rule in policy.permissions:
+        found += [*_never(rule, prover), *_unguarded(rule)]
+    if policy.conflict is ConflictStrategy.PROHIBIT:
+        found += _overridden(policy, hierarchies)
+    for way in _ways(policy):
+        found += _respondent(way, None)
+    found += _budgets(policy)
+    target = dataset.describes(policy) if dataset is not None else None
+    found += _undeclared(policy, dataset if target is not None else None)
+    if dataset is not None and target is not None:
+        found += _about_data(list(uses(policy, target)), target, dataset)
+    return tuple(sorted(dict.fromkeys(found), key=lambda one: (one.where.line, one.where.column, one.code)))
+
+
+def _warning(code: str, where: Where, message: str, help_: str = "") -> Diagnostic:
+    return Diagnostic(code, Severity.WARNING, message, where, help=help_)
+
+
+# --- Rules that never apply
+
+
+def _ended(policy: Policy, now: datetime | None) -> Iterator[Diagnostic]:
+    if now is None or policy.valid is None or policy.valid.end is None or now < policy.valid.end:
+        return
+    end = policy.valid.end.astimezone(UTC).isoformat().replace("+00:00", "Z").removesuffix("T00:00:00Z")
+    message = f"the policy ended at {end}: it permits and forbids nothing any more"
+    yield _warning("P603", policy.where, message, "set a later end in `dct:valid`, or remove the policy")
+
+
+def _void(policy: Policy, hierarchies: Hierarchies) -> Iterator[Diagnostic]:
+    if policy.conflict is not ConflictStrategy.INVALID:
+        return
+    pair = contradiction(PreparedPolicy(policy, hierarchies))
+    if pair is None:
+        return
+    one, other = pair
+    message = (
+        f"the policy is void, and permits nothing: some request would meet this rule and {_named(other)}, "
+        "which contradict each other"
+    )
+    help_ = 'add "conflict": "prohibit" (or "perm"), or keep the two rules apart'
+    yield _warning("P602", one.where, message, help_)
+
+
+def _columns(
+    policy: Policy, dataset: DatasetFacts | None, hierarchies: Hierarchies
+) -> Iterator[Diagnostic]:
+    """Permissions and prohibitions that meet at a column; of a void policy, it is said that it is void."""
+    if policy.conflict is ConflictStrategy.INVALID or not policy.prohibitions:
+        return
+    described = None if dataset is None else dataset.describes(policy)
+    renamed = frozenset() if dataset is None or described is None else dataset.renamed_of(described)
+    for rule, other, columns in met_columns(PreparedPolicy(policy, hierarchies), renamed):
+        if policy.conflict is ConflictStrategy.PERMIT:
+            message = f"{_named(other)} forbids {_some(columns)}, and does not hold against this rule"
+            help_ = 'that is what "conflict": "perm" means; "prohibit" lets the prohibition win'
+            yield _warning("P621", rule.where, message, help_)
+        else:
+            yield _met(rule, _named(other), columns)
+
+
+def columns_between(
+    policies: Sequence[Policy],
+    renamed: frozenset[tuple[IRI, IRI]] = frozenset(),
+    hierarchies: Hierarchies = STANDARD,
+) -> Iterator[tuple[Rule, Rule, Diagnostic]]:
+    """Rules of some policies, and prohibitions of others that they meet at columns.
+
+    As if one owner had put all of them in force: between policies every prohibition holds.
+
+    Args:
+        policies: each one once.
+        renamed: what is known of columns of their targets (`Request.renamed`).
+        hierarchies: what includes what.
+    """
+    prepared = [PreparedPolicy(policy, hierarchies) for policy in policies]
+    for rule, other, columns in met_columns_between(prepared, renamed):
+        yield rule, other, _met(rule, f"the prohibition {quoted(other.uid)} ({other.where})", columns)
+
+
+def _met(rule: Rule, prohibition: str, columns: Collection[IRI]) -> Diagnostic:
+    if isinstance(rule, Permission) and rule.anonymization is None and rule.training is None:
+        message = f"this permission meets {prohibition}: where both apply, {_some(columns)} is withheld"
+        help_ = "say so in the policy's description, or keep the two rules apart"
+    else:
+        needed = _some(columns)
+        message = f"this rule needs {needed}, which {prohibition} forbids: where both apply, it is denied"
+        help_ = "leave the column out of the rule, or narrow the prohibition"
+    return _warning("P621", rule.where, message, help_)
+
+
+def _some(columns: Collection[IRI]) -> str:
+    return " and ".join(quoted(column) for column in sorted(columns)[:3])
+
+
+def _below(policy: Policy, dataset: DatasetFacts | None) -> Iterator[Diagnostic]:
+    """Targets below another target that name no column of it; of a described table, its columns tell."""
+    described = None if dataset is None else dataset.describes(policy)
+    assets = [asset for rule in all_rules(policy.rules) for asset in rule.targets]
+    wholes, made = parts_of_others(asset.iri for asset in assets), outputs(policy.rules)
+    for asset in assets:
+        table = next((one for one in wholes.get(asset.iri, ()) if is_below(one, asset.iri)), None)
+        if table is not None and table != described and asset.iri not in made:
+            message = f"the target {quoted(asset.iri)} is below {quoted(table)}, and names no column of it"
+            help_ = f"a column is named {quoted(f'{table}/NAME')}; a table of its own needs no such IRI"
+            yield _warning("P622", asset.where, message, help_)
+
+
+def _named(rule: Rule) -> str:
+    kind = "the prohibition" if isinstance(rule, Prohibition) else "the permission"
+    return f"{kind} at line {rule.where.line}" if rule.where.line else f"{kind} {quoted(rule.uid)}"
+
+
+def _never(rule: Permission, prover: Prover) -> Iterator[Diagnostic]:
+    """A permission whose own limits exclude each other."""
+    limits = list(_all_of(rule.constraints))[:_PAIRS]
+    for at, one in enumerate(limits):
+        other = next((two for two in limits[:at] if _exclude(one, two, prover)), None)
+        if other is not None:
+            message = "this permission never applies: two of its constraints exclude each other"
+            help_ = f"the other one is at line {other.where.line}" if other.where.line else ""
+            yield _warning("P601", one.where, message, help_)
+            return
+
+
+def _exclude(one: Condition, other: Condition, prover: Prover) -> bool:
+    of_rows = isinstance(one, ColumnComparison) and isinstance(other, ColumnComparison)
+    first, second = (_of_one_value(one), _of_one_value(other)) if of_rows else (one, other)
+    return prover.exclude([first], [second], of_action=of_rows) or prover.exclude(
+        [second], [first], of_action=of_rows
+    )
+
+
+def _of_one_value(condition: Condition) -> Condition:
+    """A limit to rows, as one on a parameter: there is one value in each row, too."""
+    if not isinstance(condition, ColumnComparison):
+        return condition
+    return Comparison(condition.column.iri, condition.operator, condition.values)
+
+
+def _all_of(conditions: Iterable[Condition]) -> Iterator[Condition]:
+    """Conditions that must all hold, one by one."""
+    for condition in conditions:
+        if isinstance(condition, Logical) and condition.operator in _CONJUNCTIONS:
+            yield from _all_of(condition.operands)
+        else:
+            yield condition
+
+
+def _budgets(policy: Policy) -> Iterator[Diagnostic]:
+    """Releases that no ledger can take, and ledgers that no run charges."""
+    rules: tuple[Permission | Duty, ...] = (*policy.permissions, *policy.obligations)
+    for rule in rules:
+        duties = rule.duties if isinstance(rule, Permission) else ()
+        ways = [one for one in (rule.anonymization, *(duty.anonymization for duty in duties)) if one]
+        budgets = [one for one in _comparisons(rule.constraints) if one.operand in _BUDGETS]
+        for way in ways:
+            what = f"the method {quoted(way.method)}"
+            yield from _budget_of(way.method in CHARGED_METHODS, what, way.where, budgets)
+        if isinstance(rule, Permission) and rule.training is not None:
+            yield from _budget_of(
+                rule.training.is_private, "training without noise", rule.training.where, budgets
+            )
+
+
+def _budget_of(
+    is_charged: bool, what: str, where: Where, budgets: Sequence[Comparison]
+) -> Iterator[Diagnostic]:
+    if is_charged and all(one.operand != BUDGET_EPSILON for one in budgets):
+        message = "no `smalti:budgetEpsilon` is declared, and so nothing can ever be released"
+        help_ = "add it to the constraints of the rule: what all releases may lose together, for ever"
+        yield _warning("P615", where, message, help_)
+    if not is_charged and budgets:
+        word = f"`smalti:{budgets[0].operand.removeprefix(SMALTI)}`"
+        message = f"{word} stands beside {what}, which charges no budget: `run` refuses it"
+        yield _warning("P616", budgets[0].where, message, "leave it out")
+
+
+def _unguarded(rule: Permission) -> Iterator[Diagnostic]:
+    """Training that neither bounds what the model keeps, nor has it attacked."""
+    training = rule.training
+    if training is None or training.is_private or any(duty.audit for duty in rule.duties):
+        return
+    message = "the model is trained without noise, and nobody has to audit it"
+    help_ = "add a bound such as `smalti:epsilon`, or a duty to `smalti:audit`"
+    yield _warning("P617", training.where, message, help_)
+
+
+def _comparisons(conditions: Iterable[Condition]) -> Iterator[Comparison]:
+    for condition in conditions:
+        if isinstance(condition, Comparison):
+            yield condition
+        elif isinstance(condition, Logical):
+            yield from _comparisons(condition.operands)
+
+
+def _overridden(policy: Policy, hierarchies: Hierarchies) -> Iterator[Diagnostic]:
+    """Permissions that a prohibition of the same policy always overrides."""
+    covering = _Covering(hierarchies, _STEPS)
+    about: dict[IRI, list[Prohibition]] = {}
+    for prohibition in policy.prohibitions:
+        for target in prohibition.targets:
+            about.setdefault(target.iri, []).append(prohibition)
+    for rule in policy.permissions:
+        against = about.get(rule.targets[0].iri, [])[:_PAIRS]
+        winner = next((other for other in against if covering.covers(other, rule)), None)
+        if winner is not None:
+            message = f"this permission never applies: {_named(winner)} forbids all of it, and overrides it"
+            yield _warning("P604", rule.where, message, "narrow the prohibition, or remove the permission")
+
+
+class _Covering:
+    """Tells prohibitions that cover permissions, in a bounded number of steps."""
+
+    def __init__(self, hierarchies: Hierarchies, steps: int) -> None:
+        self._hierarchies = hierarchies
+        self._steps = steps
+
+    def covers(self, prohibition: Prohibition, rule: Permission) -> bool:
+        """Whether every request that meets the permission meets the prohibition."""
+        listed = (prohibition.targets, prohibition.assignees, rule.targets, rule.assignees)
+        if prohibition.refinements or not self._affords(sum(map(len, listed))):
+            return False
+        if any(party.refinements for party in prohibition.assignees):
+            return False
+        targets = {target.iri for target in prohibition.targets if not target.refinements}
+        parties = set(prohibition.assignees)
+        return (
+            all(self._hierarchies.actions.covers(prohibition.action, one) for one in self._permitted(rule))
+            and all(target.iri in targets for target in rule.targets)
+            and (not parties or (bool(rule.assignees) and set(rule.assignees) <= parties))
+            and all(self._implies(rule.constraints, condition) for condition in prohibition.constraints)
+        )
+
+    def _permitted(self, rule: Permission) -> tuple[IRI, ...]:
+        """Its action; and to anonymize, where it lets what was anonymized be read."""
+        is_to_read = self._hierarchies.actions.covers(rule.action, READ)
+        by_duty = is_to_read and any(duty.action == ANONYMIZE for duty in rule.duties)
+        return (rule.action, ANONYMIZE) if by_duty else (rule.action,)
+
+    def _implies(self, conditions: Sequence[Condition], condition: Condition) -> bool:
+        """Whether a condition holds wherever all of some others do, as far as that is seen at once."""
+        return any(self._is_implied(one, condition) for one in conditions)
+
+    def _is_implied(self, held: Condition, condition: Condition) -> bool:
+        if self._steps <= 0 or not self._affords(size(condition)):
+            return False
+        if held == condition:
+            return True
+        listed, wanted = _purposes(held), _purposes(condition)
+        if not listed or not wanted or not self._affords(len(listed) * len(wanted)):
+            return False
+        covers = self._hierarchies.purposes.covers
+        return all(any(covers(broad, narrow) for broad in wanted) for narrow in listed)
+
+    def _affords(self, steps: int) -> bool:
+        self._steps -= steps
+        return self._steps > 0
+
+
+def _purposes(condition: Condition) -> tuple[IRI, ...]:
+    """The purposes of which a condition demands one; empty where it demands something else."""
+    if not isinstance(condition, Comparison) or condition.operand != ODRL_PURPOSE:
+        return ()
+    if condition.operator not in _POSITIVE:
+        return ()
+    return tuple(value.iri for value in condition.values if isinstance(value, Named))
+
+
+# --- Promises that say little
+
+
+def _about_data(all_uses: Sequence[Use], target: IRI, facts: DatasetFacts) -> Iterator[Diagnostic]:
+    columns = facts.columns_of(target)
+    for use in all_uses:
+        yield from _too_much(use.way, columns, facts)
+        yield from _near_unique(use.way, columns, facts)
+        yield from _keys(use.way, columns)
+        respondents = [iri for iri, column in columns.items() if column.name == facts.respondent]
+        yield from _respondent(use.way, respondents[0] if respondents else None)
+    yield from _extremes([use.way for use in all_uses], columns)
+
+
+def _extremes(ways: Iterable[Anonymization], columns: Columns) -> Iterator[Diagnostic]:
+    """Once for a policy: the ends of ranges are values of people, unless bounds are public."""
+    for way in ways:
+        ranged = [
+            columns[reference.iri].name
+            for reference in way.quasi_identifiers
+            if reference.iri in columns and columns[reference.iri].datatype in ORDERED
+        ]
+        if ranged and Text("region") not in _parameter(way, _LABEL_BOUNDS):
+            listed = ", ".join(quoted(name) for name in ranged[:5]) + (", ..." if len(ranged) > 5 else "")
+            message = (
+                f"the ends of ranges are values of real people, the smallest and largest too: {listed}"
+            )
+            help_ = "where that shows too much, limit the rows, or wait for `smalti:labelBounds` `region`"
+            yield Diagnostic("P605", Severity.NOTE, message, way.where, help=help_)
+            return
+
+
+def _too_much(way: Anonymization, columns: Columns, facts: DatasetFacts) -> Iterator[Diagnostic]:
+    """Bounds that no run can meet."""
+    if way.k is not None and facts.most_rows is not None and way.k.value > facts.most_rows:
+        message = f"k is {way.k.value}, and the data has at most {facts.most_rows} rows"
+        yield _warning("P608", way.k.where, message, "lower k: no run can meet it")
+    for reference in way.sensitive if way.l is not None else ():
+        column = columns.get(reference.iri)
+        if way.l is None or column is None or column.most_values is None:
+            continue
+        if way.l.value > column.most_values:
+            message = (
+                f"l is {way.l.value}, and the sensitive column {quoted(column.name)} has at most "
+                f"{column.most_values} different values"
+            )
+            yield _warning("P608", way.l.where, message, "lower l: no run can meet it")
+
+
+def _near_unique(way: Anonymization, columns: Columns, facts: DatasetFacts) -> Iterator[Diagnostic]:
+    """Distinct l-diversity holds by itself where nearly every row has a value of its own."""
+    kinds = _parameter(way, _DIVERSITY)
+    if way.method != L_DIVERSITY or (kinds and Text("distinct") not in kinds):
+        return
+    for reference in way.sensitive:
+        column = columns.get(reference.iri)
+        if column is not None and column.is_key:
+            message = (
+                f"distinct l-diversity says little about {quoted(column.name)}: the description "
+                f"{quoted(facts.source)} calls it a key, so each row has a value of its own"
+            )
+            yield _warning("P606", reference.where, message, "publish it more coarsely, or not at all")
+
+
+def _keys(way: Anonymization, columns: Columns) -> Iterator[Diagnostic]:
+    """A key that is published leads from each row to one row of the data."""
+    for reference in (*way.sensitive, *way.released):
+        column = columns.get(reference.iri)
+        if column is not None and column.is_key:
+            message = f"the column {quoted(column.name)} tells rows apart, and would be published as it is"
+            yield _warning("P609", reference.where, message, "make it an `identifier`: it is dropped then")
+
+
+def _ways(policy: Policy) -> Iterator[Anonymization]:
+    for rule in all_rules(policy.rules):
+        if isinstance(rule, Permission | Duty) and rule.anonymization is not None:
+            yield rule.anonymization
+
+
+def _respondent(way: Anonymization, described: IRI | None) -> Iterator[Diagnostic]:
+    """A quasi-identifier that is the respondent: generalised, and one person's all the same."""
+    declared = described if way.respondent is None else way.respondent.iri
+    for reference in way.quasi_identifiers:
+        if reference.iri == declared:
+            message = f"the column {quoted(reference.iri)} names the respondent, and is generalised"
+            help_ = "make it an `identifier`: it still tells people apart, and is dropped"
+            yield _warning("P607", reference.where, message, help_)
+
+
+def _undeclared(policy: Policy, dataset: DatasetFacts | None) -> Iterator[Diagnostic]:
+    """A promise about people, where nothing said so far tells them apart."""
+    if dataset is not None and (dataset.respondent is not None or dataset.one_row_each):
+        return
+    for rule in all_rules(policy.rules):
+        way = rule.anonymization if isinstance(rule, Permission | Duty) else None
+        training = rule.training if isinstance(rule, Permission) else None
+        asked = way or training
+        if asked is None or asked.respondent is not None or asked.one_row_each:
+            continue
+        where = "the policy" if dataset is None else f"the policy, and {quoted(dataset.source)} too,"
+        message = f"{where} does not say which rows are about one person: k would count rows"
+        help_ = (
+            "`run` refuses until it is said: `smalti:respondent` `eq` a column or `smalti:oneRowEach`, or"
+            " in the description, or in the request"
+        )
+        severity = Severity.NOTE if dataset is None else Severity.WARNING
+        yield Diagnostic("P620", severity, message, asked.where, help=help_)
+
+
+def _parameter(way: Anonymization, operand: IRI) -> frozenset[object]:
+    """The values of a parameter, for any column."""
+    found = [one.values for one, _ in parameters_of(way.parameters) if one.operand == operand]
+    return frozenset(value for values in found for value in values)

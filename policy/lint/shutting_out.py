@@ -1,0 +1,217 @@
+"""Rules that shut each other out of one ledger: after a release by one of them, another never gets room.
+
+All releases about the same respondents add up, whatever rule they are made under, and nothing resets the
+sum. So a rule whose ceiling leaves no room for what another rule may charge is denied once that has
+happened; and all charges of a ledger are about one neighbouring relation. Only what the rules state is
+looked at: of a loss that is bounded as a belief or an advantage, how much epsilon it takes is not known.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
+
+from smalti.policy.lint.check_dataset import parameters_of
+from smalti.policy.model.model import (
+    Anonymization,
+    Comparison,
+    Condition,
+    DecimalBound,
+    Duty,
+    Logical,
+    LogicalOperator,
+    Number,
+    Operator,
+    Permission,
+    Policy,
+    Rule,
+    Text,
+    Training,
+)
+from smalti.vocab.terms import (
+    BUDGET_DELTA,
+    BUDGET_EPSILON,
+    CHARGED_METHODS,
+    DELTA,
+    EPSILON,
+    IRI,
+    LOCAL_DIFFERENTIAL_PRIVACY,
+    NEIGHBORS,
+)
+
+_ALL_HOLD: Final = frozenset({LogicalOperator.AND, LogicalOperator.AND_SEQUENCE})
+_AT_MOST: Final = frozenset({Operator.EQ, Operator.LTEQ})
+_DEFAULT: Final = "add-or-remove-one"
+_OF_REPORTS: Final = "change-one"
+"""The neighbouring relation of local perturbation, whatever the document says."""
+_MOST: Final = 256
+"""Rules that are compared with each other: enough for people, and bounded for a machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChargedRule:
+    """A rule whose runs charge a ledger."""
+
+    policy: Policy
+    rule: Rule
+    targets: frozenset[IRI]
+    neighbors: str
+    epsilon: Decimal | None
+    """The most that one run may charge; None: not stated as such."""
+    delta: Decimal
+    """Likewise; 0 where none may be charged."""
+    most_epsilon: Decimal
+    """Of all releases about the same respondents (`smalti:budgetEpsilon`)."""
+    most_delta: Decimal
+    """Likewise; 0 where no `smalti:budgetDelta` is stated."""
+    states_delta: bool
+    """Whether one is stated."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShutOut:
+    """That a rule is denied, or may be, once another one was used."""
+
+    rule: ChargedRule
+    by: ChargedRule
+    why: str
+    """Lower case, no full stop; speaks of the rule as "it" and of the other one as "that"."""
+
+    def told(self) -> str:
+        """One sentence, lower case, without a full stop."""
+        return f"`{self.rule.rule.uid}` is denied once `{self.by.rule.uid}` was used: {self.why}"
+
+
+def charged_rules(policy: Policy) -> Iterator[ChargedRule]:
+    """The rules of a policy whose runs charge a ledger; those without a ceiling permit none: left out."""
+    for rule in (*policy.permissions, *policy.obligations):
+        yield from _charged(policy, rule, rule.constraints)
+        for duty in rule.duties if isinstance(rule, Permission) else ():
+            # Its runs are made under the permission.
+            yield from _charged(policy, duty, (*rule.constraints, *duty.constraints), rule, rule)
+    for prohibition in policy.prohibitions:
+        for remedy in prohibition.remedies:
+            yield from _charged(
+                policy, remedy, (*prohibition.constraints, *remedy.constraints), prohibition
+            )
+
+
+def shut_outs(
+    rules: Sequence[ChargedRule], memberships: Iterable[tuple[IRI, IRI]] = ()
+) -> tuple[ShutOut, ...]:
+    """Which rules shut which others out, in their order; each pair at most once in each direction.
+
+    Args:
+        rules: that may be about the same respondents; further ones than 256 are not looked at.
+        memberships: pairs of an asset and what it belongs to: one ledger.
+    """
+    ledger_of = _Ledgers(memberships)
+    listed = [(rule, frozenset(map(ledger_of, rule.targets))) for rule in rules[:_MOST]]
+    return tuple(
+        ShutOut(rule, by, why)
+        for rule, mine in listed
+        for by, theirs in listed
+        if (rule.policy.uid, rule.rule.uid) != (by.policy.uid, by.rule.uid) and mine & theirs
+        if (why := _why(rule, by)) is not None
+    )
+
+
+def _why(rule: ChargedRule, by: ChargedRule) -> str | None:
+    if rule.neighbors != by.neighbors:
+        return f"it is about the neighbouring relation `{rule.neighbors}`, and that about `{by.neighbors}`"
+    if by.delta > rule.most_delta:
+        if not rule.states_delta:
+            return "that may charge a delta, and it states no ceiling of delta (`smalti:budgetDelta`)"
+        return "that may charge more delta at once than its `smalti:budgetDelta` allows in all"
+    if by.epsilon is not None and by.epsilon >= rule.most_epsilon:
+        return "that may charge as much epsilon at once as its `smalti:budgetEpsilon` allows in all"
+    return None
+
+
+class _Ledgers:
+    """By asset, one that stands for all that belong together with it."""
+
+    def __init__(self, memberships: Iterable[tuple[IRI, IRI]]) -> None:
+        self._above: dict[IRI, IRI] = {}
+        for member, collection in memberships:
+            one, other = self(member), self(collection)
+            if one != other:
+                self._above[one] = other
+
+    def __call__(self, asset: IRI) -> IRI:
+        while asset in self._above:
+            asset = self._above[asset]
+        return asset
+
+
+def _charged(
+    policy: Policy,
+    rule: Rule,
+    constraints: Sequence[Condition],
+    around: Rule | None = None,
+    made_under: Rule | None = None,
+) -> Iterator[ChargedRule]:
+    training = rule.training if isinstance(rule, Permission) else None
+    way = rule.anonymization if isinstance(rule, Permission | Duty) else None
+    ceilings = {
+        operand: [one for limit in constraints for one in _ceilings(limit, operand)]
+        for operand in (BUDGET_EPSILON, BUDGET_DELTA)
+    }
+    if not ceilings[BUDGET_EPSILON]:
+        return
+    if training is not None and training.is_private:
+        neighbors, epsilon, delta = _of_training(training)
+    elif way is not None and way.method in CHARGED_METHODS:
+        neighbors, epsilon, delta = _of_release(way)
+    else:
+        return
+    yield ChargedRule(
+        policy,
+        made_under or rule,
+        frozenset(asset.iri for asset in (rule.targets or (around.targets if around else ()))),
+        neighbors,
+        epsilon,
+        delta,
+        min(ceilings[BUDGET_EPSILON]),
+        min(ceilings[BUDGET_DELTA], default=Decimal(0)),
+        bool(ceilings[BUDGET_DELTA]),
+    )
+
+
+def _of_training(training: Training) -> tuple[str, Decimal | None, Decimal]:
+    epsilon, delta = training.epsilon, training.delta
+    return training.neighbors or _DEFAULT, _value(epsilon), _value(delta) or Decimal(0)
+
+
+def _value(bound: DecimalBound | None) -> Decimal | None:
+    return None if bound is None else bound.value
+
+
+def _of_release(way: Anonymization) -> tuple[str, Decimal | None, Decimal]:
+    said = [one for one, columns in parameters_of(way.parameters) if not columns]
+    texts = [v.text for one in said if one.operand == NEIGHBORS for v in one.values if isinstance(v, Text)]
+    stated = texts[0] if texts else _DEFAULT
+    neighbors = _OF_REPORTS if way.method == LOCAL_DIFFERENTIAL_PRIVACY else stated
+    return neighbors, _bound(said, EPSILON), _bound(said, DELTA) or Decimal(0)
+
+
+def _bound(said: Iterable[Comparison], operand: IRI) -> Decimal | None:
+    """The most that some parameters allow of a word; None where they state nothing of it."""
+    found = [
+        value.value
+        for one in said
+        if one.operand == operand and one.operator in _AT_MOST
+        for value in one.values
+        if isinstance(value, Number)
+    ]
+    return min(found, default=None)
+
+
+def _ceilings(condition: Condition, operand: IRI) -> Iterator[Decimal]:
+    """What must hold of a budget wherever a condition does."""
+    match condition:
+        case Comparison() if condition.operand == operand and condition.operator is Operator.LTEQ:
+            yield from (value.value for value in condition.values if isinstance(value, Number))
+        case Logical(operator=operator, operands=operands) if operator in _ALL_HOLD:
+            for one in operands:
+                yield from _ceilings(one, operand)

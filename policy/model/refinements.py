@@ -1,0 +1,102 @@
+"""The refinements of an action, as conditions on the parameters of what is done.
+
+Actions to train and to audit are read into values of their own (`model.Training`, `model.Audit`); here they
+are conditions again, for whoever compares, writes or tells them.
+"""
+
+from decimal import Decimal
+
+from smalti.policy.model.model import (
+    Anonymization,
+    Audit,
+    Bound,
+    ColumnReference,
+    Comparison,
+    Condition,
+    DecimalBound,
+    Duty,
+    Named,
+    Number,
+    Operator,
+    Permission,
+    Rule,
+    Text,
+    Training,
+    Value,
+)
+from smalti.vocab import terms
+from smalti.vocab.terms import IRI
+
+
+def refinements_of(rule: Rule) -> tuple[Condition, ...]:
+    """The refinements of a rule's action; none of an action to anonymize, which has columns, too."""
+    if isinstance(rule, Permission) and rule.training is not None:
+        return training_conditions(rule.training)
+    if isinstance(rule, Duty) and rule.audit is not None:
+        return audit_conditions(rule.audit)
+    return rule.refinements
+
+
+def training_conditions(training: Training) -> tuple[Condition, ...]:
+    """What is said of training, in the order in which it is told."""
+    found = [
+        equal(terms.RECIPE, Text(training.recipe)),
+        equal(terms.LABEL_COLUMN, Named(training.label_column.iri)),
+        all_columns(terms.IDENTIFIER, training.identifiers),
+        respondent_of(training),
+        bounded(terms.EPOCHS, training.epochs),
+        bounded(terms.SAMPLING_RATE, training.sampling_rate),
+        bounded(terms.NOISE_MULTIPLIER, training.noise_multiplier),
+        bounded(terms.CLIPPING_NORM, training.clipping_norm),
+        bounded(terms.EPSILON, training.epsilon),
+        bounded(terms.POSTERIOR_BELIEF, training.posterior_belief),
+        bounded(terms.MEMBERSHIP_ADVANTAGE, training.membership_advantage),
+        bounded(terms.DELTA, training.delta),
+        equal(terms.NEIGHBORS, Text(training.neighbors)) if training.neighbors else None,
+        bounded(terms.ROWS_PER_RESPONDENT, training.rows_per_respondent),
+    ]
+    return (*(one for one in found if one is not None), *training.parameters)
+
+
+def audit_conditions(audit: Audit) -> tuple[Condition, ...]:
+    """What is said of an audit, in the order in which it is told."""
+    found = [
+        Comparison(terms.ATTACK, Operator.IS_ALL_OF, tuple(map(Text, audit.attacks))),
+        _number(terms.ATTACK_ADVANTAGE, Operator.LTEQ, audit.attack_advantage),
+        _number(terms.ATTACK_PRECISION, Operator.LTEQ, audit.attack_precision),
+        _number(terms.TRUE_POSITIVE_RATE, Operator.LTEQ, audit.true_positive_rate),
+        _number(terms.FALSE_POSITIVE_RATE, Operator.EQ, audit.false_positive_rate),
+        _number(terms.EPSILON_LOWER_BOUND, Operator.LTEQ, audit.epsilon_lower_bound),
+        _number(terms.CONFIDENCE, Operator.EQ, audit.confidence),
+    ]
+    return (*(one for one in found if one is not None), *audit.parameters)
+
+
+def equal(operand: IRI, value: Value) -> Comparison:
+    """That a parameter has one value."""
+    return Comparison(operand, Operator.EQ, (value,))
+
+
+def bounded(operand: IRI, bound: Bound | DecimalBound | None) -> Comparison | None:
+    """That a parameter keeps a bound; nothing without one."""
+    if bound is None:
+        return None
+    return Comparison(operand, bound.operator, (Number(Decimal(bound.value)),), where=bound.where)
+
+
+def all_columns(operand: IRI, columns: tuple[ColumnReference, ...]) -> Comparison | None:
+    """That the columns of a role are these; nothing without any."""
+    if not columns:
+        return None
+    return Comparison(operand, Operator.IS_ALL_OF, tuple(Named(column.iri) for column in columns))
+
+
+def respondent_of(said: Anonymization | Training) -> Comparison | None:
+    """What tells people apart; nothing where that is not said."""
+    if said.one_row_each:
+        return equal(terms.RESPONDENT, Named(terms.ONE_ROW_EACH))
+    return None if said.respondent is None else equal(terms.RESPONDENT, Named(said.respondent.iri))
+
+
+def _number(operand: IRI, operator: Operator, number: Decimal | None) -> Comparison | None:
+    return None if number is None else Comparison(operand, operator, (Number(number),))

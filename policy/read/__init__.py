@@ -1,0 +1,1 @@
+"""From nodes to policies, vocabularies and findings."""

@@ -1,0 +1,87 @@
+"""Columns, as a policy names them: by IRI, or by bare name under the rule's one target."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from smalti.policy.document.nodes import Literal, Name, Value
+from smalti.policy.findings.findings import quoted
+from smalti.policy.model.iris import SCHEMES, column_iri, normalised_column
+from smalti.policy.read.values import Scope, bare_name, iri_is_good, plain_text
+from smalti.policy.text.json_text import Place
+from smalti.vocab.terms import IRI, ONE_ROW_EACH, XSD
+
+_ONE_ROW_EACH_NAME: Final = "oneRowEach"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column where the document names it."""
+
+    iri: IRI
+    """As `normalised_column` spells it."""
+    written: str
+    place: Place
+
+
+def read_columns(
+    values: tuple[Value, ...], targets: tuple[IRI, ...], scope: Scope
+) -> tuple[Column, ...] | None:
+    """All columns of a list; None after an error."""
+    found = [read_column(value, targets, scope) for value in values]
+    seen: set[IRI] = set()
+    for column in found:
+        if column is not None and column.iri in seen:
+            message = f"the column {quoted(column.written)} is listed twice"
+            scope.findings.warning("P504", column.place, message, "lists are sets: remove one")
+        elif column is not None:
+            seen.add(column.iri)
+    good = tuple(column for column in found if column is not None)
+    return good if len(good) == len(found) else None
+
+
+def read_column(value: Value, targets: tuple[IRI, ...], scope: Scope) -> Column | None:
+    """A column that is named by an IRI or a text; None after an error."""
+    name = _name(value, scope)
+    if name is None:
+        return None
+    if ":" not in name.iri:
+        if len(targets) > 1:
+            message = f"the rule has several targets, and {quoted(name.written)} names a column of one"
+            help_ = f"write the column's IRI, as in `{column_iri(targets[0], name.iri)}`"
+            scope.findings.error("P416", name.place, message, help_)
+            return None
+        # After an error in the target there is nothing to resolve the name under.
+        base = targets[0] if targets else IRI("urn:smalti:unknown-target")
+        return Column(normalised_column(column_iri(base, name.iri)), name.written, name.place)
+    iri = iri_is_good(name, "the column", scope)
+    return Column(normalised_column(iri), name.written, name.place) if iri is not None else None
+
+
+def read_respondent(value: Value, targets: tuple[IRI, ...], scope: Scope) -> Column | None:
+    """The column of the respondent, or `s:oneRowEach`; None after an error."""
+    if plain_text(value) == _ONE_ROW_EACH_NAME:
+        iri = scope.findings.word(ONE_ROW_EACH, value.place)
+        return Column(IRI(iri), _ONE_ROW_EACH_NAME, value.place)
+    return read_column(value, targets, scope)
+
+
+def _name(value: Value, scope: Scope) -> Name | None:
+    if not isinstance(value, Literal):
+        name = bare_name(value, "the column", scope)
+        return name if name is not None and iri_is_good(name, "the column", scope) is not None else None
+    text = value.text if value.datatype == XSD + "anyURI" else plain_text(value)
+    if not text or not text.strip():
+        shown = quoted(value.text)
+        scope.findings.error(
+            "P416", value.place, f"a column is named by a text or an IRI, and {shown} is neither"
+        )
+        return None
+    return Name(_in_full(text, scope), text, value.place)
+
+
+def _in_full(text: str, scope: Scope) -> str:
+    """Texts are not expanded by JSON-LD here, since rightOperand has no type in ODRL's context."""
+    prefix, colon, _ = text.partition(":")
+    if not colon or prefix in SCHEMES:
+        return text
+    return scope.terms.expand(text) or text

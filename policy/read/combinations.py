@@ -1,0 +1,558 @@
+"""Which refinements of an action go together: what each method needs, and what cannot be."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Final
+
+from smalti.policy.findings.findings import quoted
+from smalti.policy.model.model import (
+    Bound,
+    ColumnReference,
+    Comparison,
+    Condition,
+    DecimalBound,
+    Logical,
+    LogicalOperator,
+    Number,
+    Operator,
+    Text,
+)
+from smalti.policy.read.columns import Column, read_column, read_respondent
+from smalti.policy.read.comparisons import WrittenComparison
+from smalti.policy.read.values import Scope
+from smalti.policy.text.json_text import Place
+from smalti.vocab.terms import (
+    ALGORITHM,
+    ANATOMY,
+    BUDGET_DELTA,
+    BUDGET_EPSILON,
+    CHARGED_METHODS,
+    CUT_SCORE,
+    DELTA,
+    DIFFERENTIAL_PRIVACY,
+    DIMENSIONALITY,
+    DIVERSITY,
+    EPSILON,
+    FRAGMENT_COLUMN,
+    GROUP_BY,
+    IDENTIFIER,
+    IRI,
+    K_ANONYMITY,
+    L_DIVERSITY,
+    LOCAL_DIFFERENTIAL_PRIVACY,
+    MEASURE,
+    MECHANISM,
+    MEMBERSHIP_ADVANTAGE,
+    METHOD,
+    MONDRIAN,
+    ONE_ROW_EACH,
+    PARTITIONING,
+    PIXEL_NEIGHBORHOOD,
+    PIXEL_SIZE,
+    POSTERIOR_BELIEF,
+    PRESENCE,
+    PSEUDONYM,
+    QUASI_IDENTIFIER,
+    RELEASED,
+    RESPONDENT,
+    SENSITIVE,
+    STATISTIC,
+    C,
+    K,
+    L,
+)
+from smalti.vocab.words import (
+    ALGORITHM_METHODS,
+    ALGORITHM_NEEDS,
+    BY_IRI,
+    METHOD_NEEDS,
+    PURE_MECHANISMS,
+    Range,
+    Word,
+)
+
+_ROLES: Final = (IDENTIFIER, QUASI_IDENTIFIER, SENSITIVE, RELEASED, PSEUDONYM)
+_STATISTICS: Final = (MEASURE, GROUP_BY)
+LOSSES: Final = (EPSILON, POSTERIOR_BELIEF, MEMBERSHIP_ADVANTAGE)
+"""The words that bound the privacy loss: of an action, one of them at most."""
+_GAUSSIAN: Final = "gaussian"
+_PIXELATION: Final = "pixelation"
+_MECHANISMS: Final = {
+    DIFFERENTIAL_PRIVACY: frozenset({"laplace", _GAUSSIAN, "exponential"}),
+    LOCAL_DIFFERENTIAL_PRIVACY: frozenset({"randomized-response", "laplace", _GAUSSIAN, _PIXELATION}),
+}
+"""By method, of statistics and of records."""
+_COUNT: Final = "count"
+_GROUPED: Final = frozenset({"histogram", "contingency"})
+"""Statistics whose groups are values of their measures."""
+_CONJUNCTIONS: Final = frozenset({LogicalOperator.AND, LogicalOperator.AND_SEQUENCE})
+_RECURSIVE: Final = "recursive"
+_SINGLE: Final = "single"
+_FIT_ONE_DIMENSION: Final = {PARTITIONING: "strict", CUT_SCORE: "certainty-penalty", FRAGMENT_COLUMN: ""}
+"""The one name of each word that goes with cuts through whole domains; none of the last."""
+
+Key = tuple[str, str, str]
+"""What may occur once: an operand, with its column and (where there may be two bounds) its operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """One refinement that could be read."""
+
+    comparison: Comparison
+    written: WrittenComparison
+    targets: tuple[IRI, ...]
+    column: Column | None = None
+    """The column that it is for; None: the whole output."""
+    logical: Logical | None = None
+    """Of `smalti:column` and the comparison, where it is for a column."""
+
+    @property
+    def operand(self) -> IRI:
+        return self.comparison.operand
+
+    @property
+    def word(self) -> Word | None:
+        return self.written.word
+
+    @property
+    def shown(self) -> str:
+        return self.written.shown
+
+    @property
+    def place(self) -> Place:
+        """Of the operand."""
+        return self.written.operand_name.place
+
+    @property
+    def value_place(self) -> Place:
+        """Of the first value."""
+        return self.written.values[0].place
+
+    @property
+    def number(self) -> Decimal | None:
+        """The one value, where it is a number."""
+        first = self.comparison.values[0]
+        return first.value if isinstance(first, Number) else None
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The values that are names."""
+        return frozenset(value.text for value in self.comparison.values if isinstance(value, Text))
+
+    @property
+    def key(self) -> Key:
+        operator = str(self.comparison.operator) if self.operand == PRESENCE else ""
+        return self.operand, self.column.iri if self.column is not None else "", operator
+
+
+@dataclass(slots=True)
+class Found:
+    """What the refinements of one action say, as far as they could be read."""
+
+    place: Place
+    targets: tuple[IRI, ...]
+    constraints: tuple[Condition, ...] = ()
+    """Of the rule."""
+    stated: dict[Key, Stated] = field(default_factory=dict)
+    columns: dict[IRI, tuple[Column, ...]] = field(default_factory=dict)
+    is_whole: bool = True
+    """False when a refinement could not be read: what seems to be missing may be there."""
+
+    def add(self, stated: Stated, scope: Scope) -> bool:
+        """Add a refinement; False when the same was said before."""
+        if stated.key in self.stated:
+            first = scope.findings.where(self.stated[stated.key].place)
+            before = f"at line {first.line}" if first.line else "before"
+            message = f"{quoted(stated.shown)} is said again; the first time was {before}"
+            scope.findings.error("P412", stated.place, message, "keep one of them")
+            return False
+        self.stated[stated.key] = stated
+        if stated.word is not None and stated.word.range in {Range.COLUMN, Range.COLUMNS}:
+            reader = read_respondent if stated.operand == RESPONDENT else read_column
+            read = (reader(value, self.targets, scope) for value in stated.written.values)
+            self.columns[stated.operand] = tuple(column for column in read if column is not None)
+        return True
+
+    def get(self, operand: IRI) -> Stated | None:
+        """What is said of an operand: for the whole output, else for some column."""
+        whole = self.stated.get((operand, "", ""))
+        return whole or next((one for one in self.stated.values() if one.operand == operand), None)
+
+    def first(self, *operands: IRI) -> Stated | None:
+        """What is said of the first of some operands that anything is said of."""
+        return next((stated for operand in operands if (stated := self.get(operand)) is not None), None)
+
+    def others(self, operands: Iterable[IRI]) -> tuple[Condition, ...]:
+        """What is said of any other operand, sorted by operand and column."""
+        kept = set(operands)
+        return tuple(
+            stated.logical or stated.comparison
+            for _, stated in sorted(self.stated.items())
+            if stated.operand not in kept
+        )
+
+    def name(self, operand: IRI) -> str | None:
+        """The one name that is said of an operand."""
+        stated = self.get(operand)
+        return min(stated.names, default=None) if stated is not None else None
+
+    @property
+    def method(self) -> str | None:
+        return self.name(METHOD)
+
+    @property
+    def algorithm(self) -> str | None:
+        """The technique: the one that is named, or the default of methods that form classes."""
+        default = MONDRIAN if self.method in ALGORITHM_METHODS[MONDRIAN] else None
+        return self.name(ALGORITHM) or default
+
+    def references(self, role: IRI, scope: Scope) -> tuple[ColumnReference, ...]:
+        """The columns of a role, sorted by IRI: a list is a set in ODRL."""
+        first = {column.iri: column for column in reversed(self.columns.get(role, ()))}
+        return tuple(ColumnReference(iri, scope.findings.where(first[iri].place)) for iri in sorted(first))
+
+
+def whole_bound(found: Found, operand: IRI, scope: Scope) -> Bound | None:
+    """The whole number that is said of an operand, with its operator and its place."""
+    stated = found.get(operand)
+    number = stated.number if stated is not None else None
+    if stated is None or number is None:
+        return None
+    return Bound(stated.comparison.operator, int(number), scope.findings.where(stated.value_place))
+
+
+def decimal_bound(found: Found, operand: IRI, scope: Scope) -> DecimalBound | None:
+    """The number that is said of an operand, with its operator and its place."""
+    stated = found.get(operand)
+    number = stated.number if stated is not None else None
+    if stated is None or number is None:
+        return None
+    return DecimalBound(stated.comparison.operator, number, scope.findings.where(stated.value_place))
+
+
+def stated_respondent(found: Found, scope: Scope) -> tuple[ColumnReference | None, bool]:
+    """The column that tells people apart, where one is said to, and whether each row has another person."""
+    said = found.columns.get(RESPONDENT, ())
+    if not said or said[0].iri == ONE_ROW_EACH:
+        return None, bool(said)
+    return ColumnReference(said[0].iri, scope.findings.where(said[0].place)), False
+
+
+def check_combinations(found: Found, scope: Scope) -> None:
+    """Report everything that cannot stand together, and, when nothing is unread, everything that lacks."""
+    _check_roles(found, scope)
+    _check_parameters_of_columns(found, scope)
+    _check_algorithm(found, scope)
+    _check_words(found, scope)
+    _check_dimensionality(found, scope)
+    _check_l_fits_k(found, scope)
+    _check_presence(found, scope)
+    if found.method in _MECHANISMS:
+        check_losses(found, scope)
+    _check_mechanism(found, scope)
+    _check_recursive(found, scope)
+    if found.method in _MECHANISMS:
+        check_budget(found, scope)
+    if found.is_whole:
+        _check_measures(found, scope)
+        _check_first_cut(found, scope)
+        _check_needs(found, scope)
+
+
+# --- Columns
+
+
+def _check_roles(found: Found, scope: Scope) -> None:
+    role_of: dict[IRI, IRI] = {}
+    for role in _ROLES:
+        for column in found.columns.get(role, ()):
+            first = role_of.setdefault(column.iri, role)
+            if first != role:
+                report_two_roles(column, first, role, scope)
+    dropped = {column.iri for column in found.columns.get(IDENTIFIER, ())}
+    for role in _STATISTICS:
+        for column in found.columns.get(role, ()):
+            if column.iri in dropped:
+                report_two_roles(column, IDENTIFIER, role, scope)
+
+
+def report_two_roles(column: Column, first: IRI, second: IRI, scope: Scope) -> None:
+    """Report a column in two roles that exclude each other."""
+    message = f"the column {quoted(column.written)} is in two roles: {_local(first)} and {_local(second)}"
+    scope.findings.error("P407", column.place, message, "keep it in one of them")
+
+
+def _local(role: IRI) -> str:
+    return quoted(BY_IRI[role].name)
+
+
+def _check_first_cut(found: Found, scope: Scope) -> None:
+    listed = {column.iri for column in found.columns.get(QUASI_IDENTIFIER, ())}
+    for column in found.columns.get(FRAGMENT_COLUMN, ()):
+        if listed and column.iri not in listed:
+            message = f"the column {quoted(column.written)} is cut first, and is no `quasi-identifier`"
+            help_ = "name a quasi-identifier, or leave it out: nothing else is cut"
+            scope.findings.error("P436", column.place, message, help_)
+
+
+def _check_parameters_of_columns(found: Found, scope: Scope) -> None:
+    dropped = {column.iri for column in found.columns.get(IDENTIFIER, ())}
+    for stated in found.stated.values():
+        if stated.column is not None and stated.column.iri in dropped:
+            shown = quoted(stated.column.written)
+            message = f"{quoted(stated.shown)} is for the column {shown}, which is dropped as `identifier`"
+            scope.findings.error("P425", stated.column.place, message, "leave one of the two out")
+
+
+# --- Words that do not go with the method, the algorithm, the mechanism
+
+
+def _check_algorithm(found: Found, scope: Scope) -> None:
+    stated, method = found.get(ALGORITHM), found.method
+    if stated is None or method is None:
+        return
+    for name in stated.names:
+        methods = ALGORITHM_METHODS[name]
+        if method not in methods:
+            message = f"the algorithm `{name}` cannot meet the method `{method}`"
+            help_ = f"it goes with {_listed(methods)}"
+            if method in CHARGED_METHODS:
+                help_ = "differential privacy is met by a `smalti:mechanism`"
+            scope.findings.error("P431", stated.value_place, message, help_)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return " or ".join(f"`{name}`" for name in sorted(names))
+
+
+def _check_words(found: Found, scope: Scope) -> None:
+    method, algorithm = found.method, found.algorithm
+    for stated in found.stated.values():
+        word = stated.word
+        if word is None or method is None:
+            continue
+        shown = quoted(stated.shown)
+        if word.methods and method not in word.methods:
+            if (method, word.iri) == (K_ANONYMITY, L):
+                message = f"the method `{K_ANONYMITY}` has no {shown}"
+                scope.findings.error(
+                    "P409", stated.place, message, f"did you mean the method `{L_DIVERSITY}`?"
+                )
+                continue
+            message = f"the method `{method}` has no {shown}"
+            help_ = f"leave it out, or write the method {_listed(word.methods)}"
+            scope.findings.error("P423", stated.place, message, help_)
+        elif word.algorithms and algorithm not in word.algorithms:
+            which = f"the algorithm `{algorithm}` has" if algorithm else "without an algorithm there is"
+            help_ = f"leave it out, or write the algorithm {_listed(word.algorithms)}"
+            scope.findings.error("P423", stated.place, f"{which} no {shown}", help_)
+
+
+def _check_dimensionality(found: Found, scope: Scope) -> None:
+    dimensionality = found.get(DIMENSIONALITY)
+    if dimensionality is None or dimensionality.names != {_SINGLE}:
+        return
+    for operand, fitting in _FIT_ONE_DIMENSION.items():
+        stated = found.get(operand)
+        if stated is not None and stated.names != {fitting}:
+            message = f"`{_SINGLE}` cuts whole domains, and {quoted(stated.shown)} is about partitions"
+            help_ = "leave one of the two out" + (f", or write `{fitting}`" if fitting else "")
+            scope.findings.error("P437", stated.value_place, message, help_)
+
+
+def _check_mechanism(found: Found, scope: Scope) -> None:
+    stated, delta = found.get(MECHANISM), found.get(DELTA)
+    names = stated.names if stated is not None else frozenset[str]()
+    usable = _MECHANISMS.get(found.method or "", names)
+    if stated is not None and names and not names & usable:
+        message = f"the method `{found.method}` has no mechanism {_listed(names)}"
+        scope.findings.error("P435", stated.value_place, message, f"write {_listed(usable)}")
+    elif stated is not None and names & usable == {_GAUSSIAN}:
+        _check_gaussian(stated, delta, found, scope)
+    needs_none = bool(names) and names & usable <= PURE_MECHANISMS
+    if delta is not None and needs_none and not _may_select_groups(found):
+        message = f"{quoted(delta.shown)} is given, and {_listed(names)} never loses more than epsilon"
+        help_ = "leave it out, or write the mechanism `gaussian`"
+        scope.findings.error("P435", delta.place, message, help_)
+    if names and found.method == LOCAL_DIFFERENTIAL_PRIVACY:
+        for operand in (PIXEL_SIZE, PIXEL_NEIGHBORHOOD):
+            _check_pixels(operand, names, found, scope)
+
+
+def _check_pixels(operand: IRI, mechanisms: frozenset[str], found: Found, scope: Scope) -> None:
+    pixels = found.get(operand)
+    if pixels is not None and _PIXELATION not in mechanisms:
+        message = f"{quoted(pixels.shown)} belongs to the mechanism `pixelation`"
+        scope.findings.error("P423", pixels.place, message, "leave it out, or write that mechanism")
+    if pixels is None and _PIXELATION in mechanisms:
+        message = f"the mechanism `pixelation` needs a refinement with {shown_word(operand, scope)}"
+        scope.findings.error("P411", found.place, message)
+
+
+def _may_select_groups(found: Found) -> bool:
+    """Whether statistics may be told by values that only the data has, which takes a delta."""
+    statistic = found.get(STATISTIC)
+    has_keys = statistic is not None and bool(statistic.names & _GROUPED)
+    return has_keys or bool(found.columns.get(GROUP_BY))
+
+
+def _check_gaussian(stated: Stated, delta: Stated | None, found: Found, scope: Scope) -> None:
+    if delta is None and found.is_whole:
+        message = "the mechanism `gaussian` needs a refinement with `smalti:delta`"
+        scope.findings.error("P411", stated.value_place, message)
+    elif delta is not None and delta.number == 0:
+        message = "no noise of the mechanism `gaussian` has a delta of 0"
+        scope.findings.error("P435", delta.value_place, message, "write a delta above 0, or `laplace`")
+
+
+def _check_recursive(found: Found, scope: Scope) -> None:
+    c, diversity = found.get(C), found.get(DIVERSITY)
+    if c is not None and diversity is not None and diversity.names != {_RECURSIVE}:
+        message = f"{quoted(c.shown)} belongs to recursive diversity, and the diversity is another"
+        scope.findings.error("P423", c.place, message, "write the diversity `recursive`, or leave it out")
+    if c is None and diversity is not None and diversity.names == {_RECURSIVE} and found.is_whole:
+        message = "recursive diversity needs a refinement with `smalti:c`"
+        scope.findings.error("P411", diversity.value_place, message)
+
+
+# --- Numbers that cannot stand together
+
+
+def _check_l_fits_k(found: Found, scope: Scope) -> None:
+    k_said, l_said = found.get(K), found.get(L)
+    if k_said is None or l_said is None or found.method == K_ANONYMITY:
+        return
+    k, least = k_said.number, l_said.number
+    if k is not None and least is not None and k_said.comparison.operator is Operator.EQ and least > k:
+        message = f"l is {least} and k is exactly {k}: k respondents have at most k values"
+        scope.findings.error("P410", l_said.value_place, message, "lower l, or write `gteq` for k")
+
+
+def _check_presence(found: Found, scope: Scope) -> None:
+    low = found.stated.get((PRESENCE, "", str(Operator.GTEQ)))
+    high = found.stated.get((PRESENCE, "", str(Operator.LTEQ)))
+    if low and high and low.number is not None and high.number is not None and low.number > high.number:
+        message = (
+            f"the chance of presence is at least {low.number} and at most {high.number}: no number is both"
+        )
+        scope.findings.error("P429", high.value_place, message, "exchange the two bounds")
+
+
+def check_losses(found: Found, scope: Scope) -> None:
+    """Report a privacy loss that is bounded twice."""
+    said = [stated for operand in LOSSES if (stated := found.get(operand)) is not None]
+    for stated in said[1:]:
+        first = quoted(said[0].shown)
+        message = f"the privacy loss is bounded twice: by {first} and {quoted(stated.shown)}"
+        scope.findings.error("P428", stated.place, message, "keep one: each determines the others")
+
+
+def check_budget(found: Found, scope: Scope) -> None:
+    """Report a release that may lose a delta which is not in the budget: it never fits into it."""
+    delta, ceilings = found.get(DELTA), _ceilings(found.constraints)
+    if delta is None or delta.number is None or not ceilings:
+        return
+    least = min((number for operand, number in ceilings if operand == BUDGET_DELTA), default=Decimal(0))
+    if delta.number > least:
+        has_one = any(operand == BUDGET_DELTA for operand, _ in ceilings)
+        budget = f"`smalti:budgetDelta` is {least}" if has_one else "no `smalti:budgetDelta` is stated"
+        message = f"a release may lose a delta of {delta.number}, and {budget}"
+        scope.findings.error("P438", delta.value_place, message, "raise the budget, or lower the delta")
+
+
+def _ceilings(conditions: Iterable[Condition]) -> list[tuple[IRI, Decimal]]:
+    """The budgets that must hold."""
+    found: list[tuple[IRI, Decimal]] = []
+    for one in conditions:
+        if isinstance(one, Logical) and one.operator in _CONJUNCTIONS:
+            found += _ceilings(one.operands)
+        elif isinstance(one, Comparison) and one.operand in (BUDGET_EPSILON, BUDGET_DELTA):
+            found += [(one.operand, value.value) for value in one.values if isinstance(value, Number)]
+    return found
+
+
+# --- What lacks
+
+
+def _check_needs(found: Found, scope: Scope) -> None:
+    method = found.method
+    if method is None:
+        wanted = " and ".join(shown_word(iri, scope) for iri in (METHOD, K) if found.get(iri) is None)
+        message = f"an anonymize action needs a refinement with {wanted}"
+        scope.findings.error("P411", found.place, message)
+        _check_columns_are_named(found, K_ANONYMITY, scope)
+        return
+    needs = [need for need in METHOD_NEEDS[method] if not is_met(need, found)]
+    if found.algorithm == ANATOMY:
+        needs = [need for need in needs if need != (K,)]
+    if method == DIFFERENTIAL_PRIVACY:
+        needs += [] if found.get(STATISTIC) is not None else [(STATISTIC,)]
+    plain = [need for need in needs if need not in {(SENSITIVE,), (QUASI_IDENTIFIER,)}]
+    if plain:
+        listed = " and ".join(" or ".join(shown_word(iri, scope) for iri in need) for need in plain)
+        message = f"the method `{method}` needs a refinement with {listed}"
+        scope.findings.error("P411", found.place, message)
+    _check_columns_are_named(found, method, scope)
+    _check_needs_of_algorithm(found, scope)
+    check_needs_of_words(found, scope)
+
+
+def is_met(need: tuple[IRI, ...], found: Found) -> bool:
+    """Whether anything is said of one of some operands."""
+    return any(found.get(iri) is not None for iri in need)
+
+
+def shown_word(iri: IRI, scope: Scope) -> str:
+    """A word as the document would write it, in backticks."""
+    return quoted(scope.terms.shorten(iri))
+
+
+def _check_columns_are_named(found: Found, method: str, scope: Scope) -> None:
+    needs = METHOD_NEEDS[method]
+    if (SENSITIVE,) in needs and not found.columns.get(SENSITIVE):
+        message = f"{method} is promised, and no column is `sensitive`"
+        scope.findings.error("P408", found.place, message, "list the columns with `mosaicrown:sensitive`")
+    if (QUASI_IDENTIFIER,) in needs and not found.columns.get(QUASI_IDENTIFIER):
+        message = "no column is a `quasi-identifier`, so that nothing is promised"
+        help_ = "list the columns with `mosaicrown:quasi-identifier`"
+        scope.findings.error("P417", found.place, message, help_)
+
+
+def _check_measures(found: Found, scope: Scope) -> None:
+    """All statistics but counts are of a column, and what is not permitted is denied."""
+    stated = found.get(STATISTIC)
+    if stated is None or found.method != DIFFERENTIAL_PRIVACY or found.get(MEASURE) is not None:
+        return
+    lacking = sorted(stated.names - {_COUNT})
+    if lacking:
+        listed = " and ".join(f"`{name}`" for name in lacking)
+        message = f"{listed} needs a refinement with {shown_word(MEASURE, scope)}: no column is permitted"
+        scope.findings.error(
+            "P411", stated.value_place, message, "list the columns, or permit counts alone"
+        )
+
+
+def _check_needs_of_algorithm(found: Found, scope: Scope) -> None:
+    algorithm, stated = found.algorithm, found.get(ALGORITHM)
+    if algorithm is None or stated is None or found.method not in ALGORITHM_METHODS[algorithm]:
+        return
+    missing = [
+        shown_word(iri, scope) for iri in ALGORITHM_NEEDS.get(algorithm, ()) if found.get(iri) is None
+    ]
+    if missing:
+        message = f"the algorithm `{algorithm}` needs a refinement with {' and '.join(missing)}"
+        scope.findings.error("P411", stated.value_place, message)
+
+
+def check_needs_of_words(found: Found, scope: Scope) -> None:
+    """Report words without those that must stand beside them."""
+    for stated in found.stated.values():
+        needs = stated.word.needs if stated.word is not None else frozenset[IRI]()
+        missing = [shown_word(iri, scope) for iri in sorted(needs) if found.get(iri) is None]
+        if missing and not (
+            stated.word and stated.word.methods and found.method not in stated.word.methods
+        ):
+            message = f"{quoted(stated.shown)} needs a refinement with {' and '.join(missing)}"
+            scope.findings.error("P411", stated.place, message)

@@ -1,0 +1,197 @@
+"""From a policy document to policies and findings: the one way in (see the steps of `parse`)."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Final
+
+from smalti.errors import PolicyError
+from smalti.policy.document.forms import read_nodes
+from smalti.policy.document.nodes import Node
+from smalti.policy.findings.diagnostics import Diagnostic, Severity
+from smalti.policy.findings.findings import Findings
+from smalti.policy.findings.render import render_human
+from smalti.policy.model.model import Policy
+from smalti.policy.read.documents import check_described_once, read_policy
+from smalti.policy.read.inheritance import (
+    Family,
+    Stored,
+    entry,
+    nothing_stored,
+    report_unusable_parents,
+)
+from smalti.policy.read.values import Scope
+from smalti.policy.text.json_text import Place
+
+MAX_BYTES: Final = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedDocument:
+    """What was read from one document."""
+
+    name: str
+    """As the user gave it."""
+    policies: tuple[Policy, ...]
+    """Empty when any finding is an error: a document counts as a whole or not at all."""
+    sound: tuple[Policy, ...]
+    """The policies that have no error themselves: to look for more findings, and for nothing else."""
+    diagnostics: tuple[Diagnostic, ...]
+    """All findings, by place."""
+    digest: str
+    """`sha256:` and hexadecimal digits, of the document's bytes."""
+    text: str
+    """The document's characters, for rendering; empty when they could not be read."""
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        return tuple(found for found in self.diagnostics if found.severity is Severity.ERROR)
+
+    @property
+    def is_valid(self) -> bool:
+        return not self.errors
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """One document while it is read."""
+
+    name: str
+    text: str
+    digest: str
+    """Hexadecimal."""
+    findings: Findings
+
+
+def parse(document: bytes, name: str, stored: Stored = nothing_stored) -> ParsedDocument:
+    """Read one policy document, without data and without network.
+
+    Every problem becomes a diagnostic; nothing in a document can raise an exception. The steps: size,
+    UTF-8, JSON, `@context`, keys, JSON-LD expansion, inheritance, ODRL's information model, the profile.
+
+    Args:
+        document: the bytes of the document, at most 1 MiB.
+        name: what diagnostics call it, mostly its path.
+        stored: gives the policies in force elsewhere, from which this one may inherit.
+    """
+    return parse_all([(document, name)], stored)[0]
+
+
+def parse_all(
+    documents: Sequence[tuple[bytes, str]], stored: Stored = nothing_stored
+) -> tuple[ParsedDocument, ...]:
+    """Read several documents, whose policies may inherit from each other (ODRL IM 2.9).
+
+    A parent is looked for among the documents first, in whatever order they are given, and then in
+    `stored`. A document whose policy inherits from one with errors has an error itself.
+
+    Args:
+        documents: the bytes and the name of each, as for `parse`.
+        stored: gives the policies in force elsewhere.
+
+    Returns:
+        What was read from each document, in the same order.
+    """
+    drafts = [_draft(document, name) for document, name in documents]
+    entries = [
+        entry(node, scope, number)
+        for number, draft in enumerate(drafts)
+        for node, scope in _scoped(draft)
+    ]  # fmt: skip
+    family = Family(entries, stored)
+    partial = set()
+    for one in family.in_order():
+        inherited = family.inherited(one)
+        one.policy = read_policy(one.node, inherited, one.scope)
+        if not inherited.is_whole or any(id(parent) in partial for parent in one.parents):
+            partial.add(id(one))
+    report_unusable_parents(entries)
+    read: list[list[Policy]] = [[] for _ in drafts]
+    for one in entries:
+        if one.policy is not None and id(one) not in partial:
+            read[one.document].append(one.policy)
+    return tuple(map(_parsed, drafts, read))
+
+
+def load(path: str | PathLike[str], stored: Stored = nothing_stored) -> ParsedDocument:
+    """Read the policy document at a path; a file that cannot be read is a diagnostic, too."""
+    return load_all([path], stored)[0]
+
+
+def load_all(
+    paths: Sequence[str | PathLike[str]], stored: Stored = nothing_stored
+) -> tuple[ParsedDocument, ...]:
+    """Read the policy documents at some paths, as `parse_all` does."""
+    files = [_file(path) for path in paths]
+    read = iter(parse_all([found for found in files if not isinstance(found, ParsedDocument)], stored))
+    return tuple(found if isinstance(found, ParsedDocument) else next(read) for found in files)
+
+
+def _file(path: str | PathLike[str]) -> tuple[bytes, str] | ParsedDocument:
+    name = str(path)
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(MAX_BYTES + 1), name
+    except (OSError, ValueError) as error:
+        findings = Findings(name, "")
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else "unusable path"
+        findings.error("P109", Place(0, 0, ""), f"the document cannot be read: {reason.lower()}")
+        return ParsedDocument(name, (), (), findings.sorted(), "", "")
+
+
+def require(parsed: ParsedDocument) -> Policy:
+    """The one policy of a document.
+
+    Raises:
+        PolicyError: the document has errors, all of which the message shows, or several policies.
+    """
+    errors = parsed.errors
+    if errors:
+        count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
+        raise PolicyError(parsed.name, f"{count}\n{render_human(errors, parsed.text)}")
+    if len(parsed.policies) != 1:
+        problem = f"the document holds {len(parsed.policies)} policies"
+        raise PolicyError(
+            parsed.name, problem, "exactly one policy", "put each policy into a file of its own"
+        )
+    return parsed.policies[0]
+
+
+def _decode(document: bytes) -> tuple[str, tuple[str, Place, str, str] | None]:
+    start = Place(0, 0, "")
+    if len(document) > MAX_BYTES:
+        help_ = "split the document: each policy may have a file of its own"
+        return "", ("P101", start, f"the document has more than {MAX_BYTES} bytes", help_)
+    try:
+        return document.decode("utf-8-sig"), None
+    except UnicodeDecodeError as error:
+        text = document.decode("utf-8", errors="replace")
+        at = len(document[: error.start].decode("utf-8"))
+        return text, ("P102", Place(at, at + 1, ""), "the document is not UTF-8 text", "save it as UTF-8")
+
+
+def _draft(document: bytes, name: str) -> _Draft:
+    text, problem = _decode(document)
+    findings = Findings(name, text)
+    if problem is not None:
+        findings.error(*problem)
+    return _Draft(name, text, hashlib.sha256(document).hexdigest(), findings)
+
+
+def _scoped(draft: _Draft) -> list[tuple[Node, Scope]]:
+    """The policies of a document, each with what reading it needs; none where nothing can be read."""
+    if draft.findings.has_errors:
+        return []
+    nodes = read_nodes(draft.text, draft.findings)
+    if nodes:
+        scope = Scope(nodes[0][1], draft.findings, draft.digest)
+        check_described_once([node for node, _ in nodes], scope)
+    return [(node, Scope(terms, draft.findings.of_a_policy(), draft.digest)) for node, terms in nodes]
+
+
+def _parsed(draft: _Draft, policies: Sequence[Policy]) -> ParsedDocument:
+    kept = () if draft.findings.has_errors else tuple(policies)
+    digest, found = f"sha256:{draft.digest}", draft.findings.sorted()
+    return ParsedDocument(draft.name, kept, tuple(policies), found, digest, draft.text)

@@ -1,0 +1,138 @@
+"""Which properties a node may have at each place; whatever nobody understands is an error."""
+
+from enum import Enum
+from typing import Final
+
+from smalti.policy.document.nodes import Node, Property
+from smalti.policy.findings.findings import quoted
+from smalti.policy.model.iris import SCHEMES
+from smalti.policy.read.values import Scope, odrl_name
+from smalti.vocab.odrl import LOGICAL_OPERANDS, PARTY_FUNCTIONS
+from smalti.vocab.terms import (
+    BELONGS_TO,
+    CONSEQUENCE,
+    CONSTRAINT,
+    DCT,
+    DUTY,
+    OBLIGATION,
+    ODRL,
+    ODRL_PURPOSE,
+    OUTPUT,
+    PURPOSE,
+    RDF_VALUE,
+    RDFS,
+    REFINEMENT,
+    REMEDY,
+    SMALTI,
+)
+
+_ANNOTATIONS: Final = frozenset(
+    [DCT + name for name in ("title", "description", "creator", "publisher", "issued", "modified")]
+    + [RDFS + "label", RDFS + "comment"]
+)
+"""Said for people; without effect on any decision (ODRL IM 2.8)."""
+
+
+def _odrl(names: str) -> frozenset[str]:
+    return frozenset(ODRL + name for name in names.split())
+
+
+_FUNCTIONS: Final = " ".join(sorted(PARTY_FUNCTIONS))
+_RULE: Final = _ANNOTATIONS | _odrl("uid action target assignee assigner constraint") | {PURPOSE}
+_RULE_LATER: Final = _odrl(f"relation function failure {_FUNCTIONS}")
+
+
+class Place(Enum):
+    """A kind of node, with the properties understood there and those that are refused by name."""
+
+    POLICY = (
+        "a policy",
+        _ANNOTATIONS
+        | _odrl("uid profile inheritFrom conflict permission prohibition obligation")
+        | _odrl("action target assigner assignee")
+        | {DCT + "isReplacedBy", DCT + "valid"},
+        _odrl(f"relation function {_FUNCTIONS}") | {DCT + "replaces", DCT + "coverage"},
+    )
+    PERMISSION = ("a permission", _RULE | _odrl("duty output"), _RULE_LATER)
+    PROHIBITION = ("a prohibition", _RULE | _odrl("remedy"), _RULE_LATER)
+    DUTY = ("a duty", _RULE | _odrl("consequence output"), _RULE_LATER)
+    REMEDY = ("a remedy", _RULE | _odrl("output"), _RULE_LATER)
+    CONSEQUENCE = ("a consequence", _RULE | _odrl("output"), _RULE_LATER)
+    ACTION = (
+        "an action",
+        frozenset({RDF_VALUE, REFINEMENT}),
+        _odrl("includedIn implies"),
+    )
+    CONSTRAINT = (
+        "a constraint",
+        _odrl("uid leftOperand operator rightOperand unit dataType") | _odrl(" ".join(LOGICAL_OPERANDS)),
+        _odrl("status"),
+    )
+    ASSET = (
+        "an asset",
+        _ANNOTATIONS | _odrl("uid partOf source refinement hasPolicy") | {BELONGS_TO},
+        frozenset[str](),
+    )
+    PARTY = (
+        "a party",
+        _ANNOTATIONS | _odrl("uid partOf source refinement assignerOf assigneeOf") | {BELONGS_TO},
+        frozenset[str](),
+    )
+
+    def __init__(self, title: str, understood: frozenset[str], later: frozenset[str]) -> None:
+        self.title = title
+        self.understood = understood
+        self.later = later
+
+
+_NESTED: Final[dict[str, str]] = {
+    DUTY: "a duty belongs to a permission; a prohibition has a `remedy`, and a policy an `obligation`",
+    REMEDY: "a remedy belongs to a prohibition; a permission has a `duty`",
+    OBLIGATION: "an obligation belongs to the policy; a permission has a `duty`",
+    CONSEQUENCE: "a consequence belongs to a duty of a permission or to an obligation, and has none itself",
+}
+_OUTPUTS: Final = (
+    "only what is anonymized or trained has an output: a permission, duty, obligation or remedy"
+)
+
+
+def check_properties(node: Node, place: Place, scope: Scope) -> None:
+    """Report each property that is not understood at this place."""
+    for iri, prop in node.properties.items():
+        if iri in _ANNOTATIONS:
+            _check_annotation(prop, scope)
+        if iri in place.later:
+            scope.findings.not_implemented(prop.key, f"{quoted(prop.word)} on {place.title}")
+        elif (
+            iri not in place.understood and iri.partition(":")[0] in SCHEMES
+        ):  # others are reported already
+            _out_of_place(iri, prop, place, scope)
+
+
+def _check_annotation(prop: Property, scope: Scope) -> None:
+    """A remark is a text or a name: a rule inside one would be passed over."""
+    for value in prop.values:
+        if isinstance(value, Node) and not value.is_reference:
+            message = f"{quoted(prop.word)} is a remark, and holds more than a text or a name"
+            scope.findings.error("P309", value.place, message, "write it where it has a meaning")
+
+
+def _out_of_place(iri: str, prop: Property, place: Place, scope: Scope) -> None:
+    message = f"{quoted(prop.word)} has no meaning on {place.title}"
+    if iri in _NESTED:
+        scope.findings.error("P322", prop.key, message, _NESTED[iri])
+    elif iri == OUTPUT and place in {Place.POLICY, Place.PROHIBITION}:
+        scope.findings.error("P418", prop.key, message, _OUTPUTS)
+    else:
+        scope.findings.error("P309", prop.key, message, _way_out(iri, prop, place, scope))
+
+
+def _way_out(iri: str, prop: Property, place: Place, scope: Scope) -> str:
+    if iri == ODRL_PURPOSE and not scope.terms.has_mosaicrown:
+        return "did you mean a constraint with the purpose, or is MOSAICrOWN's context missing?"
+    if iri.startswith(SMALTI):
+        return "smalti's words are operands: write them as `leftOperand` of a refinement"
+    if place is Place.POLICY and iri in {CONSTRAINT, PURPOSE}:
+        return f"write {quoted(prop.word)} in each rule that it limits"
+    known = [odrl_name(name) or scope.terms.shorten(name) for name in place.understood]
+    return scope.findings.did_you_mean(prop.word, known)

@@ -1,0 +1,342 @@
+"""Constraints and refinements, comparisons and logical ones, as typed conditions (ODRL IM 2.5)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Final
+
+from smalti.policy.document.nodes import Literal, Node, Property, Value
+from smalti.policy.findings.findings import quoted
+from smalti.policy.model import model
+from smalti.policy.model.iris import is_column_of, normalised_column
+from smalti.policy.model.model import (
+    ColumnComparison,
+    ColumnReference,
+    Comparison,
+    Condition,
+    Day,
+    Instant,
+    Logical,
+    LogicalOperator,
+    Named,
+    Number,
+    Operator,
+    Text,
+)
+from smalti.policy.read.comparisons import (
+    WrittenComparison,
+    described,
+    is_foreign_iri,
+    logical_parts,
+    read_comparison,
+)
+from smalti.policy.read.profile_words import is_in_order, read_profile_word, read_set
+from smalti.policy.read.purposes import OPERANDS as PURPOSE_OPERANDS
+from smalti.policy.read.purposes import read_purpose_comparison, read_purposes
+from smalti.policy.read.typed_values import DURATION, named_by_text, typed_value
+from smalti.policy.read.values import Scope, odrl_name, values_of
+from smalti.vocab.odrl import LEFT_OPERAND_KINDS, OPERATORS_OF, OPERATORS_OF_PERIODS, Measured
+from smalti.vocab.terms import ANONYMIZE, IRI, LEFT_OPERAND, ODRL_PURPOSE, OPERATOR, RIGHT_OPERAND
+from smalti.vocab.words import Kind
+
+
+class ConditionPlace(Enum):
+    """What a condition limits."""
+
+    RULE = "rule"
+    """A constraint of a rule."""
+    ACTION = "action"
+    """A refinement of an action."""
+    ASSET = "asset"
+    """A refinement of an asset collection."""
+    PARTY = "party"
+    """A refinement of a party collection."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionContext:
+    """Where a condition stands."""
+
+    place: ConditionPlace
+    targets: tuple[IRI, ...] = ()
+    """Of the rule; for a refinement of an asset collection, its source. Their columns may be operands."""
+    action: IRI | None = None
+    """The action that is refined, where `place` is `ACTION`."""
+    is_prohibition: bool = False
+    """True where the action is refined in a prohibition: what is forbidden may be bounded from any side."""
+
+
+_KEYS: Final = (LEFT_OPERAND, OPERATOR, RIGHT_OPERAND)
+_ORDERING: Final = frozenset({Operator.GT, Operator.GTEQ, Operator.LT, Operator.LTEQ})
+_OF_COLUMNS: Final = _ORDERING | {Operator.EQ, Operator.NEQ, Operator.IS_ANY_OF, Operator.IS_NONE_OF}
+
+
+def read_conditions(
+    prop: Property, kind: str, context: ConditionContext, scope: Scope
+) -> tuple[Condition, ...]:
+    """The conditions under a property; all of them must hold. After an error: those that could be read.
+
+    Args:
+        prop: `constraint` or `refinement`.
+        kind: `constraint` or `refinement`, for messages.
+        context: what the conditions limit.
+        scope: where findings go.
+    """
+    found = (_condition(value, kind, context, scope) for value in values_of(prop, scope))
+    return tuple(condition for condition in found if condition is not None)
+
+
+def _condition(value: Value, kind: str, context: ConditionContext, scope: Scope) -> Condition | None:
+    node = described(value, kind, scope)
+    if node is None:
+        return None
+    if logical_parts(node):
+        return read_logical(node, kind, lambda operand: _condition(operand, kind, context, scope), scope)
+    targets = context.targets
+
+    def is_foreign(iri: IRI) -> bool:
+        if context.place is ConditionPlace.ACTION:
+            return False
+        under = tuple(normalised_column(target) for target in targets)
+        return is_foreign_iri(normalised_column(iri), under)
+
+    way_out = f"a column is named by its IRI, as in `{targets[0]}/...`" if targets else ""
+    written = read_comparison(node, kind, is_foreign, scope, way_out)
+    return None if written is None else _typed(written, context, scope)
+
+
+def read_purpose_property(prop: Property, scope: Scope) -> Comparison:
+    """The limit that MOSAICrOWN's property `purpose` on a rule stands for: any of its values.
+
+    After an error, the comparison holds only those values that could be read, and perhaps none.
+    """
+    values = read_purposes(values_of(prop, scope), scope)
+    return Comparison(ODRL_PURPOSE, Operator.IS_ANY_OF, values, where=scope.findings.where(prop.key))
+
+
+# --- Logical constraints (ODRL IM 2.5.2)
+
+
+def read_logical(
+    node: Node, kind: str, read_operand: Callable[[Value], Condition | None], scope: Scope
+) -> Logical | None:
+    """Read a logical constraint, with what reads each of its operands; None after an error."""
+    parts = logical_parts(node)
+    prop = node.properties[parts[0]]
+    if len(parts) > 1:
+        second = node.properties[parts[1]]
+        message = f"a {kind} has one of `and`, `or`, `xone` and `andSequence`, and this one has several"
+        scope.findings.error("P432", second.key, message, "put one inside of the other")
+        return None
+    mixed = [node.properties[key] for key in _KEYS if key in node.properties]
+    if mixed:
+        message = f"a {kind} with {quoted(prop.word)} has no {quoted(mixed[0].word)} of its own"
+        help_ = f"write the comparison among the operands of {quoted(prop.word)}"
+        scope.findings.error("P432", mixed[0].key, message, help_)
+        return None
+    operator = LogicalOperator(odrl_name(parts[0]))
+    if operator is LogicalOperator.AND_SEQUENCE and prop.is_list is False:
+        message = f"the operands of {quoted(prop.word)} have an order, and JSON-LD keeps none here"
+        scope.findings.error("P432", prop.key, message, 'write {"@list": [...]}')
+    operands = [read_operand(value) for value in values_of(prop, scope)]
+    good = tuple(operand for operand in operands if operand is not None)
+    _check_unique(operands, prop, scope)
+    if not good or len(good) != len(operands):
+        return None
+    return Logical(operator, good, scope.findings.where(node.place))
+
+
+def _check_unique(operands: list[Condition | None], prop: Property, scope: Scope) -> None:
+    seen: set[Condition] = set()
+    for operand, value in zip(operands, prop.values, strict=True):
+        if operand is None:
+            continue
+        if operand in seen:
+            message = f"an operand of {quoted(prop.word)} is said twice"
+            scope.findings.error("P432", value.place, message, "keep one of them")
+        seen.add(operand)
+
+
+# --- Comparisons
+
+
+def _typed(written: WrittenComparison, context: ConditionContext, scope: Scope) -> Condition | None:
+    misplaced = _misplaced(written, context, scope)
+    if misplaced is not None:
+        message, help_ = misplaced
+        scope.findings.error(
+            "P419", written.operand_name.place, f"{quoted(written.shown)} {message}", help_
+        )
+        return None
+    if written.operand in PURPOSE_OPERANDS:
+        return read_purpose_comparison(written, scope)
+    if written.word is not None:
+        is_free = context.is_prohibition or context.action == ANONYMIZE
+        return read_profile_word(written, context.targets, scope, is_bounded=not is_free)
+    if odrl_name(written.operand) in LEFT_OPERAND_KINDS:
+        return read_odrl_comparison(written, scope)
+    if context.place is ConditionPlace.PARTY:
+        _report_unknown(written, "", scope)
+        return _fact(written, scope)
+    return _column_comparison(written, context, scope)
+
+
+def _misplaced(
+    written: WrittenComparison, context: ConditionContext, scope: Scope
+) -> tuple[str, str] | None:
+    """What is wrong with a word of the profile, or the purpose, at this place, and the way out."""
+    word, is_of_rule = written.word, context.place is ConditionPlace.RULE
+    limits_rules = written.operand in PURPOSE_OPERANDS or (
+        word is not None and word.kind is Kind.CONSTRAINT
+    )
+    if limits_rules and not is_of_rule:
+        return "limits a rule", "write it as a `constraint` of the rule"
+    if limits_rules or word is None or context.action in word.actions:
+        return None
+    if is_of_rule:
+        return "is no constraint of a rule", "did you mean a `refinement` of the action?"
+    actions = " or ".join(f"`{scope.terms.shorten(iri)}`" for iri in sorted(word.actions))
+    return "does not refine this", f"it refines the action {actions}"
+
+
+def read_odrl_comparison(written: WrittenComparison, scope: Scope) -> Comparison | None:
+    """Read a comparison whose operand is one of ODRL's own, and not the purpose; None after an error."""
+    name = odrl_name(written.operand)
+    kind = LEFT_OPERAND_KINDS[name]
+    allowed = OPERATORS_OF_PERIODS.get(name, OPERATORS_OF[kind])
+    if written.operator not in allowed:
+        message = f"`{written.operator}` makes no sense for {quoted(written.shown)}, which is {kind}"
+        listed = ", ".join(f"`{operator}`" for operator in sorted(allowed))
+        scope.findings.error("P405", written.operator_name.place, message, f"write one of {listed}")
+        return None
+    values = read_set(written, lambda value: _of_kind(value, kind, written, scope), scope)
+    if not _unit_fits(written, kind, scope) or values is None:
+        return None
+    where = scope.findings.where(written.operand_name.place)
+    return Comparison(written.operand, written.operator, values, written.unit, where)
+
+
+def _unit_fits(written: WrittenComparison, kind: Measured, scope: Scope) -> bool:
+    if written.unit_place is None or kind in {Measured.NUMBER, Measured.WHOLE_NUMBER, Measured.ANY}:
+        return True
+    return _no_unit(written, scope)
+
+
+def _no_unit(written: WrittenComparison, scope: Scope) -> bool:
+    """Report a unit where there is none."""
+    if written.unit_place is None:
+        return True
+    message = f"{quoted(written.shown)} has no unit"
+    scope.findings.error("P434", written.unit_place, message, "leave the unit out")
+    return False
+
+
+_TYPES: Final[dict[Measured, tuple[type[model.Value], ...]]] = {
+    Measured.WHOLE_NUMBER: (Number,),
+    Measured.NUMBER: (Number,),
+    Measured.PERCENTAGE: (Number,),
+    Measured.MOMENT: (Day, Instant),
+    Measured.DURATION: (Text,),
+    Measured.IDENTIFIED: (Named,),
+    Measured.NAMED: (Named, Text),
+    Measured.TEXT: (Text,),
+    Measured.VERSION: (Number, Text),
+    Measured.EVENT: (Named, Day, Instant),
+}
+
+
+def _of_kind(value: Value, kind: Measured, written: WrittenComparison, scope: Scope) -> model.Value | None:
+    if kind is Measured.DURATION and isinstance(value, Literal) and value.datatype is None:
+        value = replace(value, datatype=DURATION)
+    found = typed_value(value, written.shown, scope)
+    if isinstance(found, Text) and kind in {Measured.IDENTIFIED, Measured.NAMED, Measured.EVENT}:
+        found = named_by_text(found.text, value.place, scope) or found
+    if found is None or kind is Measured.ANY:
+        return found if is_in_order(found, value, written, scope) else None
+    if not isinstance(found, _TYPES[kind]) or _is_beyond(found, kind):
+        message = f"{quoted(written.shown)} is {kind}, and this is {_shown(found)}"
+        scope.findings.error("P433", value.place, message, _example(kind, found))
+        return None
+    if kind in {Measured.DURATION, Measured.EVENT}:  # ordered by what the world knows of them
+        return found
+    return found if is_in_order(found, value, written, scope) else None
+
+
+def _is_beyond(found: model.Value, kind: Measured) -> bool:
+    if not isinstance(found, Number):
+        return False
+    if kind is Measured.WHOLE_NUMBER:
+        return found.value != found.value.to_integral_value() or found.value < 0
+    return kind is Measured.PERCENTAGE and not 0 <= found.value <= 100
+
+
+def _shown(found: model.Value) -> str:
+    match found:
+        case Named(iri=iri):
+            return f"the IRI {quoted(iri)}"
+        case Text(text=text):
+            return f"the text {quoted(text)}"
+        case Number(value=number):
+            return f"the number {number}"
+    return "another kind of value"
+
+
+def _example(kind: Measured, found: model.Value) -> str:
+    text = found.text if isinstance(found, Text) else ""
+    if kind is Measured.MOMENT:
+        day = text if len(text) == len("2026-05-01") else "2026-05-01"
+        return f'write {{"@value": "{day}", "@type": "xsd:date"}}, or an xsd:dateTime'
+    if kind in {Measured.WHOLE_NUMBER, Measured.NUMBER, Measured.PERCENTAGE} and text:
+        return f"write {text}, without quotes" if text.strip().isdigit() else "write a number"
+    return 'write {"@id": "http://..."}' if kind is Measured.IDENTIFIED else ""
+
+
+def _fact(written: WrittenComparison, scope: Scope) -> Comparison | None:
+    """What must be true of a party, under an operand of somebody else's vocabulary."""
+    values = read_set(written, lambda value: _ordered(value, written, scope), scope)
+    if values is None:
+        return None
+    where = scope.findings.where(written.operand_name.place)
+    return Comparison(written.operand, written.operator, values, written.unit, where)
+
+
+def _ordered(value: Value, written: WrittenComparison, scope: Scope) -> model.Value | None:
+    found = typed_value(value, written.shown, scope)
+    return found if is_in_order(found, value, written, scope) else None
+
+
+def _report_unknown(written: WrittenComparison, as_column: str, scope: Scope) -> None:
+    """Warn of an operand of somebody else's vocabulary.
+
+    Args:
+        written: the comparison.
+        as_column: how a column is named, where one may stand.
+        scope: where findings go.
+    """
+    is_column = ", and no column of a target" if as_column else ""
+    message = (
+        f"{quoted(written.operand_name.written)} is no operand that is known{is_column}: unless it is"
+        " declared, no permission that needs it applies, and a prohibition that needs it does"
+    )
+    help_ = f"declare it in a vocabulary (`a odrl:LeftOperand`){as_column}"
+    scope.findings.warning("P508", written.operand_name.place, message, help_)
+
+
+def _column_comparison(
+    written: WrittenComparison, context: ConditionContext, scope: Scope
+) -> ColumnComparison | None:
+    name = written.operand_name
+    iri = normalised_column(written.operand)
+    if not any(is_column_of(target, iri) for target in context.targets):
+        as_column = f", or name a column: `{context.targets[0]}/...`" if context.targets else ""
+        _report_unknown(written, as_column, scope)
+    if written.operator not in _OF_COLUMNS:
+        listed = ", ".join(f"`{operator}`" for operator in sorted(_OF_COLUMNS))
+        message = f"`{written.operator}` makes no sense for a column's values"
+        scope.findings.error("P405", written.operator_name.place, message, f"write one of {listed}")
+        return None
+    values = read_set(written, lambda value: _ordered(value, written, scope), scope)
+    if not _no_unit(written, scope) or values is None:
+        return None
+    column = ColumnReference(iri, scope.findings.where(name.place))
+    return ColumnComparison(column, written.operator, values, scope.findings.where(written.place))

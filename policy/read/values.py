@@ -1,0 +1,258 @@
+"""Reads single values of a node: references, words, numbers, names."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Final
+
+from smalti.policy.document.context import Terms
+from smalti.policy.document.expansion import UNRESOLVED
+from smalti.policy.document.nodes import Literal, Name, Node, Property, Value
+from smalti.policy.findings.findings import Findings, quoted
+from smalti.policy.model.iris import iri_problem
+from smalti.policy.text.json_text import Place
+from smalti.vocab.terms import IRI, L_DIVERSITY, METHOD, ODRL, XSD
+from smalti.vocab.words import Range, Word
+
+WHOLE: Final = frozenset(
+    XSD + name
+    for name in ("integer", "int", "long", "short", "nonNegativeInteger", "positiveInteger", "unsignedInt")
+)
+FRACTIONAL: Final = frozenset(XSD + name for name in ("decimal", "double", "float"))
+LARGEST: Final = 10**9
+"""The largest whole number that a policy may name."""
+_LONGEST_NAME: Final = 200
+_NAME_ALIASES: Final = {"1-diversity": L_DIVERSITY}  # as printed in D5.1, Figure 2.6
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What reading any part of one policy needs."""
+
+    terms: Terms
+    findings: Findings
+    digest: str
+    """Hexadecimal SHA-256 of the document."""
+
+
+def one_value(node: Node, iri: str, scope: Scope) -> Value | None:
+    """The single value of a property; None when it is absent, or after an error."""
+    prop = node.get(iri)
+    if prop is None:
+        return None
+    if len(prop.values) > 1:
+        message = f"{quoted(prop.word)} has {len(prop.values)} values, and one is expected"
+        scope.findings.error("P304", prop.key, message)
+        return None
+    if not prop.values:
+        scope.findings.error("P421", prop.key, f"{quoted(prop.word)} is an empty list")
+        return None
+    return prop.values[0]
+
+
+def reference(value: Value, what: str, scope: Scope) -> Name | None:
+    """The name of a node that is only named; None after an error."""
+    name = node_name(value, what, scope)
+    if name is None or iri_is_good(name, what, scope) is None:
+        return None
+    return name
+
+
+def node_name(value: Value, what: str, scope: Scope) -> Name | None:
+    """The `@id` of a node, unchecked; None after an error."""
+    if isinstance(value, Literal):
+        help_ = f'write {{"@id": "{value.text}"}}' if value.is_text and not iri_problem(value.text) else ""
+        message = f"{what} is named by an IRI, and {quoted(value.text)} is a text or a number"
+        scope.findings.error("P314", value.place, message, help_)
+        return None
+    if value.name is None:
+        scope.findings.error("P314", value.place, f"{what} has no IRI", 'name it with "uid" (or "@id")')
+    return value.name
+
+
+def bare_name(value: Value, what: str, scope: Scope) -> Name | None:
+    """The `@id` of a node that is only named, unchecked; None after an error."""
+    name = node_name(value, what, scope)
+    if name is None or not isinstance(value, Node) or value.is_reference:
+        return name
+    for prop in value.properties.values():
+        message = (
+            f"{what} is only named here: {quoted(prop.word)} would say something of it wherever it is used"
+        )
+        scope.findings.error("P309", prop.key, message, "write the IRI alone")
+    for kind in value.types:
+        if not odrl_name(kind.iri):
+            message = f"{what} is only named here: its type {quoted(kind.written)} has no meaning"
+            scope.findings.error("P320", kind.place, message, "write the IRI alone")
+    return name
+
+
+def iri_is_good(name: Name, what: str, scope: Scope) -> IRI | None:
+    """The IRI when it is absolute and may be used; None after an error."""
+    if name.iri.startswith(UNRESOLVED):
+        message = f"{what} {quoted(name.written)} is a relative IRI, and a policy has no base"
+        scope.findings.error(
+            "P209", name.place, message, 'write the whole IRI, as in "http://example.com/..."'
+        )
+        return None
+    problem = iri_problem(name.iri)
+    if not problem:
+        return IRI(name.iri)
+    undefined = "scheme that" in problem
+    help_ = "add the context that defines the prefix, or write the whole IRI" if undefined else ""
+    scope.findings.error(
+        "P211" if undefined else "P212", name.place, f"{what} {quoted(name.written)} {problem}", help_
+    )
+    return None
+
+
+def known_word(name: Name, scope: Scope) -> str:
+    """The canonical IRI of a word; other spellings are noted."""
+    return scope.findings.word(name.iri, name.place)
+
+
+def unknown_word(
+    code: str, name: Name, what: str, known: Iterable[str], scope: Scope, otherwise: str = ""
+) -> None:
+    """Report a word that no vocabulary defines, with the nearest one that is, or what to do otherwise."""
+    if not name.iri.startswith(UNRESOLVED) and "scheme that" in iri_problem(name.iri):
+        iri_is_good(name, f"the {what}", scope)
+        return
+    help_ = scope.findings.did_you_mean(name.written, known) or otherwise
+    scope.findings.error(code, name.place, f"unknown {what} {quoted(name.written)}", help_)
+
+
+def spellings(iris: Iterable[str], scope: Scope) -> list[str]:
+    """Words as this document would write them, for a did-you-mean."""
+    return [scope.terms.shorten(iri) for iri in iris]
+
+
+def odrl_name(iri: str) -> str:
+    """The local name of a word of ODRL; empty for any other."""
+    return iri.removeprefix(ODRL) if iri.startswith(ODRL) else ""
+
+
+def number_in(value: Value, known: Word, shown: str, scope: Scope) -> Decimal | None:
+    """A number within the limits of a word of the profile; None after an error.
+
+    Args:
+        value: what the document says.
+        known: the operand's definition.
+        shown: the operand, as the document writes it.
+        scope: where findings go.
+    """
+    found = _number(value, shown, scope)
+    if found is None:
+        return None
+    if known.range is Range.INTEGER and (found != found.to_integral_value() or abs(found) > LARGEST):
+        message = f"{quoted(shown)} is a whole number up to {LARGEST}, and not {found}"
+        scope.findings.error("P403", value.place, message)
+        return None
+    if known.limits.allow(found):
+        return found
+    if known.range is Range.INTEGER:
+        least = known.limits.minimum
+        message = f"{quoted(shown)} is at least {least}, and not {found}: below that nothing is promised"
+        scope.findings.error("P404", value.place, message)
+    else:
+        message = f"{quoted(shown)} is {known.limits}, and not {found}"
+        scope.findings.error("P424", value.place, message)
+    return None
+
+
+def _number(value: Value, word: str, scope: Scope) -> Decimal | None:
+    number = _number_of(value)
+    if number is not None:
+        return number
+    shown = value.text if isinstance(value, Literal) else ""
+    found = f"the text {quoted(shown)}" if isinstance(value, Literal) and value.is_text else quoted(shown)
+    if not isinstance(value, Literal):
+        found = "an IRI"
+    help_ = f"write {shown}, without quotes" if _is_digits(shown) else "write a number, without quotes"
+    scope.findings.error("P403", value.place, f"{quoted(word)} is a number, and {found} is none", help_)
+    return None
+
+
+def _is_digits(text: str) -> bool:
+    return text.isascii() and text.strip().isdigit()
+
+
+def _number_of(value: Value) -> Decimal | None:
+    if not isinstance(value, Literal) or value.has_language:
+        return None
+    if value.datatype is None:
+        return value.number
+    if value.datatype not in WHOLE | FRACTIONAL:
+        return None
+    return value.number if value.number is not None else _typed_number(value.text, value.datatype)
+
+
+def _typed_number(text: str, datatype: str) -> Decimal | None:
+    stripped = text.strip()
+    if datatype in WHOLE and not _is_digits(stripped.removeprefix("-").removeprefix("+")):
+        return None
+    try:
+        number = Decimal(stripped) if stripped.isascii() and "_" not in stripped else None
+    except InvalidOperation:
+        return None
+    return number if number is not None and number.is_finite() and len(stripped) <= 64 else None
+
+
+def plain_text(value: Value) -> str | None:
+    """The characters of a text without language; None for anything else."""
+    if isinstance(value, Literal) and value.is_text and not value.has_language:
+        return value.text if value.datatype in {None, XSD + "string"} else None
+    return None
+
+
+def chosen_name(value: Value, word: str, known: Word, scope: Scope) -> str | None:
+    """One of a word's closed list of names; None after an error.
+
+    Args:
+        value: what the document says.
+        word: the operand, as the document writes it.
+        known: the operand's definition.
+        scope: where findings go.
+    """
+    text = plain_text(value)
+    if text is None:
+        scope.findings.error(
+            "P422", value.place, f"the value of {quoted(word)} is a name", _one_of(known.names)
+        )
+        return None
+    if known.iri == METHOD and text in _NAME_ALIASES:
+        message = f"{quoted(text)} is read as {quoted(_NAME_ALIASES[text])}"
+        scope.findings.warning("P503", value.place, message, f"write `{_NAME_ALIASES[text]}`")
+        return _NAME_ALIASES[text]
+    if text not in known.names:
+        help_ = scope.findings.did_you_mean(text.rpartition(":")[2], known.names) or _one_of(known.names)
+        code = "P401" if known.iri == METHOD else "P402"
+        scope.findings.error(code, value.place, f"unknown {known.name} {quoted(text)}", help_)
+        return None
+    return text
+
+
+def open_name(value: Value, word: str, scope: Scope) -> str | None:
+    """A name out of no closed list: one line of text; None after an error."""
+    text = plain_text(value)
+    if text is None or not text.strip() or not text.isprintable() or len(text) > _LONGEST_NAME:
+        message = f"the value of {quoted(word)} is a name: a line of at most {_LONGEST_NAME} characters"
+        scope.findings.error("P422", value.place, message)
+        return None
+    return text
+
+
+def _one_of(names: Sequence[str]) -> str:
+    return "write one of " + ", ".join(f"`{name}`" for name in names)
+
+
+def values_of(prop: Property, scope: Scope) -> tuple[Value, ...]:
+    """The values of a property that must not be empty."""
+    if not prop.values:
+        scope.findings.error("P421", prop.key, f"{quoted(prop.word)} is an empty list")
+    return prop.values
+
+
+def text_place(value: Value) -> Place:
+    """Where a value is best underlined."""
+    return value.name.place if isinstance(value, Node) and value.name is not None else value.place

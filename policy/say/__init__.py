@@ -1,0 +1,1 @@
+"""A policy in words, in its canonical form, and in its canonical layout."""

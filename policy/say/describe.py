@@ -1,0 +1,468 @@
+"""What a policy says, in plain words; and what checking it does not look at."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Final
+
+from smalti.policy.lint.check_dataset import all_rules
+from smalti.policy.model.iris import is_column_of
+from smalti.policy.model.model import (
+    Anonymization,
+    Asset,
+    Audit,
+    Bound,
+    ColumnComparison,
+    Comparison,
+    Condition,
+    Day,
+    Duty,
+    Instant,
+    Interval,
+    Logical,
+    LogicalOperator,
+    Named,
+    Number,
+    Operator,
+    Party,
+    Permission,
+    Policy,
+    PolicyType,
+    Prohibition,
+    Rule,
+    Text,
+    Training,
+    Truth,
+    Value,
+)
+from smalti.policy.model.refinements import audit_conditions, training_conditions
+from smalti.policy.read.anonymization import unimplemented_words
+from smalti.policy.read.unimplemented import remedies_to_run, unimplemented_refinements
+from smalti.policy.say.serialize import number_text
+from smalti.vocab.terms import (
+    ATTACK,
+    CONFIDENCE,
+    FALSE_POSITIVE_RATE,
+    IDENTIFIER,
+    IRI,
+    K_ANONYMITY,
+    L_DIVERSITY,
+    LABEL_COLUMN,
+    MONDRIAN,
+    ODRL,
+    ODRL_PURPOSE,
+    RECIPE,
+    RESPONDENT,
+    SMALTI,
+    TRUE_POSITIVE_RATE,
+)
+from smalti.vocab.words import BY_IRI
+
+_MOST: Final = 5
+"""Members of a list that are named."""
+_DEEPEST: Final = 3
+"""Conditions inside of each other that are told."""
+_DATE_TIME: Final = ODRL + "dateTime"
+_COLUMN: Final = SMALTI + "column"
+_COMPARED: Final = {
+    Operator.EQ: "is",
+    Operator.NEQ: "is not",
+    Operator.GT: "is above",
+    Operator.GTEQ: "is at least",
+    Operator.LT: "is below",
+    Operator.LTEQ: "is at most",
+    Operator.IS_A: "is",
+    Operator.HAS_PART: "includes",
+    Operator.IS_PART_OF: "is part of",
+    Operator.IS_ALL_OF: "is all of",
+    Operator.IS_ANY_OF: "is",
+    Operator.IS_NONE_OF: "is none of",
+}
+_IN_TIME: Final = {
+    Operator.GT: "is after",
+    Operator.GTEQ: "is not before",
+    Operator.LT: "is before",
+    Operator.LTEQ: "is not after",
+}
+_PARAMETER: Final = {Operator.EQ: "=", Operator.GTEQ: "at least", Operator.LTEQ: "at most"}
+_JOINED: Final = {
+    LogicalOperator.AND: " and ",
+    LogicalOperator.OR: " or ",
+    LogicalOperator.XONE: " or ",
+    LogicalOperator.AND_SEQUENCE: ", then ",
+}
+_POSITIVE: Final = frozenset({Operator.EQ, Operator.IS_A, Operator.IS_ANY_OF})
+
+
+def describe(policy: Policy) -> tuple[str, ...]:
+    """One sentence for each rule of a policy, without full stop: who may, may not or must do what, and how.
+
+    Lists are cut after five members. What a condition compares with is the policy's own word; no data is
+    known here.
+    """
+    return tuple(_sentence(rule, policy) for rule in policy.rules)
+
+
+def not_checked(policy: Policy, with_dataset: bool) -> tuple[str, ...]:
+    """What `check` did not look at, and `run` may still refuse.
+
+    Args:
+        policy: a valid one.
+        with_dataset: whether a description of the data was held against it.
+    """
+    data = "the data" if with_dataset else "the data and its description"
+    recipes = any(one.training is not None for one in policy.permissions)
+    words = _list(_unimplemented(policy), "and")
+    return (
+        data,
+        *(["whether there is such a recipe, which `plan` looks up"] if recipes else []),
+        *([f"what `run` refuses until it is implemented: {words}"] if words else []),
+    )
+
+
+def summary(policy: Policy, with_dataset: bool = False) -> str:
+    """What `check` says of a valid policy: on one line for one rule, otherwise a line for each.
+
+    Args:
+        policy: a valid one.
+        with_dataset: whether a description of the data was held against it.
+    """
+    told, unseen = describe(policy), "; ".join(not_checked(policy, with_dataset))
+    if len(told) == 1:
+        return f"{told[0]}. Not checked: {unseen}"
+    rules = [f"  - {sentence}" for sentence in told]
+    return "\n".join([f"{len(told)} rules", *rules, f"  Not checked: {unseen}"])
+
+
+def _unimplemented(policy: Policy) -> list[str]:
+    """The words that `run` refuses by name, each once, by alphabet."""
+    rules = all_rules((*policy.permissions, *policy.obligations, *remedies_to_run(policy)))
+    return sorted({word for rule in rules for word in _later(rule)})
+
+
+def _later(rule: Rule) -> Iterator[str]:
+    for iri in (rule.action, *_operands((*rule.constraints, *rule.refinements))):
+        if iri in BY_IRI and not BY_IRI[iri].implemented:
+            yield f"`{'smalti:' if iri.startswith(SMALTI) else ''}{BY_IRI[iri].name}`"
+    way = _anonymization(rule)
+    yield from (word for word, _ in unimplemented_words(way)) if way is not None else ()
+    yield from (word for word, _ in unimplemented_refinements(rule))
+
+
+def _operands(conditions: Iterable[Condition]) -> Iterator[IRI]:
+    for condition in conditions:
+        match condition:
+            case Comparison(operand=operand):
+                yield operand
+            case Logical(operands=operands):
+                yield from _operands(operands)
+
+
+# --- Sentences
+
+
+def describe_duty(duty: Duty) -> str:
+    """What must be done, as part of a sentence."""
+    return _duty(duty)
+
+
+def describe_condition(condition: Condition) -> str:
+    """What must hold, as part of a sentence."""
+    return _told(condition)
+
+
+def _sentence(rule: Rule, policy: Policy) -> str:
+    parts = [_who_does_what(rule), *_limits(rule), *_in_return(rule)]
+    if policy.valid is not None:
+        parts.append(_validity(policy.valid))
+    offered = "only offered, not in force: " if policy.type is PolicyType.OFFER else ""
+    return offered + "; ".join(part for part in parts if part)
+
+
+def _who_does_what(rule: Rule) -> str:
+    match rule:
+        case Permission():
+            who, verb = _parties(rule.assignees, "anybody"), "may"
+        case Prohibition():
+            who, verb = _parties(rule.assignees, "nobody"), "may not" if rule.assignees else "may"
+        case _:
+            who, verb = _parties(rule.assignees, "everybody"), "must"
+    return f"{who} {verb} {_deed(rule)}"
+
+
+def _deed(rule: Rule) -> str:
+    """Action, targets, purposes, and how."""
+    how, purposes = _how(rule), _purposes(rule)
+    refined = _list([_told(one) for one in rule.refinements], "and")
+    done = [_local(rule.action), f"(where {refined})" if refined else "", _targets(rule), purposes]
+    text = " ".join(part for part in done if part).removesuffix(",")
+    if not how:
+        return text
+    output = rule.output if isinstance(rule, Permission | Duty) else None
+    return f"{text}: {how}" + (f"; output {output}" if output else "")
+
+
+def _how(rule: Rule) -> str:
+    """In which way it is anonymized, trained or audited; empty for what has no way."""
+    if isinstance(rule, Permission) and rule.training is not None:
+        return _training(rule.training)
+    if isinstance(rule, Duty) and rule.audit is not None:
+        return _audit(rule.audit)
+    way = _anonymization(rule)
+    return _way(way) if way is not None else ""
+
+
+def _limits(rule: Rule) -> Iterator[str]:
+    """The constraints, other than a list of purposes; those about rows by themselves.
+
+    What is not known keeps a permission from applying, and no prohibition.
+    """
+    rest = [condition for condition in rule.constraints if not _lists_purposes(condition)]
+    about = [_is_about_rows(condition, rule.targets) for condition in rest]
+    rows = _list([_told(one) for one, is_it in zip(rest, about, strict=True) if is_it], "and")
+    world = _list([_told(one) for one, is_it in zip(rest, about, strict=True) if not is_it], "and")
+    forbids = isinstance(rule, Prohibition)
+    if rows:
+        yield f"all rows, not only where {rows}" if forbids else f"only rows where {rows}"
+    if world:
+        yield f"if {world}, or that is not known" if forbids else f"only if {world}"
+    undeclared = dict.fromkeys(iri for one in rest for iri in _undeclared(one, rule.targets))
+    if undeclared:
+        yield f"not known unless {_list([f'`{iri}`' for iri in undeclared], 'and')} is declared"
+
+
+def _in_return(rule: Rule) -> Iterator[str]:
+    match rule:
+        case Permission(duties=duties):
+            yield from (_as_condition(duty) for duty in duties)
+        case Prohibition(remedies=remedies):
+            yield from (f"whoever does it all the same must {_duty(remedy)}" for remedy in remedies)
+        case Duty(consequences=consequences):
+            yield from (f"otherwise must {_duty(one)}" for one in consequences)
+
+
+def _as_condition(duty: Duty) -> str:
+    """A duty of a permission."""
+    if duty.anonymization is None:
+        return f"in return must {_duty(duty)}"
+    output = f"; output {duty.output}" if duty.output else ""
+    return ", ".join([f"only if anonymized so: {_way(duty.anonymization)}{output}", *_limits(duty)])
+
+
+def _duty(duty: Duty) -> str:
+    return ", ".join([_deed(duty), *_limits(duty), *_in_return(duty)])
+
+
+def _anonymization(rule: Rule) -> Anonymization | None:
+    return rule.anonymization if isinstance(rule, Permission | Duty) else None
+
+
+def _validity(valid: Interval) -> str:
+    start = f"from {_moment(valid.start)}" if valid.start is not None else ""
+    end = f"until {_moment(valid.end)}" if valid.end is not None else ""
+    return " ".join(part for part in ("in force" if start or end else "", start, end) if part)
+
+
+def _moment(time: datetime) -> str:
+    text = time.isoformat().replace("+00:00", "Z")
+    return text.removesuffix("T00:00:00Z")
+
+
+# --- Parties, targets, purposes
+
+
+def _parties(parties: Sequence[Party], otherwise: str) -> str:
+    return _list([_collection(party, "whoever of") for party in parties], "or") or otherwise
+
+
+def _targets(rule: Rule) -> str:
+    targets = [_collection(target, "what of") for target in rule.targets]
+    listed = _list(targets, "or" if isinstance(rule, Prohibition) else "and")
+    return f"{listed}, also jointly," if isinstance(rule, Permission) and len(targets) > 1 else listed
+
+
+def _collection(one: Asset | Party, of: str) -> str:
+    if not one.refinements:
+        return one.iri
+    return f"{of} {one.iri} where {_list([_told(c) for c in one.refinements], 'and')}"
+
+
+def _lists_purposes(condition: Condition) -> bool:
+    return (
+        isinstance(condition, Comparison)
+        and condition.operand == ODRL_PURPOSE
+        and condition.operator in _POSITIVE
+    )
+
+
+def _purposes(rule: Rule) -> str:
+    lists = [
+        _list([_value(value) for value in condition.values], "or")
+        for condition in rule.constraints
+        if isinstance(condition, Comparison) and _lists_purposes(condition)
+    ]
+    unknown = " or a purpose that is not known" if lists and isinstance(rule, Prohibition) else ""
+    return f"for {', and for '.join(lists)}{unknown}" if lists else ""
+
+
+# --- Anonymization
+
+
+def _way(way: Anonymization) -> str:
+    plain = way.method in {K_ANONYMITY, L_DIVERSITY}
+    told = [
+        "" if plain else way.method,
+        "" if way.algorithm in {None, MONDRIAN} else f"by {way.algorithm}",
+        _bound("k", way.k),
+        _bound("l", way.l),
+        *map(_parameter, way.parameters),
+        *_columns(way),
+        _persons(way),
+    ]
+    return ", ".join(part for part in told if part)
+
+
+def _columns(way: Anonymization) -> list[str]:
+    """`3 columns dropped by name`, `3 generalised`: the noun is said once."""
+    fates = (
+        (len(way.identifiers), "dropped by name"),
+        (len(way.quasi_identifiers), "generalised"),
+        (len(way.sensitive), "kept"),
+        (len(way.released), "released as they are"),
+    )
+    return _fates(fates)
+
+
+def _fates(fates: Iterable[tuple[int, str]]) -> list[str]:
+    told = [(count, fate) for count, fate in fates if count]
+    nouns = ["column " if count == 1 else "columns " for count, _ in told[:1]] + [""] * len(told)
+    return [f"{count} {noun}{fate}" for (count, fate), noun in zip(told, nouns, strict=False)]
+
+
+def _persons(way: Anonymization | Training) -> str:
+    if way.one_row_each:
+        return "each row about another person"
+    return f"persons told apart by {_local(way.respondent.iri)}" if way.respondent else ""
+
+
+def _bound(name: str, bound: Bound | None) -> str:
+    return f"{name} {_PARAMETER[bound.operator]} {bound.value}" if bound is not None else ""
+
+
+def _parameter(condition: Condition) -> str:
+    """A parameter in short; one of a column with the column behind it."""
+    match condition:
+        case Comparison(operand=operand, operator=operator, values=values):
+            compared = _PARAMETER.get(operator, _COMPARED[operator])
+            return f"{_local(operand)} {compared} {_list([_value(value) for value in values], 'or')}"
+        case Logical(operator=LogicalOperator.AND, operands=operands):
+            own = [one for one in operands if isinstance(one, Comparison) and one.operand == _COLUMN]
+            others = [_parameter(one) for one in operands if one not in own]
+            columns = [_local(value.iri) for one in own for value in one.values if isinstance(value, Named)]
+            return (
+                f"{' and '.join(others)} for {' and '.join(columns)}" if columns else " and ".join(others)
+            )
+    return _told(condition)
+
+
+# --- Training and audits
+
+
+def _training(training: Training) -> str:
+    model = f"a model by `{training.recipe}` that predicts {_local(training.label_column.iri)}"
+    told = {RECIPE, LABEL_COLUMN, IDENTIFIER, RESPONDENT}
+    others = [one for one in training_conditions(training) if _operand(one) not in told]
+    noise = "with noise" if training.is_private else "without noise, so that it may keep what it learns"
+    columns = _fates(((len(training.identifiers), "dropped by name"),))
+    parts = [model, noise, *map(_parameter, others), *columns, _persons(training)]
+    return ", ".join(part for part in parts if part)
+
+
+def _audit(audit: Audit) -> str:
+    attacks = _list([f"`{name}`" for name in audit.attacks], "and")
+    told = {ATTACK, TRUE_POSITIVE_RATE, FALSE_POSITIVE_RATE, CONFIDENCE}
+    bounds = [_parameter(one) for one in audit_conditions(audit) if _operand(one) not in told]
+    if audit.true_positive_rate is not None and audit.false_positive_rate is not None:
+        highest, at = number_text(audit.true_positive_rate), number_text(audit.false_positive_rate)
+        bounds.append(f"truePositiveRate at most {highest} where falsePositiveRate = {at}")
+    return f"by {attacks}, with {_list(bounds, 'and')} at confidence {number_text(audit.confidence)}"
+
+
+def _operand(condition: Condition) -> IRI | None:
+    return condition.operand if isinstance(condition, Comparison) else None
+
+
+# --- Conditions
+
+
+def _is_about_rows(condition: Condition, targets: Sequence[Asset]) -> bool:
+    match condition:
+        case ColumnComparison(column=column):
+            return _may_be_column(column.iri, targets)
+        case Logical(operands=operands):
+            return all(_is_about_rows(operand, targets) for operand in operands)
+    return False
+
+
+def _may_be_column(iri: IRI, targets: Sequence[Asset]) -> bool:
+    """Whether an IRI is a column's by its form; a duty without targets of its own has its rule's."""
+    return not targets or any(is_column_of(target.iri, iri) for target in targets)
+
+
+def _undeclared(condition: Condition, targets: Sequence[Asset], depth: int = 0) -> Iterator[IRI]:
+    """The operands that are unknown unless somebody declares them, as deep as conditions are told."""
+    match condition:
+        case ColumnComparison(column=column) if not _may_be_column(column.iri, targets):
+            yield column.iri
+        case Logical(operands=operands) if depth < _DEEPEST:
+            for operand in operands:
+                yield from _undeclared(operand, targets, depth + 1)
+
+
+def _told(condition: Condition, depth: int = 0) -> str:
+    match condition:
+        case Comparison(operand=operand, operator=operator, values=values, unit=unit):
+            told = _compared(_local(operand), operator, values, operand == _DATE_TIME)
+            return f"{told} ({_local(unit)})" if unit is not None else told
+        case ColumnComparison(column=column, operator=operator, values=values):
+            return _compared(_local(column.iri), operator, values, False)
+        case Logical(operator=operator, operands=operands):
+            if depth == _DEEPEST:
+                return f"({len(operands)} conditions)"
+            inside = _JOINED[operator].join(_told(operand, depth + 1) for operand in operands[:_MOST])
+            more = f" and {len(operands) - _MOST} more" if len(operands) > _MOST else ""
+            return f"{'exactly one of ' if operator is LogicalOperator.XONE else ''}({inside}{more})"
+
+
+def _compared(name: str, operator: Operator, values: Sequence[Value], is_time: bool) -> str:
+    is_time |= all(isinstance(value, Day | Instant) for value in values)
+    verb = _IN_TIME.get(operator, _COMPARED[operator]) if is_time else _COMPARED[operator]
+    word = "and" if operator is Operator.IS_ALL_OF else "or"
+    return f"{name} {verb} {_list([_value(value) for value in values], word)}"
+
+
+def _value(value: Value) -> str:
+    match value:
+        case Named(iri=iri):
+            return _local(iri) if iri in BY_IRI or "#" in iri or iri.startswith(ODRL) else iri
+        case Number(value=number):
+            return number_text(number)
+        case Text(text=text):
+            return f"`{text if len(text) <= 40 else text[:37] + '...'}`"
+        case Truth(value=truth):
+            return "true" if truth else "false"
+        case Instant(time=time):
+            return time.isoformat().replace("+00:00", "Z")
+        case Day(day=day):
+            return day.isoformat()
+
+
+def _local(iri: str) -> str:
+    return iri.rstrip("/#").rpartition("#")[2].rpartition("/")[2] or iri
+
+
+def _list(items: Sequence[str], word: str) -> str:
+    """`a, b and c`; after five members only how many more."""
+    if len(items) > _MOST:
+        items = [*items[:_MOST], f"{len(items) - _MOST} more"]
+    *first, last = items or [""]
+    return f"{', '.join(first)} {word} {last}" if first else last
