@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-BEGIN: Final = "<!-- Drawn by tools/generate.py: do not edit. -->"
-END: Final = "<!-- End of the drawing. -->"
+BEGIN: Final = "<!-- The rooms of {}, drawn by tools/generate.py: do not edit. -->"
+END: Final = "<!-- End of the rooms of {}. -->"
 MAY_IMPORT: Final = {
     "vocab": frozenset[str](),
     "policy": frozenset({"vocab"}),
@@ -15,10 +15,15 @@ MAY_IMPORT: Final = {
 }
 """The packages below the front door, each with those below it."""
 FLOORS: Final = {
-    "plan": 1, "tables": 2, "backends": 3, "verify": 3, "registry": 3, "binding": 4, "losses": 5,
-    "anonymization": 6, "releases": 6, "perturbation": 6, "training": 6, "run": 7,
+    "engine": {
+        "plan": 1, "tables": 2, "backends": 3, "verify": 3, "registry": 3, "binding": 4, "losses": 5,
+        "anonymization": 6, "releases": 6, "perturbation": 6, "training": 6, "run": 7,
+    },
+    "policy": {
+        "model": 1, "text": 1, "findings": 2, "decide": 3, "document": 3, "read": 4, "lint": 5, "say": 6,
+    },
 }  # fmt: skip
-"""The rooms of `engine/`. Imports go down; rooms of one floor do not know each other."""
+"""The rooms of packages. Imports go down; rooms of one floor do not know each other."""
 
 
 def dotted_name(path: Path, root: Path) -> tuple[str, ...]:
@@ -39,53 +44,57 @@ def imports(path: Path, root: Path) -> Iterator[str]:
             yield from (f"{stem}.{alias.name}" for alias in node.names)
 
 
-def arrows(root: Path) -> set[tuple[str, str]]:
-    """The rooms of the engine that import each other: who, and whom."""
-    found = set()
-    for path in (root / "engine").rglob("*.py"):
+def arrows(root: Path, package: str) -> set[tuple[str, str]]:
+    """The rooms of a package that import each other: who, and whom."""
+    found, floors = set(), FLOORS[package]
+    for path in (root / package).rglob("*.py"):
         room = path.relative_to(root).parts[1]
         for name in imports(path, root):
             parts = name.split(".")
-            other = parts[2] if parts[:2] == ["smalti", "engine"] and len(parts) > 2 else ""
-            if room in FLOORS and other in FLOORS and room != other:
+            other = parts[2] if parts[:2] == ["smalti", package] and len(parts) > 2 else ""
+            if room in floors and other in floors and room != other:
                 found.add((room, other))
     return found
 
 
-def upward(pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Those of some arrows that do not go down."""
-    return {(room, other) for room, other in pairs if FLOORS[other] >= FLOORS[room]}
+def upward(pairs: set[tuple[str, str]], package: str) -> set[tuple[str, str]]:
+    """Those of some arrows between rooms of a package that do not go down."""
+    floors = FLOORS[package]
+    return {(room, other) for room, other in pairs if floors[other] >= floors[room]}
 
 
-def drawing(root: Path) -> str:
-    """The rooms of the engine by floors, as a flowchart in Mermaid's language.
+def drawing(root: Path, package: str) -> str:
+    """The rooms of a package by floors, as a flowchart in Mermaid's language.
 
     An arrow that others lead along is left out; those that go up are dotted.
     """
-    pairs = arrows(root)
-    wrong = upward(pairs)
+    pairs, floors = arrows(root, package), FLOORS[package]
+    wrong = upward(pairs, package)
     lines = ["```mermaid", "flowchart TB"]
-    for floor in sorted(set(FLOORS.values()), reverse=True):
+    for floor in sorted(set(floors.values()), reverse=True):
         lines.append(f'  subgraph floor{floor}["floor {floor}"]')
-        lines += [f'    {room}["{room}/"]' for room in sorted(FLOORS) if FLOORS[room] == floor]
+        lines += [f'    {room}["{room}/"]' for room in sorted(floors) if floors[room] == floor]
         lines.append("  end")
-    lines += [f"  {room} --> {other}" for room, other in sorted(_reduced(pairs - wrong))]
+    lines += [f"  {room} --> {other}" for room, other in sorted(_reduced(pairs - wrong, floors))]
     lines += [f"  {room} -.-> {other}" for room, other in sorted(wrong)]
     return "\n".join([*lines, "```"])
 
 
 def page(root: Path) -> str:
-    """`docs/architecture.md` with the drawing as the code has it now."""
+    """`docs/architecture.md` with the drawings as the code has them now."""
     text = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n\n{drawing(root)}\n\n{END}{after}"
+    for package in FLOORS:
+        before, _, rest = text.partition(BEGIN.format(package))
+        _, _, after = rest.partition(END.format(package))
+        drawn = f"{BEGIN.format(package)}\n\n{drawing(root, package)}\n\n{END.format(package)}"
+        text = f"{before}{drawn}{after}"
+    return text
 
 
-def _reduced(pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
+def _reduced(pairs: set[tuple[str, str]], floors: dict[str, int]) -> set[tuple[str, str]]:
     """A set of arrows without circles, but for those that a longer way replaces."""
     below: dict[str, set[str]] = {}
-    for room in sorted(FLOORS, key=lambda one: FLOORS[one]):
+    for room in sorted(floors, key=lambda one: floors[one]):
         direct = {other for start, other in pairs if start == room}
         below[room] = direct.union(*(below[other] for other in direct))
     return {
