@@ -83,6 +83,6 @@ def test_codes_are_unique_and_explained() -> None:
 
 def test_every_code_is_used_and_every_used_code_is_in_the_table() -> None:
     root = HERE.parents[1]
-    files = [*(root / "policy").glob("*.py"), root / "src" / "smalti" / "checking.py"]
+    files = [*(root / "policy").rglob("*.py"), root / "src" / "smalti" / "checking.py"]
     source = "".join(path.read_text() for path in files if path.name != "codes.py")
     assert [code for code in BY_CODE if f'"{code}"' not in source] == []
