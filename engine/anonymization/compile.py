@@ -1,6 +1,6 @@
 """From a permission and a bound table to a plan; a duty becomes a transform here and nowhere else."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from typing import Final
@@ -354,24 +354,27 @@ class _Compiler(BoundColumns[Anonymization]):
     def _refuse_repeated_identifiers(self, columns: Iterable[Column], respondent: OneRowEach) -> None:
         """Refuse one row for each person where identifiers tell otherwise.
 
-        Of several identifiers one may repeat: two people have one first name (`warnings_of_rows`).
+        Of several identifiers one may repeat, and not all together: two people have one first name
+        (`warnings_of_rows`).
         """
         named = {self.find(one.iri) for one in self.wanted.identifiers}
         identifiers = [c for c in columns if c.name in named]
-        if respondent.is_declared and len(identifiers) > 1:
-            return
         repeated = [c.name for c in identifiers if self._repeats(c)]
         if not repeated:
             return
         listed = ", ".join(f"`{name}`" for name in repeated)
         if respondent.is_declared:
-            self.problem(
-                self.source.path.name,
-                f"each row is declared to be about another person, and values repeat in the identifier"
-                f" {listed}",
-                "an identifier that no two rows share, or the column that tells people apart",
-                f"declare `{repeated[0]}` instead of `smalti:oneRowEach`, or correct the data",
+            are_told_apart = len(repeated) < len(identifiers) or not (
+                len(repeated) == 1 or self.table.rows_alike(repeated)
             )
+            if not are_told_apart:
+                self.problem(
+                    self.source.path.name,
+                    "each row is declared to be about another person, and values repeat in"
+                    f" {_identifiers_in_words(repeated)}",
+                    "identifiers that no two rows share, or the column that tells people apart",
+                    f"declare `{repeated[0]}` instead of `smalti:oneRowEach`, or correct the data",
+                )
             return
         self.problem(
             self.source.path.name,
@@ -391,3 +394,8 @@ class _Compiler(BoundColumns[Anonymization]):
 
     def _cell(self, name: str, row: int) -> str:
         return cell(self.source, self.table.contents, name, row)
+
+
+def _identifiers_in_words(names: Sequence[str]) -> str:
+    listed = ", ".join(f"`{name}`" for name in names)
+    return f"the identifier {listed}" if len(names) == 1 else f"the identifiers {listed}, also together"

@@ -35,6 +35,10 @@ class _Table:
         others = (iri, *(table for table in tables_of(iri) if table not in self.wholes))
         return None if any(map(self._is_another, others)) else whole
 
+    def is_about(self, iri: IRI) -> bool:
+        """Whether a prohibition on an IRI is about the table, a column of it, or a whole that it is in."""
+        return self.requested.touched(self.iri, iri).is_anything
+
     def _is_another(self, iri: IRI) -> bool:
         """Whether it is another member, or has data of its own by the word of the table's owners."""
         if not self.wholes.isdisjoint(self.snapshot.wholes(iri)):
@@ -70,12 +74,30 @@ def forbidden_below(
         found = _table(registry, snapshot, table, binder, columns)
         policies = (*(() if submitted is None else (submitted,)), *_of_owners(registry, found))
         lacked = {iri: found.lacked(iri) for policy in policies for iri in _forbidden(policy)}
-    return tuple(
-        f"a policy prohibits the use of `{iri}`, which names no column of `{whole}`: no column is withheld;"
-        f" a column is named `{whole}/NAME`"
-        for iri, whole in sorted(lacked.items())
-        if whole is not None
+        unknown = [
+            iri
+            for iri in sorted(_forbidden(submitted) if submitted is not None else ())
+            if lacked[iri] is None and not found.is_about(iri) and _is_unknown(snapshot, iri)
+        ]
+    return (
+        *(
+            f"a policy prohibits the use of `{iri}`, which names no column of `{whole}`: no column is"
+            f" withheld; a column is named `{whole}/NAME`"
+            for iri, whole in sorted(lacked.items())
+            if whole is not None
+        ),
+        *map(_holds_for_nothing, unknown),
     )
+
+
+def _is_unknown(snapshot: Snapshot, iri: IRI) -> bool:
+    """Whether no asset, no collection with members, and no column of a known table has an IRI."""
+    has_members = len(snapshot.related(iri)) > 1
+    return not (snapshot.is_known(iri) or has_members or snapshot.tables(iri))
+
+
+def _holds_for_nothing(iri: IRI) -> str:
+    return f"a policy prohibits the use of `{iri}`, and nothing is known of that IRI: nothing is withheld"
 
 
 def forbidden_below_with(registry: Registry, added: Sequence[StoredPolicy]) -> tuple[str, ...]:
@@ -89,8 +111,9 @@ def forbidden_below_with(registry: Registry, added: Sequence[StoredPolicy]) -> t
     forbidden = {iri for policy in read if policy is not None for iri in _forbidden(policy)}
     with registry.snapshot() as snapshot:
         tables = {table for iri in forbidden for table in snapshot.known_above(iri)}
+        unknown = [iri for iri in sorted(forbidden) if _is_unknown(snapshot, iri)]
     warnings = (one for table in sorted(tables) for one in forbidden_below(registry, table))
-    return tuple(dict.fromkeys(warnings))
+    return tuple(dict.fromkeys((*warnings, *map(_holds_for_nothing, unknown))))
 
 
 def _table(

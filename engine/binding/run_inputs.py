@@ -1,6 +1,6 @@
 """The data of a run: bound to its target, looked up in the registry, and the same from beginning to end."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -33,7 +33,7 @@ from smalti.engine.tables.sources import bind
 from smalti.engine.tables.stores import fetched
 from smalti.errors import DataError, InternalError, UsageError
 from smalti.policy.decide.decision import Grant
-from smalti.policy.model.iris import MOST_IN_STEM, file_stem, is_column_of, normalised_column
+from smalti.policy.model.iris import MOST_IN_STEM, file_stem, is_column_of
 from smalti.policy.model.model import Condition, Permission
 from smalti.vocab.terms import IRI
 
@@ -110,7 +110,7 @@ def given(
     inherited = None if version is None else version.respondent
     if granted.columns is not None:
         check_declared(source, granted.columns)
-    unvouched = _unvouched(request, registry, source, (*granted.withheld, *granted.spared))
+    unvouched = _unvouched(request, registry, source)
     withheld = withheld_columns(source, table.contents.header, granted.withheld, granted.implied, unvouched)
     spared = withheld_columns(source, table.contents.header, granted.spared, unvouched=unvouched)
     withheld = replace(withheld, lacking=tuple(dict.fromkeys((*withheld.lacking, *spared.lacking))))
@@ -141,13 +141,11 @@ def without_tables(registry: Registry, source: Source, withheld: Withheld) -> Wi
     return replace(withheld, lacking=lacking)
 
 
-def _unvouched(
-    request: RunRequest, registry: Registry, source: Source, named: Iterable[IRI]
-) -> frozenset[IRI]:
+def _unvouched(request: RunRequest, registry: Registry, source: Source) -> frozenset[IRI]:
     """The IRIs that name a column on the word of somebody who is not the one owner of the data.
 
-    One of several owners does not say which column another one has prohibited: neither by a description,
-    nor by data that has a column more than before.
+    One of several owners does not say by a description which column another one has prohibited. What the
+    columns of data are called is the word of whoever binds it.
     """
     if request.party is None:
         return frozenset()  # nobody asks, and nothing is decided
@@ -158,8 +156,7 @@ def _unvouched(
         known = registry.known_columns(snapshot, source.target)
     declared = declared_columns(source).renamed
     pairs = {(known_spelling(name), known_spelling(own)): own for name, own in declared}
-    unvouched = frozenset(own for pair, own in pairs.items() if pair not in known.believed)
-    return unvouched.union(map(normalised_column, filter(known.lacks, named if len(owners) > 1 else ())))
+    return frozenset(own for pair, own in pairs.items() if pair not in known.believed)
 
 
 def admit(

@@ -39,7 +39,8 @@ class Facts:
 
     def __post_init__(self) -> None:
         for member, collection in self.memberships:
-            self._members[collection] = self._members.get(collection, _NOBODY) | {member}
+            spelled = normalised_column(collection)
+            self._members[spelled] = self._members.get(spelled, _NOBODY) | {member}
 
     def fetch(self, iris: Iterable[IRI]) -> None:
         """Ask about many assets in a few queries."""
@@ -74,7 +75,7 @@ class Facts:
         return frozenset(IRI(iri) for iri in found)
 
     def members(self, collection: IRI) -> frozenset[IRI]:
-        return self._members.get(collection, _NOBODY)
+        return self._members.get(normalised_column(collection), _NOBODY)
 
     def encoded(self, spelled: IRI) -> frozenset[IRI]:
         if not self._encoded:
@@ -111,7 +112,9 @@ class Facts:
 
     def is_open(self, iri: IRI) -> bool:
         """True for a collection of a hierarchy in force that nobody has claimed as an asset."""
-        return iri in self._members and not self.is_known(iri)
+        if normalised_column(iri) not in self._members:
+            return False
+        return not (self.is_known(iri) or ownership.spelled_otherwise(self, iri))
 
 
 def find_asset(connection: Connection, iri: IRI) -> Asset | None:
@@ -128,8 +131,11 @@ def claim_sources(connection: Connection, iris: Iterable[IRI], owner: IRI) -> No
     facts = Facts(connection)
     facts.fetch(iris)
     new = [iri for iri in sorted(set(iris)) if not facts.is_known(iri)]
+    written: dict[IRI, IRI] = {}
     for iri in new:
         check_spelling(facts, iri)
+        if (other := written.setdefault(normalised_column(iri), iri)) != iri:
+            raise _spelled_otherwise(iri, other)
     now = db.tick(connection)
     assets = ({"iri": iri, "kind": AssetKind.SOURCE, "registered_at": now} for iri in new)
     insert_all(connection, insert(db.assets), assets)
@@ -145,12 +151,16 @@ def check_spelling(facts: Facts, iri: IRI) -> None:
     """
     known = () if facts.is_known(iri) else sorted(ownership.spelled_otherwise(facts, iri))
     if known:
-        raise UsageError(
-            str(iri),
-            f"it is another spelling of `{known[0]}`, under which it is known",
-            "one spelling for each asset",
-            f"write `{known[0]}`",
-        )
+        raise _spelled_otherwise(iri, known[0])
+
+
+def _spelled_otherwise(iri: IRI, known: IRI) -> UsageError:
+    return UsageError(
+        str(iri),
+        f"it is another spelling of `{known}`, under which it is known",
+        "one spelling for each asset",
+        f"write `{known}`",
+    )
 
 
 def without_columns(facts: Facts, iris: Collection[IRI]) -> list[IRI]:

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Row, Select, func, insert, select, update
 from smalti.engine.registry import _database as db
 from smalti.engine.registry import ownership
 from smalti.engine.registry._assets import Facts, Pairs, find_asset, to_time
-from smalti.engine.registry.entries import StoredHierarchy
+from smalti.engine.registry.entries import AssetKind, StoredHierarchy
 from smalti.errors import PolicyError, RegistryError, UsageError
 from smalti.policy.decide.hierarchies import STANDARD, Hierarchies, Vocabulary
 from smalti.vocab.terms import IRI
@@ -131,14 +131,21 @@ def columns(
 
 def _counts(facts: ownership.Facts, pair: tuple[IRI, IRI], party: IRI) -> bool:
     member, collection = pair
-    return party in ownership.full_owners(facts, member) and (
-        _is_nobodys(facts, collection) or party in ownership.full_owners(facts, collection)
-    )
+    # Whose a collection is that is no asset was asked when it was said. What somebody registers afterwards
+    # above an asset, of which it may be a column by its IRI, ends no membership.
+    is_open = facts.kind(collection) is None
+    return _speaks_for(facts, party, member) and (is_open or _speaks_for(facts, party, collection))
+
+
+def _speaks_for(facts: ownership.Facts, party: IRI, asset: IRI) -> bool:
+    if facts.kind(asset) is AssetKind.SOURCE:
+        return party in facts.direct_owners(asset)
+    return party in ownership.full_owners(facts, asset)
 
 
 def _is_nobodys(facts: ownership.Facts, collection: IRI) -> bool:
-    """Whether it is neither an asset, nor a column of one, nor another spelling of one."""
-    return facts.kind(collection) is None and not ownership.owners(facts, collection)
+    """Whether it is neither an asset nor another spelling of one."""
+    return facts.kind(collection) is None and not ownership.spelled_otherwise(facts, collection)
 
 
 def ever_said(facts: Facts, vocabularies: Vocabularies, by: IRI | None) -> Pairs:

@@ -79,6 +79,7 @@ class _Assets:
     owners: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
     made_from: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
     collected: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
+    """The members of collections, by `normalised_column` of these."""
     encodings: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
     """Those that are written with percent-encodings, by `normalised_column`."""
 
@@ -92,7 +93,7 @@ class _Assets:
         return self.made_from.get(output, _NONE)
 
     def members(self, collection: IRI) -> frozenset[IRI]:
-        return self.collected.get(collection, _NONE)
+        return self.collected.get(normalised_column(collection), _NONE)
 
     def encoded(self, spelled: IRI) -> frozenset[IRI]:
         return self.encodings.get(spelled, _NONE)
@@ -237,8 +238,9 @@ class Snapshot:
         """What has data, by the tables that its IRI may name a column of."""
         self._read_from: set[IRI] = set()
         """What versions were made from."""
-        self._data_said_by: dict[IRI, set[IRI]] = {}
-        """Who said that there is data under an IRI, by a policy with that output or by binding it."""
+        self._data_said_by: dict[IRI, set[IRI | None]] = {}
+        """Who said that there is data under an IRI, by a policy with that output or by binding it; None: it
+        was recorded by an earlier smalti."""
 
     # --- Questions
 
@@ -388,7 +390,8 @@ class Snapshot:
         of several owners has there, what another one means.
         """
         owners = self.owners(table)
-        is_said = self.has_data(iri) and bool(owners & self._data_said_by.get(iri, set()))
+        said_by = self._data_said_by.get(iri, set())
+        is_said = self.has_data(iri) and not said_by.isdisjoint((*owners, None))
         return is_said and len(owners) == 1 and self.owners(iri) == owners
 
     def data_below(self, table: IRI) -> Iterable[IRI]:
@@ -580,7 +583,7 @@ class Snapshot:
             self._read_from.update(given.iri for given in made.inputs)
             said = ((made.target, made.issuer), *((given.iri, made.bound_by) for given in made.inputs))
             for iri, party in said:
-                self._data_said_by.setdefault(iri, set()).update(() if party is None else (party,))
+                self._data_said_by.setdefault(iri, set()).add(party)
             for iri in (made.target, *(given.iri for given in made.inputs)):
                 for table in tables_of(iri):
                     self._data_below.setdefault(table, set()).add(iri)
@@ -635,8 +638,8 @@ class Snapshot:
         self._assets.collected = {}
         pairs = _hierarchies.memberships(self._assets, self._stored_hierarchies, self._vocabularies)
         for member, collection in pairs:
-            known = self._assets.collected.get(collection, _NONE)
-            self._assets.collected[collection] = known | {member}
+            spelled = normalised_column(collection)
+            self._assets.collected[spelled] = self._assets.collected.get(spelled, _NONE) | {member}
         self._pairs = pairs
         self._columns = _hierarchies.columns(self._assets, self._stored_hierarchies, self._vocabularies)
         if (pairs, self._columns, self._stored_hierarchies) != self._built:

@@ -261,3 +261,26 @@ def test_a_description_names_no_column_by_an_iri_that_no_policy_can(world: World
     describe(world, "Job", "http://example.com:80/C/Job")
     with pytest.raises(DataError, match="default or empty port"):
         world.run(way("p"))
+
+
+@pytest.mark.parametrize("iri", ["http://example.com/Cc/Name", "http://example.com/personal-columns"])
+def test_a_prohibition_on_what_nobody_knows_is_told(world: World, iri: str) -> None:
+    """The table's name is misspelt, or nobody said what belongs to the collection."""
+    document = way("p", released=[NAME]) | {"prohibition": [prohibition(iri)]}
+    planned = world.plan(document)
+    outcome = world.run(document)
+    for told in (planned.warnings, outcome.warnings):
+        assert any(f"`{iri}`, and nothing is known of that IRI" in one for one in told)
+    (world.folder / "no.jsonld").write_text(
+        json.dumps(policy(prohibitions=(prohibition(iri, "n2"),), uid="no"))
+    )
+    added = cli("policy", "add", "no.jsonld", "--as", OWNER, "--registry", "r.sqlite", cwd=world.folder)
+    assert added.code == 0
+    assert "nothing is known of that IRI" in " ".join((added.out + added.err).split())
+
+
+@pytest.mark.parametrize("iri", [NAME, TABLE])
+def test_a_prohibition_on_what_is_known_is_not_told_so(world: World, iri: str) -> None:
+    world.add(policy(READ, uid="0"))
+    planned = world.plan(way("p") | {"prohibition": [prohibition(iri)]})
+    assert not any("nothing is known" in one for one in planned.warnings)

@@ -162,6 +162,18 @@ def test_one_of_several_identifiers_may_repeat(tmp_path: Path) -> None:
     assert any("values repeat in city, which the policy lists" in one for one in outcome.warnings)
 
 
+def test_identifiers_that_repeat_together_refuse_one_row_each(tmp_path: Path) -> None:
+    """One identifier more must not let a table of ten rows of one person through."""
+    names = ("isAllOf", [{"@id": f"{CUSTOMER}/{name}"} for name in ("who", "city")])
+    policy = small_policy(tmp_path, identifier=names, **{
+        "quasi-identifier": ("isAllOf", [{"@id": f"{CUSTOMER}/age"}])
+    })  # fmt: skip
+    rows = [["p1", "30", "Rome", "flu"], ["p1", "31", "Rome", "gout"], *small_rows(10)[2:]]
+    data = small_table(tmp_path, rows)
+    with pytest.raises(PlanError, match=r"identifiers `who`, `city`, also together"):
+        run(policy, data)
+
+
 def test_rows_that_differ_in_nothing_but_sensitive_columns_are_pointed_out(tmp_path: Path) -> None:
     policy = small_policy(tmp_path, identifier=None)
     rows = [["p1", "30", "Rome", "flu"], ["p1", "30", "Rome", "gout"], *small_rows(10)[2:]]

@@ -189,20 +189,6 @@ def test_a_co_owner_who_comes_meanwhile_prohibits_by_an_iri_of_their_own(
     assert outcome is None or outcome.version is None
 
 
-def test_a_co_owner_adds_no_column_that_a_misspelt_prohibition_then_means(shared: World) -> None:
-    """A run of before did not find it; an empty column of that name would make a run publish `Name`."""
-    assert runs(shared, "first")
-    shared.add(policy(prohibitions=(prohibition("Nmae"),), uid="no"))
-    assert not runs(shared, "second", columns={"released": [NAME]}, owner=OTHER)
-    lines = ROWS.splitlines()
-    decoy = shared.folder / "decoy.csv"
-    decoy.write_text("\n".join([lines[0] + ",Nmae", *(f"{line}," for line in lines[1:])]) + "\n")
-    outcome = None
-    with suppress(smalti.SmaltiError):
-        outcome = shared.run(way("third", released=[NAME]), owner=OTHER, party=BOB, data={TABLE: decoy})
-    assert outcome is None or outcome.version is None
-
-
 def test_what_a_distrusted_key_signed_grants_nothing_by_inheritance(tmp_path: Path) -> None:
     registry = Registry.open(tmp_path / "r.sqlite")
     w = signs.world
