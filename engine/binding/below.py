@@ -96,6 +96,13 @@ def _is_unknown(snapshot: Snapshot, iri: IRI) -> bool:
     return not (snapshot.is_known(iri) or has_members or snapshot.tables(iri))
 
 
+def _is_known_by_its_name_alone(snapshot: Snapshot, iri: IRI, new: Collection[int]) -> bool:
+    """Whether an IRI became an asset only since policies that were added now prohibit something of it."""
+    if snapshot.has_data(iri) or len(snapshot.related(iri)) > 1 or snapshot.tables(iri):
+        return False
+    return all(keys <= {*new} for _, keys in snapshot.about((iri,)))
+
+
 def _holds_for_nothing(iri: IRI) -> str:
     return f"a policy prohibits the use of `{iri}`, and nothing is known of that IRI: nothing is withheld"
 
@@ -108,10 +115,20 @@ def forbidden_below_with(registry: Registry, added: Sequence[StoredPolicy]) -> t
         added: these policies.
     """
     read = [registry.policy_in_force(IRI(one.uid), IRI(one.issuer)) for one in added]
-    forbidden = {iri for policy in read if policy is not None for iri in _forbidden(policy)}
+    policies = [policy for policy in read if policy is not None]
+    forbidden = {iri for policy in policies for iri in _forbidden(policy)}
+    permitted = {
+        asset.iri
+        for policy in policies
+        for rule in (*policy.permissions, *policy.obligations)
+        for asset in rule.targets
+    }
     with registry.snapshot() as snapshot:
         tables = {table for iri in forbidden for table in snapshot.known_above(iri)}
-        unknown = [iri for iri in sorted(forbidden) if _is_unknown(snapshot, iri)]
+        new = {entry.key for one in added for entry in snapshot.entries_named(IRI(one.uid))}
+        unknown = [
+            iri for iri in sorted(forbidden - permitted) if _is_known_by_its_name_alone(snapshot, iri, new)
+        ]
     warnings = (one for table in sorted(tables) for one in forbidden_below(registry, table))
     return tuple(dict.fromkeys((*warnings, *map(_holds_for_nothing, unknown))))
 

@@ -271,6 +271,11 @@ def test_a_prohibition_on_what_nobody_knows_is_told(world: World, iri: str) -> N
     outcome = world.run(document)
     for told in (planned.warnings, outcome.warnings):
         assert any(f"`{iri}`, and nothing is known of that IRI" in one for one in told)
+
+
+@pytest.mark.parametrize("iri", ["http://example.com/Cc/Name", "http://example.com/personal-columns"])
+def test_so_it_is_where_it_is_added(world: World, iri: str) -> None:
+    world.add(policy(READ, uid="0"))
     (world.folder / "no.jsonld").write_text(
         json.dumps(policy(prohibitions=(prohibition(iri, "n2"),), uid="no"))
     )
