@@ -100,6 +100,8 @@ def _is_known_by_its_name_alone(snapshot: Snapshot, iri: IRI, new: Collection[in
     """Whether an IRI became an asset only since policies that were added now prohibit something of it."""
     if snapshot.has_data(iri) or len(snapshot.related(iri)) > 1 or snapshot.tables(iri):
         return False
+    if snapshot.known_above(iri):
+        return False  # told as what lies below that
     return all(keys <= {*new} for _, keys in snapshot.about((iri,)))
 
 
