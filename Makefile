@@ -24,7 +24,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 TF_PIP := $(TF_VENV)/bin/python -m pip --quiet --disable-pip-version-check --no-input
 CROSS_PIP := $(CROSS_VENV)/bin/python -m pip --quiet --disable-pip-version-check --no-input
 TORCH := $(if $(TORCH_LINKS),--find-links $(TORCH_LINKS))
-UV := $(BIN)/uv pip compile --quiet --generate-hashes --python-version 3.11 \
+UV := $(BIN)/uv pip compile --quiet --generate-hashes --no-strip-extras --python-version 3.11 \
 	--no-emit-index-url --no-header $(LOCK_ARGS)
 UV_COMPILE := $(UV) --universal
 UV_COMPILE_LINUX := $(UV) --python-platform x86_64-manylinux_2_28

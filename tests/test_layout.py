@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import importlib.metadata
 import pkgutil
 import re
 import subprocess
@@ -10,6 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 import smalti
 
@@ -40,8 +42,8 @@ def locked(name: str) -> dict[str, set[str]]:
     """Map each locked package to its versions (one for each Python that needs its own)."""
     found: dict[str, set[str]] = {}
     for line in (ROOT / "requirements" / name).read_text(encoding="utf-8").splitlines():
-        if match := re.match(r"([a-z0-9-]+)==(\S+)", line):
-            found.setdefault(match[1], set()).add(match[2])
+        if match := re.match(r"([a-z0-9-]+)(\[\S+\])?==(\S+)", line):
+            found.setdefault(match[1], set()).add(match[3])
     return found
 
 
@@ -84,6 +86,30 @@ def test_locks_are_hashed_and_name_no_registry(lock: str) -> None:
     entries = re.split(r"\n(?=[a-z])", text)
     assert [entry.split()[0] for entry in entries if "--hash=sha256:" not in entry] == []
     assert re.findall(r"https?://\S+|--\w*index\S*|file:\S+", text) == []
+
+
+def test_the_lock_names_the_extras_that_locked_packages_require() -> None:
+    """Else pip looks at the newest release of ``name[extra]``, which has no hash here, and stops."""
+    text = (ROOT / "requirements" / "dev.txt").read_text(encoding="utf-8")
+    extras = {
+        name: set(listed.split(","))
+        for name, listed in re.findall(r"^([a-z0-9-]+)\[(\S+)\]==", text, flags=re.MULTILINE)
+    }
+    required = [
+        Requirement(line)
+        for name in locked("dev.txt")
+        for distribution in importlib.metadata.distributions(name=name)
+        for line in distribution.requires or ()
+    ]
+    with_extras = [
+        needed
+        for needed in required
+        if needed.extras and (needed.marker is None or needed.marker.evaluate({"extra": ""}))
+    ]
+    assert with_extras
+    assert [
+        needed.name for needed in with_extras if not needed.extras <= extras.get(needed.name, set())
+    ] == []
 
 
 def test_dev_lock_holds_the_core_lock() -> None:
