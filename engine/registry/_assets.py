@@ -95,6 +95,9 @@ class Facts:
     def full_owners(self, iri: IRI) -> frozenset[IRI]:
         return ownership.full_owners(self, iri)
 
+    def owners_on_record(self, iri: IRI) -> frozenset[IRI]:
+        return ownership.owners_on_record(self, iri)
+
     def full_owners_or(self, iri: IRI, owner: IRI) -> frozenset[IRI]:
         """The full owners; `owner` where nobody owns it yet."""
         return self.full_owners(iri) if self.is_owned(iri) else frozenset({owner})

@@ -91,7 +91,7 @@ def check_owner(facts: Facts, target: IRI, by: IRI) -> None:
         raise UsageError(
             str(target), "the registry does not know it", "a known target", "add a policy about it first"
         )
-    if by not in facts.owners(asset):
+    if by not in facts.owners_on_record(asset):
         raise UsageError(
             str(target), f"{by} does not own it", "an owner of the target", "ask one of its owners"
         )

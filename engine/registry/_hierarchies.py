@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Row, Select, func, insert, select, update
 from smalti.engine.registry import _database as db
 from smalti.engine.registry import ownership
 from smalti.engine.registry._assets import Facts, Pairs, find_asset, to_time
-from smalti.engine.registry.entries import AssetKind, StoredHierarchy
+from smalti.engine.registry.entries import StoredHierarchy
 from smalti.errors import PolicyError, RegistryError, UsageError
 from smalti.policy.decide.hierarchies import STANDARD, Hierarchies, Vocabulary
 from smalti.vocab.terms import IRI
@@ -124,23 +124,15 @@ def columns(
         (table, column): None
         for stored in in_force
         for table, column in vocabularies.of(stored).columns
-        if stored.party in ownership.full_owners(facts, table)
+        if stored.party in ownership.full_owners_on_record(facts, table)
     }
     return tuple(found)
 
 
 def _counts(facts: ownership.Facts, pair: tuple[IRI, IRI], party: IRI) -> bool:
-    member, collection = pair
-    # Whose a collection is that is no asset was asked when it was said. What somebody registers afterwards
-    # above an asset, of which it may be a column by its IRI, ends no membership.
-    is_open = facts.kind(collection) is None
-    return _speaks_for(facts, party, member) and (is_open or _speaks_for(facts, party, collection))
-
-
-def _speaks_for(facts: ownership.Facts, party: IRI, asset: IRI) -> bool:
-    if facts.kind(asset) is AssetKind.SOURCE:
-        return party in facts.direct_owners(asset)
-    return party in ownership.full_owners(facts, asset)
+    # Whose a collection is that is no asset was asked when it was said.
+    assets = (one for one in pair if one == pair[0] or facts.kind(one) is not None)
+    return all(party in ownership.full_owners_on_record(facts, one) for one in assets)
 
 
 def _is_nobodys(facts: ownership.Facts, collection: IRI) -> bool:
@@ -174,7 +166,7 @@ def _was_theirs(facts: Facts, collection: IRI, stored: StoredHierarchy, by: IRI 
         return stored.removed_at is None or by in (None, stored.party)
     if known.registered_at < stored.added_at:
         return True  # it was looked at when it was added (`check_assets`)
-    return stored.party in ownership.full_owners(facts, collection)
+    return stored.party in ownership.full_owners_on_record(facts, collection)
 
 
 def combined(

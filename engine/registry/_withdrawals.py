@@ -33,7 +33,7 @@ def check(connection: Connection, facts: Facts, target: IRI, by: IRI) -> None:
         raise UsageError(
             str(target), "the registry does not know it", "a known target", "bind data to it first"
         )
-    if by not in facts.owners(target):
+    if by not in facts.owners_on_record(target):
         raise UsageError(
             str(target), f"{by} does not own it", "an owner of the target", "ask one of its owners"
         )

@@ -43,7 +43,24 @@ def owners(facts: Facts, iri: IRI) -> frozenset[IRI]:
 
 def full_owners(facts: Facts, iri: IRI) -> frozenset[IRI]:
     """Who owns an asset and each part of it; empty for what is not known."""
-    sets = _owner_sets(facts, iri)
+    return _of_each(_owner_sets(facts, iri))
+
+
+def owners_on_record(facts: Facts, iri: IRI) -> frozenset[IRI]:
+    """The same as `owners`, whatever has been registered above an asset, of which it may be a column.
+
+    Anybody may register an IRI above somebody's asset. That keeps others from permitting (`full_owners`),
+    and lets nobody see the owners' figures, nor end what they said.
+    """
+    return frozenset[IRI]().union(*_owner_sets(facts, iri, is_above=False))
+
+
+def full_owners_on_record(facts: Facts, iri: IRI) -> frozenset[IRI]:
+    """The same as `full_owners`, likewise."""
+    return _of_each(_owner_sets(facts, iri, is_above=False))
+
+
+def _of_each(sets: list[frozenset[IRI]]) -> frozenset[IRI]:
     return frozenset.intersection(*sets) if sets else frozenset()
 
 
@@ -68,13 +85,21 @@ def sources(facts: Facts, iri: IRI) -> frozenset[IRI]:
     return frozenset(_reach(facts.inputs, iri))
 
 
-def _owner_sets(facts: Facts, iri: IRI) -> list[frozenset[IRI]]:
-    """The owners of each source that the asset comes from or consists of, itself where it is a source."""
+def _owner_sets(facts: Facts, iri: IRI, *, is_above: bool = True) -> list[frozenset[IRI]]:
+    """The owners of each source that the asset comes from or consists of, itself where it is a source.
+
+    Args:
+        facts: what is on record.
+        iri: the asset.
+        is_above: whether what is an asset itself consists of a table, too, that it may be a column of.
+    """
 
     def parts(current: IRI) -> frozenset[IRI]:
-        made_from = facts.inputs(current) if facts.kind(current) is AssetKind.OUTPUT else frozenset[IRI]()
-        same = frozenset[IRI]() if facts.kind(current) else spelled_otherwise(facts, current)
-        return made_from | facts.members(current) | tables(facts, current) | same
+        kind = facts.kind(current)
+        made_from = facts.inputs(current) if kind is AssetKind.OUTPUT else frozenset[IRI]()
+        same = frozenset[IRI]() if kind else spelled_otherwise(facts, current)
+        above = tables(facts, current) if is_above or kind is None else frozenset[IRI]()
+        return made_from | facts.members(current) | above | same
 
     found = []
     for current in _reach(parts, iri):

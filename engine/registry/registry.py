@@ -654,7 +654,7 @@ class Registry:
             UsageError: `by` is no owner.
         """
         with self._database.reading() as connection:
-            if by not in self._facts(connection).owners(target):
+            if by not in self._facts(connection).owners_on_record(target):
                 raise UsageError(
                     str(target), f"{by} does not own it", "an owner of the target", "ask one of its owners"
                 )

@@ -263,3 +263,65 @@ def test_outputs_of_what_a_distrusted_key_signed_are_marked_though_it_is_inherit
     assert world.run(asked).version is not None
     registry.revoke_key(IRI(OWNER), stolen.thumbprint, by=IRI(OWNER))
     assert reviews(registry)
+
+
+# --- Whoever registers an IRI above somebody's asset
+
+
+LIST = "http://groups.example/personal-columns"
+MADE = "http://outputs.example/anon/p"
+ABOVE_TABLE, ABOVE_MADE = TABLE.rpartition("/")[0], MADE.rpartition("/")[0]
+
+
+def claims(world: World, iri: str, by: str = STRANGER) -> None:
+    world.add(policy({**READ, "uid": f"urn:x:{by[-1]}:{iri}", "target": iri}, uid=f"t:{iri}"), by)
+
+
+def test_nobody_above_an_output_ends_what_it_belongs_to(world: World) -> None:
+    world.add(policy(READ, uid="0"))
+    assert world.run(way("p", output=MADE)).version is not None
+    says(world, f"<{MADE}> a odrl:Asset ; odrl:partOf <{LIST}> .")
+    world.add(policy(prohibitions=(prohibition(LIST),), uid="no"))
+    assert world.decide(MADE).effect is Effect.DENY
+    claims(world, ABOVE_MADE)
+    assert world.decide(MADE).effect is Effect.DENY
+
+
+def test_nobody_above_an_output_ends_what_its_columns_are_called(world: World) -> None:
+    world.add(policy(READ, uid="0"))
+    assert world.run(way("p", output=MADE)).version is not None
+    says(world, f"<{MADE}> csvw:column <{SCHEMA_NAME}> .")
+    world.add(policy(prohibitions=(prohibition(SCHEMA_NAME),), uid="no"))
+    claims(world, ABOVE_MADE)
+    assert [one.withheld for one in world.decide(MADE).grants] == [(SCHEMA_NAME,)]
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_nobody_above_a_table_takes_a_collection_of_its_columns(world: World, leaves: bool) -> None:
+    world.add(policy(READ, uid="0"))
+    says(world, f"<{NAME}> a odrl:Asset ; odrl:partOf <{LIST}> .")
+    world.add(policy(prohibitions=(prohibition(LIST),), uid="no"))
+    claims(world, ABOVE_TABLE)
+    with suppress(smalti.SmaltiError):
+        claims(world, LIST)
+    world.registry.add_owner(IRI(ABOVE_TABLE), IRI(OWNER), by=IRI(STRANGER))
+    if leaves:
+        world.registry.remove_owner(IRI(ABOVE_TABLE), IRI(STRANGER), by=IRI(STRANGER))
+    assert world.decide(NAME).effect is Effect.DENY
+    assert world.run(way("p", released=[NAME])).version is None
+
+
+def test_nobody_above_a_table_sees_its_owners_figures(world: World) -> None:
+    world.add(policy(READ, uid="0"))
+    assert world.run(way("p", respondent=[NAME], identifier=[NAME])).version is not None
+    registry, table, stranger = world.registry, IRI(TABLE), IRI(STRANGER)
+    registry.withdraw(table, ["Ann"], by=IRI(OWNER), column="Name")
+    claims(world, ABOVE_TABLE)
+    for act in (
+        lambda: registry.count_withdrawn(table, by=stranger),
+        lambda: registry.owners_budget(table, by=stranger),
+        lambda: registry.withdraw(table, ["Bob"], by=stranger, column="Name"),
+    ):
+        with pytest.raises(smalti.SmaltiError, match="does not own it"):
+            act()
+    assert registry.count_withdrawn(table, by=IRI(OWNER)) == 1
