@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from unicodedata import normalize
 from urllib.parse import unquote
 
 from smalti.engine.binding.bound_columns import column_iri
@@ -51,6 +52,9 @@ def withheld_columns(
     lacking = []
     for iri in withheld:
         found = {name for name in header if _is_named(source, name, iri)}
+        if not found and iri in implied:
+            # Nothing tells that no column of another member is meant, so that it denies nothing by itself.
+            found = {name for name in header if _is_almost(source, name, iri)}
         names |= found
         if (not found or normalised_column(iri) in unvouched) and iri not in implied:
             lacking.append(iri)
@@ -62,6 +66,15 @@ def _is_named(source: Source, name: str, iri: IRI) -> bool:
     if normalised_column(iri) in map(normalised_column, own):
         return True
     return is_column_of(source.target, iri) and unquote(iri.rpartition("/")[2]) == name
+
+
+def _is_almost(source: Source, name: str, iri: IRI) -> bool:
+    """Whether a column goes by an IRI but for case and Unicode's compatible forms."""
+    return is_column_of(source.target, iri) and _folded(name) == _folded(unquote(iri.rpartition("/")[2]))
+
+
+def _folded(name: str) -> str:
+    return normalize("NFKC", normalize("NFKC", name).casefold()).strip()
 
 
 def described_columns(source: Source, header: Iterable[str], said_by: IRI | None) -> DescribedColumns:

@@ -23,6 +23,7 @@ from typing import Final
 
 from smalti.policy.decide.decision import Finding
 from smalti.policy.decide.hierarchies import Hierarchy
+from smalti.policy.model.iris import normalised_iri
 from smalti.policy.model.model import Day, Instant, Named, Number, Operator, Text, Truth, Value
 from smalti.vocab.terms import IRI
 
@@ -85,7 +86,7 @@ def _of_concepts(operator: Operator, value: IRI, reference: IRI, hierarchy: Hier
         return UNKNOWN
     if hierarchy is not None:
         return hierarchy.relation(value, reference)
-    if value == reference:
+    if normalised_iri(value) == normalised_iri(reference):
         return SATISFIED
     return UNSATISFIED if operator is Operator.EQ else UNKNOWN
 

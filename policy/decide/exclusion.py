@@ -4,7 +4,7 @@ What is not proved is taken as possible. A proof takes a bounded number of steps
 make it slow.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Final
@@ -12,6 +12,7 @@ from typing import Final
 from smalti.policy.decide.comparing import SATISFIED, UNSATISFIED, compare
 from smalti.policy.decide.conditions import DATE_TIME, RECIPIENT, holds
 from smalti.policy.decide.hierarchies import Hierarchies, Hierarchy
+from smalti.policy.model.iris import normalised_iri
 from smalti.policy.model.model import (
     Comparison,
     Condition,
@@ -128,7 +129,13 @@ def _lists_exclude(held: Comparison, other: Comparison, *, is_exact: bool) -> bo
     if held.operator in _NEGATIVE and other.operator in _POSITIVE:
         return others <= values
     equal = is_exact and held.operator in _EQUAL and other.operator in _EQUAL
-    return equal and all(isinstance(one, Named) for one in values | others) and values.isdisjoint(others)
+    if not equal or not all(isinstance(one, Named) for one in values | others):
+        return False
+    return _spelled(values).isdisjoint(_spelled(others))
+
+
+def _spelled(values: Iterable[Value]) -> set[IRI]:
+    return {normalised_iri(one.iri) for one in values if isinstance(one, Named)}
 
 
 def _comparisons_exclude(

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 from smalti.errors import PolicyError
 from smalti.policy.decide.decision import Finding
-from smalti.policy.model.iris import normalised_column, table_of
+from smalti.policy.model.iris import normalised_column, normalised_iri, table_of
 from smalti.policy.model.model import Membership
 from smalti.vocab.odrl import ACTION_PARENTS
 from smalti.vocab.purposes import BROADER, EXACT_MATCHES
@@ -46,16 +46,31 @@ class Relations:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How IRIs are spelled that name concepts of one kind."""
+
+    of: Callable[[str], IRI]
+    """The one spelling of an IRI."""
+    is_kept: bool = False
+    """Whether a concept goes by its IRI as somebody wrote it, and one that nothing is said about as it is
+    asked for: whoever asks compares."""
+
+
 class Hierarchy:
     """The concepts of one kind; it never changes, but remembers what it worked out."""
 
     __slots__ = (
         "_above", "_below", "_broader", "_closed", "_columns", "_concepts", "_names", "_related",
-        "_spelled", "relations",
+        "_spelled", "_spelling", "relations",
     )  # fmt: skip
 
     def __init__(
-        self, relations: Relations | None = None, *, is_closed: bool = False, are_assets: bool = False
+        self,
+        relations: Relations | None = None,
+        *,
+        is_closed: bool = False,
+        spelling: "Spelling | None" = None,
     ) -> None:
         """Make a hierarchy.
 
@@ -63,11 +78,12 @@ class Hierarchy:
             relations: what is said.
             is_closed: whether a concept that nothing is said about is a concept of its own. Otherwise it
                 may be any, and what it is to another one is unknown.
-            are_assets: whether IRIs that differ in their percent-encodings only are one concept's.
+            spelling: which IRIs are one concept's, though they are written in several ways; None: none are.
         """
         self.relations = relations or Relations()
         self._closed = is_closed
-        self._spelled = self._spell() if are_assets else None
+        self._spelling = spelling
+        self._spelled = self._spell()
         self._names = self._name()
         self._concepts = frozenset(self.concept(iri) for iri in self.relations.concepts)
         self._above: Edges = {}
@@ -78,11 +94,17 @@ class Hierarchy:
         self._columns: Edges | None = None
 
     def _name(self) -> dict[IRI, IRI]:
-        return _names(self.relations)
+        if self._spelling is None or self._spelling.is_kept:
+            return _names(self.relations)
+        spelled = self._spelling.of
+        exact = tuple((spelled(one), spelled(other)) for one, other in self.relations.exact)
+        return _names(replace(self.relations, exact=exact))
 
     def _spell(self) -> dict[IRI, IRI]:
         """From the one spelling of each concept to that in which it is written, of several the first."""
-        return {normalised_column(iri): iri for iri in sorted(self.relations.concepts, reverse=True)}
+        if self._spelling is None or not self._spelling.is_kept:
+            return {}
+        return {self._spelling.of(iri): iri for iri in sorted(self.relations.concepts, reverse=True)}
 
     def _connect(self, pairs: Pairs) -> None:
         for narrower, broader in pairs:
@@ -93,8 +115,9 @@ class Hierarchy:
 
     def concept(self, iri: IRI) -> IRI:
         """The one name of a concept among all that it has."""
-        if self._spelled:
-            iri = self._spelled.get(normalised_column(iri), iri)
+        if self._spelling is not None:
+            spelled = self._spelling.of(iri)
+            iri = self._spelled.get(spelled, iri if self._spelling.is_kept else spelled)
         return self._names.get(iri, iri)
 
     def defines(self, iri: IRI) -> bool:
@@ -177,8 +200,7 @@ class Hierarchy:
         """The hierarchy with what is said in addition."""
         if relations == Relations():
             return self
-        are_assets = self._spelled is not None
-        return Hierarchy(self.relations + relations, is_closed=self._closed, are_assets=are_assets)
+        return type(self)(self.relations + relations, is_closed=self._closed, spelling=self._spelling)
 
     def with_members(self, pairs: Pairs) -> "Hierarchy":
         """The hierarchy with pairs of a member and a collection; at the cost of the pairs alone."""
@@ -192,14 +214,13 @@ class _Extended(Hierarchy):
 
     def __init__(self, base: Hierarchy, pairs: tuple[tuple[IRI, IRI], ...]) -> None:
         self._base = base
-        are_assets = base._spelled is not None
-        super().__init__(Relations(pairs), is_closed=base._closed, are_assets=are_assets)
+        super().__init__(Relations(pairs), is_closed=base._closed, spelling=base._spelling)
 
     def _name(self) -> dict[IRI, IRI]:
         return self._base._names
 
     def _spell(self) -> dict[IRI, IRI]:
-        return super()._spell() | (self._base._spelled or {})
+        return super()._spell() | self._base._spelled
 
     def defines(self, iri: IRI) -> bool:
         return self._base.defines(iri) or super().defines(iri)
@@ -279,8 +300,8 @@ class Hierarchies:
         purposes = Relations(_pairs(BROADER), tuple(EXACT_MATCHES.items()), frozenset(BROADER))
         actions = Relations(_pairs(ACTION_PARENTS), (), frozenset(ACTION_PARENTS))
         return cls(
-            parties=Hierarchy(is_closed=True),
-            assets=Hierarchy(is_closed=True, are_assets=True),
+            parties=Hierarchy(is_closed=True, spelling=Spelling(normalised_iri)),
+            assets=Hierarchy(is_closed=True, spelling=Spelling(normalised_column, is_kept=True)),
             actions=Hierarchy(actions),
             purposes=Hierarchy(purposes),
         )

@@ -4,13 +4,17 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
-from urllib.parse import quote
+from unicodedata import normalize
+from urllib.parse import quote, unquote
 
 from smalti.vocab.terms import IRI
 
 SCHEMES: Final = frozenset({"http", "https", "urn", "did", "mailto", "tag"})
 """Schemes of IRIs that a policy may use; any other is an undefined prefix, or leads to a file."""
 _FORBIDDEN: Final = re.compile(r"[\s<>\"{}|\\^`\x00-\x20\x7f-\x9f]")  # RFC 3987, 2.2
+_ADDRESS: Final = re.compile(r"(https?://)([^/?#]*)(.*)", re.DOTALL)
+_BEYOND_ASCII: Final = re.compile(r"(?:%[89A-Fa-f][0-9A-Fa-f])+")
+_PUNYCODE: Final = "xn--"
 _TO_SPELL: Final = re.compile(r"%[0-9A-Fa-f]{2}|%|[^\x00-\x7f]+")
 MOST_IN_STEM: Final = 200
 """Bytes of a `file_stem`: with the number of a part and an ending, file systems take 255."""
@@ -98,7 +102,7 @@ def is_below(table: str, iri: str) -> bool:
     True
     >>> is_below("http://example.com/C", "http://example.com/C/Name")
     False
-    >>> is_below("http://example.com/C", "http://Example.com/C/Name")
+    >>> is_below("http://example.com/C", "http://example.com/c/Name")
     True
     >>> is_below("http://example.com/C/", "http://example.com/C/Name")
     True
@@ -146,13 +150,67 @@ def table_of(iri: str) -> IRI | None:
 
 
 @lru_cache(maxsize=1 << 16)
-def normalised_column(iri: str) -> IRI:
-    """The one spelling of a column's IRI (RFC 3987, 3.1 and 5.3.2; RFC 3986, 6.2.2).
+def normalised_iri(iri: str) -> IRI:
+    """The one spelling of an IRI (RFC 3987, 3.1 and 5.3.2; RFC 3986, 6.2.2).
 
-    What is beyond ASCII is percent-encoded, percent-encodings are in upper case, and those of unreserved
-    characters are decoded. In a last part that is a name, and in the path of a web address, reserved
-    characters are encoded, as in the default `propertyUrl` of a column (CSVW metadata, 5.6): `a:b` and
-    `a%3Ab` name one column.
+    What is beyond ASCII is in Unicode's normal form C and percent-encoded, percent-encodings are in upper
+    case, and those of unreserved characters are decoded. The host of a web address is in lower case, and
+    its labels are the same with and without Punycode (RFC 5890, 2.3.2.1). What a server may take for the
+    same (a slash at the end, the scheme `https`) is another IRI.
+
+    >>> normalised_iri("http://Example.com/party/%61nn")
+    'http://example.com/party/ann'
+    >>> normalised_iri("http://xn--gre-6ka8i.example/") == normalised_iri("http://größe.example/")
+    True
+    """
+    address = _ADDRESS.fullmatch(iri)
+    if address is not None:
+        iri = f"{address[1]}{_spelled_host(address[2])}{address[3]}"
+    if iri.isascii() and "%" not in iri:
+        return IRI(iri)
+    composed = normalize("NFC", _BEYOND_ASCII.sub(_decoded, iri))
+    return IRI(_TO_SPELL.sub(_spelled, composed))
+
+
+def _spelled_host(host: str) -> str:
+    """A host in lower case, its labels as Punycode stands for them."""
+    host = _BEYOND_ASCII.sub(_decoded, host).lower()
+    if _PUNYCODE not in host:
+        return host
+    return ".".join(map(_spelled_label, host.split(".")))
+
+
+def _spelled_label(label: str) -> str:
+    if not label.startswith(_PUNYCODE):
+        return label
+    try:
+        meant = label.removeprefix(_PUNYCODE).encode("ascii").decode("punycode").lower()
+    except UnicodeError:
+        return label
+    return label if meant.isascii() else meant
+
+
+def _decoded(found: re.Match[str]) -> str:
+    try:
+        return unquote(found.group(), errors="strict")
+    except UnicodeError:
+        return found.group()
+
+
+def _spelled(found: re.Match[str]) -> str:
+    part = found.group()
+    if not part.isascii() or part == "%":
+        return quote(part)
+    character = chr(int(part[1:], 16))
+    return character if _UNRESERVED.fullmatch(character) else part.upper()
+
+
+@lru_cache(maxsize=1 << 16)
+def normalised_column(iri: str) -> IRI:
+    """The one spelling of a column's IRI: as `normalised_iri`, and with names as CSVW has them.
+
+    In a last part that is a name, and in the path of a web address, reserved characters are encoded, as in
+    the default `propertyUrl` of a column (CSVW metadata, 5.6): `a:b` and `a%3Ab` name one column.
 
     >>> normalised_column("http://example.com/T/Größe")
     'http://example.com/T/Gr%C3%B6%C3%9Fe'
@@ -163,18 +221,10 @@ def normalised_column(iri: str) -> IRI:
     >>> normalised_column("http://example.com/T/a:b")
     'http://example.com/T/a%3Ab'
     """
-
-    def spelled(found: re.Match[str]) -> str:
-        part = found.group()
-        if not part.isascii() or part == "%":
-            return quote(part)
-        character = chr(int(part[1:], 16))
-        return character if _UNRESERVED.fullmatch(character) else part.upper()
-
-    spelled_out = _TO_SPELL.sub(spelled, iri)
+    spelled_out = normalised_iri(iri)
     if (path := _PATH.fullmatch(spelled_out)) is not None:
         return IRI(path[1] + _RESERVED.sub(lambda found: quote(found.group()), path[2]))
     table, slash, name = spelled_out.rpartition("/")
     if not slash or table.endswith("/") or _IS_NO_NAME.search(name):
-        return IRI(spelled_out)
+        return spelled_out
     return IRI(f"{table}/{_RESERVED.sub(lambda found: quote(found.group()), name)}")

@@ -103,7 +103,7 @@ def test_no_strangers_output_stands_for_a_prohibited_column(
     releasing = policy(permission(released=["Name"]), prohibitions=(prohibition(SCHEMA_NAME),))
     outcome = world.run(releasing)
     assert outcome.version is None
-    assert is_denied(outcome, "uses the column" if known_by == "run" else "no such column")
+    assert is_denied(outcome, "the use of the column" if known_by == "run" else "no such column")
     without = world.run(policy(permission(), prohibitions=(prohibition(SCHEMA_NAME),)))
     assert is_denied(without, "no such column")
 
@@ -329,7 +329,7 @@ def test_a_party_who_describes_the_table_otherwise_permits_nothing_more(world: W
 BELOW = ["/Name/", "//Name", "#Name", "?Name", "/column/Name"]
 
 
-@pytest.mark.parametrize("iri", [*(f"{TABLE}{name}" for name in BELOW), "http://EXAMPLE.com/C/Name"])
+@pytest.mark.parametrize("iri", [*(f"{TABLE}{name}" for name in BELOW), "http://example.com/c/Name"])
 @pytest.mark.parametrize("is_stored", [False, True])
 def test_a_target_below_the_table_that_names_no_column_is_told(
     world: World, iri: str, is_stored: bool
