@@ -359,15 +359,13 @@ class _Compiler(BoundColumns[Anonymization]):
         """
         named = {self.find(one.iri) for one in self.wanted.identifiers}
         identifiers = [c for c in columns if c.name in named]
-        repeated = [c.name for c in identifiers if self._repeats(c)]
+        repeating = [c for c in identifiers if self._repeats(c)]
+        repeated = [c.name for c in repeating]
         if not repeated:
             return
         listed = ", ".join(f"`{name}`" for name in repeated)
         if respondent.is_declared:
-            are_told_apart = len(repeated) < len(identifiers) or not (
-                len(repeated) == 1 or self.table.rows_alike(repeated)
-            )
-            if not are_told_apart:
+            if len(repeated) == len(identifiers) and self._repeat_together(repeating):
                 self.problem(
                     self.source.path.name,
                     "each row is declared to be about another person, and values repeat in"
@@ -385,8 +383,19 @@ class _Compiler(BoundColumns[Anonymization]):
 
     def _repeats(self, column: Column) -> bool:
         """Whether a value occurs twice, in whatever spellings."""
-        if self.table.repeats(column.name):
+        return self.table.repeats(column.name) or self._is_spelled_otherwise(column)
+
+    def _repeat_together(self, columns: Sequence[Column]) -> bool:
+        """Whether some columns may repeat in the same rows, of which each repeats by itself.
+
+        Rows are compared by their texts: where two of these are one value, that is not looked at further.
+        """
+        if len(columns) == 1 or any(map(self._is_spelled_otherwise, columns)):
             return True
+        return self.table.rows_alike([column.name for column in columns]) > 0
+
+    def _is_spelled_otherwise(self, column: Column) -> bool:
+        """Whether two texts of a column are one value."""
         if not column.datatype.is_ordered:
             return False
         book = self._codebook(column.name, column.datatype, column.time_zone)

@@ -289,3 +289,23 @@ def test_a_prohibition_on_what_is_known_is_not_told_so(world: World, iri: str) -
     world.add(policy(READ, uid="0"))
     planned = world.plan(way("p") | {"prohibition": [prohibition(iri)]})
     assert not any("nothing is known" in one for one in planned.warnings)
+
+
+@pytest.mark.parametrize(
+    ("datatype", "spellings"),
+    [
+        ("decimal", ("1.0", "1.00", "1.000", "1.0000")),
+        ("dateTime", tuple(f"2020-01-01T{12 + zone}:00:00+0{zone}:00" for zone in range(4))),
+    ],
+)
+def test_identifiers_repeat_together_as_values(
+    world: World, datatype: str, spellings: tuple[str, ...]
+) -> None:
+    """One person's rows, of which the texts of one identifier differ, and the other one is the same."""
+    rows = "".join(f"{text},x,{30 + place},10{place}\n" for place, text in enumerate(spellings))
+    world.data.write_text("Id,Number,Age,ZIP\n" + rows)
+    world.describe({"name": "Id", "datatype": datatype}, *({"name": n} for n in ("Number", "Age", "ZIP")))
+    for identifiers in (["Id"], ["Id", "Number"]):
+        named = [f"{TABLE}/{name}" for name in identifiers]
+        with pytest.raises(smalti.SmaltiError, match="values repeat in"):
+            world.run(way("p", identifier=named, respondent=[]), one_row_each=True)
