@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from smalti.engine.plan.known_columns import NO_COLUMNS, KnownColumns
 from smalti.engine.registry.entries import StoredPolicy
@@ -12,6 +13,7 @@ from smalti.policy.decide.table_columns import Requested, tables_of
 from smalti.policy.lint.check_dataset import outputs
 from smalti.policy.model.iris import is_below
 from smalti.policy.model.model import Policy
+from smalti.policy.model.suggest import did_you_mean
 from smalti.vocab.terms import IRI, USE
 
 
@@ -112,6 +114,8 @@ def _holds_for_nothing(iri: IRI) -> str:
 def forbidden_below_with(registry: Registry, added: Sequence[StoredPolicy]) -> tuple[str, ...]:
     """The same, of each known table that policies prohibit something below of, once they are added.
 
+    And which columns they prohibit that a run did not find in their table: by a slip, perhaps.
+
     Args:
         registry: only read.
         added: these policies.
@@ -131,8 +135,21 @@ def forbidden_below_with(registry: Registry, added: Sequence[StoredPolicy]) -> t
         unknown = [
             iri for iri in sorted(forbidden - permitted) if _is_known_by_its_name_alone(snapshot, iri, new)
         ]
+        unfound = [text for iri in sorted(forbidden) for text in _not_found(registry, snapshot, iri)]
     warnings = (one for table in sorted(tables) for one in forbidden_below(registry, table))
-    return tuple(dict.fromkeys((*warnings, *map(_holds_for_nothing, unknown))))
+    return tuple(dict.fromkeys((*warnings, *unfound, *map(_holds_for_nothing, unknown))))
+
+
+def _not_found(registry: Registry, snapshot: Snapshot, iri: IRI) -> Iterator[str]:
+    for table in sorted(snapshot.tables(iri)):
+        known = registry.known_columns(snapshot, table)
+        if known.lacks(iri) and not snapshot.is_another_table(iri, table):
+            names = sorted(unquote(one.rpartition("/")[2]) for one in known.iris)
+            near = did_you_mean(unquote(iri.rpartition("/")[2]), names)
+            yield (
+                f"a policy prohibits the use of `{iri}`, and a run did not find it in `{table}`: what needs"
+                f" the table is denied where its data has no such column{near and f' ({near})'}"
+            )
 
 
 def _table(

@@ -119,8 +119,8 @@ def matched(prepared: PreparedRule, duty: Duty | None, request: Request) -> str:
 def forbidden_columns(columns: Iterable[IRI]) -> str:
     """That a prohibition on columns denies what cannot do without them."""
     return (
-        f"this prohibition forbids it: the permission uses {_columns(columns)}, or nothing is left without;"
-        " a column is a part of its table"
+        f"this prohibition forbids the use of {_columns(columns)}, which the permission cannot do without:"
+        " a permission that leaves it out may be granted"
     )
 
 

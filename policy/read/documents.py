@@ -197,7 +197,7 @@ def _warn_of_missing(node: Node, inherited: Inherited, scope: Scope) -> None:
         message = "the policy has no `uid`; one is made from the document's digest"
         scope.findings.warning("P501", node.place, message, 'add "uid": "http://..."')
     if node.get(PROFILE) is None and not inherited.profiles and inherited.is_whole:
-        message = "the policy names no `profile`, and uses words outside ODRL's core"
+        message = "the policy names no `profile`; words outside ODRL's core need one"
         scope.findings.warning("P502", node.place, message, f'add "profile": "{MOSAICROWN}"')
 
 

@@ -146,9 +146,9 @@ def test_what_a_policy_prohibits_is_not_published(world: World, is_split: bool) 
     document = policy(releasing, prohibitions=() if is_split else (prohibition(),))
     if is_split:
         world.add(policy(prohibitions=(prohibition(),), uid="2"))
-    assert is_denied(world.plan(document), "uses the column")
+    assert is_denied(world.plan(document), "the use of the column")
     outcome = world.run(document)
-    assert is_denied(outcome, "uses the column")
+    assert is_denied(outcome, "the use of the column")
     assert outcome.version is None
     world.add(policy(READ, uid="3"))
     if not is_split:

@@ -135,7 +135,7 @@ def test_a_permission_that_uses_a_prohibited_column_is_denied(way: Anonymization
     decision = decide(apart(*rules) if split else policy(*rules), action=terms.ANONYMIZE)
     assert decision.effect is Effect.DENY
     assert [one.rule for one in decision.determining] == ["urn:x:n"]
-    assert any("uses the column" in reason.text for reason in decision.reasons)
+    assert any("forbids the use of the column" in reason.text for reason in decision.reasons)
 
 
 @pytest.mark.parametrize("way", [how(), how(identifiers=(column(NAME),))])
