@@ -110,7 +110,7 @@ def with_smalti(engine: str, question: Question, data: Path) -> tuple[Answers, d
 
 
 def _plan(question: Question):
-    from smalti.engine.plan.losses import StatedLoss
+    from smalti.engine.plan.losses import PlannedLoss
     from smalti.engine.plan.plan import OneRowEach, OutputFormat, RespondentColumn
     from smalti.engine.plan.reads import BoundContributions, Key, Measure, Mechanism, ReadColumn, ReadRows
     from smalti.engine.releases.plan import (
@@ -153,7 +153,7 @@ def _plan(question: Question):
             Statistic("histogram", StatisticKind.HISTOGRAM, (counted,), part(Quantity.ROWS, 2 * rows)),
             Statistic("sum", StatisticKind.SUM, (grouped,), part(Quantity.SUM, 2 * most), measured),
         ),
-        StatedLoss(Decimal(1), Decimal(0), 0.7310586, 0.4621172, "1", "0"),
+        PlannedLoss(Decimal(1), Decimal(0), 0.7310586, 0.4621172, "1", "0"),
         WriteTable(IRI("http://example.com/out"), OutputFormat.CSV, Decimal("0.95")),
     )
 

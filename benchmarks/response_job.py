@@ -61,7 +61,7 @@ def perturb(engine: str, data: Path) -> dict[str, float]:
 
 def _plan():
     from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedCategory, WriteReports
-    from smalti.engine.plan.losses import StatedLoss
+    from smalti.engine.plan.losses import PlannedLoss
     from smalti.engine.plan.plan import OneRowEach, OutputFormat, Select
     from smalti.engine.plan.reads import ReadRows
     from smalti.transforms.randomized_response import RandomizedResponse
@@ -73,7 +73,7 @@ def _plan():
         ReadRows(IRI("http://example.com/data"), (), OneRowEach(is_declared=True)),
         Select((COLUMN,), ()),
         (one,),
-        StatedLoss(Decimal(1), Decimal(0), 0.75, 0.5, str(response.loss.pure), "0"),
+        PlannedLoss(Decimal(1), Decimal(0), 0.75, 0.5, str(response.loss.pure), "0"),
         WriteReports(IRI("http://example.com/noisy"), OutputFormat.CSV),
     )
 

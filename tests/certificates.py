@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import smalti
-from smalti.engine.losses.charging import losing
+from smalti.engine.losses.charging import loss_to_charge
 from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.errors import GuaranteeError
@@ -84,7 +84,7 @@ def record(folder: Path, name: str, **values: str) -> None:
 
 def undercharge(folder: Path, name: str, made: AnyPlan, target: str) -> None:
     """Forge the last run in its plan, its charge and its certificate alike: it adds up as another plan."""
-    place, lost, digest = folder / name / "certificate.jsonld", losing(made), plan_digest(made)
+    place, lost, digest = folder / name / "certificate.jsonld", loss_to_charge(made), plan_digest(made)
     with closing(sqlite3.connect(_registry(folder))) as connection, connection:
         ((before,),) = connection.execute("SELECT plan_digest FROM charges ORDER BY id DESC LIMIT 1")
         connection.execute(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
-from smalti.engine.plan.losses import StatedLoss
+from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.plan.plan import OutputFormat, RespondentColumn
 from smalti.engine.plan.reads import BoundContributions, Key, Measure, Mechanism, ReadRows
 from smalti.engine.releases.aggregate import Aggregates
@@ -65,7 +65,7 @@ def planned(
 
 
 def plan(
-    statistics: Sequence[Statistic], loss: StatedLoss, bound: BoundContributions, confidence: str = "0.95"
+    statistics: Sequence[Statistic], loss: PlannedLoss, bound: BoundContributions, confidence: str = "0.95"
 ) -> ReleasePlan:
     return ReleasePlan(
         ReadRows(IRI("https://a.example/data"), (), RespondentColumn("who")),

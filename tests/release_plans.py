@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tables import TARGET, write_csv
 
 from smalti.engine.backends.base import Backend
-from smalti.engine.plan.losses import StatedLoss
+from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.plan.plan import OneRowEach, OutputFormat, Respondent, RespondentColumn
 from smalti.engine.plan.reads import BoundContributions, Key, Measure, Mechanism, ReadColumn, ReadRows
 from smalti.engine.releases.aggregate import Aggregates, aggregate
@@ -133,7 +133,7 @@ def release(
         ReadRows(TARGET, columns, respondent),
         BoundContributions(NeighboringRelation.ADD_OR_REMOVE_ONE, rows, groups),
         tuple(statistics),
-        StatedLoss(Decimal(1), Decimal(0), 0.75, 0.5, "1", "0"),
+        PlannedLoss(Decimal(1), Decimal(0), 0.75, 0.5, "1", "0"),
         WriteTable(IRI("http://example.com/out"), OutputFormat.CSV, Decimal("0.95")),
     )
 

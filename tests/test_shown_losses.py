@@ -10,14 +10,14 @@ from rich.console import Console
 from smalti import api
 from smalti.cli import runs as cli_runs
 from smalti.engine.plan.files import Composition
-from smalti.engine.plan.losses import Loss, StatedLoss
+from smalti.engine.plan.losses import PlannedLoss, StatedLoss
 from smalti.show.losses import losses
 
-OWN = StatedLoss(Decimal("2.2"), Decimal("0.01"), 0.9, 0.25, "2.2", "0", Decimal("0.01"))
+OWN = PlannedLoss(Decimal("2.2"), Decimal("0.01"), 0.9, 0.25, "2.2", "0", Decimal("0.01"))
 
 
 def together(releases: int) -> Composition:
-    return Composition(Loss(Decimal("2.2"), Decimal("0.01"), 0.9, 0.75), releases)
+    return Composition(StatedLoss(Decimal("2.2"), Decimal("0.01"), 0.9, 0.75), releases)
 
 
 @pytest.mark.parametrize(("releases", "figures"), [(1, ["0.250", "0.250"]), (2, ["0.250", "0.750"])])

@@ -21,8 +21,8 @@ from smalti.engine.plan.files import PublishedFile
 from smalti.engine.plan.guarantees import AnyGuarantee
 from smalti.engine.plan.kinds import Kind, action_of, capability_module
 from smalti.engine.plan.lines import Line
-from smalti.engine.plan.losses import Losing
 from smalti.engine.plan.reports import Report
+from smalti.engine.registry.budget import ChargedLoss
 from smalti.engine.registry.entries import OutputColumn
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import Contents
@@ -87,7 +87,7 @@ class PlanFigures:
 class Production(ABC):
     """The way of one run from what is exact to its output."""
 
-    charge: Losing | None = None
+    charge: ChargedLoss | None = None
     """What the ledger is charged before `produce`; None: nothing, or it was charged before."""
 
     @abstractmethod
@@ -158,7 +158,7 @@ class Capability(ABC, Generic[P, E]):
             and not duty.constraints
         )
 
-    def loss(self, plan: P) -> Losing | None:
+    def loss(self, plan: P) -> ChargedLoss | None:
         """What carrying out a plan loses of its ledger; None: nothing."""
         del plan
         return None

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import expm1, inf, log1p, nextafter
 from typing import Final
 
-from smalti.engine.plan.losses import StatedLoss
+from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.plan.reads import Mechanism
 from smalti.errors import InternalError, PlanError, SmaltiError
 from smalti.transforms.belief import belief_after, mu_for_largest_loss
@@ -133,7 +133,7 @@ def ceiling(allowed: AllowedLoss, split: Split) -> Ceiling:
     return Ceiling(min(pure for pure, _ in found), min(mu for _, mu in found), delta, chance)
 
 
-def stated(allowed: AllowedLoss, within: Ceiling, loss: PrivacyLoss) -> StatedLoss:
+def stated(allowed: AllowedLoss, within: Ceiling, loss: PrivacyLoss) -> PlannedLoss:
     """What is charged and told, computed back from the noise that is used.
 
     Args:
@@ -146,7 +146,7 @@ def stated(allowed: AllowedLoss, within: Ceiling, loss: PrivacyLoss) -> StatedLo
         epsilon += Fraction(gaussian_epsilon(within.delta, loss.mu))
     if allowed.epsilon is not None and epsilon > Fraction(allowed.epsilon):
         raise InternalError("the noise of a release loses more than is allowed")
-    return StatedLoss(
+    return PlannedLoss(
         epsilon=_charged(allowed, epsilon),
         delta=allowed.delta if loss.mu_squared or within.selection_delta else Decimal(0),
         belief=belief_after(_float_above(loss.pure), loss.mu, within.delta),

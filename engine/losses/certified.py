@@ -14,14 +14,14 @@ from typing import Final, TypeVar
 
 from smalti.engine.binding.checks import ReleaseCheck
 from smalti.engine.binding.stated import Published, Stated
-from smalti.engine.losses.charging import losing
+from smalti.engine.losses.charging import loss_to_charge
 from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.files import Composition
 from smalti.engine.plan.guarantees import AnyGuarantee, Json
-from smalti.engine.plan.losses import Losing, Loss, StatedLoss
+from smalti.engine.plan.losses import PlannedLoss, StatedLoss
 from smalti.engine.plan.recorded import names_kind
 from smalti.engine.plan.serialize import recorded_digest
-from smalti.engine.registry.budget import Budget, Charge, Spent, compose, covers
+from smalti.engine.registry.budget import Budget, Charge, ChargedLoss, Spent, compose, covers
 from smalti.engine.registry.certificate import Certificate
 from smalti.engine.registry.entries import TargetVersion
 from smalti.errors import GuaranteeError
@@ -150,7 +150,7 @@ def check_certified(
     return of_bytes + ReleaseCheck(alone.recounted, attested) + recorded
 
 
-def check_charged(place: Path, said: StatedLoss, loss: PrivacyLoss, selection_delta: Fraction) -> None:
+def check_charged(place: Path, said: PlannedLoss, loss: PrivacyLoss, selection_delta: Fraction) -> None:
     """Refuse a plan of which less would be added up with other releases than its noise loses.
 
     Args:
@@ -163,7 +163,7 @@ def check_charged(place: Path, said: StatedLoss, loss: PrivacyLoss, selection_de
         GuaranteeError: it says less, or nothing that a noise can lose; no value is named.
     """
     try:
-        charged = PrivacyLoss(Fraction(said.pure), Fraction(said.mu_squared))
+        charged = said.noise
     except (ValueError, ArithmeticError):
         raise broken(place, "the loss of noise that the plan states cannot be") from None
     rest = 1 - Fraction(_CAUTION)
@@ -189,7 +189,7 @@ def least_belief(noise: PrivacyLoss, delta: Fraction) -> float:
     return (noise if chance < 1 else PrivacyLoss(noise.pure)).belief(chance)
 
 
-def check_stated(place: Path, stated: Loss, loss: PrivacyLoss, selection_delta: Fraction) -> None:
+def check_stated(place: Path, stated: StatedLoss, loss: PrivacyLoss, selection_delta: Fraction) -> None:
     """Refuse a stated loss that is smaller than that of its noise.
 
     Args:
@@ -212,7 +212,7 @@ def check_stated(place: Path, stated: Loss, loss: PrivacyLoss, selection_delta: 
         raise broken(place, f"the stated noise loses more than is stated: {listed}")
 
 
-def check_alone(place: Path, own: Loss, composition: Composition, belief: float) -> None:
+def check_alone(place: Path, own: StatedLoss, composition: Composition, belief: float) -> None:
     """Refuse a composition of all releases that is less than the one release of its certificate.
 
     The belief of a composition is one that holds but for a larger probability, so that it may be below that
@@ -276,7 +276,7 @@ def check_composition(
     if place_of_own is None:
         raise broken(place, "this registry has no charge for the release")
     before, own = charges[: place_of_own + 1], charges[place_of_own]
-    if _told_of(own) != losing(plan) or own.plan_digest != recorded_digest(version.plan):
+    if _told_of(own) != loss_to_charge(plan) or own.plan_digest != recorded_digest(version.plan):
         raise broken(place, "the charge for the release is not that of its plan")
     after = [one for one in charges[place_of_own + 1 :] if one.time <= version.created_at]
     for more in range(len(after) + 1):
@@ -318,7 +318,7 @@ def broken(place: Path, problem: str) -> GuaranteeError:
     )
 
 
-def _agree(one: Loss, other: Loss) -> bool:
+def _agree(one: StatedLoss, other: StatedLoss) -> bool:
     return (
         one.epsilon == other.epsilon
         and one.delta == other.delta
@@ -327,15 +327,15 @@ def _agree(one: Loss, other: Loss) -> bool:
     )
 
 
-def _told_of(charge: Charge) -> Losing:
+def _told_of(charge: Charge) -> ChargedLoss:
     selection = Decimal(0) if charge.selection_delta is None else charge.selection_delta
-    return Losing(charge.epsilon, charge.delta, charge.loss, charge.neighbors, selection)
+    return ChargedLoss(charge.epsilon, charge.delta, charge.loss, charge.neighbors, selection)
 
 
-def _together(charges: Sequence[Charge]) -> Loss:
+def _together(charges: Sequence[Charge]) -> StatedLoss:
     found = Budget(tuple(charges))
-    account = compose(found.spent, found.loss, found.selection_delta)
-    return Loss(found.epsilon, found.delta, account.belief, account.advantage)
+    account = found.account
+    return account.stated(found.epsilon)
 
 
 def _connected(charges: Sequence[Charge], own: Charge) -> tuple[Charge, ...]:

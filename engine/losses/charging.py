@@ -9,10 +9,17 @@ from smalti.engine.binding.run_record import RunUnder
 from smalti.engine.binding.run_request import RunRequest
 from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.files import Composition
-from smalti.engine.plan.losses import Losing, Loss
 from smalti.engine.plan.serialize import plan_digest
 from smalti.engine.registry.authority import deny_afterwards
-from smalti.engine.registry.budget import Account, Ceiling, Charge, Spent, compose, other_relation
+from smalti.engine.registry.budget import (
+    Ceiling,
+    Charge,
+    ChargedLoss,
+    ComposedLoss,
+    Spent,
+    compose,
+    other_relation,
+)
 from smalti.engine.registry.ceilings import declared_ceiling
 from smalti.engine.registry.registry import Registry
 from smalti.engine.tables.reading import Contents
@@ -22,7 +29,7 @@ from smalti.policy.model.model import Permission
 from smalti.vocab.terms import IRI
 
 
-def losing(plan: AnyPlan) -> Losing:
+def loss_to_charge(plan: AnyPlan) -> ChargedLoss:
     """What a plan loses; a fault of ours where nothing of it is charged."""
     lost = capability_of(plan.kind).loss(plan)
     if lost is None:
@@ -30,7 +37,7 @@ def losing(plan: AnyPlan) -> Losing:
     return lost
 
 
-def refusal(under: RunUnder, made: AnyPlan, lost: Losing, contents: Contents) -> Decision | None:
+def refusal(under: RunUnder, made: AnyPlan, lost: ChargedLoss, contents: Contents) -> Decision | None:
     """Charge a run.
 
     Args:
@@ -88,8 +95,9 @@ def foreseen_reason(
     Returns:
         None where it fits.
     """
-    spent, lost, ceiling = registry.budget(request.target).spent, losing(made), declared_ceiling(permission)
-    if ceiling.admits(spent + Spent(lost.epsilon, lost.delta)):
+    spent, ceiling = registry.budget(request.target).spent, declared_ceiling(permission)
+    lost = loss_to_charge(made)
+    if ceiling.admits(spent + lost.spent):
         return None
     return _no_room(request, permission, ceiling, spent)
 
@@ -120,14 +128,14 @@ def composition_with(registry: Registry, target: IRI, made: AnyPlan) -> Composit
     Raises:
         PlanError: what was charged so far is about another neighbouring relation.
     """
-    budget, lost = registry.budget(target), losing(made)
+    budget, lost = registry.budget(target), loss_to_charge(made)
     if set(budget.relations) - {lost.neighbors}:
         raise other_relation(target, budget.relations)
-    spent = budget.spent + Spent(lost.epsilon, lost.delta)
+    spent = budget.spent + lost.spent
     selection = budget.selection_delta + Fraction(lost.selection_delta)
     account = compose(spent, budget.loss + lost.loss, selection)
     return _composition(spent, account, len(budget.charges) + 1)
 
 
-def _composition(spent: Spent, account: Account, releases: int) -> Composition:
-    return Composition(Loss(spent.epsilon, spent.delta, account.belief, account.advantage), releases)
+def _composition(spent: Spent, account: ComposedLoss, releases: int) -> Composition:
+    return Composition(account.stated(spent.epsilon), releases)

@@ -1,7 +1,6 @@
 """A table of perturbed records: what its run does at each step."""
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,14 +27,14 @@ from smalti.engine.perturbation.reports import exact_reports
 from smalti.engine.perturbation.table import output_columns, write_table
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.lines import Line
-from smalti.engine.plan.losses import LOCAL_NEIGHBORS, Losing, losing_of
+from smalti.engine.plan.losses import LOCAL_NEIGHBORS
 from smalti.engine.plan.values import NoisyValue
+from smalti.engine.registry.budget import ChargedLoss, charged_loss
 from smalti.engine.registry.ceilings import declared_ceiling
 from smalti.engine.registry.entries import OutputColumn
 from smalti.engine.tables.description import Source
 from smalti.errors import InternalError, UsageError
 from smalti.transforms.noise import SAMPLER
-from smalti.transforms.privacy_loss import PrivacyLoss
 from smalti.vocab.terms import LOCAL_DIFFERENTIAL_PRIVACY
 
 
@@ -72,12 +71,12 @@ class Perturbation(NoisyTables[PerturbationPlan, ExactReports]):
         output_format = request.options.output_format
         made = compile_perturbation(granted.permission, source, table, output_format, circumstances)
         # INVARIANT: the ledger is charged all that the noise loses, its Gaussian part too.
-        if self.loss(made).loss != PrivacyLoss(Fraction(made.loss.pure), Fraction(made.loss.mu_squared)):
+        if self.loss(made).loss != made.loss.noise:
             raise InternalError("a perturbation would be charged less than its noise loses")
         return made
 
-    def loss(self, plan: PerturbationPlan) -> Losing:
-        return losing_of(plan.loss, LOCAL_NEIGHBORS)
+    def loss(self, plan: PerturbationPlan) -> ChargedLoss:
+        return charged_loss(plan.loss, LOCAL_NEIGHBORS)
 
     def promise(self, plan: PerturbationPlan) -> str:
         return explain_perturbation(plan).promise

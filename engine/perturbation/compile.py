@@ -36,7 +36,7 @@ from smalti.engine.perturbation.shares import (
     shares_of,
 )
 from smalti.engine.perturbation.terms import PerturbationTerms, read_terms
-from smalti.engine.plan.losses import StatedLoss
+from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.plan.plan import OutputFormat, RespondentColumn, Select
 from smalti.engine.plan.reads import ReadRows
 from smalti.engine.tables.description import ColumnDescription, Source
@@ -116,7 +116,7 @@ def _in_order(table: StagedTable, names: set[str]) -> list[str]:
 
 def _stated(
     allowed: PerturbationTerms, perturbed: tuple[PerturbedColumn, ...], shares: GaussianShares | None
-) -> StatedLoss:
+) -> PlannedLoss:
     """What is charged and told; belief and advantage come from the noise that is used.
 
     It is the epsilon that was divided. In the place of an image's share, which is about few pixels, stands
@@ -133,12 +133,12 @@ def _stated(
         return _stated_of_gaussian(replace(allowed, epsilon=epsilon), loss, shares)
     if loss.pure > Fraction(epsilon) or loss.mu_squared:
         raise InternalError("the noise of a perturbation loses more than is allowed")
-    return StatedLoss(epsilon, Decimal(0), loss.belief(0.0), loss.advantage, str(loss.pure), "0")
+    return PlannedLoss(epsilon, Decimal(0), loss.belief(0.0), loss.advantage, str(loss.pure), "0")
 
 
 def _stated_of_gaussian(
     allowed: PerturbationTerms, loss: PrivacyLoss, shares: GaussianShares
-) -> StatedLoss:
+) -> PlannedLoss:
     found = stated(allowed.with_gaussian, shares.within, loss)
     bounds = ((found.belief, allowed.belief), (found.advantage, allowed.advantage))
     if any(bound is not None and told > float(bound) + ROUNDING for told, bound in bounds):

@@ -18,7 +18,7 @@ from smalti.engine.plan.guarantees import DATASET, LOSS_TERMS, Json
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.losses import (
     LOCAL_NEIGHBORS,
-    Loss,
+    StatedLoss,
     describe_loss,
     loss_from_object,
     loss_to_object,
@@ -48,7 +48,7 @@ class LocalGuarantee:
 
     model: str
     """`local-differential-privacy`."""
-    loss: Loss
+    loss: StatedLoss
     """Of all columns of a record together."""
     perturbed: tuple[PerturbedColumn, ...]
     """In the order of the table."""
@@ -76,12 +76,7 @@ class LocalGuarantee:
 
 def guarantee_of(plan: PerturbationPlan) -> LocalGuarantee:
     """What a plan promises."""
-    loss = plan.loss
-    return LocalGuarantee(
-        LOCAL_DIFFERENTIAL_PRIVACY,
-        Loss(loss.epsilon, loss.delta, loss.belief, loss.advantage),
-        plan.perturbed,
-    )
+    return LocalGuarantee(LOCAL_DIFFERENTIAL_PRIVACY, plan.loss.stated, plan.perturbed)
 
 
 def describe(guarantee: LocalGuarantee) -> str:

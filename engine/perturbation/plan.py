@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import ClassVar, Final, Literal, Self, TypeAlias
 
 from smalti.engine.plan.kinds import Kind
-from smalti.engine.plan.losses import LOCAL_NEIGHBORS, StatedLoss
+from smalti.engine.plan.losses import LOCAL_NEIGHBORS, PlannedLoss
 from smalti.engine.plan.nodes import Steps, node_of
 from smalti.engine.plan.plan import Filter, OutputFormat, Select, columns_of_respondent
 from smalti.engine.plan.reads import Measure, ReadColumn, ReadRows, facts_of_rows
@@ -127,7 +127,7 @@ class PerturbationPlan:
     select: Select
     perturbed: tuple[PerturbedColumn, ...]
     """At least one; in the order of the file, which is that of the output."""
-    loss: StatedLoss
+    loss: PlannedLoss
     """Of all columns of a record together."""
     write: WriteReports
 
@@ -138,7 +138,7 @@ class PerturbationPlan:
             node_of(ReadRows, steps["read"]),
             node_of(Select, steps["select"]),
             node_of(tuple[PerturbedColumn, ...], steps["perturb"]["columns"]),
-            node_of(StatedLoss, steps["perturb"]["loss"]),
+            node_of(PlannedLoss, steps["perturb"]["loss"]),
             node_of(WriteReports, steps["write"]),
         )
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from smalti.engine.plan.losses import Loss
+from smalti.engine.plan.losses import StatedLoss
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class PublishedFile:
 class Composition:
     """All releases about the same respondents, within one registry."""
 
-    loss: Loss
+    loss: StatedLoss
     """Epsilon and delta are sums; belief and advantage come from the noise that was used."""
     releases: int
 

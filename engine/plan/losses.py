@@ -16,55 +16,41 @@ LOCAL_NEIGHBORS: Final = NeighboringRelation.CHANGE_ONE
 
 @dataclass(frozen=True, slots=True)
 class StatedLoss:
-    """What the release loses, as it is charged and as it is told."""
+    """Upper bounds of a privacy loss, as certificates and compositions state it."""
 
     epsilon: Decimal
+    """In nats, together with delta."""
     delta: Decimal
     belief: float
     """The largest posterior belief at prior one half, but for a probability of `delta`."""
     advantage: float
     """The largest membership advantage, from the noise that is used."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedLoss(StatedLoss):
+    """What a plan states of its loss, with the parts of its noise: by these it adds up with others."""
+
     pure: str
     """The exact pure part of the loss, as a fraction."""
     mu_squared: str
     """The exact Gaussian part of the loss, as a fraction."""
     selection_delta: Decimal = Decimal(0)
-    """Of `delta`, what the private selection of groups takes; the rest is for the Gaussian part."""
+    """Of `delta`, the part with which all is revealed: by the private selection of groups, by the ends of
+    the noise of training, or by a loss above epsilon of training in batches."""
+
+    @property
+    def stated(self) -> StatedLoss:
+        """What a certificate states of it."""
+        return StatedLoss(self.epsilon, self.delta, self.belief, self.advantage)
+
+    @property
+    def noise(self) -> PrivacyLoss:
+        """The parts of its noise; a ValueError or an ArithmeticError where the texts are none of a loss."""
+        return PrivacyLoss(Fraction(self.pure), Fraction(self.mu_squared))
 
 
-@dataclass(frozen=True, slots=True)
-class Losing:
-    """What a run loses, as its ledger is charged."""
-
-    epsilon: Decimal
-    delta: Decimal
-    loss: PrivacyLoss
-    """From the noise that will be used."""
-    neighbors: NeighboringRelation
-    selection_delta: Decimal = Decimal(0)
-    """The part of delta with which all is revealed: by the private selection of groups, by the ends of the
-    noise of training, or by a loss above epsilon of training in batches."""
-
-
-def losing_of(stated: StatedLoss, neighbors: NeighboringRelation) -> Losing:
-    """What a plan loses that states so much."""
-    noise = PrivacyLoss(Fraction(stated.pure), Fraction(stated.mu_squared))
-    return Losing(stated.epsilon, stated.delta, noise, neighbors, stated.selection_delta)
-
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """What is lost, in three ways of saying it."""
-
-    epsilon: Decimal
-    delta: Decimal
-    belief: float
-    """The largest posterior belief at prior one half, but for a probability of `delta`."""
-    advantage: float
-    """The largest membership advantage, from the noise that was used."""
-
-
-def loss_to_object(loss: Loss) -> dict[str, Json]:
+def loss_to_object(loss: StatedLoss) -> dict[str, Json]:
     """A loss in the words of a certificate."""
     return {
         "epsilon": format(loss.epsilon, "f"),
@@ -74,9 +60,9 @@ def loss_to_object(loss: Loss) -> dict[str, Json]:
     }
 
 
-def loss_from_object(told: Mapping[str, Any]) -> Loss:
+def loss_from_object(told: Mapping[str, Any]) -> StatedLoss:
     """The inverse of `loss_to_object`, of what the certificate's schema has accepted."""
-    return Loss(
+    return StatedLoss(
         Decimal(told["epsilon"]),
         Decimal(told["delta"]),
         told["posteriorBelief"],
@@ -84,7 +70,7 @@ def loss_from_object(told: Mapping[str, Any]) -> Loss:
     )
 
 
-def describe_loss(loss: Loss) -> str:
+def describe_loss(loss: StatedLoss) -> str:
     """Belief and advantage, as people read them; rounded up."""
     return (
         f"somebody who gave it a chance of one half believes it afterwards to at most {up(loss.belief)}"

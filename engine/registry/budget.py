@@ -28,6 +28,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import Final
 
+from smalti.engine.plan.losses import PlannedLoss, StatedLoss
 from smalti.errors import PlanError
 from smalti.transforms.identifiability import composed_advantage
 from smalti.transforms.privacy_loss import PrivacyLoss
@@ -93,6 +94,25 @@ class Ceiling:
         return min((int(Fraction(rest) / Fraction(one)) for rest, one in pairs if one), default=None)
 
 
+@dataclass(frozen=True, slots=True)
+class ChargedLoss:
+    """What a ledger counts of one release, or is to count once it is charged."""
+
+    epsilon: Decimal
+    delta: Decimal
+    loss: PrivacyLoss
+    """From the noise that is used."""
+    neighbors: NeighboringRelation
+    """What epsilon and delta are about."""
+    selection_delta: Decimal = Decimal(0)
+    """As of a `PlannedLoss`."""
+
+    @property
+    def spent(self) -> Spent:
+        """What it adds to the sums."""
+        return Spent(self.epsilon, self.delta)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Charge:
     """What one release is charged, before anything random is drawn for it.
@@ -144,8 +164,11 @@ class Charge:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
-    """What a composition of releases lets anybody find out about one respondent; upper bounds."""
+class ComposedLoss:
+    """What a composition of releases lets anybody find out about one respondent; upper bounds.
+
+    Its epsilon is computed from the noise. A `StatedLoss` of the same releases has the exact sum instead.
+    """
 
     epsilon: float
     """Together with delta; at most the sum of the epsilons."""
@@ -157,14 +180,9 @@ class Account:
     advantage: float
     """The membership advantage, from the noise that was used."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Lost:
-    """What a release adds to the sums about one neighbouring relation."""
-
-    spent: Spent
-    loss: PrivacyLoss
-    selection_delta: Fraction
+    def stated(self, epsilon: Decimal) -> StatedLoss:
+        """What is stated of the same releases, with the sum of their epsilons."""
+        return StatedLoss(epsilon, self.delta, self.belief, self.advantage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +204,7 @@ class Budget:
         return tuple(one for one in NeighboringRelation if one in charged)
 
     @property
-    def _lost(self) -> tuple[_Lost, ...]:
+    def _counted(self) -> tuple[ChargedLoss, ...]:
         if len(self.relations) > 1:
             return tuple(map(_changing_one, self.charges))
         return tuple(map(_as_charged, self.charges))
@@ -194,7 +212,7 @@ class Budget:
     @property
     def spent(self) -> Spent:
         """The sums of epsilons and deltas."""
-        return total(one.spent for one in self._lost)
+        return total(one.spent for one in self._counted)
 
     @property
     def epsilon(self) -> Decimal:
@@ -209,17 +227,22 @@ class Budget:
     @property
     def loss(self) -> PrivacyLoss:
         """Of all releases, from the noise that they used."""
-        return sum((one.loss for one in self._lost), PrivacyLoss())
+        return sum((one.loss for one in self._counted), PrivacyLoss())
 
     @property
     def selection_delta(self) -> Fraction:
         """The part of delta that private selections took, at most."""
-        return sum((one.selection_delta for one in self._lost), Fraction(0))
+        return sum((Fraction(one.selection_delta) for one in self._counted), Fraction(0))
 
     @property
-    def account(self) -> Account:
+    def account(self) -> ComposedLoss:
         """The composition of all releases."""
         return compose(self.spent, self.loss, self.selection_delta)
+
+
+def charged_loss(planned: PlannedLoss, neighbors: NeighboringRelation) -> ChargedLoss:
+    """What a plan is to be charged that states so much."""
+    return ChargedLoss(planned.epsilon, planned.delta, planned.noise, neighbors, planned.selection_delta)
 
 
 def other_relation(target: IRI, charged: Collection[NeighboringRelation]) -> PlanError:
@@ -241,7 +264,7 @@ def other_relation(target: IRI, charged: Collection[NeighboringRelation]) -> Pla
     )
 
 
-def compose(spent: Spent, loss: PrivacyLoss, selection_delta: Fraction) -> Account:
+def compose(spent: Spent, loss: PrivacyLoss, selection_delta: Fraction) -> ComposedLoss:
     """The account of releases by the noise that they used; shown, and never decides an admission.
 
     Pure losses and squares of mus add up, also for releases that depend on earlier ones (see
@@ -279,8 +302,8 @@ def compose(spent: Spent, loss: PrivacyLoss, selection_delta: Fraction) -> Accou
     basic = _float_above(Fraction(spent.epsilon))
     advantage = composed_advantage((loss.advantage, min(_float_above(selection_delta), 1.0)))
     if loss.mu_squared and not 0 < gaussian < 1:
-        return Account(basic, spent.delta, 1.0, advantage)
-    return Account(min(basic, loss.epsilon(gaussian)), spent.delta, loss.belief(gaussian), advantage)
+        return ComposedLoss(basic, spent.delta, 1.0, advantage)
+    return ComposedLoss(min(basic, loss.epsilon(gaussian)), spent.delta, loss.belief(gaussian), advantage)
 
 
 def covers(epsilon: Decimal, delta: Fraction, loss: PrivacyLoss) -> bool:
@@ -310,11 +333,13 @@ def _check(name: str, value: Decimal) -> None:
         raise ValueError(f"{name} has too many digits")
 
 
-def _as_charged(charge: Charge) -> _Lost:
-    return _Lost(charge.spent, charge.loss, _selection_delta(charge))
+def _as_charged(charge: Charge) -> ChargedLoss:
+    return ChargedLoss(
+        charge.epsilon, charge.delta, charge.loss, charge.neighbors, _selection_delta(charge)
+    )
 
 
-def _changing_one(charge: Charge) -> _Lost:
+def _changing_one(charge: Charge) -> ChargedLoss:
     """What a release loses at most about changing one respondent.
 
     Of one that was made for adding or removing one: twice its pure loss and twice its mu. Where selection
@@ -330,35 +355,33 @@ def _changing_one(charge: Charge) -> _Lost:
         <= s. Outside of A, P and R are (epsilon, delta - s)-close, so P(A or B) <= s + e^epsilon s + delta
         - s.
     """
-    lost = _as_charged(charge)
-    if charge.neighbors is NeighboringRelation.CHANGE_ONE:
+    lost, changed = _as_charged(charge), NeighboringRelation.CHANGE_ONE
+    if lost.neighbors is changed:
         return lost
-    loss = PrivacyLoss(2 * lost.loss.pure, 4 * lost.loss.mu_squared)
-    if not charge.delta:
-        return _Lost(charge.spent.times(2), loss, Fraction(0))
-    delta, factor = Fraction(charge.delta), _exponential(charge.epsilon)
-    revealed = factor * lost.selection_delta + delta if lost.selection_delta else Fraction(0)
-    most = min((1 + factor) * delta, Fraction(1))
-    together = _UP.divide(Decimal(most.numerator), Decimal(most.denominator))
-    spent = Spent(charge.spent.times(2).epsilon, together)
-    return _Lost(spent, loss, min(revealed, Fraction(together)))
+    loss, epsilon = PrivacyLoss(2 * lost.loss.pure, 4 * lost.loss.mu_squared), lost.spent.times(2).epsilon
+    if not lost.delta:
+        return ChargedLoss(epsilon, lost.spent.times(2).delta, loss, changed)
+    factor, selection = _exponential(lost.epsilon), lost.selection_delta
+    most = min((1 + Fraction(factor)) * Fraction(lost.delta), Fraction(1))
+    delta = _UP.divide(Decimal(most.numerator), Decimal(most.denominator))
+    revealed = _EXACT.fma(factor, selection, lost.delta) if selection else Decimal(0)
+    return ChargedLoss(epsilon, delta, loss, changed, min(revealed, delta))
 
 
-def _exponential(value: Decimal) -> Fraction:
+def _exponential(value: Decimal) -> Decimal:
     """Not below the exponential of a number, or so large that times any delta it is above 1."""
-    return Fraction(_UP.next_plus(_UP.exp(min(value, _LARGEST_EXPONENT))))
+    return _UP.next_plus(_UP.exp(min(value, _LARGEST_EXPONENT)))
 
 
-def _selection_delta(charge: Charge) -> Fraction:
+def _selection_delta(charge: Charge) -> Decimal:
     """The part of delta that private selection took, at most."""
     if charge.selection_delta is not None:
-        return Fraction(charge.selection_delta)
-    delta = Fraction(charge.delta)
+        return charge.selection_delta
     if not charge.loss.mu_squared:
-        return delta
+        return charge.delta
     # The Gaussian part needs at least this much of delta to be within epsilon.
     needed = charge.loss.delta(_float_above(Fraction(charge.epsilon))) * (1 - _CAUTION)
-    return max(delta - Fraction(needed), Fraction(0))
+    return max(_EXACT.subtract(charge.delta, Decimal(needed)), Decimal(0))
 
 
 def _float_above(value: Fraction) -> float:

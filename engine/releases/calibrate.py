@@ -19,7 +19,7 @@ from fractions import Fraction
 from math import inf, log, sqrt
 
 from smalti.engine.losses.allowed import AllowedLoss, Split, ceiling, stated
-from smalti.engine.plan.losses import StatedLoss
+from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.plan.reads import BoundContributions, Mechanism
 from smalti.engine.releases.measurements import (
     LARGEST_AMOUNT,
@@ -54,7 +54,7 @@ class Wish:
 
 def calibrate(
     wishes: tuple[Wish, ...], bound: BoundContributions, allowed: AllowedLoss, where: str
-) -> tuple[tuple[Statistic, ...], StatedLoss]:
+) -> tuple[tuple[Statistic, ...], PlannedLoss]:
     """Give each wish its noise.
 
     Epsilon is charged as it is allowed; where belief or advantage is, the epsilon of the noise, rounded up.

@@ -16,9 +16,9 @@ from smalti.engine.losses.certified import check_certified
 from smalti.engine.losses.noisy_table import NoisyTables, refuse_output
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.lines import Line
-from smalti.engine.plan.losses import Losing, losing_of
 from smalti.engine.plan.plan import OutputFormat
 from smalti.engine.plan.values import NoisyValue
+from smalti.engine.registry.budget import ChargedLoss, charged_loss
 from smalti.engine.registry.ceilings import declared_ceiling
 from smalti.engine.registry.entries import OutputColumn
 from smalti.engine.releases.aggregate import Aggregates, aggregate
@@ -81,8 +81,8 @@ class Release(NoisyTables[ReleasePlan, list[Aggregates]]):
             permission, query, source, table, circumstances, request.options.output_format
         )
 
-    def loss(self, plan: ReleasePlan) -> Losing:
-        return losing_of(plan.loss, plan.bound.neighbors)
+    def loss(self, plan: ReleasePlan) -> ChargedLoss:
+        return charged_loss(plan.loss, plan.bound.neighbors)
 
     def promise(self, plan: ReleasePlan) -> str:
         return explain_release(plan).promise

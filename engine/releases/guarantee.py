@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from smalti.engine.plan.guarantees import DATASET, LOSS_TERMS, Json
 from smalti.engine.plan.kinds import Kind
-from smalti.engine.plan.losses import Loss, describe_loss, loss_from_object, loss_to_object
+from smalti.engine.plan.losses import StatedLoss, describe_loss, loss_from_object, loss_to_object
 from smalti.engine.plan.reads import Mechanism
 from smalti.engine.releases.plan import Quantity, ReleasePlan
 from smalti.transforms.sensitivity import NeighboringRelation
@@ -31,7 +31,7 @@ class LossGuarantee:
 
     model: str
     """`differential-privacy`."""
-    loss: Loss
+    loss: StatedLoss
     neighbors: NeighboringRelation
     rows: int
     """Of one respondent that take part in each statistic, at most."""
@@ -73,7 +73,6 @@ class LossGuarantee:
 
 def guarantee_of(plan: ReleasePlan) -> LossGuarantee:
     """What a plan promises."""
-    loss = plan.loss
     parts = [
         Noise(one.name, part.quantity, part.mechanism, part.scale)
         for one in plan.statistics
@@ -86,7 +85,7 @@ def guarantee_of(plan: ReleasePlan) -> LossGuarantee:
     ]
     return LossGuarantee(
         DIFFERENTIAL_PRIVACY,
-        Loss(loss.epsilon, loss.delta, loss.belief, loss.advantage),
+        plan.loss.stated,
         plan.bound.neighbors,
         plan.bound.rows,
         plan.bound.groups,

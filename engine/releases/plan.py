@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import ClassVar, Self
 
 from smalti.engine.plan.kinds import Kind
-from smalti.engine.plan.losses import StatedLoss
+from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.plan.nodes import Steps, node_of
 from smalti.engine.plan.plan import Filter, OutputFormat, columns_of_respondent
 from smalti.engine.plan.reads import (
@@ -126,7 +126,7 @@ class ReleasePlan:
     bound: BoundContributions
     statistics: tuple[Statistic, ...]
     """At least one."""
-    loss: StatedLoss
+    loss: PlannedLoss
     write: WriteTable
     filter: Filter | None = field(default=None, metadata=LEFT_OUT_AT_DEFAULT)
     """None where all rows are granted."""
@@ -138,7 +138,7 @@ class ReleasePlan:
             node_of(ReadRows, steps["read"]),
             node_of(BoundContributions, steps["bound contributions"]),
             node_of(tuple[Statistic, ...], steps["release"]["statistics"]),
-            node_of(StatedLoss, steps["release"]["loss"]),
+            node_of(PlannedLoss, steps["release"]["loss"]),
             node_of(WriteTable, steps["write"]),
             node_of(Filter, steps["filter"]) if "filter" in steps else None,
         )

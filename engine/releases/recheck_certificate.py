@@ -16,7 +16,6 @@ from smalti.engine.losses.certified import (
     check_stated,
     least_belief,
 )
-from smalti.engine.plan.losses import Loss
 from smalti.engine.plan.plan import OneRowEach, Respondent, RespondentColumn
 from smalti.engine.plan.reads import Mechanism
 from smalti.engine.registry.budget import Budget
@@ -158,5 +157,4 @@ def _check_noise(place: Path, plan: ReleasePlan) -> None:
     except (ValueError, ArithmeticError):
         raise broken(place, "the noise of the plan cannot be drawn") from None
     check_charged(place, said, noise.loss, noise.selection_delta)
-    stated = Loss(said.epsilon, said.delta, said.belief, said.advantage)
-    check_stated(place, stated, noise.loss, Fraction(said.selection_delta))
+    check_stated(place, said, noise.loss, Fraction(said.selection_delta))

@@ -18,7 +18,7 @@ from typing import Final, assert_never
 
 import numpy as np
 
-from smalti.engine.plan.losses import StatedLoss
+from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.registry.attempts import error_of_attempt
 from smalti.engine.training.attacks import (
     SET_SIZE,
@@ -49,7 +49,7 @@ _LEAST_ADVANTAGE: Final = 2.0**-20
 """The limit of a guess's advantage is above it with so many records: its square is `1 / _MOST`."""
 
 
-def delta_of(loss: StatedLoss | None) -> float:
+def delta_of(loss: PlannedLoss | None) -> float:
     """Of the lower bounds on epsilon of a training that loses so much, if that is stated."""
     return float(loss.delta) if loss is not None and loss.delta else USUAL_DELTA
 

@@ -21,7 +21,7 @@ from smalti.engine.binding.stated import Published, Stated
 from smalti.engine.losses.certified import check_certified
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.lines import Line
-from smalti.engine.plan.losses import Losing, losing_of
+from smalti.engine.registry.budget import ChargedLoss, charged_loss
 from smalti.engine.tables.description import Source
 from smalti.engine.training.guarantee import ModelGuarantee, guarantee_of, stated_guarantee
 from smalti.engine.training.plan import TrainingPlan
@@ -75,12 +75,12 @@ class Training(Capability[TrainingPlan, "TrainingRecords"]):
         del permission, target
         return duty.audit is not None and not duty.constraints
 
-    def loss(self, plan: TrainingPlan) -> Losing | None:
+    def loss(self, plan: TrainingPlan) -> ChargedLoss | None:
         """What a private training loses. One without noise is not charged: its audit stands for it."""
         train = plan.train
         if train.private is None or train.loss is None:
             return None
-        return losing_of(train.loss, train.private.neighbors)
+        return charged_loss(train.loss, train.private.neighbors)
 
     def promise(self, plan: TrainingPlan) -> str:
         from smalti.engine.training.explain import explain_training  # noqa: PLC0415 (an extra)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final
 
 from smalti.engine.plan.guarantees import LOSS_TERMS, Json
 from smalti.engine.plan.kinds import Kind
-from smalti.engine.plan.losses import Loss, describe_loss, loss_from_object, loss_to_object
+from smalti.engine.plan.losses import StatedLoss, describe_loss, loss_from_object, loss_to_object
 from smalti.engine.training.attacks import Family, of_family
 from smalti.engine.training.plan import Audit, FigureBound, PrivateSteps, TrainingPlan
 from smalti.transforms.sensitivity import NeighboringRelation
@@ -43,7 +43,7 @@ class ModelGuarantee:
     model: str
     """`differential-privacy`, or `audited` where only an audit stands behind it."""
     recipe: str
-    loss: Loss | None
+    loss: StatedLoss | None
     """Of one training; None where it was not private."""
     steps: PrivateSteps | None
     """None exactly where `loss` is."""
@@ -74,8 +74,8 @@ class ModelGuarantee:
 
 def guarantee_of(plan: TrainingPlan) -> ModelGuarantee:
     """What a plan promises of its model."""
-    stated = plan.train.loss
-    loss = None if stated is None else Loss(stated.epsilon, stated.delta, stated.belief, stated.advantage)
+    planned = plan.train.loss
+    loss = None if planned is None else planned.stated
     return ModelGuarantee(
         AUDITED if loss is None else DIFFERENTIAL_PRIVACY,
         plan.train.recipe,

@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final
 
-from smalti.engine.plan.losses import StatedLoss
+from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.training.plan import PrivateSteps, neighbors_of
 from smalti.errors import InternalError, PlanError
 from smalti.policy.model.model import Training
@@ -46,7 +46,7 @@ _LEAST_DELTA: Final = Context(prec=3, rounding=ROUND_CEILING).divide(Decimal(str
 
 def private_steps(
     wanted: Training, epochs: int, coordinates: int
-) -> tuple[PrivateSteps | None, StatedLoss | None]:
+) -> tuple[PrivateSteps | None, PlannedLoss | None]:
     """The noise of a training, and its loss; nothing of both where the training is not private.
 
     A noise multiplier that the policy fixes is taken; otherwise the least one that meets its bound.
@@ -80,7 +80,7 @@ def private_steps(
 
 
 @lru_cache(maxsize=64)  # a decision, a plan, a run and a check of its certificate ask for the same
-def stated_loss(private: PrivateSteps, delta: Decimal) -> StatedLoss:
+def stated_loss(private: PrivateSteps, delta: Decimal) -> PlannedLoss:
     """What the steps of a training lose, as it is charged and told.
 
     Without sampling it is Gaussian, and its mu adds up with that of other releases. With it, epsilon is
@@ -104,9 +104,9 @@ def stated_loss(private: PrivateSteps, delta: Decimal) -> StatedLoss:
         epsilon = _UP.create_decimal_from_float(mechanism.epsilon(chance))
         distance = 2 if private.neighbors is NeighboringRelation.CHANGE_ONE else 1
         mu_squared = private.steps * Fraction(distance) ** 2 / Fraction(private.noise_multiplier) ** 2
-        return StatedLoss(epsilon, delta, belief, advantage, "0", str(mu_squared), ends)
+        return PlannedLoss(epsilon, delta, belief, advantage, "0", str(mu_squared), ends)
     epsilon = _UP.create_decimal_from_float(largest)
-    return StatedLoss(epsilon, delta, belief, advantage, str(Fraction(epsilon)), "0", delta)
+    return PlannedLoss(epsilon, delta, belief, advantage, str(Fraction(epsilon)), "0", delta)
 
 
 def _not_below(figure: float) -> float:
@@ -148,7 +148,7 @@ def _check_account(wanted: Training, mechanism: SampledGaussian, delta: Decimal)
         )
 
 
-def _check_bounds(wanted: Training, loss: StatedLoss) -> None:
+def _check_bounds(wanted: Training, loss: PlannedLoss) -> None:
     """Refuse noise of which more would be stated, rounded up, than the policy allows."""
     for bound, stated in (
         (wanted.epsilon, loss.epsilon),

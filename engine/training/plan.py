@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import ClassVar, Self, TypeAlias
 
 from smalti.engine.plan.kinds import Kind
-from smalti.engine.plan.losses import StatedLoss
+from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.plan.nodes import Steps, node_of
 from smalti.engine.plan.plan import Filter, ModelFormat, Select, columns_of_respondent
 from smalti.engine.plan.reads import Measure, ReadColumn, ReadRows
@@ -107,7 +107,7 @@ class Train:
     part: str
     """The probability of a respondent to be trained on, as a fraction; independent of all others."""
     private: PrivateSteps | None
-    loss: StatedLoss | None
+    loss: PlannedLoss | None
     """What one training is charged; None exactly where it is not private."""
 
     @property

@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from smalti.engine.binding.capability import Compiled, Produced, Production
 from smalti.engine.binding.run_record import RunUnder
 from smalti.engine.losses.certified import charged_run
-from smalti.engine.plan.losses import Losing
+from smalti.engine.registry.budget import ChargedLoss
 from smalti.engine.training.attempt import (
     Ready,
     attempted,
@@ -25,7 +25,7 @@ from smalti.policy.decide.decision import Reason
 
 @contextmanager
 def production(
-    under: RunUnder, compiled: Compiled[TrainingPlan], records: TrainingRecords, charge: Losing | None
+    under: RunUnder, compiled: Compiled[TrainingPlan], records: TrainingRecords, charge: ChargedLoss | None
 ) -> Iterator[Production]:
     """As `Capability.production`; nobody else works with the checkpoint meanwhile."""
     ready = ready_to_train(under, compiled, records)
@@ -37,7 +37,7 @@ def production(
 class _Trained(Production):
     """A model that was trained now, or that an earlier run kept in the checkpoint."""
 
-    def __init__(self, under: RunUnder, ready: Ready, kept: Checkpoint, charge: Losing | None) -> None:
+    def __init__(self, under: RunUnder, ready: Ready, kept: Checkpoint, charge: ChargedLoss | None) -> None:
         found = kept.found(ready.learned_from, description_of(ready.plan))
         self.under, self.ready, self.kept = under, ready, kept
         self.taken = found if found is not None and is_taken(under, ready, found[0]) else None

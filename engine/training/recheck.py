@@ -17,7 +17,7 @@ from smalti.engine.losses.certified import (
     least_belief,
 )
 from smalti.engine.plan.files import Composition
-from smalti.engine.plan.losses import Loss, StatedLoss
+from smalti.engine.plan.losses import PlannedLoss, StatedLoss
 from smalti.engine.registry.budget import Budget, Spent, compose
 from smalti.engine.registry.entries import TargetVersion
 from smalti.engine.training.guarantee import ModelGuarantee, guarantee_of
@@ -63,13 +63,13 @@ def check_sentences(place: Path, stated: Stated[ModelGuarantee]) -> ReleaseCheck
     return ReleaseCheck(told, tuple(attested)) + seen
 
 
-def _check_together(place: Path, loss: Loss, steps: PrivateSteps, composition: Composition) -> None:
+def _check_together(place: Path, loss: StatedLoss, steps: PrivateSteps, composition: Composition) -> None:
     """That a composition contains the loss of a training as it adds up (`noise.stated_loss`)."""
     noise, selection = PrivacyLoss.of_pure(Fraction(loss.epsilon)), Fraction(loss.delta)
     if steps.sampling_rate == 1:
         noise, selection = _gaussian(place, steps, loss.delta)
     account = compose(Spent(loss.epsilon, loss.delta), noise, selection)
-    own = Loss(loss.epsilon, loss.delta, account.belief, account.advantage)
+    own = account.stated(loss.epsilon)
     belief = least_belief(noise, Fraction(composition.loss.delta) - selection)
     check_alone(place, own, composition, belief)
 
@@ -121,7 +121,7 @@ def check_recorded(
     return seen
 
 
-def _account(place: Path, private: PrivateSteps, stated: Loss | StatedLoss) -> StatedLoss | None:
+def _account(place: Path, private: PrivateSteps, stated: StatedLoss) -> PlannedLoss | None:
     """What the accountant makes of the noise of a training.
 
     Where that would take very much memory, the loss is only held against that of fewer of its steps, which

@@ -8,7 +8,7 @@ from fractions import Fraction
 from smalti.deciding import DEFAULT_REGISTRY, AnyPath, using
 from smalti.engine.arguments import public
 from smalti.engine.losses.stated_ceilings import StatedCeiling, stated_ceilings
-from smalti.engine.registry.budget import Account, Budget, Charge, Spent, compose
+from smalti.engine.registry.budget import Budget, Charge, ComposedLoss, Spent, compose
 from smalti.engine.registry.registry import Registry
 from smalti.errors import SmaltiError, UsageError, raise_all
 from smalti.policy.decide import given
@@ -52,7 +52,7 @@ class BudgetReport:
     """What the charges are about. Where they are about both, what follows is about changing one respondent,
     an upper bound (`engine.budget.Budget`), and nothing more is ever admitted."""
     spent: Spent
-    account: Account
+    account: ComposedLoss
     """The composition of all releases."""
     ceilings: tuple[CeilingLeft, ...]
     charges: tuple[ToldCharge, ...]
@@ -80,7 +80,7 @@ class Forecast:
     """How many more `spent` and `account` reckon with."""
     spent: Spent
     """After them, with all that was charged before."""
-    account: Account
+    account: ComposedLoss
     """After them; where they have a delta, that of the worse one of Gaussian noise, and of Laplace noise
     with a private selection that takes all of delta."""
     fits: tuple[Fit, ...]
@@ -195,7 +195,7 @@ def _number(written: str) -> Decimal | None:
     return found.value if isinstance(found, Number) else None
 
 
-def _after(known: Budget, each: Spent, releases: int) -> Account:
+def _after(known: Budget, each: Spent, releases: int) -> ComposedLoss:
     """The account of what was charged and of more releases, whose noise nobody knows yet."""
     spent = known.spent + each.times(releases)
     pure = PrivacyLoss(pure=Fraction(each.epsilon) * releases)
@@ -206,7 +206,7 @@ def _after(known: Budget, each: Spent, releases: int) -> Account:
     mu = mu_for_epsilon(float(each.epsilon), float(each.delta))
     loss = PrivacyLoss(mu_squared=Fraction(mu) ** 2 * releases)
     gaussian = compose(spent, known.loss + loss, known.selection_delta)
-    return Account(
+    return ComposedLoss(
         max(laplace.epsilon, gaussian.epsilon),
         spent.delta,
         max(laplace.belief, gaussian.belief),

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from smalti.engine.registry.budget import Account, Spent
+from smalti.engine.registry.budget import ComposedLoss, Spent
 from smalti.json.text import Json
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def _spent_json(spent: Spent) -> Json:
     return {"epsilon": format(spent.epsilon, "f"), "delta": format(spent.delta, "f")}
 
 
-def _account_json(account: Account) -> Json:
+def _account_json(account: ComposedLoss) -> Json:
     return {
         "epsilon": account.epsilon,
         "delta": format(account.delta, "f"),

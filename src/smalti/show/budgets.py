@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from smalti.engine.registry.budget import Account, Ceiling, Spent
+from smalti.engine.registry.budget import Ceiling, ComposedLoss, Spent
 from smalti.show.terminal import LABEL, short
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _show_relations(out: Console, relations: "tuple[NeighboringRelation, ...]") 
         _line(out, "neighbours", _BOTH)
 
 
-def _show_account(out: Console, account: Account, spent: Spent) -> None:
+def _show_account(out: Console, account: ComposedLoss, spent: Spent) -> None:
     """What somebody could find out from all releases together; rounded up."""
     is_sum = Fraction(account.epsilon) >= Fraction(spent.epsilon)
     epsilon = _small(spent.epsilon) if is_sum else _up(account.epsilon)

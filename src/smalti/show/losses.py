@@ -3,24 +3,23 @@
 from rich.table import Table
 
 from smalti.engine.binding.run_request import Outcome
-from smalti.engine.plan.losses import Loss, StatedLoss, up
+from smalti.engine.plan.losses import PlannedLoss, StatedLoss, up
 from smalti.show.terminal import LABEL
 
 
-def losses(loss: StatedLoss, outcome: Outcome) -> Table:
+def losses(loss: PlannedLoss, outcome: Outcome) -> Table:
     """Epsilon, delta, belief and advantage side by side."""
     table = Table(box=None, pad_edge=False, header_style=LABEL)
     for title in ("privacy loss", "epsilon", "delta", "belief (from one half)", "advantage"):
         table.add_column(title)
-    own = Loss(loss.epsilon, loss.delta, loss.belief, loss.advantage)
-    table.add_row("this release", *_cells(own))
+    table.add_row("this release", *_cells(loss))
     together = outcome.composition
     if together is not None:
         # One alone loses what it is known to lose; the ledger's own account of it is less exact.
-        lost = own if together.releases == 1 else together.loss
+        lost = loss if together.releases == 1 else together.loss
         table.add_row(f"all {together.releases} so far", *_cells(lost))
     return table
 
 
-def _cells(loss: Loss) -> tuple[str, ...]:
+def _cells(loss: StatedLoss) -> tuple[str, ...]:
     return format(loss.epsilon, "f"), format(loss.delta, "f"), up(loss.belief), up(loss.advantage)

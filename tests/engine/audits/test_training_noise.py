@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from model_worlds import most, private, training
 
-from smalti.engine.plan.losses import StatedLoss
+from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.registry.budget import Spent, compose
 from smalti.engine.training.noise import mechanism_of, private_steps, stated_loss
 from smalti.engine.training.plan import PrivateSteps
@@ -28,7 +28,7 @@ BELIEF, ADVANTAGE, EPSILON = (
 COORDINATES = 10_000
 
 
-def noisy(wanted: Training, epochs: int = 2) -> tuple[PrivateSteps, StatedLoss]:
+def noisy(wanted: Training, epochs: int = 2) -> tuple[PrivateSteps, PlannedLoss]:
     private, loss = private_steps(wanted, epochs, COORDINATES)
     assert private is not None
     assert loss is not None

@@ -17,7 +17,7 @@ from model_worlds import TARGET, people, policy, registry, run
 import smalti
 from smalti.engine.binding.stated import Stated
 from smalti.engine.plan.files import Composition
-from smalti.engine.plan.losses import Loss, StatedLoss
+from smalti.engine.plan.losses import PlannedLoss, StatedLoss
 from smalti.engine.plan.recorded import plan_from_json
 from smalti.engine.registry.budget import Spent, compose
 from smalti.engine.training import noise
@@ -86,7 +86,7 @@ def test_an_accountant_of_another_version_may_differ_in_its_last_digits(
 ) -> None:
     of_this_version = noise.stated_loss
 
-    def of_another_version(private: PrivateSteps, delta: Decimal) -> StatedLoss:
+    def of_another_version(private: PrivateSteps, delta: Decimal) -> PlannedLoss:
         made, more = of_this_version(private, delta), Decimal(share)
         return replace(
             made,
@@ -111,23 +111,23 @@ STEPS = PrivateSteps(Decimal(4), Decimal(1), Decimal("0.5"), 10, NeighboringRela
 ACCOUNT = "that the stated loss is that of the stated noise"
 
 
-def alone(loss: Loss, steps: PrivateSteps = STEPS) -> Stated[ModelGuarantee]:
+def alone(loss: StatedLoss, steps: PrivateSteps = STEPS) -> Stated[ModelGuarantee]:
     """A certificate whose sentences and composition follow from its loss."""
     promised = ModelGuarantee("differential-privacy", "mlp-128", loss, steps, None)
     account = compose(
         Spent(loss.epsilon, loss.delta), PrivacyLoss.of_pure(Fraction(loss.epsilon)), Fraction(loss.delta)
     )
-    together = Loss(loss.epsilon, loss.delta, account.belief, account.advantage)
+    together = StatedLoss(loss.epsilon, loss.delta, account.belief, account.advantage)
     return Stated(promised, Composition(together, 1), describe(promised), "", limits(promised))
 
 
 @pytest.fixture(scope="module")
-def true_loss() -> Loss:
+def true_loss() -> StatedLoss:
     made = noise.stated_loss(STEPS, DELTA)
-    return Loss(made.epsilon, made.delta, made.belief, made.advantage)
+    return StatedLoss(made.epsilon, made.delta, made.belief, made.advantage)
 
 
-def test_a_loss_is_held_against_its_noise(true_loss: Loss) -> None:
+def test_a_loss_is_held_against_its_noise(true_loss: StatedLoss) -> None:
     assert ACCOUNT in check_sentences(PLACE, alone(true_loss)).recounted
 
 
@@ -142,7 +142,7 @@ LIES: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
 
 @pytest.mark.parametrize(("less", "steps"), LIES)
 def test_noise_that_loses_more_is_found_without_a_record(
-    true_loss: Loss, less: dict[str, Any], steps: dict[str, Any]
+    true_loss: StatedLoss, less: dict[str, Any], steps: dict[str, Any]
 ) -> None:
     with pytest.raises(GuaranteeError, match="the stated noise loses more than the stated loss"):
         check_sentences(PLACE, alone(replace(true_loss, **less), replace(STEPS, **steps)))
@@ -152,15 +152,15 @@ def test_noise_that_loses_more_is_found_without_a_record(
     "lie",
     [{"noise_multiplier": Decimal("0.001")}, {"sampling_rate": Decimal(0)}, {"steps": 10**400}],
 )
-def test_noise_without_an_account_is_refused(true_loss: Loss, lie: dict[str, Any]) -> None:
+def test_noise_without_an_account_is_refused(true_loss: StatedLoss, lie: dict[str, Any]) -> None:
     with pytest.raises(GuaranteeError, match="the noise that is stated has no account"):
         check_sentences(PLACE, alone(true_loss, replace(STEPS, **lie)))
 
 
 def test_without_the_accountant_it_is_said_that_nothing_was_compared(
-    true_loss: Loss, monkeypatch: pytest.MonkeyPatch
+    true_loss: StatedLoss, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def missing(*_: object) -> StatedLoss:
+    def missing(*_: object) -> PlannedLoss:
         raise BackendError("dp-accounting", "it is not installed", "the extra `audit`")
 
     monkeypatch.setattr(noise, "stated_loss", missing)
@@ -169,13 +169,15 @@ def test_without_the_accountant_it_is_said_that_nothing_was_compared(
     assert ACCOUNT not in seen.recounted
 
 
-def test_an_account_of_too_many_steps_is_of_fewer(true_loss: Loss, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_account_of_too_many_steps_is_of_fewer(
+    true_loss: StatedLoss, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Who writes a certificate chooses the steps, and the account must not take all memory."""
     monkeypatch.setattr(model_recheck, "_MOST_LOSS", 0.1)
     asked: list[int] = []
     of_all = noise.stated_loss
 
-    def of_few(private: PrivateSteps, delta: Decimal) -> StatedLoss:
+    def of_few(private: PrivateSteps, delta: Decimal) -> PlannedLoss:
         asked.append(private.steps)
         return of_all(private, delta)
 

@@ -22,7 +22,7 @@ from smalti.engine.perturbation.plan import (
     WriteReports,
 )
 from smalti.engine.perturbation.table import read_table, write_table
-from smalti.engine.plan.losses import StatedLoss
+from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.plan.plan import OneRowEach, OutputFormat, Select
 from smalti.engine.plan.reads import ReadRows
 from smalti.errors import GuaranteeError, SmaltiError, UsageError
@@ -47,7 +47,7 @@ def plan_of(*columns: PerturbedColumn) -> PerturbationPlan:
         ReadRows(target, (), OneRowEach(True)),
         Select(names, ()),
         columns,
-        StatedLoss(Decimal(2), Decimal(0), 0.75, 0.5, "1", "0"),
+        PlannedLoss(Decimal(2), Decimal(0), 0.75, 0.5, "1", "0"),
         WriteReports(IRI("http://example.com/noisy"), OutputFormat.CSV),
     )
 

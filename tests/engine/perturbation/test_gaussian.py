@@ -51,7 +51,7 @@ from smalti.engine.perturbation.recheck import check_perturbation
 from smalti.engine.perturbation.shares import gaussian_shares
 from smalti.engine.perturbation.table import read_table, write_table
 from smalti.engine.plan.files import PublishedFile
-from smalti.engine.plan.losses import StatedLoss
+from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.plan.plan import OneRowEach, OutputFormat, Select
 from smalti.engine.plan.reads import Mechanism, ReadRows
 from smalti.engine.plan.recorded import plan_from_json
@@ -93,13 +93,13 @@ def number(mu: float, epsilon: str = EPSILON, delta: str = DELTA, upper: int = W
 HONEST = number(gaussian_shares(allowed("epsilon", EPSILON, DELTA), 1, 1).gaussian.mu)
 
 
-def plan_of(*columns: PerturbedColumn, loss: StatedLoss | None = None) -> PerturbationPlan:
+def plan_of(*columns: PerturbedColumn, loss: PlannedLoss | None = None) -> PerturbationPlan:
     names = tuple(one.column for one in columns)
     return PerturbationPlan(
         ReadRows(TARGET, (), OneRowEach(True)),
         Select(names, tuple(name for name in HEADER if name not in names)),
         columns,
-        loss or StatedLoss(Decimal(EPSILON), Decimal(DELTA), 0.999, 0.5, "0", "1"),
+        loss or PlannedLoss(Decimal(EPSILON), Decimal(DELTA), 0.999, 0.5, "0", "1"),
         WriteReports(OUTPUT, OutputFormat.CSV),
     )
 
@@ -173,7 +173,7 @@ def test_a_delta_that_is_not_split_is_caught() -> None:
     assert not keeps_to_its_share(unsplit)
     columns = tuple(replace(number(whole, "1"), column=name) for name in "abcd")
     assert all(map(keeps_to_its_share, columns))
-    stated = StatedLoss(Decimal(4), Decimal(DELTA), 1.0, 1.0, "0", "1")
+    stated = PlannedLoss(Decimal(4), Decimal(DELTA), 1.0, 1.0, "0", "1")
     with pytest.raises(GuaranteeError, match="loses more"):
         checked(guarantee_of(plan_of(*columns, loss=stated)))
     checked(guarantee_of(plan_of(*columns, loss=replace(stated, delta=4 * Decimal(DELTA)))))
@@ -390,7 +390,7 @@ def checked(guarantee: LocalGuarantee) -> None:
 
 PLAN = plan_of(
     HONEST,
-    loss=StatedLoss(
+    loss=PlannedLoss(
         Decimal(EPSILON), Decimal(DELTA), loss_of(HONEST).belief(float(DELTA)), loss_of(HONEST).advantage,
         "0", str(loss_of(HONEST).mu_squared),
     ),

@@ -16,13 +16,13 @@ from shell import smalti as command
 
 import smalti
 from smalti.deciding import using
-from smalti.engine.losses.charging import losing
+from smalti.engine.losses.charging import loss_to_charge
 from smalti.engine.perturbation import capability as running
 from smalti.engine.perturbation.guarantee import stated_guarantee
 from smalti.engine.perturbation.mechanisms import loss_of
 from smalti.engine.perturbation.plan import PerturbationPlan
-from smalti.engine.plan.losses import Losing, StatedLoss, losing_of
-from smalti.engine.registry.budget import Budget
+from smalti.engine.plan.losses import PlannedLoss
+from smalti.engine.registry.budget import Budget, ChargedLoss, charged_loss
 from smalti.engine.run.run import Outcome
 from smalti.errors import GuaranteeError, InternalError, SmaltiError
 from smalti.transforms.privacy_loss import PrivacyLoss
@@ -104,7 +104,7 @@ def test_the_ledger_is_charged_epsilon_and_delta_and_all_that_the_noise_loses(wo
     assert (one.epsilon, one.delta, one.selection_delta) == (2, Decimal("0.001"), 0)
     assert one.neighbors is NeighboringRelation.CHANGE_ONE
     lost = sum(map(loss_of, plan.perturbed), PrivacyLoss())
-    assert one.loss == losing(plan).loss == lost
+    assert one.loss == loss_to_charge(plan).loss == lost
     assert lost.mu_squared > 0
     assert lost.epsilon(0.001) <= 2
     outcome = run(world, "again")
@@ -116,11 +116,11 @@ def test_the_ledger_is_charged_epsilon_and_delta_and_all_that_the_noise_loses(wo
 
 
 def test_a_charge_without_the_gaussian_part_is_caught(world: Path) -> None:
-    def pure_part(stated: StatedLoss, neighbors: NeighboringRelation) -> Losing:
-        whole = losing_of(stated, neighbors)
+    def pure_part(stated: PlannedLoss, neighbors: NeighboringRelation) -> ChargedLoss:
+        whole = charged_loss(stated, neighbors)
         return replace(whole, loss=PrivacyLoss(whole.loss.pure))
 
-    with patch.object(running, "losing_of", pure_part), pytest.raises(InternalError):
+    with patch.object(running, "charged_loss", pure_part), pytest.raises(InternalError):
         run(world)
     assert charged(world).charges == ()
 

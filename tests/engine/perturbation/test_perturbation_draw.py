@@ -32,7 +32,7 @@ from smalti.engine.perturbation.plan import (
 )
 from smalti.engine.perturbation.shares import float_below
 from smalti.engine.perturbation.table import codes_of, read_table, write_table, written
-from smalti.engine.plan.losses import StatedLoss
+from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.plan.plan import OneRowEach, OutputFormat, Select
 from smalti.engine.plan.reads import ReadRows
 from smalti.transforms.noise import LaplaceNoise
@@ -63,7 +63,7 @@ def plan_of(*columns: PerturbedColumn, output_format: OutputFormat = OutputForma
         ReadRows(TARGET, (), OneRowEach(True)),
         Select(names, tuple(name for name in HEADER if name not in names)),
         columns,
-        StatedLoss(total, Decimal(0), 0.75, 0.5, "1", "0"),
+        PlannedLoss(total, Decimal(0), 0.75, 0.5, "1", "0"),
         WriteReports(OUTPUT, output_format),
     )
 

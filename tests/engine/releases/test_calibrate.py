@@ -37,7 +37,7 @@ from release_data import (
 from smalti.engine.binding.stated import Stated
 from smalti.engine.losses.allowed import LOSSES, is_in_range, told_as
 from smalti.engine.plan.files import Composition
-from smalti.engine.plan.losses import Loss, StatedLoss
+from smalti.engine.plan.losses import PlannedLoss, StatedLoss
 from smalti.engine.plan.reads import BoundContributions, Key, Measure, Mechanism
 from smalti.engine.registry.budget import Spent, compose
 from smalti.engine.registry.certificate import describe_respondents
@@ -144,7 +144,7 @@ def lost_between(plan: ReleasePlan, data: Data, neighbour: Data) -> tuple[Fracti
     return pure, mu_squared
 
 
-def check_stated(loss: StatedLoss, may: AllowedLoss) -> None:
+def check_stated(loss: PlannedLoss, may: AllowedLoss) -> None:
     """What is stated is within what is allowed, by its own figures."""
     pure, mu = Fraction(loss.pure), math.sqrt(Fraction(loss.mu_squared))
     assert 0 <= loss.selection_delta <= loss.delta <= may.delta
@@ -172,7 +172,7 @@ def check_recomputed(made: ReleasePlan) -> None:
     assert least.pure <= exact.pure
     assert least.mu_squared <= exact.mu_squared
     account = compose(Spent(said.epsilon, said.delta), exact, Fraction(said.selection_delta))
-    together = Composition(Loss(said.epsilon, said.delta, account.belief, account.advantage), 1)
+    together = Composition(StatedLoss(said.epsilon, said.delta, account.belief, account.advantage), 1)
     who = describe_respondents(made.read.respondent)
     check_sentences(
         Path("certificate"), Stated(promised, together, describe(promised), who, limits(promised))
@@ -334,7 +334,7 @@ def test_less_noise_is_caught() -> None:
 # --- What is stated -------------------------------------------------------------------------------
 
 
-def count_of(bound: BoundContributions = ONE_ROW, **loss: str) -> tuple[Statistic, StatedLoss]:
+def count_of(bound: BoundContributions = ONE_ROW, **loss: str) -> tuple[Statistic, PlannedLoss]:
     wish = Wish(statistic(Kind.COUNT, measure=None), Fraction(1))
     statistics, stated = calibrate((wish,), bound, allowed(**loss), WHERE)
     return statistics[0], stated
@@ -555,7 +555,7 @@ def test_of_several_words_all_are_kept(mechanisms: frozenset[Mechanism]) -> None
     limits = {"epsilon": "0.5", "belief": "0.6", "advantage": "0.1"}
     delta = "0" if mechanisms is PURE else "0.0001"
 
-    def noise(**loss: str) -> tuple[float, StatedLoss]:
+    def noise(**loss: str) -> tuple[float, PlannedLoss]:
         may = allowed(loss.pop("epsilon", None), **loss, delta=delta, mechanisms=mechanisms)
         (one,), lost = calibrate((Wish(COUNT, Fraction(1)),), ONE_ROW, may, WHERE)
         check_stated(lost, replace(may, epsilon=None))

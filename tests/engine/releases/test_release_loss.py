@@ -31,7 +31,7 @@ from release_data import (
     with_scales,
 )
 
-from smalti.engine.plan.losses import StatedLoss
+from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.plan.reads import BoundContributions, Measure, Mechanism
 from smalti.engine.releases.aggregate import Aggregates
 from smalti.engine.releases.calibrate import Wish
@@ -256,7 +256,7 @@ def test_the_sensitivity_of_a_mean_of_a_private_number_is_caught() -> None:
     for values in ([0], [0, 1000]):
         scale = float(Fraction(1000, len(values)))  # epsilon 1
         broken = Statistic("mean", Kind.SUM, (), (Part(Quantity.SUM, Mechanism.LAPLACE, scale),), measure)
-        plan_ = plan([broken], StatedLoss(Decimal(1), Decimal(0), 0.7, 0.5, "1", "0"), ONE_ROW)
+        plan_ = plan([broken], PlannedLoss(Decimal(1), Decimal(0), 0.7, 0.5, "1", "0"), ONE_ROW)
         exact = Aggregates(((),), (((sum(values) // len(values),),),))
         hits_of.append(hits(plan_, broken, exact, lambda values: float(values[()]) <= -1.5, 12_000))
     assert loss_shown(*hits_of, 12_000) > 1

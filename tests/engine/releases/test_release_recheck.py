@@ -34,7 +34,7 @@ from release_worlds import (
 import smalti
 from smalti.engine.losses.certified import check_alone
 from smalti.engine.plan.files import Composition
-from smalti.engine.plan.losses import Loss
+from smalti.engine.plan.losses import StatedLoss
 from smalti.engine.plan.recorded import plan_from_json
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.engine.registry.certificate import Certificate
@@ -172,7 +172,7 @@ def fitting(text: str, made: ReleasePlan, known: smalti.Registry, place: Path) -
     """The certificate that a false plan would have, with the composition that it had."""
     (version,) = (one for one in known.all_versions() if one.path == place)
     told = json.loads(text)["guarantee"]["composition"]
-    loss = Loss(
+    loss = StatedLoss(
         Decimal(told["epsilon"]),
         Decimal(told["delta"]),
         told["posteriorBelief"],
@@ -288,8 +288,10 @@ def test_no_composition_is_refused_for_its_belief(
     pure: float, mu: float, within: list[float], more: float
 ) -> None:
     own, together = within
-    loss = Loss(Decimal(10**6), Decimal(own), belief_after(pure, mu, own), 1.0)
-    composition = Loss(Decimal(10**7), Decimal(together), belief_after(pure + more, mu, together), 1.0)
+    loss = StatedLoss(Decimal(10**6), Decimal(own), belief_after(pure, mu, own), 1.0)
+    composition = StatedLoss(
+        Decimal(10**7), Decimal(together), belief_after(pure + more, mu, together), 1.0
+    )
     promised = LossGuarantee("", loss, NeighboringRelation.ADD_OR_REMOVE_ONE, 1, 1, ())
     for known in (PrivacyLoss(), PrivacyLoss(Fraction(pure), Fraction(mu) ** 2)):
         least = belief_together(promised, known, composition.delta)
