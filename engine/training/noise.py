@@ -15,11 +15,8 @@ from smalti.transforms.learning.accounting import (
     LARGEST_STEPS,
     LEAST_DELTA,
     LEAST_NOISE,
-    AdvantageBound,
-    BeliefBound,
-    Bound,
-    EpsilonBound,
-    LossBound,
+    LossLimit,
+    LossMeasure,
     SampledGaussian,
     noise_multiplier_for,
 )
@@ -208,7 +205,7 @@ def _noise(
     fixed = wanted.noise_multiplier
     try:
         if fixed is None:
-            found = noise_multiplier_for(_bound(wanted, delta, rate), rate, steps, relation)
+            found = noise_multiplier_for(_limit(wanted, delta, rate), rate, steps, relation)
             return Decimal(repr(found))
         SampledGaussian(float(fixed.value), rate, steps, relation)
     except ValueError:
@@ -230,20 +227,21 @@ def _no_account(wanted: Training, steps: int) -> PlanError:
     return PlanError(str(wanted.where), problem, expected, way_out)
 
 
-def _bound(wanted: Training, delta: Decimal, rate: float) -> Bound:
+def _limit(wanted: Training, delta: Decimal, rate: float) -> LossLimit:
     """What the accountant is to keep, so that what is stated (`stated_loss`) keeps to the policy.
 
     Raises:
         ValueError: nothing would.
     """
     if wanted.epsilon is not None:
-        epsilon, chance = _kept(wanted.epsilon.value), _accounted(delta)
-        return EpsilonBound(epsilon, chance) if rate == 1 else LossBound(epsilon, chance)
+        measure = LossMeasure.EPSILON if rate == 1 else LossMeasure.LARGEST_LOSS
+        return LossLimit(measure, _kept(wanted.epsilon.value), _accounted(delta))
     if wanted.posterior_belief is not None:
-        return BeliefBound(_kept(wanted.posterior_belief.value), _accounted(delta))
+        return LossLimit.of_belief(_kept(wanted.posterior_belief.value), _accounted(delta))
     if wanted.membership_advantage is not None:
         advantage = _kept(wanted.membership_advantage.value)
-        return AdvantageBound((advantage - float(_ends(delta))) / (1 + _SPREAD))
+        most = (advantage - float(_ends(delta))) / (1 + _SPREAD)
+        return LossLimit(LossMeasure.ADVANTAGE, most)
     raise InternalError("a private training says nothing of its noise")
 
 

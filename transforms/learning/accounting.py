@@ -13,11 +13,11 @@ neighbours, is for studies of attacks and has no account: nothing here takes a s
 """
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import lru_cache
-from typing import Any, Final, Self
+from typing import Any, Final, Self, assert_never
 
 import numpy as np
 
@@ -223,95 +223,73 @@ class SampledGaussian:
         return posterior_belief(self.largest_loss(delta))
 
 
-class _Limit(ABC):
+class LossMeasure(StrEnum):
+    """What of a training's loss is limited."""
+
+    EPSILON = "epsilon"
+    """The epsilon of (epsilon, delta)-privacy."""
+    LARGEST_LOSS = "largest-loss"
+    """The loss that is exceeded with probability delta at most, by whatever is made from the training."""
+    ADVANTAGE = "advantage"
+    """The membership advantage."""
+
+
+@dataclass(frozen=True, slots=True)
+class LossLimit:
     """What training may lose at most."""
 
-    __slots__ = ()
+    measure: LossMeasure
+    most: float
+    """Above 0 and finite; of an advantage below 1."""
+    delta: float = 0.0
+    """At which a loss is meant; an advantage has none."""
+
+    def __post_init__(self) -> None:
+        _check_bound(self.most, 0, 1 if self.measure is LossMeasure.ADVANTAGE else math.inf)
+
+    @classmethod
+    def of_belief(cls, belief: float, delta: float) -> Self:
+        """That of a posterior belief, at prior one half, that is exceeded with probability delta at most.
+
+        It is the largest loss that gives the belief, which grows with it.
+
+        Args:
+            belief: in (0.5, 1).
+            delta: in [`LEAST_DELTA`, 1).
+        """
+        _check_bound(belief, 0.5, 1)
+        return cls(LossMeasure.LARGEST_LOSS, math.log(belief / (1 - belief)), delta)
 
     def is_met_by(self, mechanism: SampledGaussian) -> bool:
         return self.share(mechanism) <= 1
 
-    @abstractmethod
     def share(self, mechanism: SampledGaussian) -> float:
         """The loss of a mechanism, as a multiple of the limit; falls with its noise. It can be infinite."""
-
-
-@dataclass(frozen=True, slots=True)
-class EpsilonBound(_Limit):
-    """(epsilon, delta)-privacy."""
-
-    epsilon: float
-    """Above 0."""
-    delta: float
-
-    def __post_init__(self) -> None:
-        _check_bound(self.epsilon, 0, math.inf)
-
-    def share(self, mechanism: SampledGaussian) -> float:
-        return mechanism.epsilon(self.delta) / self.epsilon
-
-
-@dataclass(frozen=True, slots=True)
-class LossBound(_Limit):
-    """A loss that is exceeded with probability delta at most, by whatever is made from the training."""
-
-    epsilon: float
-    """Above 0."""
-    delta: float
-
-    def __post_init__(self) -> None:
-        _check_bound(self.epsilon, 0, math.inf)
-
-    def share(self, mechanism: SampledGaussian) -> float:
-        return mechanism.largest_loss(self.delta) / self.epsilon
-
-
-@dataclass(frozen=True, slots=True)
-class BeliefBound(_Limit):
-    """A posterior belief, at prior one half, that is exceeded with probability delta at most."""
-
-    belief: float
-    """In (0.5, 1)."""
-    delta: float
-
-    def __post_init__(self) -> None:
-        _check_bound(self.belief, 0.5, 1)
-
-    def share(self, mechanism: SampledGaussian) -> float:
-        """Of the loss that gives the belief, which grows with it."""
-        return mechanism.largest_loss(self.delta) / math.log(self.belief / (1 - self.belief))
-
-
-@dataclass(frozen=True, slots=True)
-class AdvantageBound(_Limit):
-    """A membership advantage."""
-
-    advantage: float
-    """In (0, 1)."""
-
-    def __post_init__(self) -> None:
-        _check_bound(self.advantage, 0, 1)
-
-    def share(self, mechanism: SampledGaussian) -> float:
-        return mechanism.advantage / self.advantage
-
-
-Bound = EpsilonBound | LossBound | BeliefBound | AdvantageBound
+        match self.measure:
+            case LossMeasure.EPSILON:
+                lost = mechanism.epsilon(self.delta)
+            case LossMeasure.LARGEST_LOSS:
+                lost = mechanism.largest_loss(self.delta)
+            case LossMeasure.ADVANTAGE:
+                lost = mechanism.advantage
+            case _:
+                assert_never(self.measure)
+        return lost / self.most
 
 
 @lru_cache(maxsize=64)  # a decision, a plan and a run ask for the same, and each account takes a while
 def noise_multiplier_for(
-    bound: Bound,
+    limit: LossLimit,
     sampling_rate: float,
     steps: int,
     neighbors: NeighboringRelation = NeighboringRelation.ADD_OR_REMOVE_ONE,
 ) -> float:
-    """The least noise multiplier that meets a bound, up to a relative 1e-3; errs above.
+    """The least noise multiplier that meets a limit, up to a relative 1e-3; errs above.
 
     It meets it as it is, with nine decimal digits at most.
 
     Args:
-        bound: what the training must keep.
+        limit: what the training must keep.
         sampling_rate: q.
         steps: of the whole training.
         neighbors: between which the bound holds.
@@ -324,7 +302,7 @@ def noise_multiplier_for(
     def share(noise_multiplier: float) -> float:
         if noise_multiplier not in shares:
             mechanism = SampledGaussian(noise_multiplier, sampling_rate, steps, neighbors)
-            shares[noise_multiplier] = bound.share(mechanism)
+            shares[noise_multiplier] = limit.share(mechanism)
         return shares[noise_multiplier]
 
     high = 2.0

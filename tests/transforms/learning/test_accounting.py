@@ -9,11 +9,8 @@ import pytest
 
 from smalti.transforms import belief, identifiability
 from smalti.transforms.learning.accounting import (
-    AdvantageBound,
-    BeliefBound,
-    Bound,
-    EpsilonBound,
-    LossBound,
+    LossLimit,
+    LossMeasure,
     SampledGaussian,
     noise_multiplier_for,
 )
@@ -138,31 +135,38 @@ def test_to_change_one_loses_more() -> None:
 
 
 @pytest.mark.parametrize("rate", [pytest.param(0.1, marks=pytest.mark.slow), 1.0])
-@pytest.mark.parametrize("bound", [EpsilonBound(2.0, 1e-5), BeliefBound(0.75, 0.01), AdvantageBound(0.2)])
-def test_calibrated_noise_keeps_its_bound_and_is_hardly_more(bound: Bound, rate: float) -> None:
-    multiplier = noise_multiplier_for(bound, rate, 10)
-    assert bound.is_met_by(SampledGaussian(multiplier, rate, 10))
-    assert not bound.is_met_by(SampledGaussian(multiplier * 0.997, rate, 10))
+@pytest.mark.parametrize(
+    "limit",
+    [
+        LossLimit(LossMeasure.EPSILON, 2.0, 1e-5),
+        LossLimit.of_belief(0.75, 0.01),
+        LossLimit(LossMeasure.ADVANTAGE, 0.2),
+    ],
+)
+def test_calibrated_noise_keeps_its_bound_and_is_hardly_more(limit: LossLimit, rate: float) -> None:
+    multiplier = noise_multiplier_for(limit, rate, 10)
+    assert limit.is_met_by(SampledGaussian(multiplier, rate, 10))
+    assert not limit.is_met_by(SampledGaussian(multiplier * 0.997, rate, 10))
 
 
 def test_bounds_that_are_met_anyway_take_the_least_noise_and_others_are_refused() -> None:
-    assert noise_multiplier_for(AdvantageBound(0.999999), 1.0, 1) == pytest.approx(0.3)
+    assert noise_multiplier_for(LossLimit(LossMeasure.ADVANTAGE, 0.999999), 1.0, 1) == pytest.approx(0.3)
     with pytest.raises(ValueError, match="no noise multiplier"):
-        noise_multiplier_for(AdvantageBound(1e-9), 1.0, 1000)
+        noise_multiplier_for(LossLimit(LossMeasure.ADVANTAGE, 1e-9), 1.0, 1000)
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda: EpsilonBound(0.0, 1e-5),
-        lambda: LossBound(math.inf, 1e-5),
-        lambda: BeliefBound(0.5, 1e-5),
-        lambda: BeliefBound(1.0, 1e-5),
-        lambda: AdvantageBound(0.0),
-        lambda: AdvantageBound(1.0),
+        lambda: LossLimit(LossMeasure.EPSILON, 0.0, 1e-5),
+        lambda: LossLimit(LossMeasure.LARGEST_LOSS, math.inf, 1e-5),
+        lambda: LossLimit.of_belief(0.5, 1e-5),
+        lambda: LossLimit.of_belief(1.0, 1e-5),
+        lambda: LossLimit(LossMeasure.ADVANTAGE, 0.0),
+        lambda: LossLimit(LossMeasure.ADVANTAGE, 1.0),
     ],
 )
-def test_bounds_that_are_none(wrong: Callable[[], Bound]) -> None:
+def test_bounds_that_are_none(wrong: Callable[[], LossLimit]) -> None:
     with pytest.raises(ValueError, match="a bound of this kind"):
         wrong()
 
