@@ -91,8 +91,8 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True)
-class Ceiling:
-    """What the parts of a release may lose."""
+class AllowedNoise:
+    """What the noise of a release may lose, by its parts; all within an `AllowedLoss`."""
 
     pure: Fraction
     """The sum of all epsilons of what is not Gaussian."""
@@ -104,7 +104,7 @@ class Ceiling:
     """The sum of the deltas of all private selections; 0 where there are none."""
 
 
-def ceiling(allowed: AllowedLoss, split: Split) -> Ceiling:
+def allowed_noise(allowed: AllowedLoss, split: Split) -> AllowedNoise:
     """The greatest losses of the parts that are within what is allowed, together.
 
     Epsilons, and what beliefs stand for, are divided by shares. Of advantages, the chances of the opposite
@@ -130,10 +130,10 @@ def ceiling(allowed: AllowedLoss, split: Split) -> Ceiling:
     if allowed.epsilon is not None:
         found.append(_within(Fraction(allowed.epsilon), split, delta, mu_for_epsilon))
     # Every bound of a loss grows with its pure part and with mu: the least of each keeps all.
-    return Ceiling(min(pure for pure, _ in found), min(mu for _, mu in found), delta, chance)
+    return AllowedNoise(min(pure for pure, _ in found), min(mu for _, mu in found), delta, chance)
 
 
-def stated(allowed: AllowedLoss, within: Ceiling, loss: PrivacyLoss) -> PlannedLoss:
+def stated(allowed: AllowedLoss, within: AllowedNoise, loss: PrivacyLoss) -> PlannedLoss:
     """What is charged and told, computed back from the noise that is used.
 
     Args:

@@ -21,7 +21,7 @@ from smalti.engine.plan.guarantees import AnyGuarantee, Json
 from smalti.engine.plan.losses import PlannedLoss, StatedLoss
 from smalti.engine.plan.recorded import names_kind
 from smalti.engine.plan.serialize import recorded_digest
-from smalti.engine.registry.budget import Budget, Charge, ChargedLoss, Spent, compose, covers
+from smalti.engine.registry.budget import Budget, Charge, ChargedLoss, EpsilonDelta, compose, covers
 from smalti.engine.registry.certificate import Certificate
 from smalti.engine.registry.entries import TargetVersion
 from smalti.errors import GuaranteeError
@@ -201,7 +201,7 @@ def check_stated(place: Path, stated: StatedLoss, loss: PrivacyLoss, selection_d
     Raises:
         GuaranteeError: something of it is smaller; it is named, and no value.
     """
-    account = compose(Spent(stated.epsilon, stated.delta), loss, selection_delta)
+    account = compose(EpsilonDelta(stated.epsilon, stated.delta), loss, selection_delta)
     smaller = {
         "epsilon or delta": not covers(stated.epsilon, Fraction(stated.delta) - selection_delta, loss),
         "posteriorBelief": stated.belief < account.belief - ROUNDING,

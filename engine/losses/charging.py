@@ -16,7 +16,7 @@ from smalti.engine.registry.budget import (
     Charge,
     ChargedLoss,
     ComposedLoss,
-    Spent,
+    EpsilonDelta,
     compose,
     other_relation,
 )
@@ -102,7 +102,7 @@ def foreseen_reason(
     return _no_room(request, permission, ceiling, spent)
 
 
-def _no_room(request: RunRequest, permission: Permission, ceiling: Ceiling, spent: Spent) -> Reason:
+def _no_room(request: RunRequest, permission: Permission, ceiling: Ceiling, spent: EpsilonDelta) -> Reason:
     """That it does not fit; not by how much, which is the owner's to know."""
     text = (
         "what this release would lose does not fit into what is left of the budget for all releases about"
@@ -137,5 +137,5 @@ def composition_with(registry: Registry, target: IRI, made: AnyPlan) -> Composit
     return _composition(spent, account, len(budget.charges) + 1)
 
 
-def _composition(spent: Spent, account: ComposedLoss, releases: int) -> Composition:
+def _composition(spent: EpsilonDelta, account: ComposedLoss, releases: int) -> Composition:
     return Composition(account.stated(spent.epsilon), releases)

@@ -13,7 +13,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Final
 
-from smalti.engine.losses.allowed import AllowedLoss, Ceiling, Split, ceiling
+from smalti.engine.losses.allowed import AllowedLoss, AllowedNoise, Split, allowed_noise
 from smalti.transforms.identifiability import gaussian_epsilon
 from smalti.transforms.sensitivity import split_budget
 
@@ -54,7 +54,7 @@ class GaussianShares:
     """Of each column with it."""
     pure: Decimal
     """The epsilon of each other column; 0 where there is none."""
-    within: Ceiling
+    within: AllowedNoise
     """What both kinds may lose together."""
 
 
@@ -70,9 +70,9 @@ def gaussian_shares(allowed: AllowedLoss, columns: int, gaussian: int) -> Gaussi
         columns: of the record.
         gaussian: those with Gaussian noise; from 1 to `columns`.
     """
-    within = ceiling(allowed, Split(Fraction(gaussian, columns), selects=False))
+    within = allowed_noise(allowed, Split(Fraction(gaussian, columns), selects=False))
     delta = shares_of(allowed.delta, gaussian)[0]
-    alone = ceiling(replace(allowed, delta=delta), Split(Fraction(1, columns), selects=False))
+    alone = allowed_noise(replace(allowed, delta=delta), Split(Fraction(1, columns), selects=False))
     mu = min(alone.mu, within.mu / math.sqrt(gaussian))
     epsilon = None if allowed.epsilon is None else shares_of(allowed.epsilon, columns)[0]
     others = columns - gaussian

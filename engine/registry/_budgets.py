@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Row, delete, insert, select, union, update
 
 from smalti.engine.registry import _database as db
 from smalti.engine.registry._assets import Facts, insert_all, to_text, to_time
-from smalti.engine.registry.budget import Budget, Ceiling, Charge, Spent, other_relation, total
+from smalti.engine.registry.budget import Budget, Ceiling, Charge, EpsilonDelta, other_relation, total
 from smalti.engine.registry.entries import VERSION_PREFIX
 from smalti.errors import InternalError, UsageError
 from smalti.transforms.privacy_loss import PrivacyLoss
@@ -97,7 +97,7 @@ def check_owner(facts: Facts, target: IRI, by: IRI) -> None:
         )
 
 
-def spent(connection: Connection, assets: Iterable[IRI]) -> Spent:
+def spent(connection: Connection, assets: Iterable[IRI]) -> EpsilonDelta:
     """What has been charged about any of these assets, each charge once; see `Budget.spent`."""
     wanted = frozenset(assets)
     ledgers = _ledgers(connection, wanted)
@@ -241,7 +241,7 @@ def _join(connection: Connection, members: list[str]) -> int:
 
 
 def _set(
-    connection: Connection, ledger: int, sums: Spent, relations: frozenset[NeighboringRelation]
+    connection: Connection, ledger: int, sums: EpsilonDelta, relations: frozenset[NeighboringRelation]
 ) -> None:
     values = {
         "epsilon": str(sums.epsilon),
@@ -256,8 +256,8 @@ def _relations(ledgers: Iterable[Row[tuple[Any, ...]]]) -> frozenset[Neighboring
     return frozenset(NeighboringRelation(one) for row in ledgers for one in row.neighbors.split())
 
 
-def _sum(ledgers: Iterable[Row[tuple[Any, ...]]]) -> Spent:
-    return total(Spent(Decimal(row.epsilon), Decimal(row.delta)) for row in ledgers)
+def _sum(ledgers: Iterable[Row[tuple[Any, ...]]]) -> EpsilonDelta:
+    return total(EpsilonDelta(Decimal(row.epsilon), Decimal(row.delta)) for row in ledgers)
 
 
 # --- Rows

@@ -15,7 +15,7 @@ from smalti.engine.plan.known_columns import KnownColumns, known_spelling
 from smalti.engine.plan.plan import ModelFormat
 from smalti.engine.plan.respondents import COUNTED_ROWS
 from smalti.engine.registry._policies import assigned, digest_of
-from smalti.engine.registry.budget import Spent
+from smalti.engine.registry.budget import EpsilonDelta
 from smalti.engine.registry.ceilings import BUDGET_DELTA, BUDGET_EPSILON, BUDGETS, speaks_of_budget
 from smalti.engine.registry.entries import Input, NewVersion, Permitted
 from smalti.engine.registry.registry import Registry
@@ -398,7 +398,7 @@ def _with_charges(
     facts = tuple(fact for fact in request.facts if fact.operand not in BUDGETS)
     speaks = submitted is not None and speaks_of_budget(submitted)
     if speaks or judge.snapshot.speak_of_budgets(about):
-        spent = judge.registry.spent(request.targets) if judge.asks_charges else Spent()
+        spent = judge.registry.spent(request.targets) if judge.asks_charges else EpsilonDelta()
         charged = ((BUDGET_EPSILON, spent.epsilon), (BUDGET_DELTA, spent.delta))
         facts += tuple(Fact(operand, (Number(value),)) for operand, value in charged)
     return request if facts == request.facts else replace(request, facts=facts)

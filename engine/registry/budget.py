@@ -48,8 +48,8 @@ _CAUTION: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
-    """Sums over releases; exact."""
+class EpsilonDelta:
+    """What releases are charged, or may be: numbers that add up; exact."""
 
     epsilon: Decimal = Decimal(0)
     delta: Decimal = Decimal(0)
@@ -58,12 +58,12 @@ class Spent:
         _check("epsilon", self.epsilon)
         _check("delta", self.delta)
 
-    def __add__(self, other: "Spent") -> "Spent":
-        return Spent(_EXACT.add(self.epsilon, other.epsilon), _EXACT.add(self.delta, other.delta))
+    def __add__(self, other: "EpsilonDelta") -> "EpsilonDelta":
+        return EpsilonDelta(_EXACT.add(self.epsilon, other.epsilon), _EXACT.add(self.delta, other.delta))
 
-    def times(self, number: int) -> "Spent":
+    def times(self, number: int) -> "EpsilonDelta":
         """Of so many releases that each lose this."""
-        return Spent(_EXACT.multiply(self.epsilon, number), _EXACT.multiply(self.delta, number))
+        return EpsilonDelta(_EXACT.multiply(self.epsilon, number), _EXACT.multiply(self.delta, number))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +77,15 @@ class Ceiling:
         _check("a ceiling of epsilon", self.epsilon)
         _check("a ceiling of delta", self.delta)
 
-    def admits(self, spent: Spent) -> bool:
+    def admits(self, spent: EpsilonDelta) -> bool:
         """Whether sums stay within the ceiling; exact."""
         return spent.epsilon <= self.epsilon and spent.delta <= self.delta
 
-    def left(self, spent: Spent) -> Spent:
+    def left(self, spent: EpsilonDelta) -> EpsilonDelta:
         """What may still be lost; 0 where more than the ceiling was, which another ceiling let."""
-        return Spent(_rest(self.epsilon, spent.epsilon), _rest(self.delta, spent.delta))
+        return EpsilonDelta(_rest(self.epsilon, spent.epsilon), _rest(self.delta, spent.delta))
 
-    def fitting(self, spent: Spent, each: Spent) -> int | None:
+    def fitting(self, spent: EpsilonDelta, each: EpsilonDelta) -> int | None:
         """How many more releases fit that lose the same each; None: no end, since they lose nothing."""
         if not self.admits(spent):
             return 0
@@ -108,9 +108,9 @@ class ChargedLoss:
     """As of a `PlannedLoss`."""
 
     @property
-    def spent(self) -> Spent:
+    def spent(self) -> EpsilonDelta:
         """What it adds to the sums."""
-        return Spent(self.epsilon, self.delta)
+        return EpsilonDelta(self.epsilon, self.delta)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,9 +158,9 @@ class Charge:
             raise ValueError("less would be charged than is lost")
 
     @property
-    def spent(self) -> Spent:
+    def spent(self) -> EpsilonDelta:
         """What it adds to the sums."""
-        return Spent(self.epsilon, self.delta)
+        return EpsilonDelta(self.epsilon, self.delta)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +210,7 @@ class Budget:
         return tuple(map(_as_charged, self.charges))
 
     @property
-    def spent(self) -> Spent:
+    def spent(self) -> EpsilonDelta:
         """The sums of epsilons and deltas."""
         return total(one.spent for one in self._counted)
 
@@ -264,7 +264,7 @@ def other_relation(target: IRI, charged: Collection[NeighboringRelation]) -> Pla
     )
 
 
-def compose(spent: Spent, loss: PrivacyLoss, selection_delta: Fraction) -> ComposedLoss:
+def compose(spent: EpsilonDelta, loss: PrivacyLoss, selection_delta: Fraction) -> ComposedLoss:
     """The account of releases by the noise that they used; shown, and never decides an admission.
 
     Pure losses and squares of mus add up, also for releases that depend on earlier ones (see
@@ -316,9 +316,9 @@ def covers(epsilon: Decimal, delta: Fraction, loss: PrivacyLoss) -> bool:
     return 0 < rest < 1 and loss.epsilon(rest) <= float(epsilon) * (1 + _CAUTION)
 
 
-def total(several: Iterable[Spent]) -> Spent:
+def total(several: Iterable[EpsilonDelta]) -> EpsilonDelta:
     """The sum; exact, so that their order does not matter."""
-    return reduce(Spent.__add__, several, Spent())
+    return reduce(EpsilonDelta.__add__, several, EpsilonDelta())
 
 
 def _rest(ceiling: Decimal, spent: Decimal) -> Decimal:

@@ -31,7 +31,7 @@ from smalti.engine.registry import (
 )
 from smalti.engine.registry import _database as db
 from smalti.engine.registry.attempts import Attempt, AttemptState
-from smalti.engine.registry.budget import Budget, Ceiling, Charge, Spent
+from smalti.engine.registry.budget import Budget, Ceiling, Charge, EpsilonDelta
 from smalti.engine.registry.decision_log import DecisionLog
 from smalti.engine.registry.entries import (
     VERSION_PREFIX,
@@ -720,7 +720,7 @@ class Registry:
             _budgets.add(connection, charge, assets)
         return True
 
-    def spent(self, targets: Iterable[IRI]) -> Spent:
+    def spent(self, targets: Iterable[IRI]) -> EpsilonDelta:
         """What has been charged about the respondents of some targets together; the owners' figure."""
         with self._database.reading() as connection:
             return _budgets.spent(connection, self._same_respondents(connection, targets))

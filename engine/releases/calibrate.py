@@ -18,7 +18,7 @@ from decimal import Decimal
 from fractions import Fraction
 from math import inf, log, sqrt
 
-from smalti.engine.losses.allowed import AllowedLoss, Split, ceiling, stated
+from smalti.engine.losses.allowed import AllowedLoss, Split, allowed_noise, stated
 from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.plan.reads import BoundContributions, Mechanism
 from smalti.engine.releases.measurements import (
@@ -80,7 +80,7 @@ def calibrate(
     if not (met := [way for way in ways if not way.too_much]):
         raise_all([_too_much(name, where) for name in ways[0].too_much])
     best = min(met, key=lambda way: way.spread)
-    return tuple(best.statistics), stated(allowed, best.ceiling, best.loss)
+    return tuple(best.statistics), stated(allowed, best.within, best.loss)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +214,9 @@ class _Way:
         self._selected = sum((need.share for need in needs if need.is_selected), Fraction(0))
         numbers = sum((need.numbers for need in needs), Fraction(0))
         self._gaussian = numbers if is_gaussian else Fraction(0)
-        self.ceiling = ceiling(allowed, Split(self._gaussian / self._all, selects=bool(self._selected)))
+        self.within = allowed_noise(
+            allowed, Split(self._gaussian / self._all, selects=bool(self._selected))
+        )
         self.loss = PrivacyLoss()
         self.spread = 0.0
         """The sum of the logarithms of the standard deviations of numbers, in units."""
@@ -233,7 +235,7 @@ class _Way:
 
     def _selection(self, need: _Needs) -> Selection:
         groups, neighbors = groups_of(self._bound), self._bound.neighbors
-        delta = Fraction(self.ceiling.selection_delta) * need.share / self._selected
+        delta = Fraction(self.within.selection_delta) * need.share / self._selected
         found = PartitionSelection.calibrated(neighbors, groups, self._pure(need.each), delta)
         self.loss += found.loss(neighbors, groups)
         return Selection(float(found.noise.scale), found.threshold)
@@ -251,9 +253,9 @@ class _Way:
     def _noise(self, one: Measurement, share: Fraction) -> tuple[LaplaceNoise | GaussianNoise, Mechanism]:
         if not self._gaussian:
             return LaplaceNoise.calibrated(one.sensitivity.l1, self._pure(share)), Mechanism.LAPLACE
-        mu = self.ceiling.mu * sqrt(share / self._gaussian)
+        mu = self.within.mu * sqrt(share / self._gaussian)
         return GaussianNoise.calibrated(one.sensitivity.l2_squared, mu), Mechanism.GAUSSIAN
 
     def _pure(self, share: Fraction) -> Fraction:
         """The epsilon of something that is not Gaussian."""
-        return self.ceiling.pure * share / (self._all - self._gaussian)
+        return self.within.pure * share / (self._all - self._gaussian)

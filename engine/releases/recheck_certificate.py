@@ -108,7 +108,7 @@ def belief_together(promised: LossGuarantee, least: PrivacyLoss, delta: Decimal)
     """
     loss = promised.loss
     selects = any(one.quantity is Quantity.RESPONDENTS for one in promised.noise)
-    selection = Fraction(loss.delta) / 2 if selects else Fraction(0)  # as `allowed.ceiling` divides it
+    selection = Fraction(loss.delta) / 2 if selects else Fraction(0)  # as `allowed_noise` divides it
     chance = Fraction(delta) - selection
     known, own = least_belief(least, chance), float(Fraction(loss.delta) - selection)
     stated = min(loss.belief, 1.0) - ROUNDING

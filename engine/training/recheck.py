@@ -18,7 +18,7 @@ from smalti.engine.losses.certified import (
 )
 from smalti.engine.plan.files import Composition
 from smalti.engine.plan.losses import PlannedLoss, StatedLoss
-from smalti.engine.registry.budget import Budget, Spent, compose
+from smalti.engine.registry.budget import Budget, EpsilonDelta, compose
 from smalti.engine.registry.entries import TargetVersion
 from smalti.engine.training.guarantee import ModelGuarantee, guarantee_of
 from smalti.engine.training.plan import PrivateSteps, TrainingPlan
@@ -68,7 +68,7 @@ def _check_together(place: Path, loss: StatedLoss, steps: PrivateSteps, composit
     noise, selection = PrivacyLoss.of_pure(Fraction(loss.epsilon)), Fraction(loss.delta)
     if steps.sampling_rate == 1:
         noise, selection = _gaussian(place, steps, loss.delta)
-    account = compose(Spent(loss.epsilon, loss.delta), noise, selection)
+    account = compose(EpsilonDelta(loss.epsilon, loss.delta), noise, selection)
     own = account.stated(loss.epsilon)
     belief = least_belief(noise, Fraction(composition.loss.delta) - selection)
     check_alone(place, own, composition, belief)

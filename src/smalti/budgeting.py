@@ -8,7 +8,7 @@ from fractions import Fraction
 from smalti.deciding import DEFAULT_REGISTRY, AnyPath, using
 from smalti.engine.arguments import public
 from smalti.engine.losses.stated_ceilings import StatedCeiling, stated_ceilings
-from smalti.engine.registry.budget import Budget, Charge, ComposedLoss, Spent, compose
+from smalti.engine.registry.budget import Budget, Charge, ComposedLoss, EpsilonDelta, compose
 from smalti.engine.registry.registry import Registry
 from smalti.errors import SmaltiError, UsageError, raise_all
 from smalti.policy.decide import given
@@ -29,7 +29,7 @@ class CeilingLeft:
     """A ceiling in force, and what is left under it of the one sum of all charges."""
 
     stated: StatedCeiling
-    left: Spent | None
+    left: EpsilonDelta | None
     """None: the rule permits no release. Nothing where charges are about another relation than its own."""
 
 
@@ -38,7 +38,7 @@ class ToldCharge:
     """A charge, as an owner may know it."""
 
     time: datetime
-    spent: Spent
+    spent: EpsilonDelta
     charge: Charge | None
     """None: it is about other data of the same respondents, which the party does not own."""
 
@@ -51,7 +51,7 @@ class BudgetReport:
     relations: tuple[NeighboringRelation, ...]
     """What the charges are about. Where they are about both, what follows is about changing one respondent,
     an upper bound (`engine.budget.Budget`), and nothing more is ever admitted."""
-    spent: Spent
+    spent: EpsilonDelta
     account: ComposedLoss
     """The composition of all releases."""
     ceilings: tuple[CeilingLeft, ...]
@@ -74,11 +74,11 @@ class Forecast:
     target: IRI
     relations: tuple[NeighboringRelation, ...]
     """What the charges so far are about; see `BudgetReport`."""
-    each: Spent
+    each: EpsilonDelta
     """What each of them would be charged."""
     releases: int
     """How many more `spent` and `account` reckon with."""
-    spent: Spent
+    spent: EpsilonDelta
     """After them, with all that was charged before."""
     account: ComposedLoss
     """After them; where they have a delta, that of the worse one of Gaussian noise, and of Laplace noise
@@ -162,19 +162,19 @@ def _with_charges(stated: StatedCeiling, known: Budget) -> StatedCeiling:
     return replace(stated, problem=problem)
 
 
-def _left(stated: StatedCeiling, spent: Spent) -> CeilingLeft:
+def _left(stated: StatedCeiling, spent: EpsilonDelta) -> CeilingLeft:
     if stated.ceiling is None:
         return CeilingLeft(stated, None)
-    return CeilingLeft(stated, Spent() if stated.problem else stated.ceiling.left(spent))
+    return CeilingLeft(stated, EpsilonDelta() if stated.problem else stated.ceiling.left(spent))
 
 
-def _fit(stated: StatedCeiling, spent: Spent, each: Spent) -> Fit:
+def _fit(stated: StatedCeiling, spent: EpsilonDelta, each: EpsilonDelta) -> Fit:
     if stated.ceiling is None or stated.problem:
         return Fit(stated, 0)
     return Fit(stated, stated.ceiling.fitting(spent, each) or 0)
 
 
-def _asked(epsilon: str, delta: str, releases: int) -> Spent:
+def _asked(epsilon: str, delta: str, releases: int) -> EpsilonDelta:
     problems: list[SmaltiError] = []
     one, other = _number(epsilon), _number(delta)
     if one is None or not 0 < one <= _MOST_EPSILON:
@@ -187,7 +187,7 @@ def _asked(epsilon: str, delta: str, releases: int) -> Spent:
         expected = f"1 to {_MOST_RELEASES}"
         problems.append(UsageError("releases (--releases)", f"{releases} cannot be foreseen", expected))
     raise_all(problems)
-    return Spent(one or Decimal(0), other or Decimal(0))
+    return EpsilonDelta(one or Decimal(0), other or Decimal(0))
 
 
 def _number(written: str) -> Decimal | None:
@@ -195,7 +195,7 @@ def _number(written: str) -> Decimal | None:
     return found.value if isinstance(found, Number) else None
 
 
-def _after(known: Budget, each: Spent, releases: int) -> ComposedLoss:
+def _after(known: Budget, each: EpsilonDelta, releases: int) -> ComposedLoss:
     """The account of what was charged and of more releases, whose noise nobody knows yet."""
     spent = known.spent + each.times(releases)
     pure = PrivacyLoss(pure=Fraction(each.epsilon) * releases)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from smalti.engine.registry.budget import (
     Budget,
     Ceiling,
-    Spent,
+    EpsilonDelta,
     total,
 )
 from smalti.engine.registry.ceilings import ceiling_of, declared_ceiling, speaks_of_budget
@@ -159,8 +159,8 @@ def test_a_ceiling_is_a_limit_of_a_rule_and_of_nothing_else() -> None:
 NUMBERS = st.decimals(0, 10**6, places=12) | st.decimals("1e-40", "1e-30", places=44)
 
 
-@given(st.lists(st.builds(Spent, NUMBERS, NUMBERS), max_size=8), st.randoms(use_true_random=False))
-def test_sums_are_those_of_fractions_in_any_order(several: list[Spent], chance: Any) -> None:
+@given(st.lists(st.builds(EpsilonDelta, NUMBERS, NUMBERS), max_size=8), st.randoms(use_true_random=False))
+def test_sums_are_those_of_fractions_in_any_order(several: list[EpsilonDelta], chance: Any) -> None:
     found = total(several)
     assert Fraction(found.epsilon) == sum(Fraction(one.epsilon) for one in several)
     assert Fraction(found.delta) == sum(Fraction(one.delta) for one in several)
@@ -170,19 +170,19 @@ def test_sums_are_those_of_fractions_in_any_order(several: list[Spent], chance: 
 
 @given(NUMBERS, NUMBERS, NUMBERS.filter(bool))
 def test_as_many_fit_as_the_ceiling_admits(ceiling: Decimal, spent: Decimal, each: Decimal) -> None:
-    most, one = Ceiling(ceiling, Decimal(0)), Spent(each)
-    number = most.fitting(Spent(spent), one)
+    most, one = Ceiling(ceiling, Decimal(0)), EpsilonDelta(each)
+    number = most.fitting(EpsilonDelta(spent), one)
     assert number is not None
-    after, too_many = (Spent(spent) + one.times(count) for count in (number, number + 1))
+    after, too_many = (EpsilonDelta(spent) + one.times(count) for count in (number, number + 1))
     assert most.admits(after) or (number == 0 and spent > ceiling)
     assert not most.admits(too_many)
-    assert Fraction(most.left(Spent(spent)).epsilon) == max(Fraction(ceiling) - Fraction(spent), 0)
+    assert Fraction(most.left(EpsilonDelta(spent)).epsilon) == max(Fraction(ceiling) - Fraction(spent), 0)
 
 
 def test_what_is_no_amount_is_refused() -> None:
     for wrong in ("-0.1", "NaN", "Infinity", "1e2000", "1e-2000"):
         with pytest.raises(ValueError, match=r"not negative|digits"):
-            Spent(Decimal(wrong))
+            EpsilonDelta(Decimal(wrong))
         with pytest.raises(ValueError, match=r"not negative|digits"):
             Ceiling(Decimal(1), Decimal(wrong))
 
@@ -393,7 +393,7 @@ def test_what_adding_one_loses_counts_twice_beside_what_changing_one_loses() -> 
         assert Budget((alone,)).relations == (alone.neighbors,)
     both = Budget((adding, changing))
     assert both.relations == tuple(NeighboringRelation)
-    assert both.spent == Spent(Decimal("1.4"))
+    assert both.spent == EpsilonDelta(Decimal("1.4"))
     assert both.account.epsilon == pytest.approx(1.4)
     assert both.account.belief == pytest.approx(posterior_belief(1.4))
     assert both.account == Budget((changing, adding)).account

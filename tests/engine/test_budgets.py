@@ -24,7 +24,7 @@ from registry_world import OTHER, OUTPUT, OWNER, SECOND, SOURCE, USER
 
 from smalti.engine.registry import _budgets
 from smalti.engine.registry import _database as db
-from smalti.engine.registry.budget import Budget, Ceiling, Charge, Spent, total
+from smalti.engine.registry.budget import Budget, Ceiling, Charge, EpsilonDelta, total
 from smalti.engine.registry.entries import Input
 from smalti.engine.registry.registry import Registry
 from smalti.engine.run.records import export
@@ -72,7 +72,7 @@ def test_deltas_add_up_too(registry: Registry) -> None:
 
     ceiling = Ceiling(Decimal(1), Decimal("3e-7"))
     assert [registry.charge(part("1e-7"), ceiling) for _ in range(4)] == [True] * 3 + [False]
-    assert registry.spent([SOURCE]) == Spent(Decimal("0.03"), Decimal("3e-7"))
+    assert registry.spent([SOURCE]) == EpsilonDelta(Decimal("0.03"), Decimal("3e-7"))
     assert not registry.charge(part("1e-30"), ceiling)
     assert registry.charge(part("0"), ceiling)
 
@@ -119,7 +119,7 @@ def test_ledgers_of_both_relations_that_a_run_joins_are_closed(registry: Registr
     for target in (SOURCE, ELSEWHERE, OUTPUT):
         found = registry.budget(IRI(target))
         assert found.relations == tuple(NeighboringRelation)
-        assert found.spent == registry.spent([IRI(target)]) == Spent(Decimal(1))
+        assert found.spent == registry.spent([IRI(target)]) == EpsilonDelta(Decimal(1))
         before = world.everything(registry)
         for changes in ({}, changing):
             with pytest.raises(PlanError, match="There is none: they were made for both"):
@@ -537,4 +537,4 @@ def test_two_processes_mend_version_2_once(registry: Registry, tmp_path: Path) -
     assert second.charge(charge("0.1"), ONE)
     assert first.budget(SOURCE) == second.budget(SOURCE)
     assert isinstance(first.budget(SOURCE), Budget)
-    assert total(one.spent for one in first.budget(SOURCE).charges) == Spent(Decimal("1.0"))
+    assert total(one.spent for one in first.budget(SOURCE).charges) == EpsilonDelta(Decimal("1.0"))

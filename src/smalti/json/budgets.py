@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from smalti.engine.registry.budget import ComposedLoss, Spent
+from smalti.engine.registry.budget import Ceiling, ComposedLoss, EpsilonDelta
 from smalti.json.text import Json
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def forecast_json(found: "Forecast") -> Json:
     }
 
 
-def _spent_json(spent: Spent) -> Json:
+def _spent_json(spent: EpsilonDelta | Ceiling) -> Json:
     return {"epsilon": format(spent.epsilon, "f"), "delta": format(spent.delta, "f")}
 
 
@@ -56,7 +56,7 @@ def _stated_json(stated: "StatedCeiling") -> Json:
         "rule": stated.rule,
         "parties": list(stated.parties),
         "neighbors": stated.neighbors,
-        "ceiling": None if ceiling is None else _spent_json(Spent(ceiling.epsilon, ceiling.delta)),
+        "ceiling": None if ceiling is None else _spent_json(ceiling),
         "problem": stated.problem or None,
     }
 

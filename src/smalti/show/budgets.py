@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from smalti.engine.registry.budget import Ceiling, ComposedLoss, Spent
+from smalti.engine.registry.budget import Ceiling, ComposedLoss, EpsilonDelta
 from smalti.show.terminal import LABEL, short
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _show_relations(out: Console, relations: "tuple[NeighboringRelation, ...]") 
         _line(out, "neighbours", _BOTH)
 
 
-def _show_account(out: Console, account: ComposedLoss, spent: Spent) -> None:
+def _show_account(out: Console, account: ComposedLoss, spent: EpsilonDelta) -> None:
     """What somebody could find out from all releases together; rounded up."""
     is_sum = Fraction(account.epsilon) >= Fraction(spent.epsilon)
     epsilon = _small(spent.epsilon) if is_sum else _up(account.epsilon)
@@ -73,12 +73,12 @@ def _show_account(out: Console, account: ComposedLoss, spent: Spent) -> None:
     _line(out, "advantage", f"at most {_up(account.advantage)} in guessing better than a coin")
 
 
-def _show_ceiling(out: Console, one: "CeilingLeft", spent: Spent) -> None:
+def _show_ceiling(out: Console, one: "CeilingLeft", spent: EpsilonDelta) -> None:
     ceiling = one.stated.ceiling
     if ceiling is None or one.left is None:
         _line(out, "ceiling", f"{_rule(one.stated)} permits no release: {one.stated.problem}")
         return
-    _line(out, "ceiling", f"{_amounts(Spent(ceiling.epsilon, ceiling.delta))} by {_rule(one.stated)}")
+    _line(out, "ceiling", f"{_amounts(ceiling)} by {_rule(one.stated)}")
     out.print(
         Text("             ").append_text(_bar(ceiling, spent)).append(f" left: {_amounts(one.left)}")
     )
@@ -88,7 +88,7 @@ def _show_ceiling(out: Console, one: "CeilingLeft", spent: Spent) -> None:
         _line(out, "", "nothing more fits: a delta was charged, and this rule states no ceiling of delta")
 
 
-def _bar(ceiling: Ceiling, spent: Spent) -> Text:
+def _bar(ceiling: Ceiling, spent: EpsilonDelta) -> Text:
     """What is spent of a ceiling, of epsilon or delta whichever is nearer to it."""
     shares = (_share(spent.epsilon, ceiling.epsilon), _share(spent.delta, ceiling.delta))
     full = min(-(-max(shares) * _CELLS // 1), _CELLS)
@@ -119,7 +119,7 @@ def _line(out: Console, label: str, text: str) -> None:
     out.print(Text.assemble((f"  {label:<11}", LABEL), text))
 
 
-def _amounts(spent: Spent) -> str:
+def _amounts(spent: EpsilonDelta | Ceiling) -> str:
     return f"epsilon {_small(spent.epsilon)}, delta {_small(spent.delta)}"
 
 

@@ -9,7 +9,7 @@ import pytest
 from model_worlds import most, private, training
 
 from smalti.engine.plan.losses import PlannedLoss
-from smalti.engine.registry.budget import Spent, compose
+from smalti.engine.registry.budget import EpsilonDelta, compose
 from smalti.engine.training.noise import mechanism_of, private_steps, stated_loss
 from smalti.engine.training.plan import PrivateSteps
 from smalti.errors import PlanError
@@ -91,7 +91,7 @@ def test_without_sampling_it_is_gaussian(relation: NeighboringRelation, distance
     # The ends of the noise reveal; with what is left of delta the composition is no better than the model.
     assert loss.selection_delta == loss.delta / 100
     lost = PrivacyLoss(Fraction(loss.pure), Fraction(loss.mu_squared))
-    together = compose(Spent(loss.epsilon, loss.delta), lost, Fraction(loss.selection_delta))
+    together = compose(EpsilonDelta(loss.epsilon, loss.delta), lost, Fraction(loss.selection_delta))
     assert together.belief == pytest.approx(loss.belief, rel=1e-8)
     assert together.epsilon == pytest.approx(float(loss.epsilon), rel=1e-8)
     rest = (1 - gaussian_advantage(mu)) * (1 - float(loss.delta) / 100)

@@ -19,7 +19,7 @@ from smalti.engine.binding.stated import Stated
 from smalti.engine.plan.files import Composition
 from smalti.engine.plan.losses import PlannedLoss, StatedLoss
 from smalti.engine.plan.recorded import plan_from_json
-from smalti.engine.registry.budget import Spent, compose
+from smalti.engine.registry.budget import EpsilonDelta, compose
 from smalti.engine.training import noise
 from smalti.engine.training import recheck as model_recheck
 from smalti.engine.training.attacks import FAMILIES
@@ -115,7 +115,9 @@ def alone(loss: StatedLoss, steps: PrivateSteps = STEPS) -> Stated[ModelGuarante
     """A certificate whose sentences and composition follow from its loss."""
     promised = ModelGuarantee("differential-privacy", "mlp-128", loss, steps, None)
     account = compose(
-        Spent(loss.epsilon, loss.delta), PrivacyLoss.of_pure(Fraction(loss.epsilon)), Fraction(loss.delta)
+        EpsilonDelta(loss.epsilon, loss.delta),
+        PrivacyLoss.of_pure(Fraction(loss.epsilon)),
+        Fraction(loss.delta),
     )
     together = StatedLoss(loss.epsilon, loss.delta, account.belief, account.advantage)
     return Stated(promised, Composition(together, 1), describe(promised), "", limits(promised))

@@ -39,7 +39,7 @@ from smalti.engine.losses.allowed import LOSSES, is_in_range, told_as
 from smalti.engine.plan.files import Composition
 from smalti.engine.plan.losses import PlannedLoss, StatedLoss
 from smalti.engine.plan.reads import BoundContributions, Key, Measure, Mechanism
-from smalti.engine.registry.budget import Spent, compose
+from smalti.engine.registry.budget import EpsilonDelta, compose
 from smalti.engine.registry.certificate import describe_respondents
 from smalti.engine.releases.aggregate import Aggregates
 from smalti.engine.releases.calibrate import AllowedLoss, Wish, calibrate
@@ -171,7 +171,7 @@ def check_recomputed(made: ReleasePlan) -> None:
     least = least_loss(promised)
     assert least.pure <= exact.pure
     assert least.mu_squared <= exact.mu_squared
-    account = compose(Spent(said.epsilon, said.delta), exact, Fraction(said.selection_delta))
+    account = compose(EpsilonDelta(said.epsilon, said.delta), exact, Fraction(said.selection_delta))
     together = Composition(StatedLoss(said.epsilon, said.delta, account.belief, account.advantage), 1)
     who = describe_respondents(made.read.respondent)
     check_sentences(
