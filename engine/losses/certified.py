@@ -39,115 +39,44 @@ NOT_REMADE: Final = "wasGeneratedBy/qualifiedAssociation/agent/softwareVersion"
 """The path of the version of smalti that wrote a certificate, which nothing else says."""
 
 
-def check_record(
-    place: Path,
-    text: str,
-    version: TargetVersion,
-    plan: AnyPlan,
-    guarantee: AnyGuarantee,
-    composition: Composition | None,
-) -> None:
-    """Make the certificate again, and compare it field by field.
-
-    Args:
-        place: of the certificate, for messages.
-        text: of the certificate.
-        version: what was recorded beside it.
-        plan: that was recorded.
-        guarantee: that follows from the plan.
-        composition: as the certificate states it; `check_composition` looks at it. None where nothing was
-            charged.
-
-    Raises:
-        GuaranteeError: a field says something else; its path is named, and no value.
-    """
-    made = Certificate(
-        version=version.iri,
-        output=plan.write.output,
-        issued=version.created_at,
-        guarantee=guarantee,
-        composition=composition,
-        respondent=plan.read.respondent,
-        inputs=tuple(one.iri for one in version.inputs),
-        policy_uid=version.policy_uid,
-        policy_digest=version.policy_digest,
-        rule_uid=version.rule_uid,
-        plan_digest=recorded_digest(version.plan),
-        files=version.files,
-        names_kind=names_kind(version.plan),
-    ).to_json()
-    said, remade = json.loads(text), json.loads(made)
-    if not names_kind(version.plan):
-        for term in _LATER_TERMS - said["@context"].keys():
-            del remade["@context"][term]
-    unlike = [path for path in _unlike(said, remade) if path != NOT_REMADE]
-    if unlike:
-        listed = ", ".join(f"`{path}`" for path in unlike)
-        raise broken(place, f"{listed} is not what follows from the plan and the record of this output")
-
-
-def check_made_again(  # noqa: PLR0913, PLR0917 (a certificate, and all that it follows from)
-    place: Path,
-    text: str,
-    version: TargetVersion,
-    plan: AnyPlan,
-    guarantee: AnyGuarantee,
-    composition: Composition | None,
-    ledger: Budget,
-) -> ReleaseCheck:
-    """Make a certificate again: from the record, and from the charges of the ledger.
-
-    Args:
-        place: of the certificate, for messages.
-        text: of the certificate.
-        version: the record.
-        plan: in the record.
-        guarantee: that follows from the plan.
-        composition: as the certificate states it; None where nothing was charged.
-        ledger: all charges about the same respondents.
-
-    Raises:
-        GuaranteeError: a field says something else than follows; it is named, and no value.
-    """
-    check_record(place, text, version, plan, guarantee, composition)
-    seen = ReleaseCheck(("every field of the certificate follows from its plan and record",), ())
-    if composition is None:
-        return seen
-    told = "the composition with earlier releases"
-    if check_composition(place, composition, version, plan, ledger):
-        return seen + ReleaseCheck((f"{told}, by the charges of this registry",), ())
-    return seen + ReleaseCheck((), (f"{told}: other data has joined their ledger since",))
-
-
-def check_certified(
+def check_certified(  # noqa: PLR0913, PLR0917 (what is known of an output, and what makes it again)
     published: Published,
     stated: Stated[G],
     seen: tuple[ReleaseCheck, ReleaseCheck],
     plan_class: type[P],
-    check_recorded: Callable[[Path, str, Stated[G], TargetVersion, P, Budget], ReleaseCheck],
+    guarantee_of: Callable[[P], G],
+    check_noise: Callable[[Path, P], ReleaseCheck] | None = None,
     attested: tuple[str, ...] = (),
 ) -> ReleaseCheck:
     """What the bytes and the certificate show, and where the output is recorded, the record too.
+
+    There the certificate is made again: from the record, the noise of the plan, and the charges of the
+    ledger.
 
     Args:
         published: the output.
         stated: in its certificate.
         seen: what the bytes show, and what the certificate shows by itself.
         plan_class: of the plan that has to be in the record.
-        check_recorded: makes the certificate again.
+        guarantee_of: the guarantee that follows from a plan.
+        check_noise: refuses a plan whose noise loses more than it says; before anything else of it.
         attested: what is taken on trust beside a record.
 
     Raises:
-        GuaranteeError: they contradict each other.
+        GuaranteeError: they contradict each other, or a field says something else than follows: it is
+            named, and no value.
     """
     of_bytes, alone = seen
     version = published.version
     if version is None:
         return of_bytes + alone
-    plan = published.recorded_plan(version, plan_class)
-    ledger = published.registry.budget(plan.read.target)
-    recorded = check_recorded(published.certificate, published.text, stated, version, plan, ledger)
-    return of_bytes + ReleaseCheck(alone.recounted, attested) + recorded
+    place, plan = published.certificate, published.recorded_plan(version, plan_class)
+    of_noise = ReleaseCheck((), ()) if check_noise is None else check_noise(place, plan)
+    _check_record(published, version, plan, guarantee_of(plan), stated.composition)
+    of_record = ReleaseCheck(("every field of the certificate follows from its plan and record",), ())
+    if stated.composition is not None:
+        of_record += _composed_again(published, stated.composition, version, plan)
+    return of_bytes + ReleaseCheck(alone.recounted, attested) + of_noise + of_record
 
 
 def check_charged(place: Path, said: PlannedLoss, loss: PrivacyLoss, selection_delta: Fraction) -> None:
@@ -241,7 +170,52 @@ def check_alone(place: Path, own: StatedLoss, composition: Composition, belief: 
         raise broken(place, "the composition of all releases does not contain the loss of this one")
 
 
-def check_composition(
+def _check_record(
+    published: Published,
+    version: TargetVersion,
+    plan: AnyPlan,
+    guarantee: AnyGuarantee,
+    composition: Composition | None,
+) -> None:
+    """Make the certificate again, with the composition that it states, and compare it field by field."""
+    made = Certificate(
+        version=version.iri,
+        output=plan.write.output,
+        issued=version.created_at,
+        guarantee=guarantee,
+        composition=composition,
+        respondent=plan.read.respondent,
+        inputs=tuple(one.iri for one in version.inputs),
+        policy_uid=version.policy_uid,
+        policy_digest=version.policy_digest,
+        rule_uid=version.rule_uid,
+        plan_digest=recorded_digest(version.plan),
+        files=version.files,
+        names_kind=names_kind(version.plan),
+    ).to_json()
+    said, remade = json.loads(published.text), json.loads(made)
+    if not names_kind(version.plan):
+        for term in _LATER_TERMS - said["@context"].keys():
+            del remade["@context"][term]
+    unlike = [path for path in _unlike(said, remade) if path != NOT_REMADE]
+    if unlike:
+        listed = ", ".join(f"`{path}`" for path in unlike)
+        problem = f"{listed} is not what follows from the plan and the record of this output"
+        raise broken(published.certificate, problem)
+
+
+def _composed_again(
+    published: Published, stated: Composition, version: TargetVersion, plan: AnyPlan
+) -> ReleaseCheck:
+    """What the charges of the ledger show of a composition."""
+    told = "the composition with earlier releases"
+    ledger = published.registry.budget(plan.read.target)
+    if _check_composition(published.certificate, stated, version, plan, ledger):
+        return ReleaseCheck((f"{told}, by the charges of this registry",), ())
+    return ReleaseCheck((), (f"{told}: other data has joined their ledger since",))
+
+
+def _check_composition(
     place: Path,
     stated: Composition,
     version: TargetVersion,

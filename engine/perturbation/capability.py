@@ -22,7 +22,7 @@ from smalti.engine.perturbation.guarantee import LocalGuarantee, guarantee_of, s
 from smalti.engine.perturbation.images import check_images_available
 from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedImage
 from smalti.engine.perturbation.recheck import check_perturbation
-from smalti.engine.perturbation.recheck_certificate import check_recorded, check_sentences
+from smalti.engine.perturbation.recheck_certificate import check_noise, check_sentences
 from smalti.engine.perturbation.reports import exact_reports
 from smalti.engine.perturbation.table import output_columns, write_table
 from smalti.engine.plan.kinds import Kind
@@ -100,7 +100,8 @@ class Perturbation(NoisyTables[PerturbationPlan, ExactReports]):
     def check_again(self, published: Published, stated: Stated[LocalGuarantee]) -> ReleaseCheck:
         table = check_perturbation(published.folder, published.files, stated.guarantee)
         alone = check_sentences(published.certificate, stated)
-        return check_certified(published, stated, (table, alone), PerturbationPlan, check_recorded)
+        seen = table, alone
+        return check_certified(published, stated, seen, PerturbationPlan, guarantee_of, check_noise)
 
     def exact(
         self, under: RunUnder, compiled: Compiled[PerturbationPlan], table: StagedTable

@@ -29,7 +29,7 @@ from smalti.engine.releases.guarantee import LossGuarantee, guarantee_of, stated
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.releases.query import Query
 from smalti.engine.releases.query_of_permission import only_release
-from smalti.engine.releases.recheck_certificate import check_recorded, check_sentences
+from smalti.engine.releases.recheck_certificate import check_noise, check_sentences
 from smalti.engine.releases.table import output_columns, write_table
 from smalti.engine.tables.description import Source
 from smalti.errors import InternalError
@@ -103,7 +103,8 @@ class Release(NoisyTables[ReleasePlan, list[Aggregates]]):
     def check_again(self, published: Published, stated: Stated[LossGuarantee]) -> ReleaseCheck:
         of_bytes = check_release(published.folder, published.files)
         alone = check_sentences(published.certificate, stated)
-        return check_certified(published, stated, (of_bytes, alone), ReleasePlan, check_recorded)
+        seen = of_bytes, alone
+        return check_certified(published, stated, seen, ReleasePlan, guarantee_of, check_noise)
 
     def exact(
         self, under: RunUnder, compiled: Compiled[ReleasePlan], table: StagedTable

@@ -12,16 +12,13 @@ from smalti.engine.losses.certified import (
     broken,
     check_alone,
     check_charged,
-    check_made_again,
     check_stated,
     least_belief,
 )
 from smalti.engine.plan.plan import OneRowEach, Respondent, RespondentColumn
 from smalti.engine.plan.reads import Mechanism
-from smalti.engine.registry.budget import Budget
 from smalti.engine.registry.certificate import describe_respondents
-from smalti.engine.registry.entries import TargetVersion
-from smalti.engine.releases.guarantee import LossGuarantee, guarantee_of
+from smalti.engine.releases.guarantee import LossGuarantee
 from smalti.engine.releases.losses import least_loss, lost_by
 from smalti.engine.releases.plan import Quantity, ReleasePlan
 from smalti.transforms.belief import mu_for_largest_loss
@@ -118,39 +115,8 @@ def belief_together(promised: LossGuarantee, least: PrivacyLoss, delta: Decimal)
     return max(known, least_belief(PrivacyLoss.of_gaussian(mu), chance))
 
 
-def check_recorded(
-    place: Path,
-    text: str,
-    stated: Stated[LossGuarantee],
-    version: TargetVersion,
-    plan: ReleasePlan,
-    ledger: Budget,
-) -> ReleaseCheck:
-    """Make a certificate again: from the record, the noise of the plan, and the charges of the ledger.
-
-    Args:
-        place: of the certificate, for messages.
-        text: of the certificate.
-        stated: in it.
-        version: the record.
-        plan: in the record.
-        ledger: all charges about the same respondents.
-
-    Raises:
-        GuaranteeError: a field says something else than follows; it is named, and no value.
-    """
-    _check_noise(place, plan)
-    seen = ReleaseCheck(
-        ("the noise of the plan loses no more than is stated, of epsilon, delta, belief and advantage",),
-        ("that the noise was drawn as the plan says",),
-    )
-    return seen + check_made_again(
-        place, text, version, plan, guarantee_of(plan), stated.composition, ledger
-    )
-
-
-def _check_noise(place: Path, plan: ReleasePlan) -> None:
-    """That a plan states no less than its noise loses."""
+def check_noise(place: Path, plan: ReleasePlan) -> ReleaseCheck:
+    """That a plan states no less than its noise loses; a GuaranteeError says otherwise."""
     said = plan.loss
     try:
         noise = lost_by(plan)
@@ -158,3 +124,7 @@ def _check_noise(place: Path, plan: ReleasePlan) -> None:
         raise broken(place, "the noise of the plan cannot be drawn") from None
     check_charged(place, said, noise.loss, noise.selection_delta)
     check_stated(place, said, noise.loss, Fraction(said.selection_delta))
+    return ReleaseCheck(
+        ("the noise of the plan loses no more than is stated, of epsilon, delta, belief and advantage",),
+        ("that the noise was drawn as the plan says",),
+    )

@@ -25,7 +25,7 @@ from smalti.engine.registry.budget import ChargedLoss, charged_loss
 from smalti.engine.tables.description import Source
 from smalti.engine.training.guarantee import ModelGuarantee, guarantee_of, stated_guarantee
 from smalti.engine.training.plan import TrainingPlan
-from smalti.engine.training.recheck import AS_STATED, check_recorded, check_sentences
+from smalti.engine.training.recheck import AS_STATED, check_noise, check_sentences
 from smalti.policy.model.model import Duty, Permission
 from smalti.transforms.learning.installed import check_installed
 from smalti.vocab.terms import IRI
@@ -115,7 +115,12 @@ class Training(Capability[TrainingPlan, "TrainingRecords"]):
     def check_again(self, published: Published, stated: Stated[ModelGuarantee]) -> ReleaseCheck:
         of_bytes = check_release(published.folder, published.files)
         seen = of_bytes, check_sentences(published.certificate, stated)
-        return check_certified(published, stated, seen, TrainingPlan, check_recorded, (AS_STATED,))
+        found = check_certified(published, stated, seen, TrainingPlan, guarantee_of, attested=(AS_STATED,))
+        if published.version is None:
+            return found
+        # Last, since the accountant takes a while.
+        plan = published.recorded_plan(published.version, TrainingPlan)
+        return found + check_noise(published.certificate, plan)
 
     def exact(
         self, under: RunUnder, compiled: Compiled[TrainingPlan], table: StagedTable
