@@ -1,18 +1,20 @@
 """What a permission allows of a local perturbation: the refinements of its action, as typed values."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
 from smalti.engine.losses.allowed import (
+    LOSSES,
     AllowedLoss,
     epsilon_within_advantage,
     epsilon_within_belief,
 )
+from smalti.engine.losses.refinements import Said, columns_of_rows, iris, least, numbers, texts
 from smalti.engine.perturbation.plan import GAUSSIAN, LAPLACE, PIXELATION, RANDOMIZED_RESPONSE
 from smalti.engine.plan.reads import Mechanism
-from smalti.errors import PlanError, SmaltiError, raise_all
+from smalti.errors import InternalError, PlanError, SmaltiError, raise_all
 from smalti.policy.decide.comparing import SATISFIED
 from smalti.policy.decide.decision import Fact
 from smalti.policy.decide.transformations import asked_of, transformation
@@ -22,9 +24,6 @@ from smalti.policy.model.model import (
     Comparison,
     Condition,
     Named,
-    Number,
-    Text,
-    Value,
 )
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
@@ -32,8 +31,7 @@ from smalti.vocab.terms import IRI
 _DEFAULT: Final = frozenset({RANDOMIZED_RESPONSE, LAPLACE, GAUSSIAN})
 _USABLE: Final = _DEFAULT | {PIXELATION}
 _PIXELS: Final = (terms.PIXEL_SIZE, terms.PIXEL_NEIGHBORHOOD)
-_LOSSES: Final = (terms.EPSILON, terms.POSTERIOR_BELIEF, terms.MEMBERSHIP_ADVANTAGE)
-_KNOWN: Final = frozenset({*_LOSSES, terms.DELTA, terms.MEASURE, terms.MECHANISM, *_PIXELS})
+_KNOWN: Final = frozenset({*LOSSES, terms.DELTA, terms.MEASURE, terms.MECHANISM, *_PIXELS})
 _RANGES: Final = (
     (terms.EPSILON, Decimal(0), Decimal("Infinity")),
     (terms.POSTERIOR_BELIEF, Decimal("0.5"), Decimal(1)),
@@ -41,7 +39,11 @@ _RANGES: Final = (
     (terms.DELTA, Decimal(0), Decimal(1)),
 )
 """What a run may ask of a loss; both ends excluded."""
-_Said = Mapping[IRI, tuple[Value, ...]]
+_COLUMNS: Final = (
+    "columns that a perturbation does not publish",
+    "`smalti:measure` for columns whose values are perturbed; all others are dropped",
+)
+"""What words of rows are about, and what is expected in their place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,8 @@ def read_terms(wanted: Anonymization, asks: Iterable[Fact]) -> PerturbationTerms
                 "name them; all others are dropped",
             )
         )
-    mechanisms, delta = _texts(chosen, terms.MECHANISM) or _DEFAULT, _delta(chosen)
+    mechanisms = texts(chosen, terms.MECHANISM) or _DEFAULT
+    delta = least(chosen, terms.DELTA) or Decimal(0)
     if not delta and mechanisms & _USABLE == {GAUSSIAN}:
         problems.append(
             PlanError(
@@ -126,10 +129,10 @@ def read_terms(wanted: Anonymization, asks: Iterable[Fact]) -> PerturbationTerms
         )
     raise_all(problems)
     usable = mechanisms & _USABLE - (frozenset() if delta else {GAUSSIAN})
-    belief, advantage = _bounds_of_person(chosen)
+    epsilon, belief, advantage = _bounded_loss(chosen)
     cell, neighborhood = (_whole(chosen, operand) for operand in _PIXELS)
     return PerturbationTerms(
-        _epsilon(chosen),
+        epsilon,
         belief,
         advantage,
         delta if GAUSSIAN in usable else Decimal(0),
@@ -140,7 +143,7 @@ def read_terms(wanted: Anonymization, asks: Iterable[Fact]) -> PerturbationTerms
     )
 
 
-def _pixels_lack(wanted: Anonymization, said: _Said) -> Iterable[SmaltiError]:
+def _pixels_lack(wanted: Anonymization, said: Said) -> Iterable[SmaltiError]:
     for operand in _PIXELS:
         if operand not in said:
             yield PlanError(
@@ -153,19 +156,7 @@ def _pixels_lack(wanted: Anonymization, said: _Said) -> Iterable[SmaltiError]:
 
 def _meaningless(wanted: Anonymization) -> Iterable[SmaltiError]:
     """Columns that a policy wants published otherwise: nothing but noisy values is, and no word ignored."""
-    lists = {
-        "mosaicrown:quasi-identifier": wanted.quasi_identifiers,
-        "mosaicrown:sensitive": wanted.sensitive,
-        "smalti:released": wanted.released,
-    }
-    for word, columns in lists.items():
-        if columns:
-            yield PlanError(
-                str(columns[0].where),
-                f"`{word}` is about columns that a perturbation does not publish",
-                "`smalti:measure` for columns whose values are perturbed; all others are dropped",
-                "leave it out",
-            )
+    yield from columns_of_rows(wanted, *_COLUMNS)
     measured = {
         value.iri
         for one in wanted.parameters
@@ -221,13 +212,12 @@ def _not_allowed(wanted: Anonymization, asks: list[Fact]) -> Iterable[SmaltiErro
             "what its refinements allow",
             "leave it out",
         )
-    for operand, least, most in _RANGES:
-        said = [value.value for value in asked.get(operand, ()) if isinstance(value, Number)]
-        if not all(least < value < most for value in said):
+    for operand, lowest, most in _RANGES:
+        if not all(lowest < value < most for value in numbers(asked, operand)):
             yield PlanError(
                 where,
                 f"what is asked of `{_short(operand)}` is out of range",
-                f"a number above {least}" + (f" and below {most}" if most.is_finite() else ""),
+                f"a number above {lowest}" + (f" and below {most}" if most.is_finite() else ""),
                 "ask for one",
             )
     for what, how in asked_of(transformation(wanted), asked):
@@ -245,50 +235,31 @@ def _short(operand: str) -> str:
     return "smalti:" + operand.removeprefix(terms.SMALTI) if operand.startswith(terms.SMALTI) else operand
 
 
-def _epsilon(chosen: _Said) -> Decimal:
-    if terms.EPSILON in chosen:
-        return _least(chosen[terms.EPSILON])
-    if terms.POSTERIOR_BELIEF in chosen:
-        return epsilon_within_belief(_least(chosen[terms.POSTERIOR_BELIEF]))
-    return epsilon_within_advantage(_least(chosen[terms.MEMBERSHIP_ADVANTAGE]))
-
-
-def _bounds_of_person(chosen: _Said) -> tuple[Decimal | None, Decimal | None]:
-    """The belief and the advantage that is bounded in place of epsilon: one of them at most."""
-    if terms.EPSILON in chosen:
-        return None, None
-    if terms.POSTERIOR_BELIEF in chosen:
-        return _least(chosen[terms.POSTERIOR_BELIEF]), None
-    return None, _least(chosen[terms.MEMBERSHIP_ADVANTAGE])
-
-
-def _delta(chosen: _Said) -> Decimal:
-    return _least(chosen[terms.DELTA]) if terms.DELTA in chosen else Decimal(0)
+def _bounded_loss(chosen: Said) -> tuple[Decimal, Decimal | None, Decimal | None]:
+    """Epsilon, belief and advantage as of `PerturbationTerms`: one of them is bounded."""
+    epsilon, belief, advantage = (least(chosen, word) for word in LOSSES)
+    if epsilon is not None:
+        return epsilon, None, None
+    if belief is not None:
+        return epsilon_within_belief(belief), belief, None
+    if advantage is not None:
+        return epsilon_within_advantage(advantage), None, advantage
+    raise InternalError("a permission bounds a loss as epsilon, belief or advantage")
 
 
 def _says(wanted: Anonymization, operand: IRI) -> bool:
     return any(isinstance(one, Comparison) and one.operand == operand for one in wanted.parameters)
 
 
-def _least(values: Iterable[Value]) -> Decimal:
-    return min(value.value for value in values if isinstance(value, Number))
-
-
-def _whole(chosen: _Said, operand: IRI) -> int | None:
+def _whole(chosen: Said, operand: IRI) -> int | None:
     """The least number that a bound from below allows."""
-    stated = [int(value.value) for value in chosen.get(operand, ()) if isinstance(value, Number)]
-    return max(stated, default=None)
+    return max(map(int, numbers(chosen, operand)), default=None)
 
 
-def _columns(wanted: Anonymization, chosen: _Said) -> tuple[ColumnReference, ...]:
+def _columns(wanted: Anonymization, chosen: Said) -> tuple[ColumnReference, ...]:
     where = next(
         one.where
         for one in wanted.parameters
         if isinstance(one, Comparison) and one.operand == terms.MEASURE
     )
-    iris = sorted({value.iri for value in chosen[terms.MEASURE] if isinstance(value, Named)})
-    return tuple(ColumnReference(iri, where) for iri in iris)
-
-
-def _texts(chosen: _Said, operand: IRI) -> frozenset[str]:
-    return frozenset(value.text for value in chosen.get(operand, ()) if isinstance(value, Text))
+    return tuple(ColumnReference(iri, where) for iri in sorted(iris(chosen, terms.MEASURE)))

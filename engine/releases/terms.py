@@ -1,11 +1,12 @@
 """What a permission allows of releases: the refinements of its action, as typed values."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
 from smalti.engine.losses.allowed import LOSSES, AllowedLoss, is_in_range, told_as
+from smalti.engine.losses.refinements import Said, columns_of_rows, iris, least, texts
 from smalti.engine.plan.reads import Mechanism
 from smalti.engine.releases.plan import StatisticKind, neighbors_said
 from smalti.engine.releases.query import Query, asked_loss
@@ -13,11 +14,7 @@ from smalti.engine.releases.words_of_loss import bounds_of_loss
 from smalti.errors import PlanError, SmaltiError, raise_all
 from smalti.policy.model.model import (
     Anonymization,
-    ColumnReference,
     Comparison,
-    Named,
-    Number,
-    Text,
     Value,
 )
 from smalti.transforms.sensitivity import NeighboringRelation
@@ -25,6 +22,11 @@ from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 
 _PURE: Final = frozenset({Mechanism.LAPLACE, Mechanism.EXPONENTIAL})
+_COLUMNS: Final = (
+    "published rows, and statistics are published here",
+    "`smalti:measure` and `smalti:groupBy` for columns that statistics are made of",
+)
+"""What words of rows are about, and what is expected in their place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +59,8 @@ def read_terms(wanted: Anonymization, query: Query) -> ReleaseTerms:
         PlanError: there is no such release; all problems at once.
     """
     said = _said(wanted)
-    problems = [*_meaningless(wanted), *_unbounded(said, query, str(wanted.where))]
-    delta = _first(query.delta, _number(said, terms.DELTA)) or Decimal(0)
+    problems = [*columns_of_rows(wanted, *_COLUMNS), *_unbounded(said, query, str(wanted.where))]
+    delta = _first(query.delta, least(said, terms.DELTA)) or Decimal(0)
     mechanisms, unfit = _mechanisms(said, delta, str(wanted.where))
     raise_all([*problems, *unfit])
     return ReleaseTerms(
@@ -66,9 +68,9 @@ def read_terms(wanted: Anonymization, query: Query) -> ReleaseTerms:
         neighbors_said(wanted.parameters),
         _whole(said, terms.ROWS_PER_RESPONDENT),
         _whole(said, terms.GROUPS_PER_RESPONDENT),
-        frozenset(map(StatisticKind, _texts(said, terms.STATISTIC))),
-        _iris(said, terms.MEASURE),
-        _iris(said, terms.GROUP_BY),
+        frozenset(map(StatisticKind, texts(said, terms.STATISTIC))),
+        iris(said, terms.MEASURE),
+        iris(said, terms.GROUP_BY),
     )
 
 
@@ -87,11 +89,9 @@ def _said(wanted: Anonymization) -> dict[IRI, tuple[Value, ...]]:
     return found
 
 
-def _allowed(
-    said: Mapping[IRI, tuple[Value, ...]], query: Query, delta: Decimal, mechanisms: frozenset[Mechanism]
-) -> AllowedLoss:
+def _allowed(said: Said, query: Query, delta: Decimal, mechanisms: frozenset[Mechanism]) -> AllowedLoss:
     bounded = bounds_of_loss(said)
-    numbers: dict[IRI, Decimal | None] = {word: _number(said, word) for word in LOSSES}
+    numbers: dict[IRI, Decimal | None] = {word: least(said, word) for word in LOSSES}
     for word, value in asked_loss(query).items():
         if word not in bounded and is_in_range(word, value):
             numbers |= {other: told_as(other, word, value) for other in bounded}
@@ -100,7 +100,7 @@ def _allowed(
     return AllowedLoss(epsilon, belief, advantage, delta, mechanisms)
 
 
-def _unbounded(said: Mapping[IRI, tuple[Value, ...]], query: Query, where: str) -> Iterable[SmaltiError]:
+def _unbounded(said: Said, query: Query, where: str) -> Iterable[SmaltiError]:
     asked = asked_loss(query)
     if len(asked) > 1:
         yield PlanError(
@@ -118,28 +118,9 @@ def _unbounded(said: Mapping[IRI, tuple[Value, ...]], query: Query, where: str) 
         )
 
 
-def _meaningless(wanted: Anonymization) -> Iterable[SmaltiError]:
-    """Columns that a policy wants published: a release publishes no rows, and ignores no word."""
-    lists: dict[str, tuple[ColumnReference, ...]] = {
-        "mosaicrown:quasi-identifier": wanted.quasi_identifiers,
-        "mosaicrown:sensitive": wanted.sensitive,
-        "smalti:released": wanted.released,
-    }
-    for word, columns in lists.items():
-        if columns:
-            yield PlanError(
-                str(columns[0].where),
-                f"`{word}` is about published rows, and statistics are published here",
-                "`smalti:measure` and `smalti:groupBy` for columns that statistics are made of",
-                "leave it out",
-            )
-
-
-def _mechanisms(
-    said: Mapping[IRI, tuple[Value, ...]], delta: Decimal, where: str
-) -> tuple[frozenset[Mechanism], list[SmaltiError]]:
+def _mechanisms(said: Said, delta: Decimal, where: str) -> tuple[frozenset[Mechanism], list[SmaltiError]]:
     """The mechanisms that may be used, all where the policy names none; and why there is none."""
-    named = _texts(said, terms.MECHANISM)
+    named = texts(said, terms.MECHANISM)
     central = frozenset(map(Mechanism, named & frozenset(Mechanism))) if named else frozenset(Mechanism)
     if not central:
         listed = ", ".join(f"`{name}`" for name in sorted(named))
@@ -162,19 +143,6 @@ def _first(*numbers: Decimal | None) -> Decimal | None:
     return next((number for number in numbers if number is not None), None)
 
 
-def _number(said: Mapping[IRI, tuple[Value, ...]], operand: IRI) -> Decimal | None:
-    numbers = (value.value for value in said.get(operand, ()) if isinstance(value, Number))
-    return min(numbers, default=None)
-
-
-def _whole(said: Mapping[IRI, tuple[Value, ...]], operand: IRI) -> int | None:
-    number = _number(said, operand)
+def _whole(said: Said, operand: IRI) -> int | None:
+    number = least(said, operand)
     return None if number is None else int(number)
-
-
-def _texts(said: Mapping[IRI, tuple[Value, ...]], operand: IRI) -> frozenset[str]:
-    return frozenset(value.text for value in said.get(operand, ()) if isinstance(value, Text))
-
-
-def _iris(said: Mapping[IRI, tuple[Value, ...]], operand: IRI) -> frozenset[IRI]:
-    return frozenset(value.iri for value in said.get(operand, ()) if isinstance(value, Named))
