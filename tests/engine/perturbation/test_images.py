@@ -8,6 +8,7 @@ import json
 import logging
 import re
 import struct
+import sys
 import tracemalloc
 import zlib
 from collections.abc import Callable
@@ -293,9 +294,11 @@ def test_images_in_one_row_are_not_too_large_for_a_record() -> None:
         assert most * (len(one) + 1) < LONGEST_RECORD
 
 
-def test_without_the_library_nothing_is_charged(tmp_path: Path) -> None:
+def test_without_the_library_nothing_is_charged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_world(tmp_path)
-    with patch.dict("sys.modules", {"PIL": None}), pytest.raises(BackendError, match="images"):
+    # This key alone: what is imported meanwhile must stay, for types are looked up by their modules.
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(BackendError, match="images"):
         run(tmp_path)
     assert not charged(tmp_path).charges
 
