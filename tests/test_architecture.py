@@ -59,6 +59,20 @@ def test_only_the_spark_backend_imports_pyspark() -> None:
     assert wrong == set()
 
 
+STORE = {f"smalti.engine.registry.{name}" for name in ("_tables", "_journal", "_migrations", "_database")}
+"""What keeps the rows of a registry; what they mean is told above it."""
+
+
+@pytest.mark.parametrize("module", sorted(STORE))
+def test_the_store_of_a_registry_knows_nothing_of_what_it_stores(module: str) -> None:
+    """Nor do its migrations, which must mend an old registry as ever, whatever comes to mean what."""
+    path = ROOT / f"{module.removeprefix('smalti.').replace('.', '/')}.py"
+    known = {name for name in imports(path, ROOT) if room_of(name) is not None}
+    assert {name for name in known if name not in STORE and name.rpartition(".")[0] not in STORE} <= {
+        "smalti.errors.RegistryError"
+    }
+
+
 @pytest.mark.parametrize("room", ["vocab", "policy", "transforms"])
 def test_only_the_engine_knows_databases_and_clusters(room: str) -> None:
     wrong = [f"{path} imports {name}" for path, name in every_import(room) if name.split(".")[0] in HEAVY]

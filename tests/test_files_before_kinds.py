@@ -21,7 +21,7 @@ from smalti.engine.plan.kinds import TABLE, Kind, plan_class, report_class
 from smalti.engine.plan.recorded import names_kind, plan_from_json, recorded_kind
 from smalti.engine.plan.serialize import plan_digest, recorded_digest
 from smalti.engine.registry import commit
-from smalti.engine.registry._database import SCHEMA_VERSION
+from smalti.engine.registry._migrations import SCHEMA_VERSION
 from smalti.errors import GuaranteeError, PlanError, UsageError
 
 FIXTURE = Path(__file__).parent / "fixtures" / "before-kinds"

@@ -7,8 +7,9 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Insert, Row, delete, insert, select, update
 
-from smalti.engine.registry import _database as db
+from smalti.engine.registry import _tables as db
 from smalti.engine.registry import ownership
+from smalti.engine.registry._journal import note, note_all, tick
 from smalti.engine.registry.entries import Asset, AssetKind
 from smalti.errors import UsageError
 from smalti.policy.decide.table_columns import tables_of
@@ -139,11 +140,11 @@ def claim_sources(connection: Connection, iris: Iterable[IRI], owner: IRI) -> No
         check_spelling(facts, iri)
         if (other := written.setdefault(normalised_column(iri), iri)) != iri:
             raise _spelled_otherwise(iri, other)
-    now = db.tick(connection)
+    now = tick(connection)
     assets = ({"iri": iri, "kind": AssetKind.SOURCE, "registered_at": now} for iri in new)
     insert_all(connection, insert(db.assets), assets)
     insert_all(connection, insert(db.owners), ({"iri": iri, "party": owner} for iri in new))
-    db.note_all(connection, "asset", new)
+    note_all(connection, "asset", new)
 
 
 def check_spelling(facts: Facts, iri: IRI) -> None:
@@ -174,18 +175,18 @@ def without_columns(facts: Facts, iris: Collection[IRI]) -> list[IRI]:
 def admit_output(connection: Connection, iri: IRI) -> None:
     """Make the IRI an output; its owners follow from its inputs from now on."""
     if find_asset(connection, iri) is None:
-        values = {"iri": iri, "kind": AssetKind.OUTPUT, "registered_at": db.tick(connection)}
+        values = {"iri": iri, "kind": AssetKind.OUTPUT, "registered_at": tick(connection)}
         connection.execute(insert(db.assets).values(values))
     connection.execute(update(db.assets).where(db.assets.c.iri == iri).values(kind=AssetKind.OUTPUT))
     connection.execute(delete(db.owners).where(db.owners.c.iri == iri))
-    db.note(connection, "asset", iri)
+    note(connection, "asset", iri)
 
 
 def add_owner(connection: Connection, iri: IRI, new: IRI, by: IRI) -> None:
     check_owner_of_source(connection, iri, by)
     if new not in Facts(connection).direct_owners(iri):
         connection.execute(insert(db.owners).values(iri=iri, party=new))
-        db.note(connection, "asset", iri)
+        note(connection, "asset", iri)
 
 
 def remove_owner(connection: Connection, iri: IRI, party: IRI, by: IRI) -> None:
@@ -198,7 +199,7 @@ def remove_owner(connection: Connection, iri: IRI, party: IRI, by: IRI) -> None:
             str(iri), "it would have no owner", "at least one owner", "add another owner first"
         )
     connection.execute(delete(db.owners).where((db.owners.c.iri == iri) & (db.owners.c.party == party)))
-    db.note(connection, "asset", iri)
+    note(connection, "asset", iri)
 
 
 def check_owner_of_source(connection: Connection, iri: IRI, party: IRI) -> None:

@@ -13,8 +13,9 @@ from typing import Any, Final
 from sqlalchemy import Connection, Row, func, insert, select, update
 
 from smalti.engine.registry import _budgets
-from smalti.engine.registry import _database as db
+from smalti.engine.registry import _tables as db
 from smalti.engine.registry._assets import to_text, to_time
+from smalti.engine.registry._journal import tick
 from smalti.engine.registry.attempts import Attempt, AttemptState, from_record
 from smalti.errors import InternalError
 from smalti.vocab.terms import IRI
@@ -66,7 +67,7 @@ def end(connection: Connection, run: str, state: AttemptState, figures: str) -> 
     done = connection.execute(
         update(db.audits)
         .where(db.audits.c.run == run, db.audits.c.state.in_(_OPEN))
-        .values(state=state.value, figures=figures, ended_at=db.tick(connection))
+        .values(state=state.value, figures=figures, ended_at=tick(connection))
     )
     if done.rowcount != 1:
         raise InternalError("an attempt ended that was not under way")

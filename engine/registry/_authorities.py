@@ -6,7 +6,8 @@ added, or an authority that the owner trusts, such as the operator of a data mar
 
 from sqlalchemy import Connection, insert, select, update
 
-from smalti.engine.registry import _database as db
+from smalti.engine.registry import _tables as db
+from smalti.engine.registry._journal import note, tick
 from smalti.errors import UsageError
 from smalti.vocab.terms import IRI
 
@@ -24,9 +25,9 @@ def trusted(connection: Connection) -> dict[IRI, frozenset[IRI]]:
 def trust(connection: Connection, owner: IRI, authority: IRI) -> None:
     """Let an authority's hierarchies count for an owner's targets from now on."""
     if authority not in trusted(connection).get(owner, ()):
-        values = {"owner": owner, "authority": authority, "trusted_at": db.tick(connection)}
+        values = {"owner": owner, "authority": authority, "trusted_at": tick(connection)}
         connection.execute(insert(db.authorities).values(values))
-        db.note(connection, "authority", owner)
+        note(connection, "authority", owner)
 
 
 def check_is_trusted(connection: Connection, owner: IRI, authority: IRI) -> None:
@@ -42,5 +43,5 @@ def distrust(connection: Connection, owner: IRI, authority: IRI) -> None:
     check_is_trusted(connection, owner, authority)
     where = (db.authorities.c.owner == owner) & (db.authorities.c.authority == authority)
     ended = update(db.authorities).where(where, db.authorities.c.ended_at.is_(None))
-    connection.execute(ended.values(ended_at=db.tick(connection)))
-    db.note(connection, "authority", owner)
+    connection.execute(ended.values(ended_at=tick(connection)))
+    note(connection, "authority", owner)

@@ -8,7 +8,6 @@ a registered run read under an IRI are members beside that IRI. Ledgers are only
 and charges are only ever added.
 """
 
-import json
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
@@ -16,7 +15,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, delete, insert, select, union, update
 
-from smalti.engine.registry import _database as db
+from smalti.engine.registry import _tables as db
 from smalti.engine.registry._assets import Facts, insert_all, to_text, to_time
 from smalti.engine.registry.budget import Budget, Ceiling, Charge, EpsilonDelta, other_relation, total
 from smalti.engine.registry.entries import VERSION_PREFIX
@@ -186,16 +185,6 @@ def _members_of(connection: Connection, some: Iterable[str]) -> frozenset[IRI]:
     members = select(db.ledger_members.c.member).where(db.ledger_members.c.ledger.in_(ledgers))
     found = connection.execute(members).scalars()
     return frozenset(IRI(one) for one in found if not one.startswith(_BYTES))
-
-
-def note_versions(connection: Connection) -> None:
-    """Note what the runs read that were registered before there were ledgers."""
-    lineage: dict[int, set[IRI]] = {}
-    for row in connection.execute(select(db.lineage.c.version, db.lineage.c.input)).all():
-        lineage.setdefault(row.version, set()).add(IRI(row.input))
-    for row in connection.execute(select(db.versions.c.id, db.versions.c.report)).all():
-        digests = [given["hmac"] for given in json.loads(row.report)["inputs"]]
-        note_read(connection, lineage.get(row.id, ()), digests)
 
 
 def _members(charge: Charge, assets: Iterable[IRI]) -> list[str]:

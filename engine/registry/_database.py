@@ -1,292 +1,39 @@
-"""The registry's tables, and how its database is opened: a file of SQLite's, or PostgreSQL by address."""
+"""How a registry's database is opened, read and changed: a file of SQLite's, or PostgreSQL by address."""
 
 import logging
 import os
 import secrets
 import sqlite3
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import (
-    URL,
-    Column,
-    Connection,
-    Engine,
-    ForeignKey,
-    Integer,
-    LargeBinary,
-    MetaData,
-    String,
-    Table,
-    Text,
-    UniqueConstraint,
-    create_engine,
-    event,
-    func,
-    insert,
-    inspect,
-    make_url,
-    select,
-    text,
-    update,
-)
+from sqlalchemy import URL, Connection, Engine, create_engine, event, func, inspect, make_url, select, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
+from smalti.engine.registry import _tables as db
+from smalti.engine.registry._journal import NO_REVISION, Revision, last_revision
+from smalti.engine.registry._migrations import (
+    MENDABLE_VERSIONS,
+    SCHEMA_VERSION,
+    create_schema,
+    mend,
+    schema_version,
+)
 from smalti.errors import RegistryError
 
 # Without a handler of the program's own, SQLAlchemy would tell of a connection that is closed while an
 # interrupt comes with a traceback on standard error.
 logging.getLogger("sqlalchemy.pool").addHandler(logging.NullHandler())
 
-SCHEMA_VERSION: Final = 5
-_MENDABLE_VERSIONS: Final = frozenset({"1", "2", "3", "4"})
 _BUSY_MILLISECONDS: Final = 30_000
 _WRITERS: Final = 7_645_213_902
 """The advisory lock that each writing transaction on PostgreSQL holds, so that writers come one by one."""
-
-_CLOCK: Final = "clock"
-_LEAST: Final = timedelta(microseconds=1)
-
-metadata = MetaData()
-
-meta = Table(
-    "smalti_meta",
-    metadata,
-    Column("key", String(64), primary_key=True),
-    Column("value", String(255), nullable=False),
-)
-assets = Table(
-    "assets",
-    metadata,
-    Column("iri", Text, primary_key=True),
-    Column("kind", String(16), nullable=False),
-    Column("registered_at", String(40), nullable=False),
-)
-owners = Table(
-    "owners",
-    metadata,
-    Column("iri", Text, ForeignKey("assets.iri"), primary_key=True),
-    Column("party", Text, primary_key=True),
-)
-documents = Table(
-    "documents",
-    metadata,
-    Column("digest", String(80), primary_key=True),
-    Column("content", LargeBinary, nullable=False),
-)
-policies = Table(
-    "policies",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    Column("uid", Text, nullable=False, index=True),
-    Column("digest", String(80), ForeignKey("documents.digest"), nullable=False, index=True),
-    Column("name", Text, nullable=False),
-    Column("issuer", Text, nullable=False),
-    Column("added_at", String(40), nullable=False),
-    Column("revoked_at", String(40)),
-)
-policy_targets = Table(
-    "policy_targets",
-    metadata,
-    Column("policy", Integer, ForeignKey("policies.id"), primary_key=True),
-    Column("target", Text, primary_key=True, index=True),
-)
-policy_iris = Table(
-    "policy_iris",
-    metadata,
-    Column("policy", Integer, ForeignKey("policies.id"), primary_key=True),
-    Column("iri", Text, primary_key=True, index=True),
-)
-"""Every asset that a policy speaks of: its targets, and the members and collections that it names."""
-policy_parents = Table(
-    "policy_parents",
-    metadata,
-    Column("policy", Integer, ForeignKey("policies.id"), primary_key=True),
-    Column("uid", Text, primary_key=True),
-    Column("parent", Integer, ForeignKey("policies.id"), nullable=False, index=True),
-)
-policy_signatures = Table(
-    "policy_signatures",
-    metadata,
-    Column("policy", Integer, ForeignKey("policies.id"), primary_key=True),
-    Column("key", String(80), nullable=False, index=True),
-    Column("signature", Text, nullable=False),
-)
-policy_uids = Table(
-    "policy_uids",
-    metadata,
-    Column("policy", Integer, ForeignKey("policies.id"), primary_key=True),
-    Column("uid", Text, primary_key=True, index=True),
-)
-versions = Table(
-    "versions",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    Column("target", Text, ForeignKey("assets.iri"), nullable=False),
-    Column("number", Integer, nullable=False),
-    Column("run", String(36), nullable=False, unique=True),
-    Column("path", Text, nullable=False),
-    Column("format", String(16), nullable=False),
-    Column("output_digest", String(80), nullable=False),
-    Column("plan", Text, nullable=False),
-    Column("plan_digest", String(80), nullable=False),
-    Column("policy_digest", String(80), ForeignKey("documents.digest"), nullable=False),
-    Column("policy_uid", Text, nullable=False),
-    Column("rule_uid", Text, nullable=False),
-    Column("party", Text, nullable=False),
-    Column("purpose", Text),
-    Column("created_at", String(40), nullable=False),
-    Column("certificate", Text, nullable=False),
-    Column("report", Text, nullable=False),
-    Column("details", Text, nullable=False),
-    Column("policy_meaning", String(80)),
-    Column("recorded_at", String(40)),
-    UniqueConstraint("target", "number"),
-)
-lineage = Table(
-    "lineage",
-    metadata,
-    Column("version", Integer, ForeignKey("versions.id"), primary_key=True),
-    Column("position", Integer, primary_key=True),
-    Column("input", Text, ForeignKey("assets.iri"), nullable=False, index=True),
-    Column("input_version", Integer),
-)
-hierarchies = Table(
-    "hierarchies",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    Column("name", Text, nullable=False, index=True),
-    Column("number", Integer, nullable=False),
-    Column("digest", String(80), ForeignKey("documents.digest"), nullable=False),
-    Column("party", Text, nullable=False),
-    Column("added_at", String(40), nullable=False),
-    Column("removed_at", String(40)),
-    UniqueConstraint("name", "number"),
-)
-keys = Table(
-    "keys",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    Column("thumbprint", String(80), nullable=False, index=True),
-    Column("owner", Text, nullable=False, index=True),
-    Column("pem", Text, nullable=False),
-    Column("trusted_at", String(40), nullable=False),
-    Column("revoked_at", String(40)),
-)
-authorities = Table(
-    "authorities",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    Column("owner", Text, nullable=False, index=True),
-    Column("authority", Text, nullable=False),
-    Column("trusted_at", String(40), nullable=False),
-    Column("ended_at", String(40)),
-)
-"""Whose hierarchies an owner lets count for what they own."""
-withdrawals = Table(
-    "withdrawals",
-    metadata,
-    Column("target", Text, ForeignKey("assets.iri"), primary_key=True),
-    Column("hmac", String(80), primary_key=True),
-    Column("respondent", Text, nullable=False),
-    Column("is_first", Integer, nullable=False),
-    Column("withdrawn_at", String(40), nullable=False, index=True),
-)
-ledgers = Table(
-    "ledgers",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    Column("epsilon", Text, nullable=False),
-    Column("delta", Text, nullable=False),
-    Column("neighbors", Text, nullable=False),
-)
-"""One for each set of respondents: the exact sums of what has been charged about them."""
-ledger_members = Table(
-    "ledger_members",
-    metadata,
-    Column("member", Text, primary_key=True),
-    Column("ledger", Integer, ForeignKey("ledgers.id"), nullable=False, index=True),
-)
-charges = Table(
-    "charges",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    Column("run", String(36), nullable=False, unique=True),
-    Column("target", Text, nullable=False, index=True),
-    Column("epsilon", Text, nullable=False),
-    Column("delta", Text, nullable=False),
-    Column("selection_delta", Text),
-    Column("pure", Text, nullable=False),
-    Column("mu_squared", Text, nullable=False),
-    Column("neighbors", String(32), nullable=False),
-    Column("party", Text, nullable=False),
-    Column("purpose", Text),
-    Column("policy_uid", Text, nullable=False),
-    Column("rule_uid", Text, nullable=False),
-    Column("plan_digest", String(80), nullable=False),
-    Column("charged_at", String(40), nullable=False),
-)
-"""Only ever added to; the target is that of a version where one was named."""
-charge_members = Table(
-    "charge_members",
-    metadata,
-    Column("charge", Integer, ForeignKey("charges.id"), primary_key=True),
-    Column("member", Text, ForeignKey("ledger_members.member"), primary_key=True, index=True),
-)
-audits = Table(
-    "audits",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    Column("run", String(36), nullable=False, unique=True),
-    Column("target", Text, nullable=False, index=True),
-    Column("output", Text, nullable=False, index=True),
-    Column("policy_uid", Text, nullable=False),
-    Column("rule_uid", Text, nullable=False),
-    Column("party", Text, nullable=False),
-    Column("bound_by", Text, nullable=False),
-    Column("plan_digest", String(80), nullable=False),
-    Column("number", Integer, nullable=False),
-    Column("state", String(16), nullable=False),
-    Column("begun_at", String(40), nullable=False),
-    Column("ended_at", String(40)),
-    Column("figures", Text, nullable=False),
-    UniqueConstraint("target", "output", "number"),
-)
-"""Attempts at models; none is ever removed, and each ends once."""
-changes = Table(
-    "changes",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    Column("kind", String(16), nullable=False),
-    Column("subject", Text, nullable=False),
-    Column("token", String(32), nullable=False),
-    sqlite_autoincrement=True,
-)
-"""What was changed, in order; the last row is the registry's revision, which indexes in memory follow.
-
-Its random token tells a registry from another one that has as many changes: a restored backup, for one.
-"""
-
-Revision = tuple[int, str]
-"""The number and the token of the last change."""
-NO_REVISION: Final[Revision] = (0, "")
-intents = Table(
-    "intents",
-    metadata,
-    Column("run", String(36), primary_key=True),
-    Column("stage", Text, nullable=False),
-    Column("out", Text, nullable=False),
-    Column("record", Text, nullable=False),
-    Column("document", LargeBinary, nullable=False),
-    Column("created_at", String(40), nullable=False),
-)
 
 _SQLITE_PROBLEMS: Final = {
     "SQLITE_BUSY": ("another program is writing to it", "try again when that program has ended"),
@@ -324,14 +71,12 @@ class Database:
     another one. Readers wait for nobody, and see one state throughout.
     """
 
-    def __init__(self, location: Path | str, fill_ledgers: Callable[[Connection], None]) -> None:
+    def __init__(self, location: Path | str) -> None:
         """Nothing is opened yet.
 
         Args:
             location: of the file, or the address of a server.
-            fill_ledgers: notes in the ledgers what was registered before there were any.
         """
-        self._fill_ledgers = fill_ledgers
         file = location if isinstance(location, Path) else _sqlite_file(location)
         self.path = None if file is None else Path(os.path.abspath(file))
         self.name = str(location) if isinstance(location, Path) else _without_password(location)
@@ -348,7 +93,7 @@ class Database:
             return self.path.exists()
         if not self._is_checked:
             with self._translated(), self._engine.connect() as connection:
-                return inspect(connection).has_table(meta.name)
+                return inspect(connection).has_table(db.meta.name)
         return True
 
     def revision(self) -> Revision:
@@ -382,7 +127,7 @@ class Database:
             self._create(self.path)
         elif self.path is None and not self.exists:
             with self._transaction() as connection:
-                _create_schema(connection)
+                create_schema(connection)
         self._prepare()
         with self._transaction() as connection:
             yield connection
@@ -438,9 +183,9 @@ class Database:
         if self._is_checked:
             return
         version = self._version()
-        if version in _MENDABLE_VERSIONS:
+        if version in MENDABLE_VERSIONS:
             with self._transaction() as connection:
-                _mend(connection, self._fill_ledgers)
+                mend(connection)
             version = self._version()
         if version != str(SCHEMA_VERSION):
             raise RegistryError(
@@ -453,9 +198,9 @@ class Database:
 
     def _version(self) -> str:
         with self._translated(), self._engine.connect() as connection, connection.begin():
-            if not inspect(connection).has_table(meta.name):
+            if not inspect(connection).has_table(db.meta.name):
                 raise self._error("it is not a registry", "name another file with --registry")
-            return _schema_version(connection)
+            return schema_version(connection)
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -542,106 +287,7 @@ def _fill(draft: Path) -> None:
         cursor.execute("PRAGMA journal_mode=WAL")
         cursor.close()
         with connection.execution_options(smalti_writes=True).begin():
-            _create_schema(connection)
-
-
-def _create_schema(connection: Connection) -> None:
-    metadata.create_all(connection)
-    if not _schema_version(connection):
-        connection.execute(insert(meta).values(key="schema", value=str(SCHEMA_VERSION)))
-
-
-def _schema_version(connection: Connection) -> str:
-    return connection.execute(select(meta.c.value).where(meta.c.key == "schema")).scalar() or ""
-
-
-def _mend(connection: Connection, fill_ledgers: Callable[[Connection], None]) -> None:
-    """Make an older registry one of this version: its tables stay as they are, and others join them."""
-    version = _schema_version(connection)
-    if version not in _MENDABLE_VERSIONS:
-        return  # another process was first
-    metadata.create_all(connection)
-    if version == "1":
-        columns = [policy_iris.c.policy, policy_iris.c.iri]
-        about = select(policy_targets.c.policy, policy_targets.c.target)
-        connection.execute(insert(policy_iris).from_select(columns, about))
-    if version in {"1", "2"}:
-        fill_ledgers(connection)
-    known = {column["name"] for column in inspect(connection).get_columns(versions.name)}
-    for column, kind in (
-        (versions.c.policy_meaning, "VARCHAR(80)"),
-        (versions.c.recorded_at, "VARCHAR(40)"),
-    ):
-        if column.name not in known:
-            connection.execute(text(f"ALTER TABLE versions ADD COLUMN {column.name} {kind}"))
-    _start_clock(connection)
-    connection.execute(update(meta).where(meta.c.key == "schema").values(value=str(SCHEMA_VERSION)))
-
-
-def _start_clock(connection: Connection) -> None:
-    """Begin after all that earlier versions wrote, each by the clock of its machine."""
-    written = (
-        assets.c.registered_at,
-        hierarchies.c.added_at,
-        withdrawals.c.withdrawn_at,
-        versions.c.created_at,
-    )
-    times = [connection.execute(select(func.max(column))).scalar() for column in written]
-    if (known := [time for time in times if time is not None]) and last_tick(connection) is None:
-        connection.execute(insert(meta).values(key=_CLOCK, value=max(known)))
-
-
-def wall_clock() -> datetime:
-    """This machine's time; several machines that use one registry need not agree on it."""
-    return datetime.now(UTC)
-
-
-def tick(connection: Connection) -> str:
-    """The time of a writing transaction, later than all that the registry holds, as its tables hold it.
-
-    Which of two things came first is asked of these times, and a clock that is ahead or behind must not
-    answer it. So where this machine's clock is behind what others wrote, the time goes on from that.
-    """
-    last, now = last_tick(connection), wall_clock()
-    time = now if last is None else max(now, last + 2 * _LEAST)
-    value = time.astimezone(UTC).isoformat(timespec="microseconds")
-    row = meta.c.key == _CLOCK
-    if last is None:
-        connection.execute(insert(meta).values(key=_CLOCK, value=value))
-    else:
-        connection.execute(update(meta).where(row).values(value=value))
-    return value
-
-
-def last_tick(connection: Connection) -> datetime | None:
-    """The time of the last thing that was written; None: nothing was, or by an earlier smalti."""
-    found = connection.execute(select(meta.c.value).where(meta.c.key == _CLOCK)).scalar()
-    return None if found is None else datetime.fromisoformat(found)
-
-
-def moment(connection: Connection) -> datetime:
-    """A time after all that the registry holds, and before whatever is written next."""
-    last = last_tick(connection)
-    return wall_clock() if last is None else last + _LEAST
-
-
-def note(connection: Connection, kind: str, subject: str) -> None:
-    """Write down that something was changed, for the indexes that follow; part of the transaction."""
-    note_all(connection, kind, [subject])
-
-
-def note_all(connection: Connection, kind: str, subjects: Iterable[str]) -> None:
-    """Write down that several things of a kind were changed."""
-    rows = [{"kind": kind, "subject": one, "token": secrets.token_hex(8)} for one in subjects]
-    if rows:
-        connection.execute(insert(changes), rows)
-
-
-def last_revision(connection: Connection) -> Revision:
-    """The last change; `NO_REVISION` where there is none."""
-    query = select(changes.c.id, changes.c.token).order_by(changes.c.id.desc()).limit(1)
-    found = connection.execute(query).first()
-    return NO_REVISION if found is None else (found.id, found.token)
+            create_schema(connection)
 
 
 def _file_engine(path: Path) -> Engine:
@@ -665,7 +311,7 @@ def _empty_registry() -> bytes:
     engine = _sqlite_engine(URL.create("sqlite"))
     with engine.connect() as connection:
         with connection.execution_options(smalti_writes=True).begin():
-            _create_schema(connection)
+            create_schema(connection)
         raw: Any = connection.connection.driver_connection
         image: bytes = raw.serialize()
         return image

@@ -12,9 +12,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, func, insert, select, update
 
-from smalti.engine.registry import _database as db
+from smalti.engine.registry import _tables as db
 from smalti.engine.registry import ownership
 from smalti.engine.registry._assets import Facts, Pairs, find_asset, to_time
+from smalti.engine.registry._journal import note, tick
 from smalti.engine.registry.entries import StoredHierarchy
 from smalti.errors import PolicyError, RegistryError, UsageError
 from smalti.policy.decide.hierarchies import STANDARD, Hierarchies, Vocabulary
@@ -199,17 +200,17 @@ def store(connection: Connection, document: bytes, digest: str, name: str, party
         "number": number,
         "digest": digest,
         "party": party,
-        "added_at": db.tick(connection),
+        "added_at": tick(connection),
     }
     connection.execute(insert(db.hierarchies).values(values))
-    db.note(connection, "hierarchy", name)
+    note(connection, "hierarchy", name)
 
 
 def end(connection: Connection, name: str) -> None:
     """Take the hierarchy of that name out of force, if there is one."""
     where = (db.hierarchies.c.name == name) & db.hierarchies.c.removed_at.is_(None)
-    connection.execute(update(db.hierarchies).where(where).values(removed_at=db.tick(connection)))
-    db.note(connection, "hierarchy", name)
+    connection.execute(update(db.hierarchies).where(where).values(removed_at=tick(connection)))
+    note(connection, "hierarchy", name)
 
 
 def in_force(connection: Connection) -> tuple[StoredHierarchy, ...]:

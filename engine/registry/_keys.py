@@ -4,8 +4,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, insert, select, update
 
-from smalti.engine.registry import _database as db
+from smalti.engine.registry import _tables as db
 from smalti.engine.registry._assets import to_time
+from smalti.engine.registry._journal import note, tick
 from smalti.engine.registry.entries import TrustedKey
 from smalti.engine.registry.signatures import PublicKey, signing_key
 from smalti.errors import UsageError
@@ -20,21 +21,19 @@ def trust(connection: Connection, owner: IRI, key: PublicKey) -> None:
             "owner": owner,
             "thumbprint": key.thumbprint,
             "pem": key.pem,
-            "trusted_at": db.tick(connection),
+            "trusted_at": tick(connection),
         }
         connection.execute(insert(db.keys).values(values))
-        db.note(connection, "key", owner)
+        note(connection, "key", owner)
 
 
 def revoke(connection: Connection, owner: IRI, thumbprint: str) -> None:
     """End the trust in a key."""
     check_is_trusted(connection, owner, thumbprint)
     where = (db.keys.c.owner == owner) & (db.keys.c.thumbprint == thumbprint)
-    ended = (
-        update(db.keys).where(where, db.keys.c.revoked_at.is_(None)).values(revoked_at=db.tick(connection))
-    )
+    ended = update(db.keys).where(where, db.keys.c.revoked_at.is_(None)).values(revoked_at=tick(connection))
     connection.execute(ended)
-    db.note(connection, "key", owner)
+    note(connection, "key", owner)
 
 
 def check_is_trusted(connection: Connection, owner: IRI, thumbprint: str) -> None:

@@ -7,9 +7,10 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, Select, insert, select, update
 
-from smalti.engine.registry import _database as db
 from smalti.engine.registry import _keys
+from smalti.engine.registry import _tables as db
 from smalti.engine.registry._assets import Facts, claim_sources, insert_all, to_time, without_columns
+from smalti.engine.registry._journal import note, tick
 from smalti.engine.registry._recorded_columns import tables_with_column
 from smalti.engine.registry.entries import VERSION_PREFIX, StoredPolicy
 from smalti.errors import PolicyError, UsageError
@@ -467,7 +468,7 @@ def store(
         connection.execute(insert(db.documents).values(digest=digest, content=new.document))
     values = {"uid": policy.uid, "digest": digest, "name": new.name, "issuer": new.issuer}
     (key,) = connection.execute(
-        insert(db.policies).values(**values, added_at=db.tick(connection))
+        insert(db.policies).values(**values, added_at=tick(connection))
     ).inserted_primary_key or (0,)
     _store_facts(connection, key, policy, new.inherited)
     rows = ({"policy": key, "uid": uid, "parent": parent} for uid, parent in parents.items())
@@ -476,7 +477,7 @@ def store(
         thumbprint, text = signature
         signed = {"policy": key, "key": thumbprint, "signature": text.decode("ascii", errors="replace")}
         connection.execute(insert(db.policy_signatures).values(signed))
-    db.note(connection, "policy", str(key))
+    note(connection, "policy", str(key))
     return int(key)
 
 
@@ -506,9 +507,9 @@ def _is_as_good(connection: Connection, entry: int, signature: tuple[str, bytes]
 def end(connection: Connection, entry: int) -> None:
     """Take an entry out of force."""
     connection.execute(
-        update(db.policies).where(db.policies.c.id == entry).values(revoked_at=db.tick(connection))
+        update(db.policies).where(db.policies.c.id == entry).values(revoked_at=tick(connection))
     )
-    db.note(connection, "policy", str(entry))
+    note(connection, "policy", str(entry))
 
 
 def may_end(facts: Facts, row: Row[tuple[Any, ...]], party: IRI) -> bool:

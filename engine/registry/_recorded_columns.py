@@ -13,7 +13,7 @@ from smalti.engine.plan.known_columns import (
     columns_of_table,
     known_columns,
 )
-from smalti.engine.registry import _database as db
+from smalti.engine.registry import _tables as db
 from smalti.policy.model.iris import column_iri, normalised_column
 from smalti.vocab.terms import IRI
 

@@ -14,9 +14,10 @@ from smalti.engine.plan.known_columns import DescribedColumns
 from smalti.engine.plan.plan import ModelFormat, OutputFormat, Respondent
 from smalti.engine.plan.recorded import recorded_kind
 from smalti.engine.plan.reports import report_from_json, report_to_json, to_json_text
-from smalti.engine.registry import _database as db
 from smalti.engine.registry import _policies
+from smalti.engine.registry import _tables as db
 from smalti.engine.registry._assets import Facts, check_spelling, find_asset, insert_all, to_text, to_time
+from smalti.engine.registry._journal import note, tick
 from smalti.engine.registry._recorded_columns import recorded_columns, tables_with_column
 from smalti.engine.registry.entries import (
     VERSION_PREFIX,
@@ -111,7 +112,7 @@ def begin(connection: Connection, intent: Intent) -> None:
             out=str(intent.out),
             record=to_json_text(record),
             document=intent.record.document,
-            created_at=db.tick(connection),
+            created_at=tick(connection),
         )
     )
 
@@ -205,7 +206,7 @@ def insert_version(connection: Connection, intent: Intent) -> TargetVersion:
     last = select(func.max(db.versions.c.number)).where(db.versions.c.target == record.target)
     number = (connection.execute(last).scalar() or 0) + 1
     # Nobody withdrew since the run asked, or it would not be recorded now.
-    recorded_at = None if record.started_at is None else db.tick(connection)
+    recorded_at = None if record.started_at is None else tick(connection)
     details = _Details(
         record.files,
         record.columns,
@@ -227,7 +228,7 @@ def insert_version(connection: Connection, intent: Intent) -> TargetVersion:
         details=to_json_text(details),
     )
     (key,) = connection.execute(added).inserted_primary_key or (None,)
-    db.note(connection, "version", str(key))
+    note(connection, "version", str(key))
     insert_all(
         connection,
         insert(db.lineage),

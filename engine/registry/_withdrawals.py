@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, func, insert, select
 
 from smalti.engine.plan.plan import RespondentColumn
-from smalti.engine.registry import _database as db
+from smalti.engine.registry import _tables as db
 from smalti.engine.registry._assets import Facts, insert_all
+from smalti.engine.registry._journal import tick
 from smalti.engine.registry._versions import to_version
 from smalti.engine.registry.entries import AssetKind, TargetVersion
 from smalti.errors import UsageError
@@ -93,7 +94,7 @@ def add(connection: Connection, target: IRI, column: str, respondents: Iterable[
     """Add respondents, each by all digests of the same value; who is there already stays as they are."""
     query = select(db.withdrawals.c.hmac).where(db.withdrawals.c.target == target)
     known = set(connection.execute(query).scalars())
-    now, rows = db.tick(connection), []
+    now, rows = tick(connection), []
     for digests in respondents:
         new = digests - known
         known |= new

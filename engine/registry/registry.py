@@ -29,7 +29,9 @@ from smalti.engine.registry import (
     _versions,
     _withdrawals,
 )
-from smalti.engine.registry import _database as db
+from smalti.engine.registry import _tables as db
+from smalti.engine.registry._database import Database
+from smalti.engine.registry._journal import moment
 from smalti.engine.registry.attempts import Attempt, AttemptState
 from smalti.engine.registry.budget import Budget, Ceiling, Charge, EpsilonDelta
 from smalti.engine.registry.decision_log import DecisionLog
@@ -64,7 +66,7 @@ class Registry:
     among it. What a party may be shown is for the caller to choose, as `smalti targets` does.
     """
 
-    _database: db.Database
+    _database: Database
     decision_log: DecisionLog | None = None
     """Where each decision is written down; None: nowhere."""
     _reader: _policies.Reader = field(default_factory=_policies.Reader, repr=False)
@@ -84,7 +86,7 @@ class Registry:
             log_decisions: whether each decision is written down (see `decision_log`).
         """
         is_address = isinstance(location, str) and "://" in location
-        database = db.Database(location if is_address else Path(location), _budgets.note_versions)
+        database = Database(location if is_address else Path(location))
         return cls(database, DecisionLog.of(database.path) if log_decisions else None)
 
     @property
@@ -666,7 +668,7 @@ class Registry:
         By the registry's clock, which never goes back: those of the machines that use it may differ.
         """
         with self._database.reading() as connection:
-            return db.moment(connection)
+            return moment(connection)
 
     # --- Budgets of releases
 

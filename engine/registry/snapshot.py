@@ -16,8 +16,9 @@ from typing import Any, Final
 from sqlalchemy import Connection, Row, Select, select
 
 from smalti.engine.registry import _authorities, _hierarchies, _keys, ownership
-from smalti.engine.registry import _database as db
+from smalti.engine.registry import _tables as db
 from smalti.engine.registry._assets import Pairs
+from smalti.engine.registry._journal import NO_REVISION, Revision, last_revision
 from smalti.engine.registry._policies import Reader, assigned
 from smalti.engine.registry._recorded_columns import RecordedColumns
 from smalti.engine.registry.ceilings import speaks_of_budget
@@ -194,7 +195,7 @@ class Snapshot:
     """Everything that decisions need of a registry, as it was at one revision. Not for several threads."""
 
     def __init__(self, reader: Reader, vocabularies: _hierarchies.Vocabularies) -> None:
-        self.revision: db.Revision | None = None
+        self.revision: Revision | None = None
         """None: nothing was read so far."""
         self._reader, self._vocabularies = reader, vocabularies
         self._assets = _Assets()
@@ -530,15 +531,15 @@ class Snapshot:
 
     def is_followed_by(self, connection: Connection) -> bool:
         """Whether the registry went on from this revision, and is no other one, such as an older copy."""
-        if self.revision in {None, db.NO_REVISION}:
+        if self.revision in {None, NO_REVISION}:
             return self.revision is None
-        number, token = self.revision or db.NO_REVISION
+        number, token = self.revision or NO_REVISION
         query = select(db.changes.c.token).where(db.changes.c.id == number)
         return connection.execute(query).scalar() == token
 
     def follow(self, connection: Connection) -> None:
         """Read what was changed since; everything where nothing was read so far."""
-        revision, changed = db.last_revision(connection), None
+        revision, changed = last_revision(connection), None
         if self.revision is not None:
             since = select(db.changes).where(db.changes.c.id > self.revision[0])
             changed = {(row.kind, row.subject) for row in connection.execute(since).all()}

@@ -13,7 +13,7 @@ from smalti.engine.anonymization.guarantee import ClassGuarantee
 from smalti.engine.plan.files import ColumnLoss, Diversity, InputDigest, PublishedFile, Timing
 from smalti.engine.plan.plan import OneRowEach, OutputFormat
 from smalti.engine.plan.reports import OwnerReport
-from smalti.engine.registry import _database, commit
+from smalti.engine.registry import _tables, commit
 from smalti.engine.registry.certificate import Certificate
 from smalti.engine.registry.entries import Input, NewVersion, OutputColumn
 from smalti.engine.registry.registry import Registry
@@ -99,7 +99,7 @@ def everything(registry: Registry) -> dict[str, list[tuple[Any, ...]]]:
     with registry._database.reading() as connection:
         return {
             table.name: sorted(map(tuple, connection.execute(table.select()).all()), key=repr)
-            for table in _database.metadata.sorted_tables
+            for table in _tables.metadata.sorted_tables
         }
 
 

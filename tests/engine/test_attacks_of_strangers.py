@@ -13,7 +13,7 @@ from shell import CUSTOMER, MARKETING, small_document, small_policy, small_table
 
 import smalti
 from smalti.engine.binding.run_request import Watch
-from smalti.engine.registry import _database, commit
+from smalti.engine.registry import _journal, commit
 from smalti.engine.registry.authority import decide
 from smalti.engine.registry.budget import Ceiling
 from smalti.engine.registry.entries import Input
@@ -280,7 +280,7 @@ def test_a_clock_that_is_ahead_joins_nobody_to_an_owners_ledger(
 ) -> None:
     registry.add_policy(world.document("own", world.read_rule("own", TABLE)), "own", STRANGER)
     with monkeypatch.context() as patched:
-        patched.setattr(_database, "wall_clock", lambda: datetime.now(UTC) + timedelta(days=1))
+        patched.setattr(_journal, "wall_clock", lambda: datetime.now(UTC) + timedelta(days=1))
         registry.add_hierarchy(member(TABLE, COLLECTION), "theirs", STRANGER)
     registry.remove_hierarchy("theirs", STRANGER)
     registry.add_policy(world.document("c", world.read_rule("c", COLLECTION)), "c", OWNER)

@@ -22,8 +22,7 @@ import registry_world as world
 from budget_world import ONE, charge, hmac
 from registry_world import OTHER, OUTPUT, OWNER, SECOND, SOURCE, USER
 
-from smalti.engine.registry import _budgets
-from smalti.engine.registry import _database as db
+from smalti.engine.registry import _budgets, _database
 from smalti.engine.registry.budget import Budget, Ceiling, Charge, EpsilonDelta, total
 from smalti.engine.registry.entries import Input
 from smalti.engine.registry.registry import Registry
@@ -356,7 +355,7 @@ def test_the_public_export_tells_nothing_of_charges(registry: Registry, tmp_path
 def empty() -> Iterator[Connection]:
     """A registry in memory, as one transaction sees it."""
     with (
-        db._memory_engine().connect() as connection,
+        _database._memory_engine().connect() as connection,
         connection.execution_options(smalti_writes=True).begin(),
     ):
         yield connection

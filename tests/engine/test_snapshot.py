@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from smalti.engine.plan.plan import RespondentColumn
-from smalti.engine.registry import _database as db
+from smalti.engine.registry import _tables as db
 from smalti.engine.registry.authority import decide
 from smalti.engine.registry.entries import Input, OutputColumn
 from smalti.engine.registry.registry import Registry

@@ -1,0 +1,134 @@
+"""Making a registry's tables, and making an older registry one of this version.
+
+A step speaks of tables, rows and texts as they were when it was written, and of nothing else: what the
+registry means by them today may change, and a registry that waited for years is mended as ever.
+"""
+
+import json
+from typing import Final
+
+from sqlalchemy import (
+    Column,
+    Connection,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    delete,
+    insert,
+    inspect,
+    select,
+    text,
+    update,
+)
+
+from smalti.engine.registry import _tables as db
+
+SCHEMA_VERSION: Final = 5
+MENDABLE_VERSIONS: Final = frozenset({"1", "2", "3", "4"})
+_AT_ONCE: Final = 500
+"""Values in one query."""
+
+_VERSION_3: Final = MetaData()
+_ledgers: Final = Table(
+    "ledgers",
+    _VERSION_3,
+    Column("id", Integer, primary_key=True),
+    Column("epsilon", Text),
+    Column("delta", Text),
+    Column("neighbors", Text),
+)
+_ledger_members: Final = Table(
+    "ledger_members", _VERSION_3, Column("member", Text, primary_key=True), Column("ledger", Integer)
+)
+
+
+def create_schema(connection: Connection) -> None:
+    """Make the tables that are not there yet; a registry without a version gets the present one."""
+    db.metadata.create_all(connection)
+    if not schema_version(connection):
+        connection.execute(insert(db.meta).values(key="schema", value=str(SCHEMA_VERSION)))
+
+
+def schema_version(connection: Connection) -> str:
+    """As the registry says it; empty where it says none."""
+    return connection.execute(select(db.meta.c.value).where(db.meta.c.key == "schema")).scalar() or ""
+
+
+def mend(connection: Connection) -> None:
+    """Make an older registry one of this version: its tables stay as they are, and others join them."""
+    version = schema_version(connection)
+    if version not in MENDABLE_VERSIONS:
+        return  # another process was first
+    db.metadata.create_all(connection)
+    if version == "1":
+        connection.execute(
+            text("INSERT INTO policy_iris (policy, iri) SELECT policy, target FROM policy_targets")
+        )
+    if version in {"1", "2"}:
+        _fill_ledgers(connection)
+    known = {column["name"] for column in inspect(connection).get_columns("versions")}
+    for column, kind in (("policy_meaning", "VARCHAR(80)"), ("recorded_at", "VARCHAR(40)")):
+        if column not in known:
+            connection.execute(text(f"ALTER TABLE versions ADD COLUMN {column} {kind}"))
+    _start_clock(connection)
+    connection.execute(update(db.meta).where(db.meta.c.key == "schema").values(value=str(SCHEMA_VERSION)))
+
+
+# --- Version 3: ledgers
+
+
+def _fill_ledgers(connection: Connection) -> None:
+    """Note what the runs read that were registered before there were ledgers; nothing was charged then."""
+    assets: dict[int, set[str]] = {}
+    for row in connection.execute(text("SELECT version, input FROM lineage")).all():
+        assets.setdefault(row.version, set()).add(row.input)
+    for row in connection.execute(text("SELECT id, report FROM versions")).all():
+        digests = {f"bytes {given['hmac']}" for given in json.loads(row.report)["inputs"]}
+        members = sorted(assets.get(row.id, set()) | digests)
+        if len(members) > 1:
+            _join_ledgers(connection, members)
+
+
+def _join_ledgers(connection: Connection, members: list[str]) -> None:
+    """Let members have one ledger, with all that theirs had before."""
+    ledger_of = _found_ledgers(connection, members)
+    if ledgers := sorted(set(ledger_of.values())):
+        kept, others = ledgers[0], ledgers[1:]
+    else:
+        values = {"epsilon": "0", "delta": "0", "neighbors": ""}
+        (kept,) = connection.execute(insert(_ledgers).values(values)).inserted_primary_key or (None,)
+        others = []
+    if others:
+        moved = update(_ledger_members).where(_ledger_members.c.ledger.in_(others))
+        connection.execute(moved.values(ledger=kept))
+        connection.execute(delete(_ledgers).where(_ledgers.c.id.in_(others)))
+    if new := [{"member": one, "ledger": kept} for one in members if one not in ledger_of]:
+        connection.execute(insert(_ledger_members), new)
+
+
+def _found_ledgers(connection: Connection, members: list[str]) -> dict[str, int]:
+    """The ledgers of those members that have one."""
+    found: dict[str, int] = {}
+    for start in range(0, len(members), _AT_ONCE):
+        some = _ledger_members.c.member.in_(members[start : start + _AT_ONCE])
+        query = select(_ledger_members.c.member, _ledger_members.c.ledger).where(some)
+        found.update({row.member: row.ledger for row in connection.execute(query).all()})
+    return found
+
+
+# --- Version 5: one clock
+
+
+def _start_clock(connection: Connection) -> None:
+    """Begin after all that earlier versions wrote, each by the clock of its machine."""
+    written = (
+        "SELECT max(registered_at) FROM assets",
+        "SELECT max(added_at) FROM hierarchies",
+        "SELECT max(withdrawn_at) FROM withdrawals",
+        "SELECT max(created_at) FROM versions",
+    )
+    times = [connection.execute(text(query)).scalar() for query in written]
+    last = connection.execute(text("SELECT value FROM smalti_meta WHERE key = 'clock'")).scalar()
+    if (known := [time for time in times if time is not None]) and last is None:
+        connection.execute(insert(db.meta).values(key="clock", value=max(known)))

@@ -1,0 +1,243 @@
+"""The tables of a registry, as this version has them."""
+
+from sqlalchemy import (
+    Column,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+metadata = MetaData()
+
+meta = Table(
+    "smalti_meta",
+    metadata,
+    Column("key", String(64), primary_key=True),
+    Column("value", String(255), nullable=False),
+)
+assets = Table(
+    "assets",
+    metadata,
+    Column("iri", Text, primary_key=True),
+    Column("kind", String(16), nullable=False),
+    Column("registered_at", String(40), nullable=False),
+)
+owners = Table(
+    "owners",
+    metadata,
+    Column("iri", Text, ForeignKey("assets.iri"), primary_key=True),
+    Column("party", Text, primary_key=True),
+)
+documents = Table(
+    "documents",
+    metadata,
+    Column("digest", String(80), primary_key=True),
+    Column("content", LargeBinary, nullable=False),
+)
+policies = Table(
+    "policies",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("uid", Text, nullable=False, index=True),
+    Column("digest", String(80), ForeignKey("documents.digest"), nullable=False, index=True),
+    Column("name", Text, nullable=False),
+    Column("issuer", Text, nullable=False),
+    Column("added_at", String(40), nullable=False),
+    Column("revoked_at", String(40)),
+)
+policy_targets = Table(
+    "policy_targets",
+    metadata,
+    Column("policy", Integer, ForeignKey("policies.id"), primary_key=True),
+    Column("target", Text, primary_key=True, index=True),
+)
+policy_iris = Table(
+    "policy_iris",
+    metadata,
+    Column("policy", Integer, ForeignKey("policies.id"), primary_key=True),
+    Column("iri", Text, primary_key=True, index=True),
+)
+"""Every asset that a policy speaks of: its targets, and the members and collections that it names."""
+policy_parents = Table(
+    "policy_parents",
+    metadata,
+    Column("policy", Integer, ForeignKey("policies.id"), primary_key=True),
+    Column("uid", Text, primary_key=True),
+    Column("parent", Integer, ForeignKey("policies.id"), nullable=False, index=True),
+)
+policy_signatures = Table(
+    "policy_signatures",
+    metadata,
+    Column("policy", Integer, ForeignKey("policies.id"), primary_key=True),
+    Column("key", String(80), nullable=False, index=True),
+    Column("signature", Text, nullable=False),
+)
+policy_uids = Table(
+    "policy_uids",
+    metadata,
+    Column("policy", Integer, ForeignKey("policies.id"), primary_key=True),
+    Column("uid", Text, primary_key=True, index=True),
+)
+versions = Table(
+    "versions",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("target", Text, ForeignKey("assets.iri"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("run", String(36), nullable=False, unique=True),
+    Column("path", Text, nullable=False),
+    Column("format", String(16), nullable=False),
+    Column("output_digest", String(80), nullable=False),
+    Column("plan", Text, nullable=False),
+    Column("plan_digest", String(80), nullable=False),
+    Column("policy_digest", String(80), ForeignKey("documents.digest"), nullable=False),
+    Column("policy_uid", Text, nullable=False),
+    Column("rule_uid", Text, nullable=False),
+    Column("party", Text, nullable=False),
+    Column("purpose", Text),
+    Column("created_at", String(40), nullable=False),
+    Column("certificate", Text, nullable=False),
+    Column("report", Text, nullable=False),
+    Column("details", Text, nullable=False),
+    Column("policy_meaning", String(80)),
+    Column("recorded_at", String(40)),
+    UniqueConstraint("target", "number"),
+)
+lineage = Table(
+    "lineage",
+    metadata,
+    Column("version", Integer, ForeignKey("versions.id"), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("input", Text, ForeignKey("assets.iri"), nullable=False, index=True),
+    Column("input_version", Integer),
+)
+hierarchies = Table(
+    "hierarchies",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", Text, nullable=False, index=True),
+    Column("number", Integer, nullable=False),
+    Column("digest", String(80), ForeignKey("documents.digest"), nullable=False),
+    Column("party", Text, nullable=False),
+    Column("added_at", String(40), nullable=False),
+    Column("removed_at", String(40)),
+    UniqueConstraint("name", "number"),
+)
+keys = Table(
+    "keys",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("thumbprint", String(80), nullable=False, index=True),
+    Column("owner", Text, nullable=False, index=True),
+    Column("pem", Text, nullable=False),
+    Column("trusted_at", String(40), nullable=False),
+    Column("revoked_at", String(40)),
+)
+authorities = Table(
+    "authorities",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("owner", Text, nullable=False, index=True),
+    Column("authority", Text, nullable=False),
+    Column("trusted_at", String(40), nullable=False),
+    Column("ended_at", String(40)),
+)
+"""Whose hierarchies an owner lets count for what they own."""
+withdrawals = Table(
+    "withdrawals",
+    metadata,
+    Column("target", Text, ForeignKey("assets.iri"), primary_key=True),
+    Column("hmac", String(80), primary_key=True),
+    Column("respondent", Text, nullable=False),
+    Column("is_first", Integer, nullable=False),
+    Column("withdrawn_at", String(40), nullable=False, index=True),
+)
+ledgers = Table(
+    "ledgers",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("epsilon", Text, nullable=False),
+    Column("delta", Text, nullable=False),
+    Column("neighbors", Text, nullable=False),
+)
+"""One for each set of respondents: the exact sums of what has been charged about them."""
+ledger_members = Table(
+    "ledger_members",
+    metadata,
+    Column("member", Text, primary_key=True),
+    Column("ledger", Integer, ForeignKey("ledgers.id"), nullable=False, index=True),
+)
+charges = Table(
+    "charges",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("run", String(36), nullable=False, unique=True),
+    Column("target", Text, nullable=False, index=True),
+    Column("epsilon", Text, nullable=False),
+    Column("delta", Text, nullable=False),
+    Column("selection_delta", Text),
+    Column("pure", Text, nullable=False),
+    Column("mu_squared", Text, nullable=False),
+    Column("neighbors", String(32), nullable=False),
+    Column("party", Text, nullable=False),
+    Column("purpose", Text),
+    Column("policy_uid", Text, nullable=False),
+    Column("rule_uid", Text, nullable=False),
+    Column("plan_digest", String(80), nullable=False),
+    Column("charged_at", String(40), nullable=False),
+)
+"""Only ever added to; the target is that of a version where one was named."""
+charge_members = Table(
+    "charge_members",
+    metadata,
+    Column("charge", Integer, ForeignKey("charges.id"), primary_key=True),
+    Column("member", Text, ForeignKey("ledger_members.member"), primary_key=True, index=True),
+)
+audits = Table(
+    "audits",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("run", String(36), nullable=False, unique=True),
+    Column("target", Text, nullable=False, index=True),
+    Column("output", Text, nullable=False, index=True),
+    Column("policy_uid", Text, nullable=False),
+    Column("rule_uid", Text, nullable=False),
+    Column("party", Text, nullable=False),
+    Column("bound_by", Text, nullable=False),
+    Column("plan_digest", String(80), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("begun_at", String(40), nullable=False),
+    Column("ended_at", String(40)),
+    Column("figures", Text, nullable=False),
+    UniqueConstraint("target", "output", "number"),
+)
+"""Attempts at models; none is ever removed, and each ends once."""
+changes = Table(
+    "changes",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("kind", String(16), nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("token", String(32), nullable=False),
+    sqlite_autoincrement=True,
+)
+"""What was changed, in order; the last row is the registry's revision, which indexes in memory follow.
+
+Its random token tells a registry from another one that has as many changes: a restored backup, for one.
+"""
+intents = Table(
+    "intents",
+    metadata,
+    Column("run", String(36), primary_key=True),
+    Column("stage", Text, nullable=False),
+    Column("out", Text, nullable=False),
+    Column("record", Text, nullable=False),
+    Column("document", LargeBinary, nullable=False),
+    Column("created_at", String(40), nullable=False),
+)
