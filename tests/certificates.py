@@ -93,7 +93,7 @@ def undercharge(folder: Path, name: str, made: AnyPlan, target: str) -> None:
             (str(lost.loss.pure), str(lost.loss.mu_squared), str(lost.selection_delta), digest),
         )
     with closing(smalti.Registry.open(_registry(folder))) as opened:
-        account = opened.budget(smalti.IRI(target)).account
+        account = opened.ledger.budget(smalti.IRI(target)).account
     text = place.read_text().replace(before.rpartition(":")[2], digest.rpartition(":")[2])
     document = json.loads(text)
     told = document["guarantee"]["composition"]

@@ -101,4 +101,4 @@ def run(folder: Path, name: str = "out", **choices: Any) -> Outcome:
 
 def charged(folder: Path) -> Budget:
     with using(folder / "registry.sqlite") as registry:
-        return registry.budget(smalti.IRI(FACES))
+        return registry.ledger.budget(smalti.IRI(FACES))

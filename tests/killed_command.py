@@ -13,7 +13,7 @@ from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding import binding as engine_binding
 from smalti.engine.registry import commit
 from smalti.engine.registry._database import Database
-from smalti.engine.registry.registry import Registry
+from smalti.engine.registry.intents import Intents
 from smalti.engine.run import run as engine_run
 from smalti.engine.tables.writing import CsvWriter
 from smalti.transforms.kernel import StrictMondrian
@@ -33,10 +33,10 @@ POINTS: dict[str, tuple[Any, str]] = {
     "link": (commit, "forget_link"),
     "sync": (commit, "_sync_tree"),
     "registry": (Database, "_create"),
-    "intent": (Registry, "begin"),
+    "intent": (Intents, "begin"),
     "move": (commit, "_move"),
     "rename": (os, "rename"),
-    "finish": (Registry, "finish"),
+    "finish": (Intents, "finish"),
     "sweep": (shutil, "rmtree"),
 }
 

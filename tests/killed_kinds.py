@@ -13,7 +13,7 @@ import kind_worlds as world
 from smalti.engine.binding.capability import capability_of
 from smalti.engine.plan.kinds import Kind
 from smalti.engine.registry import commit
-from smalti.engine.registry.registry import Registry
+from smalti.engine.registry.intents import Intents
 from smalti.engine.run import driver
 
 BOTH = ("before", "after")
@@ -54,10 +54,10 @@ def place_of(step: str, kind: Kind) -> tuple[Any, str]:
         "publish": (driver, "publish"),
         "link": (commit, "forget_link"),
         "sync": (commit, "_sync_tree"),
-        "intent": (Registry, "begin"),
+        "intent": (Intents, "begin"),
         "move": (commit, "_move"),
         "rename": (os, "rename"),
-        "finish": (Registry, "finish"),
+        "finish": (Intents, "finish"),
     }
     if step == "draw":
         module, _, name = world.EXAMPLES[kind].draw.partition(":")

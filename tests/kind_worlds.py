@@ -177,7 +177,7 @@ def registry(folder: Path) -> smalti.Registry:
 
 
 def charges(folder: Path) -> int:
-    return len(registry(folder).budget(IRI(TARGET)).charges)
+    return len(registry(folder).ledger.budget(IRI(TARGET)).charges)
 
 
 def is_charged(kind: Kind) -> bool:

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
 from pathlib import Path
@@ -12,6 +13,7 @@ from generators.architecture import FLOORS, MAY_IMPORT, arrows, dotted_name, imp
 
 from smalti.engine.binding.capability import capability_of
 from smalti.engine.plan.kinds import TABLE, Entry, Kind, kind_of, plan_class
+from smalti.engine.registry.registry import Registry
 
 ROOT = Path(__file__).parents[1]
 SHARED = {"errors"}  # smalti.errors: the one leaf that every room may import
@@ -71,6 +73,31 @@ def test_the_store_of_a_registry_knows_nothing_of_what_it_stores(module: str) ->
     assert {name for name in known if name not in STORE and name.rpartition(".")[0] not in STORE} <= {
         "smalti.errors.RegistryError"
     }
+
+
+def test_each_change_of_a_registry_is_checked_by_the_one_way_to_write() -> None:
+    """Only `Database.change` opens a transaction that writes."""
+    writing = {
+        (str(path.relative_to(ROOT)), node.attr)
+        for path in source_files("engine", "src")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr in {"writing", "_transaction"}
+    }
+    assert writing == {
+        ("engine/registry/_database.py", "writing"),
+        ("engine/registry/_database.py", "_transaction"),
+    }
+
+
+PUBLIC_OF_REGISTRY = 32
+"""Methods and properties of `Registry`, for whoever embeds smalti; what the engine asks stands in rooms."""
+
+
+def test_the_registry_is_a_small_front_of_rooms() -> None:
+    rooms = {one.name for one in fields(Registry) if not (one.init or one.name.startswith("_"))}
+    assert {"policies", "ownership", "outputs", "ledger", "withdrawals", "jobs"} <= rooms
+    public = {name for name in vars(Registry) if not name.startswith("_")}
+    assert len(public - {one.name for one in fields(Registry)}) == PUBLIC_OF_REGISTRY
 
 
 @pytest.mark.parametrize("room", ["vocab", "policy", "transforms"])

@@ -80,7 +80,7 @@ def folder(tmp_path: Path) -> Path:
 
 def spend(folder: Path, epsilon: str, target: str = CUSTOMER, **changes: Any) -> None:
     registry = Registry.open(folder / "smalti.sqlite")
-    assert registry.charge(charge(epsilon, target, **changes), WIDE)
+    assert registry.ledger.charge(charge(epsilon, target, **changes), WIDE)
 
 
 def show(folder: Path, *more: str, party: str = OWNER, target: str = CUSTOMER) -> Ran:
@@ -224,7 +224,7 @@ def test_a_forecast_is_kept_by_what_then_happens(folder: Path, delta: str, loss:
     registry, ceiling = Registry.open(folder / "smalti.sqlite"), Ceiling(Decimal(2), Decimal("1e-6"))
 
     def release() -> bool:
-        return registry.charge(charge("0.1", CUSTOMER, delta=Decimal(delta), loss=loss), ceiling)
+        return registry.ledger.charge(charge("0.1", CUSTOMER, delta=Decimal(delta), loss=loss), ceiling)
 
     spend(folder, "0.95")
     found = budgeting.forecast(

@@ -199,12 +199,12 @@ def check_kind_is_there(world: Path, name: str, kind: str) -> None:
 def test_a_publication_that_was_begun_is_ended(own_world: Path) -> None:
     """That version did not write down what its policy meant, so it is undone; its charge stays."""
     with closing(smalti.Registry.open(own_world / "registry.sqlite")) as registry:
-        (begun,) = registry.intents()
+        (begun,) = registry.intents.pending()
         assert type(begun.record.report) is report_class(Kind.PERTURBATION)
         assert begun.record.policy_meaning is None
         assert commit.recover(registry) == ()
-        assert registry.intents() == ()
-        assert begun.run in {one.run for one in registry.budget(smalti.IRI(TARGET)).charges}
+        assert registry.intents.pending() == ()
+        assert begun.run in {one.run for one in registry.ledger.budget(smalti.IRI(TARGET)).charges}
     assert not (own_world / "killed").exists()
     assert not list(own_world.glob(".smalti-*"))
 

@@ -127,6 +127,6 @@ def test_a_collection_shares_the_ledger_of_its_members(tmp_path: Path) -> None:
     add(tmp_path, written(tmp_path, "one", MEMBER))
     known = Registry.open(tmp_path / "r.sqlite")
     known.add_hierarchy(WARDS, "wards", IRI(OWNER))
-    assert {MEMBER, WHOLE} <= known.same_respondents((IRI(WHOLE),))
+    assert {MEMBER, WHOLE} <= known.ledger.same_respondents((IRI(WHOLE),))
     ran = add(tmp_path, written(tmp_path, "whole", WHOLE, words=DELTA, delta=1e-5))
     assert NO_DELTA in " ".join(ran.out.split())

@@ -120,7 +120,7 @@ def forbidden_below_with(registry: Registry, added: Sequence[StoredPolicy]) -> t
         registry: only read.
         added: these policies.
     """
-    read = [registry.policy_in_force(IRI(one.uid), IRI(one.issuer)) for one in added]
+    read = [registry.policies.in_force(IRI(one.uid), IRI(one.issuer)) for one in added]
     policies = [policy for policy in read if policy is not None]
     forbidden = {iri for policy in policies for iri in _forbidden(policy)}
     permitted = {
@@ -142,7 +142,7 @@ def forbidden_below_with(registry: Registry, added: Sequence[StoredPolicy]) -> t
 
 def _not_found(registry: Registry, snapshot: Snapshot, iri: IRI) -> Iterator[str]:
     for table in sorted(snapshot.tables(iri)):
-        known = registry.known_columns(snapshot, table)
+        known = registry.columns.known(snapshot, table)
         if known.lacks(iri) and not snapshot.is_another_table(iri, table):
             names = sorted(unquote(one.rpartition("/")[2]) for one in known.iris)
             near = did_you_mean(unquote(iri.rpartition("/")[2]), names)
@@ -156,7 +156,7 @@ def _table(
     registry: Registry, snapshot: Snapshot, table: IRI, binder: IRI | None, columns: KnownColumns
 ) -> _Table:
     owners = snapshot.owners(table) or frozenset(() if binder is None else (binder,))
-    known = columns | registry.known_columns(snapshot, table)
+    known = columns | registry.columns.known(snapshot, table)
     asked = Request(party=IRI(""), action=USE, targets=(table,), columns=known.iris, renamed=known.renamed)
     return _Table(snapshot, table, owners, snapshot.requested(asked), snapshot.wholes(table))
 
@@ -171,6 +171,6 @@ def _of_owners(registry: Registry, table: _Table) -> Iterator[Policy]:
     snapshot = table.snapshot
     about = snapshot.about(snapshot.spoken_of_below(table.wholes))
     keys = {key for issuer, keys in about if issuer in table.owners for key in keys}
-    registry.read_policies(snapshot, keys)
+    registry.policies.load(snapshot, keys)
     found = (snapshot.policy(snapshot.entry(key)) for key in sorted(keys))
     return (policy for policy in found if policy is not None)

@@ -49,13 +49,14 @@ def check_binding(
     """
     if not registry.exists:
         return
-    versions = registry.all_versions()
+    versions = registry.outputs.all()
     telling = contents.telling_digests
     _refuse_relabelled_output(source, telling, versions)
     parts = {input_hmac(registry, digest) for digest in telling}
     alike = [version for version in versions if parts & {one.hmac for one in version.report.inputs}]
     _refuse_relabelled_input(registry, source, alike, submitter)
-    if not registry.is_known(source.target) or submitter in registry.full_owners(source.target):
+    ownership = registry.ownership
+    if not ownership.is_known(source.target) or submitter in ownership.full(source.target):
         return
     if not _is_bound_as_before(registry, source, contents, made):
         raise UsageError(
@@ -74,7 +75,7 @@ def made_from(registry: Registry, target: IRI, contents: Contents | None = None)
         target: the IRI.
         contents: only those that were made from these very files; None: from any.
     """
-    found = [one for one in registry.all_versions() if target in {given.iri for given in one.inputs}]
+    found = [one for one in registry.outputs.all() if target in {given.iri for given in one.inputs}]
     if contents is not None:
         whole = [input_hmac(registry, digest) for digest in contents.digests]
         found = [one for one in found if [given.hmac for given in one.report.inputs] == whole]
@@ -100,7 +101,7 @@ def _refuse_relabelled_input(
     for version in alike:
         for given in version.inputs:
             # Who owns it with others does not get rid of what they prohibit.
-            if given.iri != source.target and registry.owners(given.iri) != {submitter}:
+            if given.iri != source.target and registry.ownership.of(given.iri) != {submitter}:
                 raise UsageError(
                     source.path.name,
                     "this data is known under another IRI, which somebody else owns, alone or too",
@@ -110,7 +111,7 @@ def _refuse_relabelled_input(
 
 
 def _is_bound_as_before(registry: Registry, source: Source, contents: Contents, made: AnyPlan) -> bool:
-    if registry.versions(source.target):
+    if registry.outputs.of(source.target):
         # An output's columns and respondents are on record: nobody but an owner describes them again.
         return source.description == Description()
     known = made_from(registry, source.target, contents)

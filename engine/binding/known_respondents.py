@@ -38,9 +38,9 @@ def requested_respondent(request: RunRequest, registry: Registry) -> Respondent 
 
 def _may_say(request: RunRequest, registry: Registry) -> bool:
     """Whether who submits it owns all of the target, or binds what nobody owns yet."""
-    if not registry.is_known(request.target):
+    if not registry.ownership.is_known(request.target):
         return True
-    return request.submitter in registry.full_owners(request.target)
+    return request.submitter in registry.ownership.full(request.target)
 
 
 def recorded_respondent(request: RunRequest, registry: Registry, contents: Contents) -> Respondent | None:
@@ -86,7 +86,7 @@ def check_run(
     check_binding(registry, source, contents, made, submitter)
     if not counts_rows(made.read.respondent):
         return
-    if registry.exists and registry.versions(source.target):
+    if registry.exists and registry.outputs.of(source.target):
         raise PlanError(
             str(source.target),
             "nothing was declared about its respondents when it was made: its k counts rows, and so would"

@@ -102,11 +102,11 @@ def given(
         UsageError: the target is an output, and this is no version of it; or the request says who
             respondents are, and who submits it may not.
     """
-    versions = registry.versions(source.target)
+    versions = registry.outputs.of(source.target)
     version = _version_of(source, table, versions) if versions else None
     number = None if version is None else version.number
-    now = registry.moment()
-    withdrawn = registry.withdrawn(source.target, number, at=now)
+    now = registry.withdrawals.moment()
+    withdrawn = registry.withdrawals.of(source.target, number, at=now)
     inherited = None if version is None else version.respondent
     if granted.columns is not None:
         check_declared(source, granted.columns)
@@ -133,12 +133,14 @@ def without_tables(registry: Registry, source: Source, withheld: Withheld) -> Wi
 
     Below the table, that is an IRI under which the table's owners have other data.
     """
-    lacking = tuple(
-        iri
-        for iri in withheld.lacking
-        if not (is_column_of(source.target, iri) and registry.is_another_table(iri, source.target))
-    )
-    return replace(withheld, lacking=lacking)
+
+    def is_table(iri: IRI) -> bool:
+        if not is_column_of(source.target, iri):
+            return False
+        with registry.snapshot() as snapshot:
+            return snapshot.is_another_table(iri, source.target)
+
+    return replace(withheld, lacking=tuple(iri for iri in withheld.lacking if not is_table(iri)))
 
 
 def _unvouched(request: RunRequest, registry: Registry, source: Source) -> frozenset[IRI]:
@@ -149,11 +151,11 @@ def _unvouched(request: RunRequest, registry: Registry, source: Source) -> froze
     """
     if request.party is None:
         return frozenset()  # nobody asks, and nothing is decided
-    owners = registry.owners(source.target)
-    if not registry.full_owners(source.target) or owners == {request.submitter}:
+    owners = registry.ownership.of(source.target)
+    if not registry.ownership.full(source.target) or owners == {request.submitter}:
         return frozenset()
     with registry.snapshot() as snapshot:
-        known = registry.known_columns(snapshot, source.target)
+        known = registry.columns.known(snapshot, source.target)
     declared = declared_columns(source).renamed
     pairs = {(known_spelling(name), known_spelling(own)): own for name, own in declared}
     return frozenset(own for pair, own in pairs.items() if pair not in known.believed)

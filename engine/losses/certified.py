@@ -209,7 +209,7 @@ def _composed_again(
 ) -> ReleaseCheck:
     """What the charges of the ledger show of a composition."""
     told = "the composition with earlier releases"
-    ledger = published.registry.budget(plan.read.target)
+    ledger = published.registry.ledger.budget(plan.read.target)
     if _check_composition(published.certificate, stated, version, plan, ledger):
         return ReleaseCheck((f"{told}, by the charges of this registry",), ())
     return ReleaseCheck((), (f"{told}: other data has joined their ledger since",))

@@ -71,9 +71,10 @@ def refusal(under: RunUnder, made: AnyPlan, lost: ChargedLoss, contents: Content
     )
     ceiling = declared_ceiling(under.granted.permission)
     said = memberships_said(request)
-    if registry.charge(charge, ceiling, said, bound_by=request.submitter, said_by=request.document.issuer):
+    by, issuer = request.submitter, request.document.issuer
+    if registry.ledger.charge(charge, ceiling, said, bound_by=by, said_by=issuer):
         return None
-    spent = registry.budget(request.target).spent
+    spent = registry.ledger.budget(request.target).spent
     return deny_afterwards(
         registry, under.decision, _no_room(request, under.granted.permission, ceiling, spent)
     )
@@ -95,7 +96,7 @@ def foreseen_reason(
     Returns:
         None where it fits.
     """
-    spent, ceiling = registry.budget(request.target).spent, declared_ceiling(permission)
+    spent, ceiling = registry.ledger.budget(request.target).spent, declared_ceiling(permission)
     lost = loss_to_charge(made)
     if ceiling.admits(spent + lost.spent):
         return None
@@ -118,7 +119,7 @@ def _no_room(request: RunRequest, permission: Permission, ceiling: Ceiling, spen
 
 def composition(registry: Registry, target: IRI) -> Composition:
     """What all releases so far about the respondents of a target lose together."""
-    budget = registry.budget(target)
+    budget = registry.ledger.budget(target)
     return _composition(budget.spent, budget.account, len(budget.charges))
 
 
@@ -128,7 +129,7 @@ def composition_with(registry: Registry, target: IRI, made: AnyPlan) -> Composit
     Raises:
         PlanError: what was charged so far is about another neighbouring relation.
     """
-    budget, lost = registry.budget(target), loss_to_charge(made)
+    budget, lost = registry.ledger.budget(target), loss_to_charge(made)
     if set(budget.relations) - {lost.neighbors}:
         raise other_relation(target, budget.relations)
     spent = budget.spent + lost.spent

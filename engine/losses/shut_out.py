@@ -20,12 +20,12 @@ def shut_out_with(registry: Registry, added: Sequence[StoredPolicy]) -> tuple[st
     Returns:
         Sentences in lower case, without full stops; each names two rules, one of them of these policies.
     """
-    new = [registry.policy_in_force(IRI(one.uid), IRI(one.issuer)) for one in added]
+    new = [registry.policies.in_force(IRI(one.uid), IRI(one.issuer)) for one in added]
     charging = [rule for policy in new if policy is not None for rule in charged_rules(policy)]
     uids = {rule.policy.uid for rule in charging}
     found: list[str] = []
     for target in sorted(frozenset[IRI]().union(*(rule.targets for rule in charging))):
-        people = registry.same_respondents((target,))
+        people = registry.ledger.same_respondents((target,))
         rules = [
             rule
             for policy in _in_force(registry, people)

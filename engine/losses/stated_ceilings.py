@@ -64,7 +64,7 @@ def policies_about(registry: Registry, snapshot: Snapshot, target: IRI) -> list[
     requested = snapshot.requested(Request(party=IRI(""), action=ANONYMIZE, targets=(target,)))
     found = [keys for issuer, keys in snapshot.touching(requested) if issuer in owners]
     keys = sorted(frozenset[int]().union(*found))
-    registry.read_policies(snapshot, keys)
+    registry.policies.load(snapshot, keys)
     entries = [snapshot.entry(key) for key in keys]
     standing = [one for one in entries if snapshot.why_it_ended(one) is None]
     return [policy for one in standing if (policy := snapshot.policy(one)) is not None]

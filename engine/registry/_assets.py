@@ -182,15 +182,15 @@ def admit_output(connection: Connection, iri: IRI) -> None:
     note(connection, "asset", iri)
 
 
-def add_owner(connection: Connection, iri: IRI, new: IRI, by: IRI) -> None:
-    check_owner_of_source(connection, iri, by)
+def add_owner(connection: Connection, iri: IRI, new: IRI) -> None:
+    """Make somebody an owner of a source."""
     if new not in Facts(connection).direct_owners(iri):
         connection.execute(insert(db.owners).values(iri=iri, party=new))
         note(connection, "asset", iri)
 
 
-def remove_owner(connection: Connection, iri: IRI, party: IRI, by: IRI) -> None:
-    check_owner_of_source(connection, iri, by)
+def check_may_go(connection: Connection, iri: IRI, party: IRI) -> None:
+    """Refuse to take ownership of a source away from whoever has none, and from its last owner."""
     present = Facts(connection).direct_owners(iri)
     if party not in present:
         raise UsageError(str(iri), f"{party} does not own it", "an owner", "")
@@ -198,11 +198,16 @@ def remove_owner(connection: Connection, iri: IRI, party: IRI, by: IRI) -> None:
         raise UsageError(
             str(iri), "it would have no owner", "at least one owner", "add another owner first"
         )
+
+
+def remove_owner(connection: Connection, iri: IRI, party: IRI) -> None:
+    """Take ownership of a source away."""
     connection.execute(delete(db.owners).where((db.owners.c.iri == iri) & (db.owners.c.party == party)))
     note(connection, "asset", iri)
 
 
 def check_owner_of_source(connection: Connection, iri: IRI, party: IRI) -> None:
+    """Refuse to change owners of what is no source, or on the word of somebody who does not own it."""
     asset = find_asset(connection, iri)
     if asset is None:
         raise UsageError(

@@ -5,11 +5,11 @@ import os
 import secrets
 import sqlite3
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, func, inspect, make_url, select, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
@@ -58,6 +58,14 @@ _SERVER_PROBLEMS: Final = {
     "42501": ("the user may not do that", "let the database's owner grant it"),
 }
 _UNREACHABLE: Final = ("the database server does not answer", "check that it runs, and the address")
+
+
+C = TypeVar("C")
+R = TypeVar("R")
+
+
+def unchecked(_connection: Connection) -> None:
+    """The check of a change that nothing stands in the way of."""
 
 
 class Database:
@@ -118,7 +126,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """One transaction, all or nothing; makes the registry where there is none.
+        """One transaction, all or nothing; makes the registry where there is none. For `change`.
 
         Raises:
             RegistryError: the database cannot be written; nothing was changed.
@@ -131,6 +139,35 @@ class Database:
         self._prepare()
         with self._transaction() as connection:
             yield connection
+
+    def change(
+        self,
+        check: Callable[[Connection], C],
+        write: Callable[[Connection, C], R],
+        *,
+        looks_first: bool = True,
+    ) -> R:
+        """Check, then change: the one way to write.
+
+        INVARIANT: a change relies on a check in its own transaction, in which nobody else writes. The same
+        check may be asked before, on a view: whom it refuses need not wait for other writers. That look
+        never permits anything. Where there is no registry yet it comes first in any case, so that what is
+        refused makes none.
+
+        Args:
+            check: raises what stands in the way; changes nothing. Asked once or twice.
+            write: makes the change, from what the check in its transaction found; raises where the outcome
+                may not be.
+            looks_first: whether to look where there is a registry, too; not where checks cost much.
+
+        Raises:
+            RegistryError: the database cannot be written; nothing was changed.
+        """
+        if check is not unchecked and (looks_first or not self.exists):
+            with self.reading() as connection:
+                check(connection)
+        with self.writing() as connection:
+            return write(connection, check(connection))
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:

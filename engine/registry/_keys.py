@@ -29,7 +29,6 @@ def trust(connection: Connection, owner: IRI, key: PublicKey) -> None:
 
 def revoke(connection: Connection, owner: IRI, thumbprint: str) -> None:
     """End the trust in a key."""
-    check_is_trusted(connection, owner, thumbprint)
     where = (db.keys.c.owner == owner) & (db.keys.c.thumbprint == thumbprint)
     ended = update(db.keys).where(where, db.keys.c.revoked_at.is_(None)).values(revoked_at=tick(connection))
     connection.execute(ended)
@@ -77,6 +76,11 @@ def check_signature(
     rows = connection.execute(_trusted(owner).order_by(db.keys.c.id)).all()
     keys = [PublicKey(row.thumbprint, row.pem) for row in rows]
     return signing_key(signature, document, keys, name).thumbprint
+
+
+def signed(key: str | None, signature: bytes | None) -> tuple[str, bytes] | None:
+    """The thumbprint of the key that signed a document, with the signature, where there are both."""
+    return None if key is None or signature is None else (key, signature)
 
 
 def trusted(connection: Connection) -> frozenset[tuple[IRI, str]]:

@@ -94,10 +94,10 @@ def _join_ledgers(connection: Connection, members: list[str]) -> None:
     """Let members have one ledger, with all that theirs had before."""
     ledger_of = _found_ledgers(connection, members)
     if ledgers := sorted(set(ledger_of.values())):
-        kept, others = ledgers[0], ledgers[1:]
+        kept, *others = ledgers
     else:
         values = {"epsilon": "0", "delta": "0", "neighbors": ""}
-        (kept,) = connection.execute(insert(_ledgers).values(values)).inserted_primary_key or (None,)
+        (kept,) = connection.execute(insert(_ledgers).values(values)).inserted_primary_key or (0,)
         others = []
     if others:
         moved = update(_ledger_members).where(_ledger_members.c.ledger.in_(others))

@@ -264,7 +264,9 @@ def _parents_of_document(connection: Connection, entry: Row[tuple[Any, ...]]) ->
 # --- Adding
 
 
-def check_new(connection: Connection, reader: Reader, facts: Facts, new: NewPolicies) -> None:
+def check_new(
+    connection: Connection, reader: Reader, facts: Facts, new: NewPolicies, ending: Collection[int]
+) -> None:
     """Refuse what the issuer may not add.
 
     Args:
@@ -272,6 +274,7 @@ def check_new(connection: Connection, reader: Reader, facts: Facts, new: NewPoli
         reader: of stored policies.
         facts: about the assets, with the memberships in force.
         new: what would be added.
+        ending: the entries in whose place it would be.
 
     Raises:
         PolicyError: a rule names an assigner who is no owner.
@@ -282,9 +285,10 @@ def check_new(connection: Connection, reader: Reader, facts: Facts, new: NewPoli
         for target in sorted(policy.targets):
             _check_target(connection, facts, policy, target, new.issuer)
     for uid, parent in new.parents.items():
-        if connection.execute(in_force().where(db.policies.c.id == parent)).first() is None:
+        stands = connection.execute(in_force().where(db.policies.c.id == parent)).first() is not None
+        if parent in ending or not stands:
             raise UsageError(new.name, f"its parent `{uid}` has ended", "a parent in force", "try again")
-    if (taken := uid_conflict(connection, reader, facts, new)) is not None:
+    if (taken := uid_conflict(connection, reader, facts, new, ending)) is not None:
         raise UsageError(
             str(new.policies[0].where),
             f"the uid `{taken}` is used by another document",
@@ -364,17 +368,22 @@ def _check_is_no_version(connection: Connection, policy: Policy, target: IRI) ->
 
 
 def uid_conflict(
-    connection: Connection, reader: Reader, facts: Facts, new: "NewPolicies | Claims"
+    connection: Connection,
+    reader: Reader,
+    facts: Facts,
+    new: "NewPolicies | Claims",
+    ending: Collection[int] = (),
 ) -> IRI | None:
     """A uid of the document that another one in force uses so that the two could be taken for each other.
 
     That is so when both are by one issuer, or when both issuers own a target that both are about. A uid
     is all that a request or a revocation names, and each looks only at such policies. Nobody else's
     document stands in an owner's way: a stranger who uses the owner's uid first keeps nothing from them.
-    Nor does a policy that says the same and was only laid out otherwise: it is the same one.
+    Nor does a policy that says the same and was only laid out otherwise: it is the same one. Nor do entries
+    that are `ending`.
     """
     targets = set(new.targets)
-    same = {row.id for policy in new.policies for row in reader.twins(connection, policy)}
+    same = {row.id for policy in new.policies for row in reader.twins(connection, policy)}.union(ending)
     for entry, issuer, taken in _users_of(connection, sorted(new.uids), new.digest):
         if entry in same:
             continue
@@ -402,13 +411,15 @@ def _users_of(connection: Connection, uids: list[IRI], digest: str) -> Iterator[
             yield row.id, IRI(row.issuer), IRI(row.taken)
 
 
-def end_replaced(connection: Connection, facts: Facts, new: NewPolicies) -> None:
-    """End what is in force under the uids of the new policies, by other documents, where the issuer may."""
+def replaced(connection: Connection, facts: Facts, new: NewPolicies) -> tuple[int, ...]:
+    """The entries in force under the uids of new policies, of other documents, that the issuer may end."""
+    found: dict[int, None] = {}
     for policy in new.policies:
         query = in_force().where(db.policies.c.uid == policy.uid, db.policies.c.digest != new.digest)
         for row in connection.execute(query).all():
             if may_end(facts, row, new.issuer):
-                end(connection, row.id)
+                found[row.id] = None
+    return tuple(found)
 
 
 def add(
@@ -510,6 +521,26 @@ def end(connection: Connection, entry: int) -> None:
         update(db.policies).where(db.policies.c.id == entry).values(revoked_at=tick(connection))
     )
     note(connection, "policy", str(entry))
+
+
+def revocable(connection: Connection, facts: Facts, uid: IRI, party: IRI) -> list[Row[tuple[Any, ...]]]:
+    """The entries in force under a uid that a party may end.
+
+    Raises:
+        UsageError: there is none.
+    """
+    rows = connection.execute(in_force().where(db.policies.c.uid == uid)).all()
+    if not rows:
+        raise UsageError(str(uid), "no such policy is in force", "the uid of a stored policy")
+    found = [row for row in rows if may_end(facts, row, party)]
+    if not found:
+        raise UsageError(
+            str(uid),
+            f"{party} may not revoke it",
+            "its issuer, or an owner of all its targets",
+            "ask its issuer",
+        )
+    return found
 
 
 def may_end(facts: Facts, row: Row[tuple[Any, ...]], party: IRI) -> bool:

@@ -180,7 +180,9 @@ def check_still_permitted(registry: Registry, record: NewVersion) -> None:
         RegistryError: the registry cannot be read.
     """
     try:
-        policy = registry.read_as(record.document, record.document_name, record.policy_uid, record.issuer)
+        policy = registry.policies.read_as(
+            record.document, record.document_name, record.policy_uid, record.issuer
+        )
     except PolicyError:  # a parent has ended
         policy = None
     if policy is None:
@@ -217,7 +219,7 @@ def _are_found(registry: Registry, record: NewVersion, table: IRI, grant: Grant)
     if not named or record.input_table is None:
         return True
     with registry.snapshot() as snapshot:
-        believed = registry.known_columns(snapshot, table).believed
+        believed = registry.columns.known(snapshot, table).believed
         owners = snapshot.owners(table) or frozenset((record.bound_by,))
         found = record.input_table.certain(table, owners, believed)
         return all(known_spelling(iri) in found or snapshot.is_another_table(iri, table) for iri in named)
@@ -314,7 +316,7 @@ def _strict_views(snapshot: Snapshot, targets: tuple[IRI, ...], view: View) -> t
 
 def _with_columns(judge: _Judge, question: _Question) -> _Question:
     """The question, with the columns that earlier runs recorded of the targets, and of their tables."""
-    request, known_columns = question.request, judge.registry.known_columns
+    request, known_columns = question.request, judge.registry.columns.known
     known = [known_columns(judge.snapshot, target) for target in request.targets]
     near = _tables_of(judge, question) | _members_of(question)
     of_tables = [known_columns(judge.snapshot, table) for table in sorted(near)]
@@ -345,7 +347,7 @@ def _tables_of(judge: _Judge, question: _Question) -> frozenset[IRI]:
     names = frozenset(map(normalised_column, targets))
     declared = (view.hierarchies.columns.items() for view in question.views)
     found = [table for pairs in declared for table, columns in pairs if columns & names]
-    found += [table for target in targets for table in judge.registry.tables_with_column(snapshot, target)]
+    found += [table for target in targets for table in judge.registry.columns.tables_with(snapshot, target)]
     return tables.union(table for table in found if snapshot.full_owners(table) & question.owners)
 
 
@@ -385,7 +387,7 @@ def _about(judge: _Judge, question: _Question) -> list[set[int]]:
     requested = snapshot.requested(question.request)
     found = [keys for issuer, keys in snapshot.touching(requested) if issuer in question.owners]
     for keys in found:
-        judge.registry.read_policies(snapshot, keys)
+        judge.registry.policies.load(snapshot, keys)
         for view in question.views:
             snapshot.place(view, keys)
     return found
@@ -398,7 +400,7 @@ def _with_charges(
     facts = tuple(fact for fact in request.facts if fact.operand not in BUDGETS)
     speaks = submitted is not None and speaks_of_budget(submitted)
     if speaks or judge.snapshot.speak_of_budgets(about):
-        spent = judge.registry.spent(request.targets) if judge.asks_charges else EpsilonDelta()
+        spent = judge.registry.ledger.spent(request.targets) if judge.asks_charges else EpsilonDelta()
         charged = ((BUDGET_EPSILON, spent.epsilon), (BUDGET_DELTA, spent.delta))
         facts += tuple(Fact(operand, (Number(value),)) for operand, value in charged)
     return request if facts == request.facts else replace(request, facts=facts)
@@ -511,7 +513,7 @@ def _doubtful_in(
     judge: _Judge, question: _Question, decision: Decision, table: IRI, columns: list[IRI]
 ) -> Reason | None:
     snapshot = judge.snapshot
-    known = judge.registry.known_columns(snapshot, table)
+    known = judge.registry.columns.known(snapshot, table)
     if not known.is_whole:
         return None
     is_unfound = any(map(known.lacks, columns))
@@ -643,9 +645,9 @@ def _submission_refused(
 ) -> Reason | None:
     """Why what an owner submits, and has not put in force, does not count."""
     policy, registry = found.policy, judge.registry
-    if registry.is_revoked(policy, owners):
+    if registry.policies.is_revoked(policy, owners):
         return Reason("it was revoked; an owner must add it again before it counts", policy.uid)
-    if (uid := registry.uid_conflict(policy, found.issuer)) is not None:
+    if (uid := registry.policies.uid_conflict(policy, found.issuer)) is not None:
         text = (
             f"another document in force uses the uid `{uid}`: give this one uids of its own, or let an"
             " owner put it in the other's place with `smalti policy add --replace`"
@@ -670,7 +672,7 @@ def _badly_signed(registry: Registry, submission: Submission, owner: IRI) -> Rea
             "it does not count, because its signature is of another document", submission.policy.uid
         )
     try:
-        registry.check_signature(submission.document, submission.signature, owner, name)
+        registry.keys.check_signature(submission.document, submission.signature, owner, name)
     except UsageError as error:
         return Reason(f"it does not count, because {error.problem}", submission.policy.uid)
     return None
@@ -786,7 +788,7 @@ def _version_is_readable(
 
 def _source_rule_failures(judge: _Judge, request: Request, version: Made, name: str) -> list[Reason]:
     about = (version.policy_uid, version.rule_uid)
-    if not judge.registry.entries_of(judge.snapshot, version):
+    if not judge.registry.policies.entries_of(judge.snapshot, version):
         return [Reason(f"the policy that {name} was made under was revoked", *about)]
     limits = _purposes(judge, request, version)
     if limits is None:
@@ -807,7 +809,7 @@ def _purposes(judge: _Judge, request: Request, version: Made) -> list[Condition]
     Where several entries of the policy stand, they say the same of it.
     """
     snapshot = judge.snapshot
-    for entry, policy in judge.registry.entries_of(snapshot, version):
+    for entry, policy in judge.registry.policies.entries_of(snapshot, version):
         if policy is None or snapshot.why_it_ended(entry) is not None or not _is_valid(policy, request):
             continue
         if rules := [rule for rule in _granting(policy) if rule.uid == version.rule_uid]:
@@ -859,12 +861,12 @@ def _shows_only_granted(judge: _Judge, grant: Grant, version: Made) -> bool:
         return True
     from smalti.engine.registry.recorded_columns import uses_any  # noqa: PLC0415 (only where columns are withheld)
 
-    plan = judge.registry.plan_of(version)
+    plan = judge.registry.outputs.plan_of(version)
     named = [column for column in grant.withheld if column not in grant.implied]
     stated = [column for column in named if not _is_table_below(judge.snapshot, version, column)]
     inputs = [given.iri for given in version.inputs]
     owners = frozenset[IRI]().union(*map(judge.snapshot.owners, inputs))
-    known = (judge.registry.known_columns(judge.snapshot, iri).believed for iri in inputs)
+    known = (judge.registry.columns.known(judge.snapshot, iri).believed for iri in inputs)
     believed = frozenset[tuple[IRI, IRI]]().union(*known)
     return plan is not None and not uses_any(plan, grant.withheld, stated, owners, believed)
 
@@ -909,7 +911,7 @@ def _is_met(judge: _Judge, grant: Grant, version: Made) -> bool:
     if any(_has_columns(one) and not _is_only_columns(one) for one in conditions):
         return False
     # Of one document there are several meanings where what it inherits has changed: which one was it then?
-    return judge.registry.meaning_of(judge.snapshot, version) == meaning_digest(policy)
+    return judge.registry.policies.meaning_of(judge.snapshot, version) == meaning_digest(policy)
 
 
 def _has_columns(condition: Condition) -> bool:

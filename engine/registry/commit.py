@@ -154,7 +154,7 @@ def publish(registry: Registry, stage: Stage, record: NewVersion) -> TargetVersi
     """
     if stage.version not in record.certificate:
         raise InternalError("a certificate names another version than its run makes")
-    registry.check_record(record)
+    registry.intents.check(record)
     check_still_permitted(registry, record)
     _check_place(stage.out, str(stage.out))
     forget_link(stage)
@@ -164,7 +164,7 @@ def publish(registry: Registry, stage: Stage, record: NewVersion) -> TargetVersi
         _open_to_others(stage.output)
         _sync_tree(stage.output)
     intent = Intent(stage.run, stage.folder, stage.out, record)
-    registry.begin(intent)
+    registry.intents.begin(intent)
     try:
         with _translated(str(stage.out)):
             _move(stage)
@@ -187,8 +187,8 @@ def recover(registry: Registry) -> tuple[TargetVersion, ...]:
     Raises:
         RegistryError: the registry cannot be read or written.
     """
-    recovered, places = [], registry.places()
-    for intent in registry.intents():
+    recovered, places = [], registry.intents.places()
+    for intent in registry.intents.pending():
         with _lock_of_dead(intent.stage) as is_dead:
             if is_dead and (version := _end(registry, intent)) is not None:
                 recovered.append(version)
@@ -396,7 +396,7 @@ def _move(stage: Stage) -> None:
 
 def _ended_by_another(registry: Registry, stage: Stage) -> TargetVersion:
     """The version, recorded by whoever took this run for dead because its stage was removed."""
-    found = registry.versions(stage.version)
+    found = registry.outputs.of(stage.version)
     if not found:
         raise BackendError(
             str(stage.out),
@@ -424,12 +424,12 @@ def _end(registry: Registry, intent: Intent) -> TargetVersion | None:
 
 def _finished(registry: Registry, intent: Intent) -> TargetVersion | None:
     """Record an output, if it is still permitted then: nobody else writes to the registry meanwhile."""
-    return registry.finish(intent, partial(check_still_permitted, registry))
+    return registry.intents.finish(intent, partial(check_still_permitted, registry))
 
 
 def _undo(registry: Registry, intent: Intent) -> None:
     # INVARIANT: what is recorded is never removed. An intent that is gone was recorded, or undone.
-    if not registry.is_pending(intent.run):
+    if not registry.intents.is_pending(intent.run):
         return
     with _translated(str(intent.out)):
         if _is_own_output(intent):
@@ -437,7 +437,7 @@ def _undo(registry: Registry, intent: Intent) -> None:
             sync_folder(intent.out.parent)
         shutil.rmtree(intent.stage / "output", ignore_errors=True)
     # The intent goes last: until then, the next recovery does this again.
-    registry.abandon(intent.run)
+    registry.intents.abandon(intent.run)
 
 
 @contextmanager

@@ -26,16 +26,16 @@ def columns_met_with(registry: Registry, added: Sequence[StoredPolicy]) -> tuple
         Sentences in lower case, without full stops; each names a rule and a prohibition of two policies,
         one of which is among these.
     """
-    read = [registry.policy_in_force(IRI(one.uid), IRI(one.issuer)) for one in added]
+    read = [registry.policies.in_force(IRI(one.uid), IRI(one.issuer)) for one in added]
     new = [policy for policy in read if policy is not None]
     rules = {rule for policy in new for rule in policy.rules}
     found: dict[str, None] = {}
     with registry.snapshot() as snapshot:
         named = {iri for policy in new for iri in policy.targets}
         targets = named.union(*map(snapshot.related, named))
-        recorded = [registry.tables_with_column(snapshot, target) for target in targets]
+        recorded = [registry.columns.tables_with(snapshot, target) for target in targets]
         for target in sorted(targets.union(*map(tables_of, targets), *recorded)):
-            known = registry.known_columns(snapshot, target)
+            known = registry.columns.known(snapshot, target)
             view = snapshot.view(snapshot.any_authorities((target,)))
             policies = list(_in_force(registry, snapshot, target, known))
             for rule, other, told in columns_between(policies, known.renamed, view.hierarchies):
@@ -52,7 +52,7 @@ def _in_force(registry: Registry, snapshot: Snapshot, target: IRI, known: KnownC
     )
     found = [keys for issuer, keys in snapshot.touching(snapshot.requested(request)) if issuer in owners]
     keys = sorted(frozenset[int]().union(*found))
-    registry.read_policies(snapshot, keys)
+    registry.policies.load(snapshot, keys)
     entries = [snapshot.entry(key) for key in keys]
     for entry in entries:
         if snapshot.why_it_ended(entry) is None and (policy := snapshot.policy(entry)) is not None:

@@ -40,7 +40,7 @@ def reviews(registry: Registry, *, now: datetime | None = None) -> tuple[Review,
         now: None: the present.
     """
     now = now or datetime.now(UTC)
-    versions = registry.all_versions()
+    versions = registry.outputs.all()
     with registry.snapshot() as snapshot:
         own = {one.iri: _own_reasons(registry, snapshot, one, now) for one in versions}
     known = {(one.target, one.number): one for one in versions}
@@ -62,7 +62,8 @@ def _own_reasons(
     reasons = []
     if (ended := _why_policy_ended(registry, snapshot, version, now)) is not None:
         reasons.append(ended)
-    if any(registry.withdrawn(one.iri, one.version, since=version.known_since) for one in version.inputs):
+    withdrawn = registry.withdrawals.of
+    if any(withdrawn(one.iri, one.version, since=version.known_since) for one in version.inputs):
         reasons.append("respondents withdrew after it was made")
     if counts_rows(version.respondent):
         reasons.append(COUNTED_ROWS)
@@ -81,7 +82,7 @@ def _prohibitions(
     registry: Registry, snapshot: Snapshot, version: TargetVersion, given: Input, now: datetime
 ) -> Iterator[IRI]:
     """The rules of an input's owners that prohibit the use of columns which a version was made from."""
-    known = registry.known_columns(snapshot, given.iri)
+    known = registry.columns.known(snapshot, given.iri)
     request = Request(
         party=version.party,
         action=USE,  # whatever is forbidden to do with a column, of which the version may show something
@@ -94,7 +95,7 @@ def _prohibitions(
     owners = snapshot.owners(given.iri)
     touching = snapshot.touching(snapshot.requested(request))
     keys = sorted(frozenset[int]().union(*(keys for issuer, keys in touching if issuer in owners)))
-    registry.read_policies(snapshot, keys)
+    registry.policies.load(snapshot, keys)
     policies = [policy for key in keys if (policy := snapshot.policy(snapshot.entry(key))) is not None]
     trusted = [snapshot.any_authorities((given.iri,)), *map(snapshot.authorities_of, sorted(owners))]
     views = dict.fromkeys(map(snapshot.view, trusted))
@@ -114,7 +115,7 @@ def _prohibitions(
 def _why_policy_ended(
     registry: Registry, snapshot: Snapshot, version: TargetVersion, now: datetime
 ) -> str | None:
-    entries = registry.entries_of(snapshot, version)
+    entries = registry.policies.entries_of(snapshot, version)
     why = f"its policy `{version.policy_uid}` was revoked"
     if not entries and snapshot.is_used(version.policy_uid):
         why = f"its policy `{version.policy_uid}` was replaced"

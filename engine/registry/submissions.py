@@ -95,7 +95,7 @@ def _in_force(
     """What an owner has in force that is the submitted document, or says the same under its uid."""
     policy = submission.policy
     entries = [one for one in snapshot.entries_named(policy.uid) if one.issuer == owner]
-    registry.read_policies(snapshot, [entry.key for entry in entries])
+    registry.policies.load(snapshot, [entry.key for entry in entries])
     usable = [one for one in entries if snapshot.why_it_ended(one) is None]
     others = [one for one in usable if one.digest != policy.document_digest]
     read = _read_as(registry, submission, owner) if others else None
@@ -115,7 +115,7 @@ def _read_as(registry: Registry, submission: Submission, owner: IRI) -> Policy |
     if not submission.document:
         return Reason("it inherits from others: its document is needed to say what", policy.uid)
     try:
-        found = registry.read_as(submission.document, submission.name, policy.uid, owner)
+        found = registry.policies.read_as(submission.document, submission.name, policy.uid, owner)
     except PolicyError:
         found = None
     if found is None:
@@ -131,10 +131,10 @@ def _not_in_force(
     policy = submission.policy
     for entry in snapshot.entries_named(policy.uid):
         if entry.issuer in owners and entry.digest == policy.document_digest:
-            registry.read_policies(snapshot, [entry.key])
+            registry.policies.load(snapshot, [entry.key])
             if (ended := snapshot.why_it_ended(entry)) is not None:
                 return ended
-    if registry.is_revoked(policy, owners):
+    if registry.policies.is_revoked(policy, owners):
         return Reason("it was revoked; an owner must add it again before it counts", policy.uid)
     who = submission.by or "nobody"
     text = f"{who} submitted it and does not own what is requested, and no owner has put it in force"

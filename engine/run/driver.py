@@ -117,7 +117,7 @@ def _recorded(
     )
     check_publication()
     version = publish(registry, under.stage, record)
-    if under.request.submitter not in registry.full_owners(version.target):
+    if under.request.submitter not in registry.ownership.full(version.target):
         of_plan = capability.plan_warnings(plan)
         return Outcome(under.decision, plan, version, None, of_plan, together, produced.values)
     warnings = produced.warnings

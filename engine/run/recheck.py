@@ -61,7 +61,7 @@ def find_output(registry: Registry, which: str) -> Path:
     """
     if Path(which).is_dir():
         return Path(which)
-    versions = registry.versions(IRI(which))
+    versions = registry.outputs.of(IRI(which))
     if not versions:
         raise UsageError(
             which,
@@ -87,7 +87,7 @@ def recheck(registry: Registry, folder: Path, workspace: Path | None = None) -> 
     """
     with taken(folder) as output, scratch(workspace) as place:
         text, certificate = _certificate(output)
-        versions = registry.versions(IRI(certificate.version))
+        versions = registry.outputs.of(IRI(certificate.version))
         version = versions[-1] if versions else None
         _check_place(registry, output, certificate)
         if version is not None and version.certificate != text:
@@ -147,7 +147,7 @@ def _check_place(registry: Registry, output: Taken, certificate: "_Certificate")
     """A folder holds the output that was registered there, and nothing else."""
     folder = output.folder
     place = folder.absolute()
-    here = {version.iri for version in registry.all_versions() if version.path == place}
+    here = {version.iri for version in registry.outputs.all() if version.path == place}
     if here and certificate.version not in here:
         raise GuaranteeError(
             str(folder),
@@ -229,7 +229,7 @@ def _withdrawn_then(registry: Registry, plan: AnyPlan, version: TargetVersion) -
     """Who had withdrawn when the output was made: those who did later are in it."""
     asked_at = version.report.withdrawn_at or version.created_at
     numbers = {given.iri: given.version for given in version.inputs}
-    return registry.withdrawn(plan.read.target, numbers.get(plan.read.target), at=asked_at)
+    return registry.withdrawals.of(plan.read.target, numbers.get(plan.read.target), at=asked_at)
 
 
 @dataclass(frozen=True, slots=True)

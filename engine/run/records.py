@@ -55,11 +55,11 @@ def to_graph(registry: Registry) -> Graph:
     graph = Graph(bind_namespaces="none")
     for prefix, namespace in _PREFIXES.items():
         graph.bind(prefix, namespace)
-    for asset in registry.assets():
-        _add_asset(graph, asset, registry.owners(asset.iri))
-    for policy in registry.list_policies():
+    for asset in registry.ownership.assets():
+        _add_asset(graph, asset, registry.ownership.of(asset.iri))
+    for policy in registry.policies.listed():
         _add_policy(graph, policy)
-    versions = registry.all_versions()
+    versions = registry.outputs.all()
     names = {(version.target, version.number): version.iri for version in versions}
     for version in versions:
         _add_version(graph, version, names)

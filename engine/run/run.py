@@ -95,7 +95,7 @@ def plan(request: RunRequest, registry: Registry, backend: Backend) -> Planned:
 
 def _planned(request: RunRequest, registry: Registry, backend: Backend, columns: KnownColumns) -> Planned:
     if registry.exists:
-        registry.check_spelling(request.target)
+        registry.ownership.check_spelling(request.target)
     decision = _decide(request, registry, columns)
     if not decision.is_permitted:
         return Planned(decision, None)
@@ -307,7 +307,7 @@ def _run(
     columns: KnownColumns,
 ) -> Outcome:
     if registry.exists:
-        registry.check_spelling(request.target)
+        registry.ownership.check_spelling(request.target)
     decision = _decide(request, registry, columns)
     if not decision.is_permitted:
         return Outcome(decision, None, None, None)
@@ -343,12 +343,12 @@ def _check_output(request: RunRequest, registry: Registry, granted: Granted) -> 
     """
     if registry.exists:
         issuer = request.document.issuer or request.submitter
-        registry.check_output(granted.output, (request.target,), request.submitter, issuer)
+        registry.outputs.check_output(granted.output, (request.target,), request.submitter, issuer)
 
 
 def _binds_as_owner(request: RunRequest, registry: Registry) -> bool:
-    is_known = registry.exists and registry.is_known(request.target)
-    return not is_known or request.submitter in registry.full_owners(request.target)
+    is_known = registry.exists and registry.ownership.is_known(request.target)
+    return not is_known or request.submitter in registry.ownership.full(request.target)
 
 
 def _resolved(request: RunRequest, registry: Registry) -> RunRequest:
@@ -363,7 +363,7 @@ def _resolved(request: RunRequest, registry: Registry) -> RunRequest:
         return request
     document = replace(given, policy=found.policy, issuer=found.issuer)
     if found.is_laid_out_anew:
-        content = registry.document(found.policy.document_digest)
+        content = registry.policies.document(found.policy.document_digest)
         document = replace(document, document=content, name=found.policy.where.document, signature=None)
     return replace(request, document=document)
 

@@ -94,14 +94,13 @@ def is_taken(under: RunUnder, ready: Ready, begun: Begun) -> bool:
 
     And nobody withdrew since: with such a one it could not be recorded.
     """
-    charge = next(
-        (one for one in under.registry.budget(under.request.target).charges if one.run == begun.run), None
-    )
+    charges = under.registry.ledger.budget(under.request.target).charges
+    charge = next((one for one in charges if one.run == begun.run), None)
     attempt = _attempt_of(under, ready.plan, begun)
     is_charged = ready.plan.train.private is None or _is_for_this(under, ready.plan, charge)
     is_counted = ready.plan.audit is None or _is_for_this(under, ready.plan, attempt)
     (read,) = ready.known.inputs
-    withdrawn = under.registry.withdrawn(read.iri, read.version, since=begun.at)
+    withdrawn = under.registry.withdrawals.of(read.iri, read.version, since=begun.at)
     return is_charged and is_counted and not withdrawn
 
 
@@ -114,7 +113,7 @@ def _is_for_this(under: RunUnder, made: TrainingPlan, recorded: Charge | Attempt
 
 
 def _attempt_of(under: RunUnder, made: TrainingPlan, begun: Begun) -> Attempt | None:
-    return next((one for one in under.registry.attempts(made.write.output) if one.run == begun.run), None)
+    return next((one for one in under.registry.jobs.about(made.write.output) if one.run == begun.run), None)
 
 
 def attempted(under: RunUnder, ready: Ready, kept: Checkpoint) -> Produced | Reason:
@@ -189,7 +188,7 @@ def _number(under: RunUnder, ready: Ready) -> int:
         begun_at=datetime.now(UTC),
     )
     said = memberships_said(request)
-    return under.registry.begin_attempt(attempt, said, said_by=request.document.issuer).number
+    return under.registry.jobs.begin(attempt, said, said_by=request.document.issuer).number
 
 
 def _next_attempt(under: RunUnder, made: TrainingPlan) -> int:
@@ -197,7 +196,7 @@ def _next_attempt(under: RunUnder, made: TrainingPlan) -> int:
 
     Attempts under other names of the same data are counted when the attempt begins.
     """
-    known = under.registry.attempts(made.read.target)
+    known = under.registry.jobs.about(made.read.target)
     return 1 + sum(one.target == made.read.target for one in known)
 
 
@@ -344,7 +343,7 @@ def _ended(under: RunUnder, made: TrainingPlan, kept: Checkpoint, begun: Begun) 
             if made.audit is not None:
                 said = found.verdict or _Verdict(ended, reason=found.reason)
                 told = "" if said.figures is None else figures_to_json(said.figures)
-                under.registry.end_attempt(begun.run, said.state, to_record(told, said.reason))
+                under.registry.jobs.end(begun.run, said.state, to_record(told, said.reason))
         finally:
             if found.verdict is not None and found.verdict.state is not AttemptState.MET:
                 kept.forget()

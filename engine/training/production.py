@@ -54,7 +54,7 @@ class _Trained(Production):
     def check_publication(self) -> None:
         """Refuse a second release of one charge; the model that is kept is of no more use then."""
         output, registry = self.ready.plan.write.output, self.under.registry
-        if any(charged_run(one) == self.run for one in registry.versions(output)):
+        if any(charged_run(one) == self.run for one in registry.outputs.of(output)):
             self.kept.forget()
             raise UsageError(
                 str(output),

@@ -143,7 +143,7 @@ def load_policy(
         by = None if issuer is None else iri(issuer, "issuer (--owner)")
         about = None if target is None else iri(target, "target")
         with using(registry) as known:
-            parsed = parse(document, os.fspath(path), lambda uid: known.policy_in_force(uid, by, about))
+            parsed = parse(document, os.fspath(path), lambda uid: known.policies.in_force(uid, by, about))
     warnings = tuple(one for one in parsed.diagnostics if one.severity is Severity.WARNING)
     return PolicyDocument(parsing.require(parsed), document, os.fspath(path), warnings=warnings)
 

@@ -72,7 +72,7 @@ def start(command: str, location: str, *arguments: str) -> subprocess.Popen[str]
 def race(location: str, racers: int) -> None:
     """Let processes race for the last of a budget: exactly one gets it."""
     registry = Registry.open(location, log_decisions=False)
-    assert all(registry.charge(charge("0.1"), ONE) for _ in range(9))
+    assert all(registry.ledger.charge(charge("0.1"), ONE) for _ in range(9))
     processes = [start("race", location) for _ in range(racers)]
     with registry._database.writing():
         # While this holds the lock each of them finds that it fits, and waits to write.
@@ -86,8 +86,8 @@ def race(location: str, racers: int) -> None:
     ended = [process.communicate(timeout=120) for process in processes]
     assert [error for _, error in ended] == [""] * racers
     assert sorted(int(out) for out, _ in ended) == [*[0] * (racers - 1), 1]
-    assert registry.spent([SOURCE]).epsilon == 1
-    assert len(registry.budget(SOURCE).charges) == 10
+    assert registry.ledger.spent([SOURCE]).epsilon == 1
+    assert len(registry.ledger.budget(SOURCE).charges) == 10
 
 
 def crash(location: str) -> None:
@@ -96,9 +96,9 @@ def crash(location: str) -> None:
     assert process.communicate(timeout=120) == ("", "")
     assert process.returncode == -signal.SIGKILL
     registry = Registry.open(location, log_decisions=False)
-    assert registry.spent([SOURCE]).epsilon == Decimal("0.7")
-    assert not registry.charge(charge("0.4"), ONE)
-    assert registry.charge(charge("0.3"), ONE)
+    assert registry.ledger.spent([SOURCE]).epsilon == Decimal("0.7")
+    assert not registry.ledger.charge(charge("0.4"), ONE)
+    assert registry.ledger.charge(charge("0.3"), ONE)
 
 
 def soak(location: str, folder: Path, requests: int, processes: int = 8) -> None:
@@ -129,11 +129,11 @@ def _check_soak(registry: Registry, folder: Path) -> None:
     assert len(runs) > 100, "many were released"
     assert len(set(runs)) == len(runs), "one charge for each release"
     for target in TARGETS:
-        budget = registry.budget(target)
+        budget = registry.ledger.budget(target)
         charged = {one.run: one.epsilon for one in budget.charges}
         mine = {run: Decimal(epsilon) for run, about, epsilon in released if about == target}
         assert mine.items() <= charged.items(), "what was released was charged"
-        assert budget.spent == registry.spent([target]), "sums are those of the charges"
+        assert budget.spent == registry.ledger.spent([target]), "sums are those of the charges"
         assert Decimal(29) < budget.epsilon <= 30, "used up, and never more"
 
 
@@ -145,14 +145,14 @@ def _race(registry: Registry) -> None:
     print("ready", flush=True)
     sys.stdin.readline()
     count = 0
-    while registry.charge(charge("0.1"), ONE):
+    while registry.ledger.charge(charge("0.1"), ONE):
         count += 1
     print(count, flush=True)
 
 
 def _die(registry: Registry) -> None:
     """Charge, and die before anything is drawn."""
-    if registry.charge(charge("0.7"), ONE):
+    if registry.ledger.charge(charge("0.7"), ONE):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -167,7 +167,7 @@ def _soak(registry: Registry, folder: Path, seed: int, requests: int) -> None:
             epsilon, target = chance.choice(EPSILONS), chance.choice(TARGETS)
             new = charge(epsilon, target)
             asked.write(b".")
-            if registry.charge(new, Ceiling(Decimal(chance.choice((20, 30))), Decimal(0))):
+            if registry.ledger.charge(new, Ceiling(Decimal(chance.choice((20, 30))), Decimal(0))):
                 released.write(f"{new.run} {target} {epsilon}\n".encode())
 
 

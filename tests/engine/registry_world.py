@@ -16,6 +16,7 @@ from smalti.engine.plan.reports import OwnerReport
 from smalti.engine.registry import _tables, commit
 from smalti.engine.registry.certificate import Certificate
 from smalti.engine.registry.entries import Input, NewVersion, OutputColumn
+from smalti.engine.registry.intents import Intents
 from smalti.engine.registry.registry import Registry
 from smalti.errors import PolicyError
 from smalti.policy.model.meaning import meaning_digest
@@ -200,7 +201,7 @@ def meaning(registry: Registry, **changes: Any) -> str | None:
     text, issuer = changes.get("document", SOURCE_POLICY), changes.get("issuer", OWNER)
     policy = changes.get("policy_uid", uid("anon"))
     try:
-        found = registry.read_as(text, "anon.jsonld", policy, issuer)
+        found = registry.policies.read_as(text, "anon.jsonld", policy, issuer)
     except PolicyError:
         return None
     return None if found is None else meaning_digest(found)
@@ -213,7 +214,7 @@ def _kill_at(point: str) -> None:
     """Make this process kill itself at `module.name:before|after[:nth]`."""
     path, when, nth = (point + ":1").split(":")[:3]
     owner, name = path.rsplit(".", 1)
-    module: Any = {"commit": commit, "Registry": Registry, "os": os}[owner]
+    module: Any = {"commit": commit, "Intents": Intents, "os": os}[owner]
     real, calls = getattr(module, name), []
 
     def wrapped(*arguments: Any, **more: Any) -> Any:

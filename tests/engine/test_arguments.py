@@ -3,7 +3,7 @@
 import inspect
 import pickle
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -78,12 +78,12 @@ def functions() -> Iterator[tuple[str, Callable[..., object]]]:
         found = getattr(smalti, name)
         if inspect.isfunction(found) and name not in {"IRI"}:
             yield name, found
-    for name, _ in inspect.getmembers(Registry, callable):
-        if not name.startswith("_"):
-            yield (
-                f"Registry.{name}",
-                getattr(Registry.open("no-registry.sqlite", log_decisions=False), name),
-            )
+    registry = Registry.open("no-registry.sqlite", log_decisions=False)
+    rooms = (one.name for one in fields(Registry) if not (one.init or one.name.startswith("_")))
+    for of in (registry, *(getattr(registry, room) for room in rooms)):
+        for name, _ in inspect.getmembers(type(of), callable):
+            if not name.startswith("_"):
+                yield f"{type(of).__name__}.{name}", getattr(of, name)
 
 
 def calls() -> Iterator[Call]:

@@ -17,6 +17,7 @@ from smalti.engine.registry import _journal, commit
 from smalti.engine.registry.authority import decide
 from smalti.engine.registry.budget import Ceiling
 from smalti.engine.registry.entries import Input
+from smalti.engine.registry.intents import Intents
 from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.review import reviews
 from smalti.engine.registry.signatures import new_key, sign
@@ -200,11 +201,11 @@ def test_a_killed_run_is_not_published_after_its_owner_forbade_it(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Registry, "finish", killed)
+        patched.setattr(Intents, "finish", killed)
         patched.setattr(commit, "_undo", lambda *_: None)
         with pytest.raises(KeyboardInterrupt):
             world.run(registry, tmp_path / "out", party=USER)
-    assert registry.intents()
+    assert registry.intents.pending()
     take_back()
     assert commit.recover(registry) == ()
     assert registry.versions(OUTPUT) == ()
@@ -285,9 +286,9 @@ def test_a_clock_that_is_ahead_joins_nobody_to_an_owners_ledger(
     registry.remove_hierarchy("theirs", STRANGER)
     registry.add_policy(world.document("c", world.read_rule("c", COLLECTION)), "c", OWNER)
     small, large = (Ceiling(Decimal(most), Decimal(0)) for most in (1, 1000))
-    assert registry.charge(budget_world.charge("0.4", COLLECTION), small, bound_by=OWNER)
-    assert registry.charge(budget_world.charge("900", TABLE), large, bound_by=STRANGER)
-    assert registry.budget(COLLECTION).spent.epsilon == Decimal("0.4")
+    assert registry.ledger.charge(budget_world.charge("0.4", COLLECTION), small, bound_by=OWNER)
+    assert registry.ledger.charge(budget_world.charge("900", TABLE), large, bound_by=STRANGER)
+    assert registry.ledger.budget(COLLECTION).spent.epsilon == Decimal("0.4")
 
 
 def test_a_clock_that_is_ahead_hides_no_withdrawal(registry: Registry, tmp_path: Path) -> None:
@@ -296,7 +297,7 @@ def test_a_clock_that_is_ahead_hides_no_withdrawal(registry: Registry, tmp_path:
     world.run(registry, tmp_path / "out", party=USER, created_at=ahead, started_at=ahead)
     registry.withdraw(SOURCE, ["17"], by=OWNER, column="CustomerID")
     assert [one.reasons for one in reviews(registry)] == [("respondents withdrew after it was made",)]
-    assert registry.withdrawn(OUTPUT, 1).count == 1
+    assert registry.withdrawals.of(OUTPUT, 1).count == 1
 
 
 # --- The ledgers of owners
@@ -309,5 +310,5 @@ def test_a_policy_joins_ledgers_in_its_issuers_name_alone(registry: Registry) ->
     registry.add_owner(TABLE, OWNER, by=STRANGER)
     said, large = [(SOURCE, TABLE)], Ceiling(Decimal(1000), Decimal(0))
     charge = budget_world.charge("900", TABLE)
-    assert registry.charge(charge, large, said, bound_by=STRANGER, said_by=STRANGER)
-    assert not registry.budget(SOURCE).charges
+    assert registry.ledger.charge(charge, large, said, bound_by=STRANGER, said_by=STRANGER)
+    assert not registry.ledger.budget(SOURCE).charges

@@ -16,6 +16,7 @@ from smalti.engine.losses.stated_ceilings import stated_ceilings
 from smalti.engine.registry.authority import decide
 from smalti.engine.registry.budget import Ceiling
 from smalti.engine.registry.ceilings import BUDGET_DELTA, BUDGET_EPSILON
+from smalti.engine.registry.ledger import Ledger
 from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.submissions import Submission
 from smalti.policy.decide.decision import Decision, Effect, Fact, Request
@@ -48,7 +49,7 @@ def put(registry: Registry, *constraints: dict[str, Any], target: str = SOURCE) 
 
 
 def spend(registry: Registry, epsilon: str, target: str = SOURCE, **changes: Any) -> None:
-    assert registry.charge(charge(epsilon, target, **changes), WIDE)
+    assert registry.ledger.charge(charge(epsilon, target, **changes), WIDE)
 
 
 def told(decision: Decision) -> str:
@@ -159,7 +160,7 @@ def test_who_does_not_ask_about_budgets_does_not_look(
     registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked: list[object] = []
-    monkeypatch.setattr(Registry, "spent", lambda self, targets: looked.append(targets))
+    monkeypatch.setattr(Ledger, "spent", lambda self, targets: looked.append(targets))
     registry.add_policy(world.document("read", world.read_rule("read")), "read", OWNER)
     other = world.document("other", limited("other", at_most(2), target=SECOND))
     registry.add_policy(other, "other", OTHER)

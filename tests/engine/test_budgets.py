@@ -43,26 +43,26 @@ def registry(tmp_path: Path) -> Registry:
 
 
 def of(registry: Registry, *targets: str) -> Decimal:
-    return registry.spent([IRI(target) for target in targets]).epsilon
+    return registry.ledger.spent([IRI(target) for target in targets]).epsilon
 
 
 # --- Admission
 
 
 def test_sums_are_exact(registry: Registry) -> None:
-    assert [registry.charge(charge("0.1"), ONE) for _ in range(11)] == [True] * 10 + [False]
+    assert [registry.ledger.charge(charge("0.1"), ONE) for _ in range(11)] == [True] * 10 + [False]
     assert of(registry, SOURCE) == 1
-    assert not registry.charge(charge("1e-300"), ONE)
+    assert not registry.ledger.charge(charge("1e-300"), ONE)
 
 
 def test_what_does_not_fit_changes_nothing(registry: Registry) -> None:
-    assert not registry.charge(charge("1.1"), ONE)
+    assert not registry.ledger.charge(charge("1.1"), ONE)
     assert not registry.exists
-    assert registry.charge(charge("0.6"), ONE)
+    assert registry.ledger.charge(charge("0.6"), ONE)
     before = world.everything(registry)
-    assert not registry.charge(charge("0.5", inputs=(hmac("a"),)), ONE)
+    assert not registry.ledger.charge(charge("0.5", inputs=(hmac("a"),)), ONE)
     assert world.everything(registry) == before
-    assert registry.charge(charge("0.4"), ONE)
+    assert registry.ledger.charge(charge("0.4"), ONE)
 
 
 def test_deltas_add_up_too(registry: Registry) -> None:
@@ -70,59 +70,61 @@ def test_deltas_add_up_too(registry: Registry) -> None:
         return charge("0.01", delta=Decimal(delta))
 
     ceiling = Ceiling(Decimal(1), Decimal("3e-7"))
-    assert [registry.charge(part("1e-7"), ceiling) for _ in range(4)] == [True] * 3 + [False]
-    assert registry.spent([SOURCE]) == EpsilonDelta(Decimal("0.03"), Decimal("3e-7"))
-    assert not registry.charge(part("1e-30"), ceiling)
-    assert registry.charge(part("0"), ceiling)
+    assert [registry.ledger.charge(part("1e-7"), ceiling) for _ in range(4)] == [True] * 3 + [False]
+    assert registry.ledger.spent([SOURCE]) == EpsilonDelta(Decimal("0.03"), Decimal("3e-7"))
+    assert not registry.ledger.charge(part("1e-30"), ceiling)
+    assert registry.ledger.charge(part("0"), ceiling)
 
 
 def test_each_ceiling_bounds_the_sum_of_all_charges(registry: Registry) -> None:
     small, large = Ceiling(Decimal("0.5"), Decimal(0)), ONE
-    assert registry.charge(charge("0.4", party=OTHER), large)
-    assert not registry.charge(charge("0.2"), small), "what others spent counts"
-    assert registry.charge(charge("0.2"), large)
-    assert not registry.charge(charge("0.1"), small)
-    assert registry.charge(charge("0.4"), large)
+    assert registry.ledger.charge(charge("0.4", party=OTHER), large)
+    assert not registry.ledger.charge(charge("0.2"), small), "what others spent counts"
+    assert registry.ledger.charge(charge("0.2"), large)
+    assert not registry.ledger.charge(charge("0.1"), small)
+    assert registry.ledger.charge(charge("0.4"), large)
 
 
 def test_a_run_is_charged_once(registry: Registry) -> None:
     once = charge("0.1")
-    assert registry.charge(once, ONE)
+    assert registry.ledger.charge(once, ONE)
     before = world.everything(registry)
     for again in (once, replace(once, target=IRI(ELSEWHERE)), replace(once, epsilon=Decimal(5))):
         with pytest.raises(InternalError, match="charged twice"):
-            registry.charge(again, ONE)
+            registry.ledger.charge(again, ONE)
     assert world.everything(registry) == before
 
 
 def test_relations_of_neighbours_are_not_mixed(registry: Registry) -> None:
     change = charge("0.1", neighbors=NeighboringRelation.CHANGE_ONE)
-    assert registry.charge(charge("0.1"), ONE)
+    assert registry.ledger.charge(charge("0.1"), ONE)
     before = world.everything(registry)
     with pytest.raises(PlanError, match="another neighbouring relation"):
-        registry.charge(change, ONE)
+        registry.ledger.charge(change, ONE)
     assert world.everything(registry) == before
-    assert registry.charge(replace(change, target=IRI(ELSEWHERE), inputs=(hmac("a"),)), ONE)
+    assert registry.ledger.charge(replace(change, target=IRI(ELSEWHERE), inputs=(hmac("a"),)), ONE)
     with pytest.raises(PlanError, match="another neighbouring relation"):
-        registry.charge(charge("0.1", inputs=(hmac("a"),)), ONE)
+        registry.ledger.charge(charge("0.1", inputs=(hmac("a"),)), ONE)
 
 
 def test_ledgers_of_both_relations_that_a_run_joins_are_closed(registry: Registry, tmp_path: Path) -> None:
     """A run that is not charged tells that data sets are about the same people, and is not refused."""
     (read,) = world.report().inputs
     changing = {"neighbors": NeighboringRelation.CHANGE_ONE}
-    assert registry.charge(charge("0.4", ELSEWHERE, inputs=(read.hmac,), **changing), WIDE)
-    assert registry.charge(charge("0.3", SOURCE), WIDE)
-    assert registry.spent([SOURCE, ELSEWHERE]).epsilon == 1, "asked for jointly they do not add up, either"
+    assert registry.ledger.charge(charge("0.4", ELSEWHERE, inputs=(read.hmac,), **changing), WIDE)
+    assert registry.ledger.charge(charge("0.3", SOURCE), WIDE)
+    assert registry.ledger.spent([SOURCE, ELSEWHERE]).epsilon == 1, (
+        "asked for jointly they do not add up, either"
+    )
     world.run(registry, tmp_path / "out")  # reads these bytes under the source's IRI
     for target in (SOURCE, ELSEWHERE, OUTPUT):
-        found = registry.budget(IRI(target))
+        found = registry.ledger.budget(IRI(target))
         assert found.relations == tuple(NeighboringRelation)
-        assert found.spent == registry.spent([IRI(target)]) == EpsilonDelta(Decimal(1))
+        assert found.spent == registry.ledger.spent([IRI(target)]) == EpsilonDelta(Decimal(1))
         before = world.everything(registry)
         for changes in ({}, changing):
             with pytest.raises(PlanError, match="There is none: they were made for both"):
-                registry.charge(charge("0.01", target, **changes), WIDE)
+                registry.ledger.charge(charge("0.01", target, **changes), WIDE)
         assert world.everything(registry) == before
 
 
@@ -135,9 +137,9 @@ def test_a_charge_is_kept_as_it_was(registry: Registry) -> None:
         inputs=(hmac("a"), hmac("b")),
         purpose=IRI("http://example.com/purpose"),
     )
-    registry.charge(full, WIDE)
-    registry.charge(charge("0.2", ELSEWHERE), ONE)
-    (kept,) = registry.budget(SOURCE).charges
+    registry.ledger.charge(full, WIDE)
+    registry.ledger.charge(charge("0.2", ELSEWHERE), ONE)
+    (kept,) = registry.ledger.budget(SOURCE).charges
     assert replace(kept, inputs=tuple(sorted(kept.inputs))) == replace(
         full, inputs=tuple(sorted(full.inputs))
     )
@@ -148,51 +150,51 @@ def test_a_charge_is_kept_as_it_was(registry: Registry) -> None:
 
 def test_a_ledger_is_that_of_what_a_target_was_made_from(registry: Registry, tmp_path: Path) -> None:
     world.run(registry, tmp_path / "out")
-    assert registry.charge(charge("0.3", OUTPUT), ONE)
-    assert registry.charge(charge("0.2"), ONE)
+    assert registry.ledger.charge(charge("0.3", OUTPUT), ONE)
+    assert registry.ledger.charge(charge("0.2"), ONE)
     assert of(registry, SOURCE) == of(registry, OUTPUT) == Decimal("0.5")
     made_again = {"target": IRI(ELSEWHERE), "inputs": (Input(OUTPUT, 1),), "policy_uid": world.uid("next")}
     document = world.document("next", world.anonymize_rule("next", target=OUTPUT, output=ELSEWHERE))
     world.run(registry, tmp_path / "next", document=document, **made_again)
     assert of(registry, ELSEWHERE) == Decimal("0.5")
-    assert not registry.charge(charge("0.6", ELSEWHERE), ONE)
+    assert not registry.ledger.charge(charge("0.6", ELSEWHERE), ONE)
 
 
 def test_a_version_stands_for_its_output(registry: Registry, tmp_path: Path) -> None:
     version = world.run(registry, tmp_path / "out")
-    assert registry.charge(charge("0.3", version.iri), ONE)
+    assert registry.ledger.charge(charge("0.3", version.iri), ONE)
     assert of(registry, version.iri) == of(registry, OUTPUT) == of(registry, SOURCE) == Decimal("0.3")
-    assert [one.target for one in registry.budget(version.iri).charges] == [OUTPUT]
+    assert [one.target for one in registry.ledger.budget(version.iri).charges] == [OUTPUT]
 
 
 def test_the_same_bytes_are_the_same_respondents(registry: Registry) -> None:
-    assert registry.charge(charge("0.4", SOURCE, inputs=(hmac("a"),)), ONE)
-    assert registry.charge(charge("0.1", ELSEWHERE), ONE), "nothing is known of it so far"
-    assert not registry.charge(charge("0.6", ELSEWHERE, inputs=(hmac("a"), hmac("b"))), ONE)
-    assert registry.charge(charge("0.5", ELSEWHERE, inputs=(hmac("a"), hmac("b"))), ONE)
+    assert registry.ledger.charge(charge("0.4", SOURCE, inputs=(hmac("a"),)), ONE)
+    assert registry.ledger.charge(charge("0.1", ELSEWHERE), ONE), "nothing is known of it so far"
+    assert not registry.ledger.charge(charge("0.6", ELSEWHERE, inputs=(hmac("a"), hmac("b"))), ONE)
+    assert registry.ledger.charge(charge("0.5", ELSEWHERE, inputs=(hmac("a"), hmac("b"))), ONE)
     assert of(registry, SOURCE) == of(registry, ELSEWHERE) == 1
-    assert not registry.charge(charge("0.1", SECOND, inputs=(hmac("b"),)), ONE)
-    assert registry.charge(charge("0.1", SECOND, inputs=(hmac("c"),)), ONE)
+    assert not registry.ledger.charge(charge("0.1", SECOND, inputs=(hmac("b"),)), ONE)
+    assert registry.ledger.charge(charge("0.1", SECOND, inputs=(hmac("c"),)), ONE)
 
 
 def test_other_runs_tell_of_the_same_bytes(registry: Registry, tmp_path: Path) -> None:
     (read,) = world.report().inputs
-    assert registry.charge(charge("0.9", ELSEWHERE, inputs=(read.hmac,)), ONE)
+    assert registry.ledger.charge(charge("0.9", ELSEWHERE, inputs=(read.hmac,)), ONE)
     world.run(registry, tmp_path / "out")  # reads these bytes under the source's IRI
-    assert not registry.charge(charge("0.2", SOURCE), ONE)
-    assert not registry.charge(charge("0.2", OUTPUT), ONE)
+    assert not registry.ledger.charge(charge("0.2", SOURCE), ONE)
+    assert not registry.ledger.charge(charge("0.2", OUTPUT), ONE)
 
 
 def test_joined_data_are_charged_for_each_part(registry: Registry, tmp_path: Path) -> None:
     world.run(registry, tmp_path / "out", inputs=(Input(SOURCE),))
-    assert registry.charge(charge("0.3", SOURCE), ONE)
-    assert registry.charge(charge("0.4", SECOND), ONE)
+    assert registry.ledger.charge(charge("0.3", SOURCE), ONE)
+    assert registry.ledger.charge(charge("0.4", SECOND), ONE)
     assert of(registry, SOURCE, SECOND) == Decimal("0.7")
     assert of(registry, SOURCE) == Decimal("0.3"), "asking about both joins nothing"
     joined = {"inputs": (Input(SOURCE), Input(SECOND)), "policy_uid": world.uid("anon")}
     world.run(registry, tmp_path / "joined", **joined)
     assert of(registry, OUTPUT) == Decimal("0.7")
-    assert not registry.charge(charge("0.4", OUTPUT), ONE)
+    assert not registry.ledger.charge(charge("0.4", OUTPUT), ONE)
 
 
 def test_a_collection_is_charged_for_its_members(registry: Registry) -> None:
@@ -200,23 +202,23 @@ def test_a_collection_is_charged_for_its_members(registry: Registry) -> None:
     collection = IRI("http://example.com/All")
     turtle = "@prefix odrl: <http://www.w3.org/ns/odrl/2/> .\n"
     turtle += f"<{SOURCE}> a odrl:Asset ; odrl:partOf <{collection}> ."
-    assert registry.charge(charge("0.6", SOURCE), ONE)
+    assert registry.ledger.charge(charge("0.6", SOURCE), ONE)
     registry.add_hierarchy(turtle.encode(), "all", OWNER)
-    assert not registry.charge(charge("0.5", collection), ONE)
+    assert not registry.ledger.charge(charge("0.5", collection), ONE)
     registry.remove_hierarchy("all", OWNER)
     assert of(registry, collection) == Decimal("0.6"), "what was one ledger stays one"
-    assert registry.charge(charge("0.1", collection), ONE)
+    assert registry.ledger.charge(charge("0.1", collection), ONE)
     assert of(registry, SOURCE) == of(registry, collection) == Decimal("0.7")
 
 
 def test_a_collection_that_was_learned_from_counts_for_its_members(registry: Registry) -> None:
     whole = IRI("http://example.com/All")
-    registry.begin_attempt(replace(attempt("run", target=whole), bound_by=OWNER))
-    assert registry.charge(charge("0.6", whole), ONE)
-    assert not registry.charge(charge("0.5"), ONE, [(IRI(SOURCE), whole)])
+    registry.jobs.begin(replace(attempt("run", target=whole), bound_by=OWNER))
+    assert registry.ledger.charge(charge("0.6", whole), ONE)
+    assert not registry.ledger.charge(charge("0.5"), ONE, [(IRI(SOURCE), whole)])
     audited = IRI("http://example.com/Audited")
-    registry.begin_attempt(replace(attempt("other", target=audited), inputs=(hmac("a"),), bound_by=OWNER))
-    assert registry.charge(charge("0.4", SECOND), ONE, [(IRI(SECOND), audited)])
+    registry.jobs.begin(replace(attempt("other", target=audited), inputs=(hmac("a"),), bound_by=OWNER))
+    assert registry.ledger.charge(charge("0.4", SECOND), ONE, [(IRI(SECOND), audited)])
     assert of(registry, audited) == Decimal("0.4")
 
 
@@ -224,9 +226,9 @@ def test_a_collection_that_was_learned_from_counts_for_its_members(registry: Reg
 
 
 def test_who_first_binds_a_source_to_what_is_charged_owns_it(registry: Registry) -> None:
-    assert not registry.charge(charge("1.1"), ONE, bound_by=OTHER)
-    assert not registry.is_known(SOURCE), "what was not charged is nobody's"
-    assert registry.charge(charge("0.4"), ONE, bound_by=OWNER)
+    assert not registry.ledger.charge(charge("1.1"), ONE, bound_by=OTHER)
+    assert not registry.ownership.is_known(SOURCE), "what was not charged is nobody's"
+    assert registry.ledger.charge(charge("0.4"), ONE, bound_by=OWNER)
     assert registry.full_owners(SOURCE) == {OWNER}
     with pytest.raises(UsageError, match="does not own"):
         registry.add_policy(READ, "read", OTHER)
@@ -234,7 +236,7 @@ def test_who_first_binds_a_source_to_what_is_charged_owns_it(registry: Registry)
         registry.owners_budget(SOURCE, by=OTHER)
     before = world.everything(registry)
     with pytest.raises(UsageError, match="may not say what data it is"):
-        registry.charge(charge("0.1", inputs=(hmac("a"),)), ONE, bound_by=OTHER)
+        registry.ledger.charge(charge("0.1", inputs=(hmac("a"),)), ONE, bound_by=OTHER)
     assert world.everything(registry) == before, "the first one wins, and the other charges nothing"
     assert registry.owners_budget(SOURCE, by=OWNER).spent.epsilon == Decimal("0.4")
 
@@ -242,11 +244,11 @@ def test_who_first_binds_a_source_to_what_is_charged_owns_it(registry: Registry)
 def test_others_are_charged_for_what_an_owner_bound(registry: Registry, tmp_path: Path) -> None:
     world.run(registry, tmp_path / "out")
     (read,) = world.report().inputs
-    assert registry.charge(charge("0.4", inputs=(read.hmac,)), ONE, bound_by=OTHER)
+    assert registry.ledger.charge(charge("0.4", inputs=(read.hmac,)), ONE, bound_by=OTHER)
     assert registry.full_owners(SOURCE) == {OWNER}
     for digests in ((hmac("a"),), (read.hmac, hmac("a"))):
         with pytest.raises(UsageError, match="may not say what data it is"):
-            registry.charge(charge("0.1", inputs=digests), ONE, bound_by=OTHER)
+            registry.ledger.charge(charge("0.1", inputs=digests), ONE, bound_by=OTHER)
 
 
 def test_a_collection_of_other_peoples_data_is_nobodys_to_bind(registry: Registry) -> None:
@@ -256,8 +258,8 @@ def test_a_collection_of_other_peoples_data_is_nobodys_to_bind(registry: Registr
     turtle += f"<{SOURCE}> a odrl:Asset ; odrl:partOf <{collection}> ."
     registry.add_hierarchy(turtle.encode(), "all", OWNER)
     with pytest.raises(UsageError, match="does not own all that belongs to it"):
-        registry.charge(charge("0.1", collection), ONE, bound_by=OTHER)
-    assert registry.charge(charge("0.1", collection), ONE, bound_by=OWNER)
+        registry.ledger.charge(charge("0.1", collection), ONE, bound_by=OTHER)
+    assert registry.ledger.charge(charge("0.1", collection), ONE, bound_by=OWNER)
 
 
 COLLECTED = "@prefix odrl: <http://www.w3.org/ns/odrl/2/> .\n<{}> a odrl:Asset ; odrl:partOf <{}> ."
@@ -266,40 +268,40 @@ COLLECTED = "@prefix odrl: <http://www.w3.org/ns/odrl/2/> .\n<{}> a odrl:Asset ;
 def test_a_stranger_joins_no_ledger_by_a_policy_of_their_own(registry: Registry) -> None:
     """Nor do attempts: theirs are no attempts at the owner's data."""
     own = IRI("http://example.com/Own")
-    assert registry.charge(charge("0.6", inputs=(hmac("a"),)), ONE, bound_by=OWNER)
+    assert registry.ledger.charge(charge("0.6", inputs=(hmac("a"),)), ONE, bound_by=OWNER)
     for pair in ((IRI(SOURCE), own), (own, IRI(SOURCE))):
         theirs = replace(attempt("run" + pair[0], target=own), bound_by=OTHER)
-        registry.begin_attempt(theirs, [pair])
-        assert registry.charge(charge("0.4", own), ONE, [pair], bound_by=OTHER)
+        registry.jobs.begin(theirs, [pair])
+        assert registry.ledger.charge(charge("0.4", own), ONE, [pair], bound_by=OTHER)
     assert registry.owners_budget(own, by=OTHER).spent.epsilon == Decimal("0.8")
     assert registry.owners_budget(SOURCE, by=OWNER).spent.epsilon == Decimal("0.6")
     first = replace(attempt("first", target=IRI(SOURCE)), inputs=(hmac("a"),), bound_by=OWNER)
-    assert registry.begin_attempt(first).number == 1
-    assert registry.charge(charge("0.4", SECOND), ONE, [(IRI(SECOND), IRI(SOURCE))], bound_by=OWNER)
+    assert registry.jobs.begin(first).number == 1
+    assert registry.ledger.charge(charge("0.4", SECOND), ONE, [(IRI(SECOND), IRI(SOURCE))], bound_by=OWNER)
     assert registry.owners_budget(SECOND, by=OWNER).spent.epsilon == 1, "the owner's word joins them"
 
 
 def test_a_hierarchy_about_what_was_nobodys_joins_no_ledger_of_who_owns_it_now(registry: Registry) -> None:
     own = IRI("http://example.com/Own")
-    assert registry.charge(charge("0.5", own), ONE, bound_by=OTHER)
+    assert registry.ledger.charge(charge("0.5", own), ONE, bound_by=OTHER)
     registry.add_hierarchy(COLLECTED.format(own, SOURCE).encode(), "theirs", OTHER)
     registry.remove_hierarchy("theirs", OTHER)
-    assert registry.charge(charge("0.6"), ONE, bound_by=OWNER)
-    assert registry.charge(charge("0.4", own), ONE, bound_by=OTHER)
+    assert registry.ledger.charge(charge("0.6"), ONE, bound_by=OWNER)
+    assert registry.ledger.charge(charge("0.4", own), ONE, bound_by=OTHER)
     assert registry.owners_budget(SOURCE, by=OWNER).spent.epsilon == Decimal("0.6")
     assert registry.owners_budget(own, by=OTHER).spent.epsilon == Decimal("0.9")
 
 
 def test_what_was_charged_is_not_bound_under_a_strangers_name(registry: Registry) -> None:
     own = IRI("http://example.com/Own")
-    assert registry.charge(charge("0.5", inputs=(hmac("a"),)), ONE, bound_by=OWNER)
+    assert registry.ledger.charge(charge("0.5", inputs=(hmac("a"),)), ONE, bound_by=OWNER)
     before = world.everything(registry)
     with pytest.raises(UsageError, match="known under another IRI, which somebody else owns"):
-        registry.charge(charge("0.1", own, inputs=(hmac("a"),)), ONE, bound_by=OTHER)
+        registry.ledger.charge(charge("0.1", own, inputs=(hmac("a"),)), ONE, bound_by=OTHER)
     with pytest.raises(UsageError, match="known under another IRI, which somebody else owns"):
-        registry.begin_attempt(replace(attempt("run", target=own), inputs=(hmac("a"),), bound_by=OTHER))
+        registry.jobs.begin(replace(attempt("run", target=own), inputs=(hmac("a"),), bound_by=OTHER))
     assert world.everything(registry) == before
-    assert registry.charge(charge("0.5", own, inputs=(hmac("a"),)), ONE, bound_by=OWNER)
+    assert registry.ledger.charge(charge("0.5", own, inputs=(hmac("a"),)), ONE, bound_by=OWNER)
 
 
 # --- Nothing comes back
@@ -308,8 +310,8 @@ def test_what_was_charged_is_not_bound_under_a_strangers_name(registry: Registry
 def test_nothing_takes_a_charge_back(registry: Registry, tmp_path: Path) -> None:
     version = world.run(registry, tmp_path / "out")
     registry.add_policy(READ, "read", OWNER)
-    assert registry.charge(charge("0.9", inputs=(hmac("a"),)), ONE)
-    kept = registry.budget(SOURCE)
+    assert registry.ledger.charge(charge("0.9", inputs=(hmac("a"),)), ONE)
+    kept = registry.ledger.budget(SOURCE)
 
     registry.revoke_policy(world.uid("anon"), OWNER)
     registry.add_policy(world.document("read", world.read_rule("read")), "new", OWNER, replaces=True)
@@ -323,13 +325,13 @@ def test_nothing_takes_a_charge_back(registry: Registry, tmp_path: Path) -> None
     registry.withdraw(SOURCE, ["somebody"], by=OTHER, column="who")
 
     for target in (SOURCE, OUTPUT, version.iri):
-        assert registry.budget(target) == kept
-    assert not registry.charge(charge("0.2"), ONE)
+        assert registry.ledger.budget(target) == kept
+    assert not registry.ledger.charge(charge("0.2"), ONE)
 
 
 def test_figures_are_for_owners(registry: Registry, tmp_path: Path) -> None:
     world.run(registry, tmp_path / "out")
-    registry.charge(charge("0.3", OUTPUT), ONE)
+    registry.ledger.charge(charge("0.3", OUTPUT), ONE)
     assert registry.owners_budget(OUTPUT, by=OWNER) == registry.owners_budget(SOURCE, by=OWNER)
     for target, by, problem in (
         (SOURCE, USER, "does not own it"),
@@ -344,7 +346,7 @@ def test_figures_are_for_owners(registry: Registry, tmp_path: Path) -> None:
 def test_the_public_export_tells_nothing_of_charges(registry: Registry, tmp_path: Path) -> None:
     world.run(registry, tmp_path / "out")
     before = export(registry)
-    registry.charge(charge("0.12345", party=IRI("http://org/secretive")), ONE)
+    registry.ledger.charge(charge("0.12345", party=IRI("http://org/secretive")), ONE)
     assert export(registry) == before
 
 
@@ -523,17 +525,17 @@ def test_a_registry_of_version_2_is_mended_when_it_is_used(registry: Registry, t
     assert again.versions(OUTPUT) == (version,)
     assert world.everything(again) == fresh, "what earlier runs read is known as if it had always been"
     (read,) = world.report().inputs
-    assert again.charge(charge("0.9", ELSEWHERE, inputs=(read.hmac,)), ONE)
-    assert not again.charge(charge("0.2", OUTPUT), ONE)
+    assert again.ledger.charge(charge("0.9", ELSEWHERE, inputs=(read.hmac,)), ONE)
+    assert not again.ledger.charge(charge("0.2", OUTPUT), ONE)
 
 
 def test_two_processes_mend_version_2_once(registry: Registry, tmp_path: Path) -> None:
     world.run(registry, tmp_path / "out")
     make_old(tmp_path / "r.sqlite")
     first, second = Registry.open(tmp_path / "r.sqlite"), Registry.open(tmp_path / "r.sqlite")
-    assert first.charge(charge("0.9"), ONE)
-    assert not second.charge(charge("0.2"), ONE)
-    assert second.charge(charge("0.1"), ONE)
-    assert first.budget(SOURCE) == second.budget(SOURCE)
-    assert isinstance(first.budget(SOURCE), Budget)
-    assert total(one.spent for one in first.budget(SOURCE).charges) == EpsilonDelta(Decimal("1.0"))
+    assert first.ledger.charge(charge("0.9"), ONE)
+    assert not second.ledger.charge(charge("0.2"), ONE)
+    assert second.ledger.charge(charge("0.1"), ONE)
+    assert first.ledger.budget(SOURCE) == second.ledger.budget(SOURCE)
+    assert isinstance(first.ledger.budget(SOURCE), Budget)
+    assert total(one.spent for one in first.ledger.budget(SOURCE).charges) == EpsilonDelta(Decimal("1.0"))

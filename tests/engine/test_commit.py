@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from smalti.engine.registry import commit
+from smalti.engine.registry.intents import Intents
 from smalti.engine.registry.registry import Registry
 from smalti.errors import BackendError, GuaranteeError, InternalError, RegistryError, UsageError
 
@@ -39,7 +40,7 @@ def test_a_run_publishes_its_output_and_nothing_else(registry: Registry, tmp_pat
     assert names(tmp_path / "out") == [commit.CERTIFICATE_NAME, "data.csv"]
     assert (tmp_path / "out" / "data.csv").read_bytes() == world.CONTENT
     assert (tmp_path / "out" / commit.CERTIFICATE_NAME).read_text() == made.certificate
-    assert registry.intents() == ()
+    assert registry.intents.pending() == ()
 
 
 def test_the_stage_is_private_and_the_output_is_not(registry: Registry, tmp_path: Path) -> None:
@@ -93,7 +94,7 @@ def test_an_out_that_appears_meanwhile_is_never_replaced(
     with pytest.raises(UsageError, match="it exists already"):
         world.run(registry, tmp_path / "out")
     assert names(tmp_path / "out") == []
-    assert registry.versions(OUTPUT) == registry.intents() == ()
+    assert registry.versions(OUTPUT) == registry.intents.pending() == ()
 
 
 @pytest.mark.parametrize("change", ["changed", "extra", "missing", "symlink"])
@@ -145,21 +146,21 @@ def test_a_failure_leaves_nothing(
             raise OSError(28, "No space left on device")
         raise RegistryError("r.sqlite", "it failed")
 
-    owner: Any = commit if failing.startswith("_") else Registry
+    owner: Any = commit if failing.startswith("_") else Intents
     if failing != "after":
         monkeypatch.setattr(owner, failing, fail)
         with pytest.raises(BackendError if owner is commit else RegistryError):
             world.run(registry, tmp_path / "out")
-        assert registry.versions(OUTPUT) == registry.intents() == ()
+        assert registry.versions(OUTPUT) == registry.intents.pending() == ()
         assert set(names(tmp_path)) <= {"r.sqlite"}
         return
-    real = Registry.finish
+    real = Intents.finish
 
-    def interrupted(self: Registry, intent: Any, check: Any) -> Any:
+    def interrupted(self: Intents, intent: Any, check: Any) -> Any:
         real(self, intent, check)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Registry, "finish", interrupted)
+    monkeypatch.setattr(Intents, "finish", interrupted)
     with pytest.raises(KeyboardInterrupt):
         world.run(registry, tmp_path / "out")
     # What was recorded stays, even if the run never learned of it.
@@ -173,12 +174,12 @@ BEFORE_RECORD = [
     "commit.forget_link:before",
     "os.link:before",
     "os.link:after",
-    "Registry.begin:before",
-    "Registry.begin:after",
+    "Intents.begin:before",
+    "Intents.begin:after",
     "commit._move:before",
     "os.rename:before",
 ]
-AFTER_MOVE = ["os.rename:after", "Registry.finish:before", "Registry.finish:after"]
+AFTER_MOVE = ["os.rename:after", "Intents.finish:before", "Intents.finish:after"]
 
 
 def kill(folder: Path, point: str) -> None:
@@ -194,7 +195,7 @@ def test_a_killed_run_is_all_or_nothing(registry: Registry, tmp_path: Path, poin
     is_done = point in AFTER_MOVE
     assert len(versions) == is_done
     assert (tmp_path / "out").exists() == is_done
-    assert registry.intents() == ()
+    assert registry.intents.pending() == ()
     if is_done:
         assert recovered in ((), versions)
         assert names(tmp_path / "out") == [commit.CERTIFICATE_NAME, "data.csv"]
@@ -216,14 +217,14 @@ def test_recovery_removes_its_own_incomplete_output_only(registry: Registry, tmp
     (tmp_path / "out" / "mine").touch()
     assert commit.recover(registry) == ()
     assert names(tmp_path / "out") == ["mine"]
-    assert registry.intents() == ()
+    assert registry.intents.pending() == ()
 
 
 def test_a_policy_revoked_before_recovery_takes_the_output_with_it(
     registry: Registry, tmp_path: Path
 ) -> None:
     registry.add_policy(world.SOURCE_POLICY, "anon", OWNER)
-    kill(tmp_path, "Registry.finish:before")
+    kill(tmp_path, "Intents.finish:before")
     registry.revoke_policy(world.uid("anon"), OWNER)
     assert commit.recover(registry) == ()
     assert names(tmp_path) == ["r.sqlite"]
@@ -258,17 +259,17 @@ def test_a_live_stage_is_left_alone_and_a_dead_one_is_not(registry: Registry, tm
 def test_a_live_publication_is_left_alone(
     registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real_move, real_finish, other = commit._move, Registry.finish, Registry.open(tmp_path / "r.sqlite")
+    real_move, real_finish, other = commit._move, Intents.finish, Registry.open(tmp_path / "r.sqlite")
 
     def move(stage: commit.Stage) -> None:
         assert commit.recover(other) == ()
         real_move(stage)
         assert commit.recover(other) == ()
-        assert len(other.intents()) == 1
+        assert len(other.intents.pending()) == 1
 
     monkeypatch.setattr(commit, "_move", move)
     assert world.run(registry, tmp_path / "out").number == 1
-    assert Registry.finish is real_finish
+    assert Intents.finish is real_finish
 
 
 def test_a_sweep_takes_only_stages_of_its_own(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from double_world import OWNER, TARGET, write
 import smalti
 from smalti.engine.registry import commit
 from smalti.engine.registry.commit import recover
+from smalti.engine.registry.intents import Intents
 from smalti.engine.registry.registry import Registry
 from smalti.engine.run.run import Watch
 from smalti.errors import SmaltiError
@@ -60,7 +61,7 @@ def files_of_at_most(size: int) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("size", [0, 100_000])
-@pytest.mark.parametrize(("place", "name"), [(commit, "_move"), (Registry, "begin"), (Registry, "finish")])
+@pytest.mark.parametrize(("place", "name"), [(commit, "_move"), (Intents, "begin"), (Intents, "finish")])
 def test_a_disk_that_fills_during_the_commit_leaves_all_or_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: Any, name: str, size: int
 ) -> None:
@@ -80,7 +81,7 @@ def test_a_disk_that_fills_during_the_commit_leaves_all_or_nothing(
             is_said = False
     with closing(Registry.open(tmp_path / "registry.sqlite")) as registry:
         recover(registry)
-        assert registry.intents() == ()
+        assert registry.intents.pending() == ()
         versions = [one.path.name for one in registry.all_versions()]
         assert versions == ["out"] * (tmp_path / "out").exists()
         assert versions or not is_said

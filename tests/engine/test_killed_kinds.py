@@ -80,7 +80,7 @@ def test_a_killed_run_is_all_or_nothing_and_keeps_its_charge(
     known = registry(tmp_path)
     commit.recover(known)
     assert len(known.versions(output_of(kind))) == is_done
-    assert known.intents() == ()
+    assert known.intents.pending() == ()
     assert charges(tmp_path) == charged
     assert is_whole(tmp_path / "out") == is_done
 

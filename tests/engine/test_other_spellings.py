@@ -236,7 +236,7 @@ def test_a_stranger_lists_nobody_as_withdrawn_from_an_owners_table(world: World)
         world.run(document, owner=STRANGER, party=STRANGER, data={"http://example.com/theirs": data})
     with suppress(smalti.SmaltiError):
         world.registry.withdraw(IRI(TABLE), ["Eve"], by=IRI(STRANGER), column="Name")
-    assert not world.registry.withdrawn(IRI(TABLE)).digests
+    assert not world.registry.withdrawals.of(IRI(TABLE)).digests
 
 
 def test_a_strangers_prohibition_counts_nowhere(world: World) -> None:

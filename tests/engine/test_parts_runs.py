@@ -15,6 +15,7 @@ from smalti.engine.anonymization import capability as anonymizing
 from smalti.engine.binding.binding import input_hmac
 from smalti.engine.registry import commit
 from smalti.engine.registry.entries import Intent, TargetVersion
+from smalti.engine.registry.intents import Intents
 from smalti.engine.registry.registry import Registry
 from smalti.engine.tables.reading import file_digest
 from smalti.engine.tables.writing import content_digest
@@ -288,11 +289,11 @@ def test_recovery_compares_all_parts(
     (tmp_path / "people.csv").write_bytes(csv_of(small_rows(30)))
     registry = Registry.open(tmp_path / "smalti.sqlite")
 
-    def dies(self: Registry, intent: Intent, *_: object) -> None:
+    def dies(self: Intents, intent: Intent, *_: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Registry, "finish", dies)
+        patch.setattr(Intents, "finish", dies)
         patch.setattr(commit, "_undo", lambda *_: None)
         with pytest.raises(KeyboardInterrupt):
             run(tmp_path, tmp_path / "people.csv", "out", rows_per_part=10)

@@ -46,8 +46,8 @@ def refused(error: type[SmaltiError], registry: Registry, action: object, *argum
 
 def test_reading_a_missing_registry_makes_nothing(registry: Registry, tmp_path: Path) -> None:
     assert registry.assets() == registry.list_policies() == registry.all_versions() == ()
-    assert registry.intents() == registry.policies_about(SOURCE) == ()
-    assert registry.owners(SOURCE) == registry.places() == frozenset()
+    assert registry.intents.pending() == registry.policies_about(SOURCE) == ()
+    assert registry.owners(SOURCE) == registry.intents.places() == frozenset()
     assert registry.asset(SOURCE) is None
     assert not registry.exists
     assert list(tmp_path.iterdir()) == []
@@ -239,10 +239,10 @@ def test_a_revoked_policy_ends_and_can_be_added_again(registry: Registry) -> Non
     assert registry.list_policies() == (ended,)
     assert registry.policies_about(SOURCE) == ()
     (policy,) = parse(READ, "read").policies
-    assert registry.is_revoked(policy, {OWNER})
+    assert registry.policies.is_revoked(policy, {OWNER})
     assert registry.owners(SOURCE) == {OWNER}
     registry.add_policy(READ, "read.jsonld", OWNER)
-    assert not registry.is_revoked(policy, {OWNER})
+    assert not registry.policies.is_revoked(policy, {OWNER})
     assert [stored.is_in_force for stored in registry.list_policies()] == [False, True]
 
 
@@ -332,7 +332,7 @@ def test_an_output_takes_no_iri_over(registry: Registry, tmp_path: Path) -> None
     for changes in ({}, {"target": SOURCE}):
         with pytest.raises(UsageError, match="the output cannot be registered"):
             world.run(registry, tmp_path / "out", **changes)
-    assert registry.all_versions() == registry.intents() == ()
+    assert registry.all_versions() == registry.intents.pending() == ()
     assert not (tmp_path / "out").exists()
 
 

@@ -232,7 +232,7 @@ def test_a_run_records_a_signed_policy_or_nothing(registry: Registry, tmp_path: 
     registry.trust_key(OWNER, pem(KEY), by=OWNER)
     with pytest.raises(UsageError, match="it is not signed"):
         world.run(registry, tmp_path / "out")
-    assert registry.all_versions() == registry.intents() == ()
+    assert registry.all_versions() == registry.intents.pending() == ()
     assert not (tmp_path / "out").exists()
     world.run(registry, tmp_path / "out", signature=signed(world.SOURCE_POLICY))
     assert registry.list_policies()[0].signed_by is not None

@@ -299,11 +299,11 @@ def test_respondents_are_kept_as_keyed_digests(registry: Registry, tmp_path: Pat
     assert registry.count_withdrawn(SOURCE, by=OWNER) == 3
     for path in tmp_path.iterdir():
         assert CANARY.encode() not in path.read_bytes()
-    withdrawn = Registry.open(tmp_path / "r.sqlite").withdrawn(SOURCE)
+    withdrawn = Registry.open(tmp_path / "r.sqlite").withdrawals.of(SOURCE)
     assert withdrawn.includes([f"text:{CANARY}"])
     assert withdrawn.includes(["number:12e0"])
     assert not withdrawn.includes(["text:14", "number:14e0"])
-    assert not registry.withdrawn(SECOND)
+    assert not registry.withdrawals.of(SECOND)
 
 
 def test_the_list_of_a_source_holds_for_what_was_made_from_it(registry: Registry, tmp_path: Path) -> None:
@@ -312,11 +312,11 @@ def test_the_list_of_a_source_holds_for_what_was_made_from_it(registry: Registry
     chained(registry, tmp_path)
     later = IRI("http://example/second")
     # The first version is dated before the early withdrawal, so it may hold those rows; the test world's.
-    assert registry.withdrawn(OUTPUT, 1).includes(["text:early"])
+    assert registry.withdrawals.of(OUTPUT, 1).includes(["text:early"])
     registry.withdraw(SOURCE, ["late"], by=OWNER)
     for target, version in ((OUTPUT, 1), (OUTPUT, None), (later, 1)):
-        assert registry.withdrawn(target, version).includes(["text:late"])
-    assert not registry.withdrawn(later, 1).includes(["text:early"])
+        assert registry.withdrawals.of(target, version).includes(["text:late"])
+    assert not registry.withdrawals.of(later, 1).includes(["text:early"])
     assert {"respondents withdrew after it was made"} <= {
         r for found in reviews(registry) for r in found.reasons
     }

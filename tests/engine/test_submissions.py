@@ -70,7 +70,7 @@ def asks(party: IRI = STRANGER, rule: str | None = None, action: IRI = terms.ANO
 
 def submission(registry: Registry, document: bytes, by: IRI | None = STRANGER) -> Submission:
     """A document as its submitter reads it."""
-    as_read = registry.policy_in_force(PARENT, by) or registry.policy_in_force(PARENT, OWNER)
+    as_read = registry.policies.in_force(PARENT, by) or registry.policies.in_force(PARENT, OWNER)
     (policy,) = parse(document, "submitted", lambda uid: as_read).policies
     return Submission(policy, by, document)
 
@@ -199,7 +199,7 @@ def test_a_document_of_several_policies_is_read_with_its_issuers_parents(registr
 
 
 def test_a_run_is_recorded_under_what_its_policy_meant(attacked: Registry, tmp_path: Path) -> None:
-    strangers = attacked.read_as(INHERITING, "p", ANON, STRANGER)
+    strangers = attacked.policies.read_as(INHERITING, "p", ANON, STRANGER)
     assert strangers is not None
     for changes in (
         {"issuer": OWNER, "policy_meaning": meaning_digest(strangers)},

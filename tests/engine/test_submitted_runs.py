@@ -89,7 +89,7 @@ def test_a_stranger_gets_nothing_from_an_owners_unchanged_policy(
         assert outcome.version is None
     assert not (tmp_path / "out").exists()
     assert registry.all_versions() == ()
-    assert not registry.budget(IRI(SURVEY)).charges
+    assert not registry.ledger.budget(IRI(SURVEY)).charges
     assert registry.attempts() == ()
 
 

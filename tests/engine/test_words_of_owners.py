@@ -11,6 +11,7 @@ import pytest
 
 import smalti
 from smalti.engine.registry.authority import decide
+from smalti.engine.registry.intents import Intents
 from smalti.engine.registry.registry import Registry
 from smalti.engine.registry.review import reviews
 from smalti.policy.decide.decision import Effect
@@ -55,9 +56,7 @@ def during(world: World, monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
     """Something is done once, after the decision of a run and before it is recorded."""
     done = []
 
-    import smalti.engine.registry.registry as registry_module  # noqa: PLC0415
-
-    finish = registry_module.Registry.finish
+    finish = Intents.finish
 
     def finishing(self: Any, *arguments: Any, **named: Any) -> Any:
         if not done:
@@ -65,7 +64,7 @@ def during(world: World, monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
             act()
         return finish(self, *arguments, **named)
 
-    monkeypatch.setattr(registry_module.Registry, "finish", finishing)
+    monkeypatch.setattr(Intents, "finish", finishing)
 
 
 ENCODED = "http://example.com/survey/%63ontraceptive"

@@ -47,7 +47,7 @@ def test_a_model_under_another_name_from_the_same_bytes_is_the_next_attempt(
     assert len({one.output for one in found} | {OUTPUT}) == 3
     errors = [figures_from_json(one.figures).error for one in found]
     assert errors == ["1/40", "1/120", "1/240"]
-    assert registry(tmp_path).budget(found[0].target).charges == ()
+    assert registry(tmp_path).ledger.budget(found[0].target).charges == ()
 
 
 @pytest.mark.parametrize("noise", [True, False])
@@ -58,4 +58,4 @@ def test_an_attempt_that_has_no_limits_is_refused_before_its_charge(
     with pytest.raises(PlanError, match="so many attempts"):
         run(tmp_path, people(tmp_path), policy=policy(tmp_path, noise=noise))
     assert registry(tmp_path).attempts() == ()
-    assert registry(tmp_path).budget(IRI(TARGET)).charges == ()
+    assert registry(tmp_path).ledger.budget(IRI(TARGET)).charges == ()

@@ -70,7 +70,7 @@ def test_with_noise_it_is_charged_and_denied(tmp_path: Path, is_audited: bool) -
     (reason,) = outcome.decision.reasons
     assert "the training diverged" in reason.text
     assert "audit" not in reason.text
-    assert len(registry(tmp_path).budget(IRI(TARGET)).charges) == 1
+    assert len(registry(tmp_path).ledger.budget(IRI(TARGET)).charges) == 1
     assert is_without_model(tmp_path)
     found = [(one.state, one.reason) for one in attempts(tmp_path)]
     assert found == [(AttemptState.INCONCLUSIVE, AttemptReason.DIVERGED)] * is_audited

@@ -57,7 +57,7 @@ def versions(folder: Path) -> int:
 
 
 def charges(folder: Path) -> int:
-    return len(registry(folder).budget(IRI(TARGET)).charges)
+    return len(registry(folder).ledger.budget(IRI(TARGET)).charges)
 
 
 def states(folder: Path) -> list[AttemptState]:

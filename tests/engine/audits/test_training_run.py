@@ -23,6 +23,7 @@ from smalti.engine.registry.attempts import Attempt, AttemptState
 from smalti.engine.registry.commit import publish
 from smalti.engine.registry.decision_log import DecisionLog
 from smalti.engine.registry.entries import NewVersion, TargetVersion
+from smalti.engine.registry.jobs import Jobs
 from smalti.engine.registry.registry import Registry
 from smalti.engine.run import driver
 from smalti.engine.training import attempt as running
@@ -53,7 +54,7 @@ def states(folder: Path) -> list[AttemptState]:
 
 
 def charges(folder: Path) -> int:
-    return len(registry(folder).budget(IRI(TARGET)).charges)
+    return len(registry(folder).ledger.budget(IRI(TARGET)).charges)
 
 
 def models(folder: Path) -> int:
@@ -170,7 +171,7 @@ def test_the_ledger_is_charged_once_with_what_the_plan_states(world: tuple[Path,
     assert isinstance(outcome.plan, TrainingPlan)
     stated = outcome.plan.train.loss
     assert stated is not None
-    (charge,) = registry(folder).budget(IRI(TARGET)).charges
+    (charge,) = registry(folder).ledger.budget(IRI(TARGET)).charges
     assert (charge.epsilon, charge.delta) == (stated.epsilon, stated.delta)
     assert (str(charge.loss.pure), str(charge.loss.mu_squared)) == (stated.pure, stated.mu_squared)
     assert charge.selection_delta == stated.selection_delta
@@ -478,7 +479,7 @@ def test_a_refusal_is_written_down_after_its_attempt_ended(
 def test_a_refused_model_is_gone_where_the_registry_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Registry, "end_attempt", interrupted)
+    monkeypatch.setattr(Jobs, "end", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, people(tmp_path), policy=policy(tmp_path, bound=0.01), checkpoint=tmp_path / "kept")
     assert not (tmp_path / "kept").exists()

@@ -117,7 +117,7 @@ def run(folder: Path, name: str = "out", **choices: Any) -> Outcome:
 
 def charged(folder: Path) -> Budget:
     with using(folder / "registry.sqlite") as registry:
-        return registry.budget(smalti.IRI(VISITS))
+        return registry.ledger.budget(smalti.IRI(VISITS))
 
 
 @pytest.fixture

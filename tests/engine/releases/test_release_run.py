@@ -82,7 +82,7 @@ def table(outcome: smalti.Outcome) -> list[dict[str, str]]:
 
 
 def spent(folder: Path) -> tuple[str, int]:
-    budget = registry(folder).budget(TARGET)
+    budget = registry(folder).ledger.budget(TARGET)
     return format(budget.spent.epsilon, "f"), len(budget.charges)
 
 
@@ -216,8 +216,8 @@ def test_a_delta_that_was_charged_is_named_where_none_is_left(tmp_path: Path, da
     given = policy(tmp_path, budget=9)
     release(tmp_path, data, policy=given)
     known = registry(tmp_path)
-    charge = replace(known.budget(TARGET).charges[0], run="other", delta=Decimal("1e-300"))
-    assert known.charge(charge, Ceiling(Decimal(9), Decimal(1)))
+    charge = replace(known.ledger.budget(TARGET).charges[0], run="other", delta=Decimal("1e-300"))
+    assert known.ledger.charge(charge, Ceiling(Decimal(9), Decimal(1)))
     (reason,) = release(tmp_path, data, "b", policy=given).decision.reasons
     assert "no ceiling of delta" in reason.text
 

@@ -1,0 +1,70 @@
+"""Who may say what data a target is, inside a transaction."""
+
+from collections.abc import Iterable
+
+from sqlalchemy import Connection
+
+from smalti.engine.registry import _budgets, _versions
+from smalti.engine.registry._assets import Facts
+from smalti.engine.registry.entries import NewVersion
+from smalti.errors import UsageError
+from smalti.vocab.terms import IRI
+
+
+def check_claim(connection: Connection, facts: Facts, source: IRI, inputs: Iterable[str], by: IRI) -> None:
+    """Refuse whoever bound a source to data to be its owner; where it has none, the first one becomes it.
+
+    Raises:
+        UsageError: somebody else owns it, and it was never read with these digests.
+    """
+    check_binds(facts, source, by)
+    is_owner = by in facts.full_owners_or(source, by)
+    # Others may run an owner's policy on what an owner bound (`binding`).
+    if not is_owner and not _versions.was_read(connection, source, inputs):
+        raise UsageError(
+            str(source),
+            f"{by} does not own it, and may not say what data it is",
+            "the data that an owner bound to it before",
+            "let an owner bind it (--owner), or run it on what an owner ran it on",
+        )
+    if is_owner:
+        _check_not_of_others(facts, source, _budgets.known_as(connection, inputs), by)
+
+
+def check_binds(facts: Facts, iri: IRI, by: IRI) -> None:
+    """Refuse to make somebody the owner of a collection whose members belong to others."""
+    if facts.is_open(iri) and by not in facts.full_owners(iri):
+        raise UsageError(
+            str(iri),
+            f"{by} does not own all that belongs to it, and may not say what data it is",
+            "an owner of each member",
+            "let the owner bind it (--owner)",
+        )
+
+
+def check_still_binds(connection: Connection, facts: Facts, record: NewVersion) -> None:
+    """Refuse what somebody bound as an owner who owns it no longer, unless an owner bound the same."""
+    inputs = [one.hmac for one in record.report.inputs]
+    for given in record.inputs:
+        is_theirs = record.bound_by in facts.full_owners_or(given.iri, record.bound_by)
+        if not is_theirs and (
+            record.binds_as_owner or not _versions.was_read(connection, given.iri, inputs)
+        ):
+            raise UsageError(
+                str(given.iri),
+                f"{record.bound_by} does not own it any more, and said what data it is",
+                "the data that an owner bound to it",
+                "let an owner bind it (--owner)",
+            )
+
+
+def _check_not_of_others(facts: Facts, source: IRI, known_as: Iterable[IRI], by: IRI) -> None:
+    """Refuse data that was learned from, or released about, under somebody else's IRI (`binding`)."""
+    owned = [iri for iri in known_as if facts.is_known(iri)]
+    if owned and source not in owned and not any(by in facts.full_owners(iri) for iri in owned):
+        raise UsageError(
+            str(source),
+            "this data is known under another IRI, which somebody else owns",
+            "the IRI under which its owner's policies speak of it",
+            "ask its owner",
+        )

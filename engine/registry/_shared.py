@@ -1,0 +1,28 @@
+"""What the rooms of a registry share."""
+
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection
+
+from smalti.engine.registry import _hierarchies
+from smalti.engine.registry._assets import Facts
+from smalti.engine.registry._database import Database
+from smalti.engine.registry._policies import Reader
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """One database, and what was read from its documents."""
+
+    database: Database
+    reader: Reader = field(default_factory=Reader, repr=False)
+    vocabularies: _hierarchies.Vocabularies = field(default_factory=_hierarchies.Vocabularies, repr=False)
+
+    def facts(self, connection: Connection) -> Facts:
+        """About assets, with the memberships and the declared columns that count now."""
+        stored = _hierarchies.in_force(connection)
+        plain = Facts(connection)
+        if not stored:
+            return plain
+        members = _hierarchies.memberships(plain, stored, self.vocabularies)
+        return Facts(connection, members, _hierarchies.columns(plain, stored, self.vocabularies))

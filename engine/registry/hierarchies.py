@@ -1,0 +1,85 @@
+"""The room of the data market's own hierarchies, and of whose count."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from smalti.engine.arguments import public_methods
+from smalti.engine.registry import _assets, _authorities, _hierarchies, _policies
+from smalti.engine.registry._database import unchecked
+from smalti.engine.registry._shared import Shared
+from smalti.engine.registry.entries import StoredHierarchy
+from smalti.errors import UsageError
+from smalti.vocab.terms import IRI
+
+
+@public_methods
+@dataclass(frozen=True, slots=True)
+class Hierarchies:
+    """Who and what belongs to which group, and whom owners trust to say so."""
+
+    _shared: Shared
+
+    def trust(self, owner: IRI, authority: IRI, by: IRI) -> None:
+        """See `Registry.trust_authority`."""
+        _authorities.check_speaks_for_themselves(owner, by, "whose vocabularies count for them")
+
+        def write(connection: Connection, _: None) -> None:
+            _authorities.trust(connection, owner, authority)
+
+        self._shared.database.change(unchecked, write)
+
+    def distrust(self, owner: IRI, authority: IRI, by: IRI) -> None:
+        """See `Registry.distrust_authority`."""
+        _authorities.check_speaks_for_themselves(owner, by, "whose vocabularies count for them")
+
+        def check(connection: Connection) -> None:
+            _authorities.check_is_trusted(connection, owner, authority)
+
+        def write(connection: Connection, _: None) -> None:
+            _authorities.distrust(connection, owner, authority)
+
+        self._shared.database.change(check, write)
+
+    def trusted(self, owner: IRI) -> frozenset[IRI]:
+        """Whose hierarchies count for an owner's targets, besides the owner's own."""
+        with self._shared.database.reading() as connection:
+            return _authorities.trusted(connection).get(owner, frozenset())
+
+    def add(self, document: bytes, name: str, party: IRI) -> StoredHierarchy:
+        """See `Registry.add_hierarchy`."""
+        vocabulary = _hierarchies.read_new(document, name)
+
+        def check(connection: Connection) -> None:
+            _hierarchies.check_name(_hierarchies.in_force(connection), name, party)
+            _hierarchies.check_assets(_assets.Facts(connection), name, vocabulary, party)
+
+        def write(connection: Connection, _: None) -> tuple[StoredHierarchy, ...]:
+            _hierarchies.store(connection, document, _policies.digest_of(document), name, party)
+            stored = _hierarchies.in_force(connection)
+            # Raises where they redefine a standard term taken together; nothing is stored then.
+            members = self._shared.facts(connection).memberships
+            _hierarchies.combined(stored, members, self._shared.vocabularies)
+            return stored
+
+        stored = self._shared.database.change(check, write)
+        return next(found for found in stored if found.name == name)
+
+    def remove(self, name: str, party: IRI) -> None:
+        """See `Registry.remove_hierarchy`."""
+
+        def check(connection: Connection) -> None:
+            stored = _hierarchies.in_force(connection)
+            if name not in {found.name for found in stored}:
+                raise UsageError(name, "no such hierarchy is in force", "the name of a stored hierarchy")
+            _hierarchies.check_name(stored, name, party)
+
+        def write(connection: Connection, _: None) -> None:
+            _hierarchies.end(connection, name)
+
+        self._shared.database.change(check, write)
+
+    def listed(self) -> tuple[StoredHierarchy, ...]:
+        """All versions of all hierarchies, in the order in which they were added."""
+        with self._shared.database.reading() as connection:
+            return _hierarchies.listed(connection)

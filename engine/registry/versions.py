@@ -1,0 +1,85 @@
+"""The room of outputs: their versions, and what each was made by and from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Select, select
+
+from smalti.engine.arguments import public_methods
+from smalti.engine.registry import _policies, _versions
+from smalti.engine.registry import _tables as db
+from smalti.engine.registry._shared import Shared
+from smalti.engine.registry.entries import VERSION_PREFIX, RecordedPlan, TargetVersion
+from smalti.engine.registry.snapshot import Made
+from smalti.errors import UsageError
+from smalti.vocab.terms import IRI
+
+
+@public_methods
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """What runs have published."""
+
+    _shared: Shared
+
+    def of(self, target: IRI) -> tuple[TargetVersion, ...]:
+        """The versions of an output, or the one version that the IRI names; oldest first."""
+        of_target = db.versions.c.target == target
+        if target.startswith(VERSION_PREFIX):
+            of_target |= db.versions.c.run == target.removeprefix(VERSION_PREFIX)
+        return self._versions(select(db.versions).where(of_target))
+
+    def all(self) -> tuple[TargetVersion, ...]:
+        """The versions of all outputs, sorted by output and number."""
+        return self._versions(select(db.versions))
+
+    def affected_by(self, policy: IRI) -> tuple[TargetVersion, ...]:
+        """See `Registry.affected_by`."""
+        with self._shared.database.reading() as connection:
+            if not _policies.is_known(connection, policy):
+                raise UsageError(
+                    str(policy),
+                    "no such policy was ever put in force",
+                    "the uid of a stored policy",
+                    "`smalti policy list` shows them",
+                )
+        versions = self.all()
+        found = {version.iri: version for version in versions if version.policy_uid == policy}
+        while True:
+            read = {(version.target, version.number) for version in found.values()}
+            new = [
+                version
+                for version in versions
+                if version.iri not in found
+                and any((given.iri, given.version) in read for given in version.inputs)
+            ]
+            if not new:
+                return tuple(version for version in versions if version.iri in found)
+            found |= {version.iri: version for version in new}
+
+    def plan_of(self, version: Made) -> RecordedPlan | None:
+        """The plan of a version, as it was recorded."""
+        with self._shared.database.reading() as connection:
+            return _versions.recorded_plan(connection, version.target, version.number)
+
+    def check_output(self, output: IRI, inputs: Sequence[IRI], bound_by: IRI, issuer: IRI) -> None:
+        """Ask, before any work, whether an output may have this IRI.
+
+        Args:
+            output: the IRI.
+            inputs: what it will be made from.
+            bound_by: who says what data the inputs are.
+            issuer: the owner whose word the policy is that names the output.
+
+        Raises:
+            UsageError: it stands for its input, for a source in use, or for other people's data.
+        """
+        said = _versions.SaidBy(issuer, bound_by)
+        with self._shared.database.reading() as connection:
+            facts = self._shared.facts(connection)
+            _versions.check_output_iri(connection, facts, output, inputs, said)
+
+    def _versions(self, query: Select[tuple[Any, ...]]) -> tuple[TargetVersion, ...]:
+        with self._shared.database.reading() as connection:
+            return _versions.versions(connection, query)
