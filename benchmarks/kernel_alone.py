@@ -17,8 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from smalti.transforms.base import class_requirements
-from smalti.transforms.kernel import partition
-from smalti.transforms.metrics import certainty_penalties
+from smalti.transforms.mondrian.kernel import partition
 from smalti.transforms.problem import (
     MISSING,
     SCALE,
@@ -28,6 +27,7 @@ from smalti.transforms.problem import (
     Problem,
     SensitiveIncidence,
 )
+from smalti.transforms.values.metrics import certainty_penalties
 
 
 def floats(rows: int, seed: int, threshold: int) -> Problem:

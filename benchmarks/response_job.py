@@ -64,7 +64,7 @@ def _plan():
     from smalti.engine.plan.losses import PlannedLoss
     from smalti.engine.plan.plan import OneRowEach, OutputFormat, Select
     from smalti.engine.plan.reads import ReadRows
-    from smalti.transforms.randomized_response import RandomizedResponse
+    from smalti.transforms.noise.randomized_response import RandomizedResponse
     from smalti.vocab.terms import IRI
 
     response = RandomizedResponse.calibrated(len(VALUES) + 1, 1.0)

@@ -16,7 +16,7 @@ from smalti.engine.registry._database import Database
 from smalti.engine.registry.intents import Intents
 from smalti.engine.run import run as engine_run
 from smalti.engine.tables.writing import CsvWriter
-from smalti.transforms.kernel import StrictMondrian
+from smalti.transforms.mondrian.kernel import StrictMondrian
 
 POINTS: dict[str, tuple[Any, str]] = {
     "decide": (engine_run, "decide"),

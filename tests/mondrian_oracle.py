@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from smalti.transforms.base import DISTINCT_VALUES, RESPONDENTS, class_requirements
-from smalti.transforms.entropy import binary_logarithm
-from smalti.transforms.kernel import partition
+from smalti.transforms.mondrian.kernel import partition
+from smalti.transforms.partitions.entropy import binary_logarithm
 from smalti.transforms.problem import (
     SCALE,
     CutScore,

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 
-from smalti.transforms.noise import Sampler
+from smalti.transforms.noise.samplers import Sampler
 from smalti.transforms.problem import Flags, Integers
 
 

@@ -37,7 +37,7 @@ from smalti.policy.model.model import (
 )
 from smalti.transforms.base import Datatype
 from smalti.transforms.problem import MISSING, Integers
-from smalti.transforms.values import Codebook, make_codebook
+from smalti.transforms.values.texts import Codebook, make_codebook
 from smalti.vocab.terms import ANONYMIZE, IRI, SMALTI
 
 TARGET = IRI("http://example.com/people")

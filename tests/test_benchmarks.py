@@ -26,7 +26,7 @@ import smalti
 from smalti.engine.run.run import Outcome
 from smalti.json.runs import outcome_json
 from smalti.json.text import as_json
-from smalti.transforms.kernel import partition
+from smalti.transforms.mondrian.kernel import partition
 from smalti.transforms.problem import MISSING, OrderedAttribute, Problem
 
 ROWS = 700

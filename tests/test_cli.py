@@ -36,7 +36,7 @@ from smalti.engine.registry.entries import Input
 from smalti.engine.registry.registry import Registry
 from smalti.engine.run import run as engine_run
 from smalti.engine.tables.writing import content_digest
-from smalti.transforms.kernel import StrictMondrian
+from smalti.transforms.mondrian.kernel import StrictMondrian
 from smalti.vocab.terms import IRI
 
 ANALYST = "http://example.com/party/analyst"

@@ -19,7 +19,7 @@ from smalti.engine.registry.budget import Ceiling
 from smalti.engine.registry.registry import Registry
 from smalti.errors import ProblemsError, UsageError
 from smalti.transforms.identifiability import gaussian_advantage, mu_for_epsilon, posterior_belief
-from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.loss.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import IRI
 

@@ -22,7 +22,7 @@ class CutScore(StrEnum):
 
 
 class Datatype(StrEnum):
-    """What a column's texts mean; the lexical forms are in `smalti.transforms.values`."""
+    """What a column's texts mean; the lexical forms are in `smalti.transforms.values.texts`."""
 
     STRING = "string"
     INTEGER = "integer"
@@ -153,7 +153,7 @@ class Transform(ABC):
     @property
     @abstractmethod
     def class_maker(self) -> str:
-        """The name of the algorithm that makes the classes (`smalti.transforms.algorithms`)."""
+        """The name of the algorithm that makes the classes (`smalti.transforms.mondrian.algorithms`)."""
 
     @classmethod
     @abstractmethod

@@ -46,8 +46,8 @@ from smalti.policy.model.model import (
 )
 from smalti.transforms import transform_class
 from smalti.transforms.base import Asked, CutScore, Datatype, Transform
-from smalti.transforms.mondrian import Dimensionality, Partitioning
-from smalti.transforms.values import (
+from smalti.transforms.mondrian.transform import Dimensionality, Partitioning
+from smalti.transforms.values.texts import (
     LEXICAL_FORMS,
     Codebook,
     ValueFormError,

@@ -14,13 +14,13 @@ from smalti.engine.backends.staged import Coded, Frequencies, Holders, Recoding,
 from smalti.engine.plan.phase import Phase
 from smalti.engine.plan.plan import Plan, RespondentColumn
 from smalti.errors import GuaranteeError, InternalError
-from smalti.transforms.algorithm import Algorithm, Generalised
-from smalti.transforms.algorithms import algorithm_of
-from smalti.transforms.labels import class_labels
-from smalti.transforms.metrics import certainty_penalty
+from smalti.transforms.mondrian.algorithm import Algorithm, Generalised
+from smalti.transforms.mondrian.algorithms import algorithm_of
 from smalti.transforms.problem import MISSING, Incidence, Integers, Problem, SensitiveIncidence
 from smalti.transforms.requirements.registry import judges_of
-from smalti.transforms.values import Codebook
+from smalti.transforms.values.labels import class_labels
+from smalti.transforms.values.metrics import certainty_penalty
+from smalti.transforms.values.texts import Codebook
 
 
 @dataclass(frozen=True, slots=True)

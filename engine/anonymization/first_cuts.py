@@ -2,7 +2,7 @@
 
 MOSAICrOWN D5.1, Figure 2.4 (chooseDimension, frequencySet, findMedian), as queries that any engine can
 carry out. Only partitions above the cut threshold are cut here, each exactly as the kernel would cut it
-(`smalti.transforms._cuts.median`): so the number of fragments is an upper bound, and never changes a
+(`transforms.mondrian.cuts.median`): so the number of fragments is an upper bound, and never changes a
 result. No query brings more here than counts: a column of many values is looked at through a window of
 places around the median, which widens until no cut outside of it can be nearer.
 """
@@ -21,7 +21,7 @@ from smalti.engine.anonymization.side_judge import Cuts, SideJudge, taken
 from smalti.engine.anonymization.sides import Columns, Extents, LineCounts, Sides, Window, counts_of
 from smalti.engine.backends.relations import Relations
 from smalti.transforms.base import CutScore
-from smalti.transforms.entropy import concentration
+from smalti.transforms.partitions.entropy import concentration
 from smalti.transforms.problem import SCALE, Attribute, Integers, OrderedAttribute
 
 WINDOW: Final = 4096

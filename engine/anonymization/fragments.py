@@ -25,9 +25,9 @@ from smalti.engine.backends.publication import Piece
 from smalti.engine.backends.staged import STAGED, StagedTable, generalised_runs
 from smalti.engine.plan.plan import Plan, RespondentColumn
 from smalti.errors import DataError, InternalError
-from smalti.transforms.algorithm import Algorithm
+from smalti.transforms.mondrian.algorithm import Algorithm
 from smalti.transforms.problem import SCALE
-from smalti.transforms.values import Codebook, ValueFormError, make_codebook
+from smalti.transforms.values.texts import Codebook, ValueFormError, make_codebook
 
 MOST_CLASSES: Final = 1 << 22
 """Whose labels are looked up here while rows are written."""

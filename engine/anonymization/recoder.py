@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 
 from smalti.engine.backends.keys import Packing
-from smalti.transforms.algorithm import Algorithm, Portions
 from smalti.transforms.base import CutScore, Requirement
-from smalti.transforms.labels import class_labels
-from smalti.transforms.metrics import class_penalties
+from smalti.transforms.mondrian.algorithm import Algorithm, Portions
 from smalti.transforms.problem import Incidence, Integers, Problem, SensitiveIncidence
-from smalti.transforms.values import Codebook
+from smalti.transforms.values.labels import class_labels
+from smalti.transforms.values.metrics import class_penalties
+from smalti.transforms.values.texts import Codebook
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from smalti.engine.anonymization.cut_queries import FACTS, HASHES, Division
 from smalti.engine.anonymization.first_cuts import Terms, whole_is_allowed
 from smalti.engine.backends.relations import Relations
 from smalti.transforms.base import RESPONDENTS, Requirement
-from smalti.transforms.medians import MedianCut, median_cuts
+from smalti.transforms.mondrian.medians import MedianCut, median_cuts
 from smalti.transforms.problem import OrderedAttribute, Problem
 
 FOR_EACH_FRAGMENT: Final = 1024

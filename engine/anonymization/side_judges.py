@@ -10,7 +10,7 @@ from smalti.engine.anonymization.side_judge import Cuts, SideJudge, taken
 from smalti.engine.anonymization.sides import Counts, Extents, LineCounts
 from smalti.engine.backends.relations import Relations
 from smalti.transforms.base import DISTINCT_VALUES, NOT_HELD_BY_ALL, RESPONDENTS, Requirement
-from smalti.transforms.matching import can_match
+from smalti.transforms.partitions.matching import can_match
 from smalti.transforms.problem import Flags, Integers
 from smalti.transforms.requirements.registry import judges_of
 

@@ -6,7 +6,7 @@ from smalti.engine.backends.staged import StagedTable
 from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import Contents
 from smalti.transforms.base import Datatype
-from smalti.transforms.values import ValueFormError, check_values
+from smalti.transforms.values.texts import ValueFormError, check_values
 
 
 def cell(source: Source, contents: Contents, column: str, row: int) -> str:

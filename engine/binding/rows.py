@@ -42,7 +42,13 @@ from smalti.policy.model.model import (
     Value,
 )
 from smalti.transforms.base import Datatype
-from smalti.transforms.values import LEXICAL_FORMS, ValueFormError, all_match, check_values, make_codebook
+from smalti.transforms.values.texts import (
+    LEXICAL_FORMS,
+    ValueFormError,
+    all_match,
+    check_values,
+    make_codebook,
+)
 
 _ORDERING: Final = {
     Operator.GT: np.greater,

@@ -10,7 +10,6 @@ from typing import Final
 from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.plan.reads import Mechanism
 from smalti.errors import InternalError, PlanError, SmaltiError
-from smalti.transforms.belief import belief_after, mu_for_largest_loss
 from smalti.transforms.identifiability import (
     advantage,
     composed_advantage,
@@ -20,7 +19,8 @@ from smalti.transforms.identifiability import (
     mu_for_advantage,
     mu_for_epsilon,
 )
-from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.loss.belief import belief_after, mu_for_largest_loss
+from smalti.transforms.loss.privacy_loss import PrivacyLoss
 from smalti.vocab.terms import EPSILON, IRI, MEMBERSHIP_ADVANTAGE, POSTERIOR_BELIEF
 
 _LEAST: Final = Decimal("1e-12")

@@ -25,7 +25,7 @@ from smalti.engine.registry.budget import Budget, Charge, ChargedLoss, EpsilonDe
 from smalti.engine.registry.certificate import Certificate
 from smalti.engine.registry.entries import TargetVersion
 from smalti.errors import GuaranteeError
-from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.loss.privacy_loss import PrivacyLoss
 
 P = TypeVar("P", bound=AnyPlan)
 G = TypeVar("G", bound=AnyGuarantee)

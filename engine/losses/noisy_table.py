@@ -23,7 +23,7 @@ from smalti.engine.tables.description import Source
 from smalti.engine.tables.reading import file_digest
 from smalti.engine.tables.writing import content_digest
 from smalti.errors import InternalError, PlanError
-from smalti.transforms.noise import check_available
+from smalti.transforms.noise.samplers import check_available
 
 P = TypeVar("P", bound=AnyPlan)
 E = TypeVar("E")

@@ -20,7 +20,7 @@ from smalti.engine.plan.reads import Key, Measure, ReadColumn
 from smalti.errors import InternalError
 from smalti.transforms.base import Datatype
 from smalti.transforms.problem import Flags, Integers
-from smalti.transforms.values import LEXICAL_FORMS, ValueFormError, are_finite, keys, make_codebook
+from smalti.transforms.values.texts import LEXICAL_FORMS, ValueFormError, are_finite, keys, make_codebook
 
 OUTSIDE: Final = -1
 """The bin of what is in none."""

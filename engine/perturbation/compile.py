@@ -44,11 +44,11 @@ from smalti.errors import InternalError, PlanError, raise_all
 from smalti.policy.model.model import Anonymization, Permission
 from smalti.policy.read.anonymization import unimplemented_limits, unimplemented_words
 from smalti.transforms.base import Datatype
-from smalti.transforms.noise import GaussianNoise, LaplaceNoise
-from smalti.transforms.numeric_perturbation import Grid
-from smalti.transforms.pixelation import LARGEST_SIDE, Pixelation
-from smalti.transforms.privacy_loss import PrivacyLoss
-from smalti.transforms.randomized_response import LARGEST_EPSILON, LEAST_EPSILON, RandomizedResponse
+from smalti.transforms.loss.privacy_loss import PrivacyLoss
+from smalti.transforms.noise.numeric_perturbation import Grid
+from smalti.transforms.noise.pixelation import LARGEST_SIDE, Pixelation
+from smalti.transforms.noise.randomized_response import LARGEST_EPSILON, LEAST_EPSILON, RandomizedResponse
+from smalti.transforms.noise.samplers import GaussianNoise, LaplaceNoise
 from smalti.transforms.sensitivity import Bounds
 
 _NOISE: Final = frozenset({LAPLACE, GAUSSIAN})

@@ -14,8 +14,8 @@ from smalti.engine.perturbation.plan import (
     PerturbedImage,
     PerturbedNumber,
 )
-from smalti.transforms.noise import SAMPLER, Sampler
-from smalti.transforms.pixelation import Images
+from smalti.transforms.noise.pixelation import Images
+from smalti.transforms.noise.samplers import SAMPLER, Sampler
 from smalti.transforms.problem import Integers
 
 _AT_ONCE: Final = 1 << 20

@@ -23,7 +23,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from smalti.errors import not_installed
-from smalti.transforms.pixelation import LARGEST_SIDE, WHITE, Images
+from smalti.transforms.noise.pixelation import LARGEST_SIDE, WHITE, Images
 from smalti.transforms.problem import Integers
 
 Pixel = TypeVar("Pixel", np.uint8, np.int32, np.int64)

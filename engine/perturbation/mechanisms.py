@@ -12,11 +12,11 @@ from smalti.engine.perturbation.plan import (
     PerturbedNumber,
 )
 from smalti.engine.perturbation.shares import float_below
-from smalti.transforms.noise import GaussianNoise, LaplaceNoise
-from smalti.transforms.numeric_perturbation import Grid, NumericPerturbation
-from smalti.transforms.pixelation import Pixelation
-from smalti.transforms.privacy_loss import PrivacyLoss
-from smalti.transforms.randomized_response import RandomizedResponse
+from smalti.transforms.loss.privacy_loss import PrivacyLoss
+from smalti.transforms.noise.numeric_perturbation import Grid, NumericPerturbation
+from smalti.transforms.noise.pixelation import Pixelation
+from smalti.transforms.noise.randomized_response import RandomizedResponse
+from smalti.transforms.noise.samplers import GaussianNoise, LaplaceNoise
 from smalti.transforms.sensitivity import Bounds
 
 ROUNDING: Final = 1e-12

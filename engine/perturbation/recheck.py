@@ -15,7 +15,7 @@ from smalti.engine.perturbation.shares import float_below
 from smalti.engine.perturbation.table import read_table, steps_of
 from smalti.engine.plan.files import PublishedFile
 from smalti.errors import GuaranteeError
-from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.loss.privacy_loss import PrivacyLoss
 
 
 def check_perturbation(

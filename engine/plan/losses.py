@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from smalti.engine.plan.guarantees import Json
-from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.loss.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation
 
 LOCAL_NEIGHBORS: Final = NeighboringRelation.CHANGE_ONE

@@ -20,7 +20,7 @@ from smalti.engine.registry._assets import Facts, insert_all, to_text, to_time
 from smalti.engine.registry.budget import Budget, Ceiling, Charge, EpsilonDelta, other_relation, total
 from smalti.engine.registry.entries import VERSION_PREFIX
 from smalti.errors import InternalError, UsageError
-from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.loss.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import IRI
 

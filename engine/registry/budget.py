@@ -31,7 +31,7 @@ from typing import Final
 from smalti.engine.plan.losses import PlannedLoss, StatedLoss
 from smalti.errors import PlanError
 from smalti.transforms.identifiability import composed_advantage
-from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.loss.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import IRI
 

@@ -31,9 +31,9 @@ from smalti.engine.releases.measurements import (
 )
 from smalti.engine.releases.plan import Part, Selection, Statistic
 from smalti.errors import PlanError, SmaltiError, raise_all
-from smalti.transforms.noise import ExponentialChoice, GaussianNoise, LaplaceNoise
-from smalti.transforms.partition_selection import PartitionSelection
-from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.loss.privacy_loss import PrivacyLoss
+from smalti.transforms.noise.partition_selection import PartitionSelection
+from smalti.transforms.noise.samplers import ExponentialChoice, GaussianNoise, LaplaceNoise
 
 __all__ = ["AllowedLoss", "Wish", "calibrate"]
 

@@ -34,7 +34,7 @@ from smalti.engine.releases.table import output_columns, write_table
 from smalti.engine.tables.description import Source
 from smalti.errors import InternalError
 from smalti.policy.model.model import Permission
-from smalti.transforms.noise import SAMPLER
+from smalti.transforms.noise.samplers import SAMPLER
 from smalti.vocab.terms import DIFFERENTIAL_PRIVACY
 
 

@@ -30,7 +30,8 @@ from smalti.engine.releases.figures import (
 )
 from smalti.engine.releases.plan import Part, Quantity, ReleasePlan, Statistic, StatisticKind
 from smalti.errors import InternalError
-from smalti.transforms.noise import (
+from smalti.transforms.noise.partition_selection import PartitionSelection
+from smalti.transforms.noise.samplers import (
     LARGEST_VALUE,
     SAMPLER,
     ExponentialChoice,
@@ -40,7 +41,6 @@ from smalti.transforms.noise import (
     Sampler,
     measure,
 )
-from smalti.transforms.partition_selection import PartitionSelection
 
 _ALMOST_CERTAIN: Final = math.nextafter(1.0, 0.0)
 

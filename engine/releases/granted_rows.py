@@ -19,7 +19,7 @@ from smalti.engine.plan.plan import Filter, RowComparison, RowCondition, RowLogi
 from smalti.policy.model.model import LogicalOperator, Operator
 from smalti.transforms.base import Datatype
 from smalti.transforms.problem import Flags
-from smalti.transforms.values import LEXICAL_FORMS, ValueFormError, are_finite, keys, make_codebook
+from smalti.transforms.values.texts import LEXICAL_FORMS, ValueFormError, are_finite, keys, make_codebook
 
 _NUMBERS: Final = (Datatype.INTEGER, Datatype.DECIMAL, Datatype.DOUBLE)
 _STATES_ZONE: Final = r"[T ].*(Z|[+-][0-9]{2}:[0-9]{2})$"

@@ -9,9 +9,9 @@ from smalti.engine.plan.reads import BoundContributions, Mechanism
 from smalti.engine.releases.guarantee import LossGuarantee, Noise
 from smalti.engine.releases.measurements import Measurement, groups_of, measurements
 from smalti.engine.releases.plan import Part, Quantity, ReleasePlan, Selection, Statistic
-from smalti.transforms.noise import ExponentialChoice, GaussianNoise, LaplaceNoise
-from smalti.transforms.partition_selection import PartitionSelection, respondents_by_group
-from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.loss.privacy_loss import PrivacyLoss
+from smalti.transforms.noise.partition_selection import PartitionSelection, respondents_by_group
+from smalti.transforms.noise.samplers import ExponentialChoice, GaussianNoise, LaplaceNoise
 from smalti.transforms.sensitivity import (
     Contribution,
     Query,

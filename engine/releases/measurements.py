@@ -8,7 +8,7 @@ from typing import Final, assert_never
 from smalti.engine.plan.reads import BoundContributions, Measure
 from smalti.engine.releases.plan import Quantity, Statistic, StatisticKind
 from smalti.errors import InternalError
-from smalti.transforms.noise import LARGEST_VALUE
+from smalti.transforms.noise.samplers import LARGEST_VALUE
 from smalti.transforms.sensitivity import (
     Bounds,
     Contribution,

@@ -17,7 +17,7 @@ from smalti.engine.releases.plan import StatisticKind
 from smalti.engine.releases.query import WantedKey, WantedStatistic
 from smalti.engine.tables.description import ColumnDescription
 from smalti.transforms.base import Datatype
-from smalti.transforms.values import ValueFormError, make_codebook
+from smalti.transforms.values.texts import ValueFormError, make_codebook
 
 NUMBERS: Final = (Datatype.INTEGER, Datatype.DECIMAL, Datatype.DOUBLE)
 MOST_UNITS: Final = 1 << 32

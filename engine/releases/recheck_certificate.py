@@ -21,9 +21,9 @@ from smalti.engine.registry.certificate import describe_respondents
 from smalti.engine.releases.guarantee import LossGuarantee
 from smalti.engine.releases.losses import least_loss, lost_by
 from smalti.engine.releases.plan import Quantity, ReleasePlan
-from smalti.transforms.belief import mu_for_largest_loss
 from smalti.transforms.identifiability import composed_advantage, epsilon_for_belief, posterior_belief
-from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.loss.belief import mu_for_largest_loss
+from smalti.transforms.loss.privacy_loss import PrivacyLoss
 
 _CAUTION: Final = 1e-9
 """Relative; many times the error of what is computed with floats from a scale."""

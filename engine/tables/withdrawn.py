@@ -20,7 +20,7 @@ from smalti.transforms.base import Datatype
 
 _PURPOSE: Final = "withdrawn-respondent"
 _NUMBERS: Final = (Datatype.INTEGER, Datatype.DECIMAL, Datatype.DOUBLE)
-# As `transforms.values.LEXICAL_FORMS`, which is not imported: a registry starts without numpy.
+# As `transforms.values.texts.LEXICAL_FORMS`, which is not imported: a registry starts without numpy.
 _NUMBER: Final = re.compile(r"-?(0|[1-9][0-9]{0,99})(\.[0-9]{1,100})?([eE][+-]?[0-9]{1,3})?")
 _DATETIME: Final = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:[0-9]{2})?"

@@ -15,10 +15,10 @@ from smalti.engine.training.duties import guessable
 from smalti.engine.training.figures import AttackResult, Detail, Figure
 from smalti.engine.training.plan import CategoryFeature, TrainingPlan
 from smalti.errors import DataError
+from smalti.transforms.attacks.model_inversion import Attribute, Inverted, inverted
 from smalti.transforms.auditing.limits import Figure as Limits
 from smalti.transforms.membership.data import DataSet
 from smalti.transforms.membership.models import Classifier
-from smalti.transforms.model_inversion import Attribute, Inverted, inverted
 
 NAME = "model-inversion"
 

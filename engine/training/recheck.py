@@ -21,7 +21,7 @@ from smalti.engine.registry.budget import EpsilonDelta, compose
 from smalti.engine.training.guarantee import ModelGuarantee
 from smalti.engine.training.plan import PrivateSteps, TrainingPlan
 from smalti.errors import BackendError
-from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.loss.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from smalti.engine.backends.staged import StagedTable
 from smalti.engine.losses.coded_reports import Coded, CodedCategory, CodedNumber, coded_reports
 from smalti.engine.training.plan import CategoryFeature, Feature, NumberFeature, TrainingPlan
 from smalti.transforms.learning.networks import Floats
-from smalti.transforms.numeric_perturbation import Grid
+from smalti.transforms.noise.numeric_perturbation import Grid
 from smalti.transforms.problem import Integers
 from smalti.transforms.sensitivity import Bounds
 

@@ -15,12 +15,12 @@ from smalti.policy.decide import given
 from smalti.policy.decide.names import iri
 from smalti.policy.model.model import Number
 from smalti.transforms.identifiability import mu_for_epsilon
-from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.loss.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import IRI
 
 _MOST_EPSILON = 10**9
-"""Images lose that much as a whole; see `transforms.pixelation`."""
+"""Images lose that much as a whole; see `transforms.noise.pixelation`."""
 _MOST_RELEASES = 10**9
 
 

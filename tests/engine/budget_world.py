@@ -19,7 +19,7 @@ from registry_world import SOURCE, USER
 from smalti.engine.registry.budget import Ceiling, Charge
 from smalti.engine.registry.entries import new_run
 from smalti.engine.registry.registry import Registry
-from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.loss.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import IRI
 

@@ -23,7 +23,6 @@ from smalti.engine.registry.ceilings import ceiling_of, declared_ceiling, speaks
 from smalti.errors import PlanError, ProblemsError
 from smalti.policy.model.model import Comparison, Number, Operator, Permission, Policy
 from smalti.policy.read.parse import parse
-from smalti.transforms.belief import belief_after, mu_for_largest_loss
 from smalti.transforms.identifiability import (
     epsilon_for_belief,
     gaussian_advantage,
@@ -32,7 +31,8 @@ from smalti.transforms.identifiability import (
     mu_for_epsilon,
     posterior_belief,
 )
-from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.loss.belief import belief_after, mu_for_largest_loss
+from smalti.transforms.loss.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import IRI, SMALTI
 

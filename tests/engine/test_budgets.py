@@ -28,7 +28,7 @@ from smalti.engine.registry.entries import Input
 from smalti.engine.registry.registry import Registry
 from smalti.engine.run.records import export
 from smalti.errors import InternalError, PlanError, UsageError
-from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.loss.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import IRI
 

@@ -51,7 +51,7 @@ from smalti.engine.binding import binding as engine_binding
 from smalti.engine.tables.writing import CsvWriter, csv_lines
 from smalti.engine.verify import verifier as verify
 from smalti.errors import InternalError, SmaltiError
-from smalti.transforms.kernel import StrictMondrian
+from smalti.transforms.mondrian.kernel import StrictMondrian
 
 READ_POLICY = ROOT / "examples" / "policies" / "analyst-read.jsonld"
 ANALYST = "http://example.com/party/analyst"

@@ -21,7 +21,7 @@ from smalti.engine.tables.records import LONGEST_RECORD
 from smalti.engine.tables.writing import CsvWriter, csv_records, open_writer
 from smalti.errors import DataError
 from smalti.transforms.base import Datatype
-from smalti.transforms.values import infer_datatype
+from smalti.transforms.values.texts import infer_datatype
 from smalti.vocab.terms import IRI
 
 Row = list[str]

@@ -22,7 +22,7 @@ from smalti.engine.verify.columns import Coded
 from smalti.engine.verify.labels import by_value, canonical, coverage
 from smalti.errors import DataError, SmaltiError
 from smalti.transforms.base import Datatype
-from smalti.transforms.values import ValueFormError, keys, make_codebook
+from smalti.transforms.values.texts import ValueFormError, keys, make_codebook
 from smalti.vocab.terms import IRI
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from smalti.engine.plan.plan import Apply, Column, OneRowEach, OutputFormat, Pla
 from smalti.engine.tables.sources import bind
 from smalti.engine.verify.verifier import Original, Output, verify_run
 from smalti.transforms.base import Datatype
-from smalti.transforms.mondrian import Dimensionality, MondrianKAnonymity
+from smalti.transforms.mondrian.transform import Dimensionality, MondrianKAnonymity
 from smalti.vocab.terms import IRI
 
 HEADER = ["BirthYear", "Sex", "ZIP Code", "Disease"]

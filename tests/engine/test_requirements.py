@@ -30,12 +30,12 @@ from smalti.engine.verify.count import ClassCount
 from smalti.engine.verify.promise import Counted, Promise, check_counted
 from smalti.engine.verify.recounts import recounts_of
 from smalti.errors import GuaranteeError, InternalError
-from smalti.transforms._cuts import Laid, Scene, Table
-from smalti.transforms._held import OneClass, OneColumn
-from smalti.transforms._layout import Batch
-from smalti.transforms._sampling import surely_allowed
 from smalti.transforms.base import CutScore, Guarantee, Requirement
-from smalti.transforms.kernel import Search
+from smalti.transforms.mondrian.cuts import Laid, Scene, Table
+from smalti.transforms.mondrian.kernel import Search
+from smalti.transforms.mondrian.sampling import surely_allowed
+from smalti.transforms.partitions.held import OneClass, OneColumn
+from smalti.transforms.partitions.layout import Batch
 from smalti.transforms.problem import (
     Incidence,
     OrderedAttribute,

@@ -30,7 +30,7 @@ from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.engine.run.explain import to_text
 from smalti.errors import PlanError, UsageError
 from smalti.transforms.base import CutScore, class_requirements
-from smalti.transforms.medians import median_cuts
+from smalti.transforms.mondrian.medians import median_cuts
 from smalti.transforms.problem import OrderedAttribute, Problem, UnorderedAttribute
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]

@@ -377,7 +377,7 @@ from smalti.engine.plan.plan import (
 )
 from smalti.engine.verify.verifier import Original, Output, Sizes, verify_in
 from smalti.transforms.base import Datatype
-from smalti.transforms.mondrian import MondrianKAnonymity
+from smalti.transforms.mondrian.transform import MondrianKAnonymity
 from smalti.vocab.terms import IRI
 
 folder, rows, kind = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]

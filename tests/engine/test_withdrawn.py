@@ -27,7 +27,7 @@ from smalti.engine.verify.verifier import Original, Output, Verification, verify
 from smalti.errors import DataError, GuaranteeError, PlanError
 from smalti.policy.model.model import ColumnReference
 from smalti.transforms.base import Datatype
-from smalti.transforms.values import ValueFormError, make_codebook
+from smalti.transforms.values.texts import ValueFormError, make_codebook
 from smalti.vocab.terms import IRI
 
 LOCAL = LocalBackend()

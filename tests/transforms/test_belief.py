@@ -11,9 +11,9 @@ from effort import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from smalti.transforms.belief import belief_after, largest_loss, mu_for_largest_loss
 from smalti.transforms.identifiability import loss_quantile, mu_for_belief, posterior_belief
-from smalti.transforms.noise import GaussianNoise
+from smalti.transforms.loss.belief import belief_after, largest_loss, mu_for_largest_loss
+from smalti.transforms.noise.samplers import GaussianNoise
 
 deltas = st.sampled_from([1e-9, 1e-6, 1e-3, 0.05, 0.3, 0.7])
 Mass = np.ndarray

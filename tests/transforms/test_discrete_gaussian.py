@@ -10,7 +10,7 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smalti.transforms.discrete_gaussian import EXACT_UPTO, largest_step, margin, total, weights
+from smalti.transforms.noise.discrete_gaussian import EXACT_UPTO, largest_step, margin, total, weights
 
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459")
 

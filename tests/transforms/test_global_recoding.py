@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mondrian_oracle import Oracle, Row, make_problem, renamed, tables
 
 from smalti.transforms.base import class_requirements
-from smalti.transforms.global_recoding import recode_globally
+from smalti.transforms.mondrian.global_recoding import recode_globally
 from smalti.transforms.problem import Problem, UnorderedAttribute
 
 Found = tuple[set[frozenset[tuple[int, ...]]], list[set[frozenset[int]]]]

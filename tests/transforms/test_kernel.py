@@ -9,13 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mondrian_oracle import Oracle, Row, can_match, classes_of, make_problem, renamed, tables
 
-from smalti.transforms import _cuts, _reach, matching
-from smalti.transforms._held import ColumnSides, HeldOnSides
-from smalti.transforms._incidence import Diversity, Holdings, Links, Members
-from smalti.transforms._layout import Batch, lay_out, order_by
-from smalti.transforms._sampling import surely_allowed
 from smalti.transforms.base import class_requirements
-from smalti.transforms.kernel import partition
+from smalti.transforms.mondrian import cuts
+from smalti.transforms.mondrian.kernel import partition
+from smalti.transforms.mondrian.sampling import surely_allowed
+from smalti.transforms.partitions import matching, reach
+from smalti.transforms.partitions.held import ColumnSides, HeldOnSides
+from smalti.transforms.partitions.incidence import Diversity, Holdings, Links, Members
+from smalti.transforms.partitions.layout import Batch, lay_out, order_by
 from smalti.transforms.problem import (
     SCALE,
     Problem,
@@ -58,7 +59,7 @@ def test_batches_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> No
     ]
     problem = make_problem(rows, False, k=4, l=3, cut_threshold=32)
     whole = classes_of(problem)
-    monkeypatch.setattr("smalti.transforms._layout._BATCH", 1)
+    monkeypatch.setattr("smalti.transforms.partitions.layout._BATCH", 1)
     assert classes_of(problem) == whole
     assert whole is not None
     assert len(whole) > 5
@@ -191,17 +192,17 @@ def test_reaches_are_those_of_a_plain_loop(
     positions = [draw.choice(values, starts[-1]).astype(np.int32) for _ in range(attributes)]
     order = np.concatenate([a + draw.permutation(b - a) for a, b in itertools.pairwise(starts)])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_reach, "_BLOCK", block)
-        blocks = _reach.Blocks(starts)
-        upto, onward = _reach.side_reaches(positions, order, blocks)
+        patch.setattr(reach, "_BLOCK", block)
+        blocks = reach.Blocks(starts)
+        upto, onward = reach.side_reaches(positions, order, blocks)
 
-    def reach(slots: np.ndarray) -> int:
+    def extent(slots: np.ndarray) -> int:
         return sum(min(int(np.ptp(position[slots])), SCALE) for position in positions)
 
     for a, b in itertools.pairwise(starts.tolist()):
         for place in range(a, b):
-            assert upto[blocks.places[place]] == reach(order[a : place + 1])
-            assert onward[blocks.places[place]] == reach(order[place:b])
+            assert upto[blocks.places[place]] == extent(order[a : place + 1])
+            assert onward[blocks.places[place]] == extent(order[place:b])
 
 
 Triples = list[tuple[int, int, int]]
@@ -329,12 +330,12 @@ def test_neither_quick_answers_nor_own_tables_change_the_result(
         yes += int(surely.sum())
         return surely if answer == "quick" else np.zeros_like(surely)
 
-    monkeypatch.setattr(_cuts, "surely_allowed", counted)
+    monkeypatch.setattr(cuts, "surely_allowed", counted)
     if answer == "never":
         monkeypatch.setattr(
             distinct_values, "surely_match", lambda _, batch, wanted: np.zeros(batch.size, np.bool_)
         )
-    monkeypatch.setattr("smalti.transforms._layout._BATCH", batch)
+    monkeypatch.setattr("smalti.transforms.partitions.layout._BATCH", batch)
     assert classes_of(problem) == whole
     assert whole is not None
     assert len(whole) > 20

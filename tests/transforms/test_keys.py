@@ -16,10 +16,11 @@ from effort import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from smalti.transforms import _times, values
 from smalti.transforms.base import Datatype
 from smalti.transforms.problem import SCALE, OrderedAttribute
-from smalti.transforms.values import (
+from smalti.transforms.values import texts as values
+from smalti.transforms.values import times
+from smalti.transforms.values.texts import (
     ValueFormError,
     check_values,
     infer_datatype,
@@ -308,11 +309,11 @@ def test_each_quarter_of_an_hour_around_a_change_of_clocks(zone: str) -> None:
         expected = known([text], Datatype.DATETIME, zone)
         since = np.array([(datetime.fromisoformat(text) - datetime(1970, 1, 1)).total_seconds()], np.int64)
         if expected is None:
-            with pytest.raises(_times.NoSuchTimeError):
-                _times._local_offsets(since, local)
+            with pytest.raises(times.NoSuchTimeError):
+                times._local_offsets(since, local)
         else:
             exist.append(text)
-            assert (since - _times._local_offsets(since, local)).tolist() == expected
+            assert (since - times._local_offsets(since, local)).tolist() == expected
     check(exist, Datatype.DATETIME, zone)
 
 
@@ -379,7 +380,7 @@ def test_every_kind_of_text_column_is_read(kind: pa.DataType) -> None:
 
 
 def test_parts_of_a_long_column_are_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_times, "_CHUNK", 3)
+    monkeypatch.setattr(times, "_CHUNK", 3)
     monkeypatch.setattr(values, "_CHUNK", 3)
     texts = [f"2024-01-01T00:00:{second:02}{'.5' * (second % 4 == 0)}" for second in range(20)]
     check(texts, Datatype.DATETIME)

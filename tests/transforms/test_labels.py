@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tables import coded, covers
 
 from smalti.transforms.base import Datatype
-from smalti.transforms.labels import class_labels, set_labels
 from smalti.transforms.problem import MISSING
+from smalti.transforms.values.labels import class_labels, set_labels
 
 TEXTS = st.text(alphabet="ab[]{}|\\.,é", min_size=1, max_size=5)
 

@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 
 from smalti.transforms.base import class_requirements
-from smalti.transforms.metrics import certainty_penalties
 from smalti.transforms.problem import SCALE, OrderedAttribute, Problem, UnorderedAttribute
+from smalti.transforms.values.metrics import certainty_penalties
 
 
 def test_penalties_by_hand() -> None:

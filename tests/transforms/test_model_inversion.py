@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from smalti.transforms.model_inversion import Attribute, Floats, guessed, inverted
+from smalti.transforms.attacks.model_inversion import Attribute, Floats, guessed, inverted
 from smalti.transforms.problem import Integers
 
 RECORDS = 4000

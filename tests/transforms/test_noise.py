@@ -23,9 +23,9 @@ from hypothesis import strategies as st
 from stub_sampler import StubSampler
 
 from smalti.errors import BackendError, InternalError
-from smalti.transforms import noise
 from smalti.transforms.identifiability import gaussian_advantage, gaussian_delta
-from smalti.transforms.noise import (
+from smalti.transforms.noise import samplers
+from smalti.transforms.noise.samplers import (
     LARGEST_SCALE,
     LARGEST_VALUE,
     SAMPLER,
@@ -121,7 +121,7 @@ def test_uniform_numbers_are_drawn_again_where_they_are_unequally_likely(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     answers = iter([b"\xff" * 8 + b"\x01" + bytes(7), b"\x05" + bytes(7)])
-    monkeypatch.setattr(noise.secrets, "token_bytes", lambda size: next(answers))
+    monkeypatch.setattr(samplers.secrets, "token_bytes", lambda size: next(answers))
     assert SAMPLER.uniform(2, 3 * 2**30).tolist() == [5, 1]
 
 
@@ -409,7 +409,7 @@ def test_errors_of_the_library_are_replaced(monkeypatch: pytest.MonkeyPatch) -> 
     def failing(argument: object) -> object:
         raise ValueError(f"canary {argument}")
 
-    monkeypatch.setattr(noise, "_laplace", lambda scale: failing)
+    monkeypatch.setattr(samplers, "_laplace", lambda scale: failing)
     with pytest.raises(InternalError) as caught:
         measure([4711], LaplaceNoise(ONE), 0, 10_000)
     assert "4711" not in str(caught.value)
@@ -421,7 +421,7 @@ def test_forked_processes_draw_apart() -> None:
     """Spark's workers are forked: none of them may repeat another one's noise."""
     code = (
         "import os\n"
-        "from smalti.transforms.noise import SAMPLER\n"
+        "from smalti.transforms.noise.samplers import SAMPLER\n"
         "SAMPLER.bits(64, 0.5)\n"
         "def draw():\n"
         "    line = f'{SAMPLER.bits(128, 0.5).tobytes().hex()} {SAMPLER.uniform(4, 2**32)}\\n'\n"
@@ -445,7 +445,7 @@ def test_without_the_library_the_error_names_the_extra() -> None:
     code = (
         "import sys; sys.modules['opendp'] = None\n"
         "from fractions import Fraction\n"
-        "from smalti.transforms.noise import LaplaceNoise, measure\n"
+        "from smalti.transforms.noise.samplers import LaplaceNoise, measure\n"
         "measure([1], LaplaceNoise(Fraction(1)), 0, 1)\n"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -466,4 +466,4 @@ def test_noise_has_one_door() -> None:
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             if any(name.split(".")[0] == "opendp" for name in names):
                 importing.add(path.name)
-    assert importing == {"noise.py"}
+    assert importing == {"samplers.py"}

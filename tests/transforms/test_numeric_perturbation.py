@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stub_sampler import StubSampler
 
-from smalti.transforms.noise import LaplaceNoise
-from smalti.transforms.numeric_perturbation import Grid, NumericPerturbation
-from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.loss.privacy_loss import PrivacyLoss
+from smalti.transforms.noise.numeric_perturbation import Grid, NumericPerturbation
+from smalti.transforms.noise.samplers import LaplaceNoise
 from smalti.transforms.sensitivity import Bounds, split_budget
 
 GRID = Grid(Bounds(Fraction(-10), Fraction(90)), Fraction(1, 10))

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stub_sampler import StubSampler
 
-from smalti.transforms.noise import LaplaceNoise
-from smalti.transforms.partition_selection import (
+from smalti.transforms.noise.partition_selection import (
     PartitionSelection,
     chance_of_reaching,
     respondents_by_group,
     threshold_for,
 )
+from smalti.transforms.noise.samplers import LaplaceNoise
 from smalti.transforms.sensitivity import NeighboringRelation
 
 ADD, CHANGE = NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.CHANGE_ONE

@@ -10,8 +10,8 @@ import pytest
 from evidence import loss_shown
 from stub_sampler import StubSampler
 
-from smalti.transforms.noise import LaplaceNoise, Sampler
-from smalti.transforms.pixelation import Pixelation
+from smalti.transforms.noise.pixelation import Pixelation
+from smalti.transforms.noise.samplers import LaplaceNoise, Sampler
 from smalti.transforms.problem import Flags, Integers
 
 

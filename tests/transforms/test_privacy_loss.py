@@ -12,13 +12,13 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smalti.transforms.belief import belief_after
 from smalti.transforms.identifiability import chance_of_excess, gaussian_advantage, gaussian_delta
-from smalti.transforms.noise import ExponentialChoice, GaussianNoise, LaplaceNoise
-from smalti.transforms.numeric_perturbation import Grid, NumericPerturbation
-from smalti.transforms.pixelation import Pixelation
-from smalti.transforms.privacy_loss import PrivacyLoss
-from smalti.transforms.randomized_response import RandomizedResponse, TwoCoins
+from smalti.transforms.loss.belief import belief_after
+from smalti.transforms.loss.privacy_loss import PrivacyLoss
+from smalti.transforms.noise.numeric_perturbation import Grid, NumericPerturbation
+from smalti.transforms.noise.pixelation import Pixelation
+from smalti.transforms.noise.randomized_response import RandomizedResponse, TwoCoins
+from smalti.transforms.noise.samplers import ExponentialChoice, GaussianNoise, LaplaceNoise
 from smalti.transforms.sensitivity import Bounds, Contribution, Query, count
 
 losses = st.builds(

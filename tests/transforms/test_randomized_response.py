@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from stub_sampler import StubSampler
 
 from smalti.transforms.identifiability import advantage, posterior_belief
-from smalti.transforms.randomized_response import RandomizedResponse, Response, TwoCoins
+from smalti.transforms.noise.randomized_response import RandomizedResponse, Response, TwoCoins
 
 RECORDS = 100_000
 HALF = Fraction(1, 2)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from mondrian_oracle import Oracle, Row, k_of, l_of, make_problem, tables
 
 from smalti.transforms.base import CutScore
+from smalti.transforms.mondrian.relaxed import partition_relaxed
 from smalti.transforms.problem import Incidence, Problem, SensitiveIncidence
-from smalti.transforms.relaxed import partition_relaxed
 
 Atom = tuple[tuple[int, ...], tuple[int, ...]]
 """Codes and sensitive values: rows that agree in these are alike."""

@@ -12,7 +12,7 @@ from tables import coded
 
 from smalti.transforms.base import Datatype
 from smalti.transforms.problem import MISSING, SCALE, OrderedAttribute, UnorderedAttribute
-from smalti.transforms.values import ValueFormError, infer_datatype, make_codebook
+from smalti.transforms.values.texts import ValueFormError, infer_datatype, make_codebook
 
 
 @pytest.mark.parametrize(

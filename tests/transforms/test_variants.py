@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mondrian_oracle import Oracle, Row, classes_of, make_problem, renamed, tables
 
 from smalti.transforms.base import CutScore, class_requirements
-from smalti.transforms.entropy import binary_logarithm, concentration
+from smalti.transforms.partitions.entropy import binary_logarithm, concentration
 from smalti.transforms.problem import Problem
 
 Tables = tuple[list[Row], bool, Problem]

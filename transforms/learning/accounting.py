@@ -22,9 +22,10 @@ from typing import Any, Final, Self, assert_never
 import numpy as np
 
 from smalti.errors import not_installed
-from smalti.transforms import belief, identifiability
+from smalti.transforms import identifiability
 from smalti.transforms.identifiability import posterior_belief
 from smalti.transforms.learning.hyperparameters import LARGEST_NOISE, Hyperparameters
+from smalti.transforms.loss import belief
 from smalti.transforms.sensitivity import NeighboringRelation
 
 LEAST_NOISE: Final = 0.3

@@ -11,8 +11,8 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from smalti.transforms.noise import SAMPLER, Sampler
-from smalti.transforms.randomized_response import RandomizedResponse
+from smalti.transforms.noise.randomized_response import RandomizedResponse
+from smalti.transforms.noise.samplers import SAMPLER, Sampler
 
 _BLOCK: Final = 1 << 20
 """Bits that are answered at once."""

@@ -10,7 +10,7 @@ from typing import NoReturn
 import numpy as np
 
 from smalti.errors import InternalError
-from smalti.transforms.noise import Sampler
+from smalti.transforms.noise.samplers import Sampler
 from smalti.transforms.problem import Flags, Integers
 
 

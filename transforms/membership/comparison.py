@@ -22,7 +22,7 @@ from smalti.transforms.learning.hyperparameters import (
 )
 from smalti.transforms.learning.local_response import LocalResponse
 from smalti.transforms.learning.skewed_purchases import FEATURES, NOISE_OF_FIGURE
-from smalti.transforms.randomized_response import LARGEST_EPSILON, LEAST_EPSILON
+from smalti.transforms.noise.randomized_response import LARGEST_EPSILON, LEAST_EPSILON
 
 NOISE_IN_TRAINING: Final = 0.2
 """Of Skewed Purchases, where nothing else is said."""

@@ -4,11 +4,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from smalti.transforms._held import Held, HeldOnSides, OneClass, OneColumn, Sampled
-from smalti.transforms._incidence import Holdings
-from smalti.transforms._layout import Batch, order_by, ranges, ranks
 from smalti.transforms.base import DISTINCT_VALUES
-from smalti.transforms.matching import can_match
+from smalti.transforms.partitions.held import Held, HeldOnSides, OneClass, OneColumn, Sampled
+from smalti.transforms.partitions.incidence import Holdings
+from smalti.transforms.partitions.layout import Batch, order_by, ranges, ranks
+from smalti.transforms.partitions.matching import can_match
 from smalti.transforms.problem import Flags, Integers
 from smalti.transforms.requirements.judge import ClassJudge
 

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from smalti.transforms._held import Held, HeldOnSides, OneClass, Sampled
-from smalti.transforms._incidence import Holdings
-from smalti.transforms._layout import Batch
 from smalti.transforms.base import Requirement
+from smalti.transforms.partitions.held import Held, HeldOnSides, OneClass, Sampled
+from smalti.transforms.partitions.incidence import Holdings
+from smalti.transforms.partitions.layout import Batch
 from smalti.transforms.problem import Flags
 
 

@@ -4,10 +4,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from smalti.transforms._held import ColumnSides, Held, HeldOnSides, OneClass, OneColumn, Sampled
-from smalti.transforms._incidence import Diversity, Holdings
-from smalti.transforms._layout import Line, Numbers, changes, order_by, ranges, ranks
 from smalti.transforms.base import NOT_HELD_BY_ALL
+from smalti.transforms.partitions.held import ColumnSides, Held, HeldOnSides, OneClass, OneColumn, Sampled
+from smalti.transforms.partitions.incidence import Diversity, Holdings
+from smalti.transforms.partitions.layout import Line, Numbers, changes, order_by, ranges, ranks
 from smalti.transforms.problem import Flags, Integers
 from smalti.transforms.requirements.judge import ClassJudge
 

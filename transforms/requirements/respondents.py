@@ -4,8 +4,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from smalti.transforms._held import Held, HeldOnSides, OneClass, Sampled
 from smalti.transforms.base import RESPONDENTS
+from smalti.transforms.partitions.held import Held, HeldOnSides, OneClass, Sampled
 from smalti.transforms.problem import Flags
 from smalti.transforms.requirements.judge import ClassJudge
 

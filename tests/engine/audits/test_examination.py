@@ -27,13 +27,13 @@ from smalti.engine.training.records import TrainingRecords
 from smalti.engine.training.training import Parts, target, trainer_of
 from smalti.errors import DataError
 from smalti.policy.model.model import Training
+from smalti.transforms.attacks.model_inversion import Attribute
 from smalti.transforms.auditing.scores import Scores
 from smalti.transforms.membership.data import DataSet
 from smalti.transforms.membership.likelihood_ratio import OnlineLikelihoodRatio
 from smalti.transforms.membership.loss_threshold import LossThreshold
 from smalti.transforms.membership.models import Classifier, TargetModel
 from smalti.transforms.membership.planted_leak import MemorisingTrainer
-from smalti.transforms.model_inversion import Attribute
 from smalti.transforms.sensitivity import NeighboringRelation
 
 BOUND = FigureBound("epsilonLowerBound", Decimal(2))

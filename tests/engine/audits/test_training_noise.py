@@ -15,7 +15,7 @@ from smalti.engine.training.plan import PrivateSteps
 from smalti.errors import PlanError
 from smalti.policy.model.model import DecimalBound, Training
 from smalti.transforms.identifiability import gaussian_advantage, gaussian_delta, posterior_belief
-from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.loss.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation
 
 BELIEF, ADVANTAGE, EPSILON = (

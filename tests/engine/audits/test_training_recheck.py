@@ -27,7 +27,7 @@ from smalti.engine.training.guarantee import ModelGuarantee, describe, limits
 from smalti.engine.training.plan import PrivateSteps, TrainingPlan
 from smalti.engine.training.recheck import check_sentences
 from smalti.errors import BackendError, GuaranteeError
-from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.loss.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation
 
 

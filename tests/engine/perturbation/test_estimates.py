@@ -26,7 +26,7 @@ from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.plan.plan import OneRowEach, OutputFormat, Select
 from smalti.engine.plan.reads import ReadRows
 from smalti.errors import GuaranteeError, SmaltiError, UsageError
-from smalti.transforms.randomized_response import RandomizedResponse
+from smalti.transforms.noise.randomized_response import RandomizedResponse
 from smalti.vocab.terms import IRI
 
 CITY = PerturbedCategory(

@@ -61,11 +61,11 @@ from smalti.engine.tables.reading import file_digest
 from smalti.errors import GuaranteeError, ProblemsError, SmaltiError
 from smalti.policy.decide.decision import Fact
 from smalti.policy.model.model import Comparison, Number, Operator, Permission, Text
-from smalti.transforms import discrete_gaussian
-from smalti.transforms.belief import largest_loss
 from smalti.transforms.identifiability import mu_for_epsilon, posterior_belief
-from smalti.transforms.noise import GaussianNoise
-from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.loss.belief import largest_loss
+from smalti.transforms.loss.privacy_loss import PrivacyLoss
+from smalti.transforms.noise import discrete_gaussian
+from smalti.transforms.noise.samplers import GaussianNoise
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 

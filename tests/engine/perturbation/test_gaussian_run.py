@@ -25,7 +25,7 @@ from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.registry.budget import Budget, ChargedLoss, charged_loss
 from smalti.engine.run.run import Outcome
 from smalti.errors import GuaranteeError, InternalError, SmaltiError
-from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.loss.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation
 
 VISITS = "http://example.com/visits"

@@ -35,8 +35,8 @@ from smalti.engine.perturbation.table import codes_of, read_table, write_table, 
 from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.plan.plan import OneRowEach, OutputFormat, Select
 from smalti.engine.plan.reads import ReadRows
-from smalti.transforms.noise import LaplaceNoise
-from smalti.transforms.randomized_response import RandomizedResponse
+from smalti.transforms.noise.randomized_response import RandomizedResponse
+from smalti.transforms.noise.samplers import LaplaceNoise
 
 RUNS = 100_000
 

@@ -34,7 +34,7 @@ from smalti.engine.tables.withdrawn import Withdrawn, stored_digests
 from smalti.errors import InternalError
 from smalti.transforms.base import Datatype
 from smalti.transforms.sensitivity import NeighboringRelation
-from smalti.transforms.values import LEXICAL_FORMS
+from smalti.transforms.values.texts import LEXICAL_FORMS
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 ALL = ("sex", "city", "age", "spend")

@@ -48,12 +48,12 @@ from smalti.engine.releases.losses import least_loss, lost_by
 from smalti.engine.releases.plan import Quantity, ReleasePlan, Statistic, StatisticKind
 from smalti.engine.releases.recheck_certificate import check_sentences
 from smalti.errors import InternalError, PlanError, ProblemsError, SmaltiError
-from smalti.transforms.belief import belief_after
-from smalti.transforms.discrete_gaussian import largest_step
 from smalti.transforms.identifiability import gaussian_epsilon
-from smalti.transforms.noise import LaplaceNoise
-from smalti.transforms.partition_selection import chance_of_reaching
-from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.loss.belief import belief_after
+from smalti.transforms.loss.privacy_loss import PrivacyLoss
+from smalti.transforms.noise.discrete_gaussian import largest_step
+from smalti.transforms.noise.partition_selection import chance_of_reaching
+from smalti.transforms.noise.samplers import LaplaceNoise
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import EPSILON, IRI, MEMBERSHIP_ADVANTAGE, POSTERIOR_BELIEF
 

@@ -37,8 +37,8 @@ from smalti.engine.releases.calibrate import Wish
 from smalti.engine.releases.draw import draw
 from smalti.engine.releases.figures import Noisy, mean, variance
 from smalti.engine.releases.plan import ReleasePlan, Selection, Statistic, StatisticKind
-from smalti.transforms.discrete_gaussian import total, weights
-from smalti.transforms.noise import LaplaceNoise, Sampler
+from smalti.transforms.noise.discrete_gaussian import total, weights
+from smalti.transforms.noise.samplers import LaplaceNoise, Sampler
 from smalti.transforms.problem import Flags, Integers
 
 Kind = StatisticKind

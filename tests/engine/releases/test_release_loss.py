@@ -37,8 +37,8 @@ from smalti.engine.releases.aggregate import Aggregates
 from smalti.engine.releases.calibrate import Wish
 from smalti.engine.releases.draw import draw
 from smalti.engine.releases.plan import Part, Quantity, ReleasePlan, Selection, Statistic, StatisticKind
-from smalti.transforms.noise import LaplaceNoise
-from smalti.transforms.partition_selection import threshold_for
+from smalti.transforms.noise.partition_selection import threshold_for
+from smalti.transforms.noise.samplers import LaplaceNoise
 
 Kind = StatisticKind
 Event = Callable[[dict[tuple[str, ...], str]], bool]

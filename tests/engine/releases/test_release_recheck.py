@@ -43,8 +43,8 @@ from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.releases.recheck_certificate import belief_together
 from smalti.engine.run.recheck import Recheck
 from smalti.errors import GuaranteeError
-from smalti.transforms.belief import belief_after
-from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.loss.belief import belief_after
+from smalti.transforms.loss.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation
 
 MEAN = {"statistic": "mean", "measure": "age", "lower": 0, "upper": 100, "unit": 1}

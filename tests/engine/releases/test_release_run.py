@@ -42,7 +42,7 @@ from smalti.engine.registry.budget import Ceiling
 from smalti.engine.releases import capability as releasing
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.errors import BackendError, DataError, GuaranteeError, PlanError, UsageError
-from smalti.transforms.noise import Sampler
+from smalti.transforms.noise.samplers import Sampler
 from smalti.transforms.problem import Flags, Integers
 
 if TYPE_CHECKING:

@@ -23,7 +23,6 @@ from smalti.transforms.auditing.differential_identifiability import (
 from smalti.transforms.auditing.limits import Outcomes
 from smalti.transforms.auditing.neighbors import NeighboringPair
 from smalti.transforms.auditing.scores import Floats
-from smalti.transforms.belief import mu_for_largest_loss
 from smalti.transforms.identifiability import (
     chance_of_excess,
     classic_gaussian_advantage,
@@ -32,6 +31,7 @@ from smalti.transforms.identifiability import (
     mu_for_belief,
     mu_for_epsilon,
 )
+from smalti.transforms.loss.belief import mu_for_largest_loss
 from smalti.transforms.sensitivity import NeighboringRelation
 
 STEPS, REPETITIONS, BELIEF, DELTA = 30, 5000, 0.9, 0.01

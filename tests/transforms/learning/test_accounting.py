@@ -7,7 +7,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from smalti.transforms import belief, identifiability
+from smalti.transforms import identifiability
 from smalti.transforms.learning.accounting import (
     LossLimit,
     LossMeasure,
@@ -15,6 +15,7 @@ from smalti.transforms.learning.accounting import (
     noise_multiplier_for,
 )
 from smalti.transforms.learning.hyperparameters import Hyperparameters, PrivateTraining
+from smalti.transforms.loss import belief
 from smalti.transforms.sensitivity import NeighboringRelation
 
 CHANGE_ONE = NeighboringRelation.CHANGE_ONE

@@ -13,7 +13,7 @@ from test_architecture import every_import
 from smalti.errors import InternalError
 from smalti.transforms.learning.local_response import LocalResponse
 from smalti.transforms.learning.seeded_response import SeededBits
-from smalti.transforms.randomized_response import RandomizedResponse
+from smalti.transforms.noise.randomized_response import RandomizedResponse
 
 FEATURES = np.zeros((500, 40), np.float32)
 

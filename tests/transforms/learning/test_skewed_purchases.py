@@ -12,7 +12,7 @@ from stub_sampler import StubSampler
 
 from smalti.transforms.learning.local_response import LocalResponse
 from smalti.transforms.learning.skewed_purchases import FEATURES, NOISE_OF_FIGURE, SkewedPurchases
-from smalti.transforms.randomized_response import RandomizedResponse
+from smalti.transforms.noise.randomized_response import RandomizedResponse
 
 RECORDS = 2000
 

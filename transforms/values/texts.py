@@ -14,15 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from smalti.transforms._numbers import (
-    decimal_places,
-    narrow_numbers,
-    nearest_doubles,
-    shortest_doubles,
-    wide_numbers,
-)
-from smalti.transforms._ranking import Numbers, WideNumbers, positions, rank, rises
-from smalti.transforms._times import MOST_PLACES, NoSuchTimeError, days, instants, second_places
 from smalti.transforms.base import Datatype
 from smalti.transforms.problem import (
     SCALE,
@@ -31,6 +22,15 @@ from smalti.transforms.problem import (
     OrderedAttribute,
     UnorderedAttribute,
 )
+from smalti.transforms.values.numbers import (
+    decimal_places,
+    narrow_numbers,
+    nearest_doubles,
+    shortest_doubles,
+    wide_numbers,
+)
+from smalti.transforms.values.ranking import Numbers, WideNumbers, positions, rank, rises
+from smalti.transforms.values.times import MOST_PLACES, NoSuchTimeError, days, instants, second_places
 
 LEXICAL_FORMS: Final = {
     Datatype.INTEGER: r"-?(0|[1-9][0-9]{0,99})",

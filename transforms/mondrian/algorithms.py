@@ -3,11 +3,11 @@
 from typing import Final
 
 from smalti.errors import InternalError
-from smalti.transforms.algorithm import Algorithm
 from smalti.transforms.base import Transform
-from smalti.transforms.global_recoding import SingleDimensionalMondrian
-from smalti.transforms.kernel import StrictMondrian
-from smalti.transforms.relaxed import RelaxedMondrian
+from smalti.transforms.mondrian.algorithm import Algorithm
+from smalti.transforms.mondrian.global_recoding import SingleDimensionalMondrian
+from smalti.transforms.mondrian.kernel import StrictMondrian
+from smalti.transforms.mondrian.relaxed import RelaxedMondrian
 
 ALGORITHMS: Final[tuple[Algorithm, ...]] = (
     StrictMondrian(),

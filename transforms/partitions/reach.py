@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from smalti.transforms._layout import ranges
+from smalti.transforms.partitions.layout import ranges
 from smalti.transforms.problem import SCALE, Integers
 
 Positions = NDArray[np.int32]

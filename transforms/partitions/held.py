@@ -5,8 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
-from smalti.transforms._incidence import Diversity, Holdings, Members, sides
-from smalti.transforms._layout import Batch, Line, Numbers
+from smalti.transforms.partitions.incidence import Diversity, Holdings, Members, sides
+from smalti.transforms.partitions.layout import Batch, Line, Numbers
 from smalti.transforms.problem import Flags, Integers
 
 

@@ -1,6 +1,6 @@
 """Dates and date-times as whole numbers, by the proleptic Gregorian calendar and by the rules of zones.
 
-Texts are of the lexical form of a date or a date-time (`smalti.transforms.values`).
+Texts are of the lexical form of a date or a date-time (`values.texts`).
 """
 
 from collections.abc import Sequence

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from smalti.transforms._ranking import rises
 from smalti.transforms.problem import Integers
+from smalti.transforms.values.ranking import rises
 
 
 def extremes(values: Integers, classes: Integers, count: int) -> tuple[Integers, Integers]:

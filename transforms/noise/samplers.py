@@ -23,9 +23,9 @@ from typing import Any, Final, NamedTuple, Self
 import numpy as np
 
 from smalti.errors import InternalError, not_installed
-from smalti.transforms import discrete_gaussian
-from smalti.transforms.discrete_gaussian import largest_step
-from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.loss.privacy_loss import PrivacyLoss
+from smalti.transforms.noise import discrete_gaussian
+from smalti.transforms.noise.discrete_gaussian import largest_step
 from smalti.transforms.problem import Flags, Integers
 from smalti.transforms.sensitivity import Sensitivity
 
@@ -208,7 +208,7 @@ class GaussianNoise(Noise):
     def mu(self, l2_squared: Fraction) -> float:
         """The mu of a release, as `smalti.transforms.identifiability` takes it; rounded up.
 
-        Proven in `smalti.transforms.discrete_gaussian`, for every scale. On whole numbers the noise is a
+        Proven in `noise.discrete_gaussian`, for every scale. On whole numbers the noise is a
         little easier to tell from its shifts than the normal distribution that it is named after, for
         which it would be sqrt(l2_squared) / scale.
         """

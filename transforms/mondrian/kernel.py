@@ -16,10 +16,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from smalti.transforms._cuts import Candidate, Choice, Cuts, Scene, Table, least_penalty, median
-from smalti.transforms._layout import Batch, order_by
-from smalti.transforms.algorithm import Algorithm, Generalised, Portions
 from smalti.transforms.base import STRICT_MONDRIAN, CutScore
+from smalti.transforms.mondrian.algorithm import Algorithm, Generalised, Portions
+from smalti.transforms.mondrian.cuts import Candidate, Choice, Cuts, Scene, Table, least_penalty, median
+from smalti.transforms.partitions.layout import Batch, order_by
 from smalti.transforms.problem import Flags, Integers, Problem
 from smalti.transforms.requirements.judge import ClassJudge
 

@@ -1,6 +1,6 @@
 """Noise on each number of a column: local differential privacy between any two values within public bounds.
 
-Values are whole units above the lower bound, so the noise is exact (`smalti.transforms.noise`). They are
+Values are whole units above the lower bound, so the noise is exact (`noise.samplers`). They are
 clamped into the bounds first, and what is no number becomes the middle between them, so no record can make
 a run fail or show that it is an exception. Noisy values are left where they fall: pulled back into the
 bounds they would give biased means.
@@ -15,7 +15,8 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from smalti.transforms.noise import (
+from smalti.transforms.loss.privacy_loss import PrivacyLoss
+from smalti.transforms.noise.samplers import (
     LARGEST_VALUE,
     SAMPLER,
     Estimate,
@@ -25,7 +26,6 @@ from smalti.transforms.noise import (
     Sampler,
     measure,
 )
-from smalti.transforms.privacy_loss import PrivacyLoss
 from smalti.transforms.problem import Flags, Integers
 from smalti.transforms.sensitivity import Bounds, NeighboringRelation, Query, Sensitivity, clipped_sum
 

@@ -1,4 +1,4 @@
-"""Mondrian, as a plan states it; the algorithm is in `smalti.transforms.kernel`."""
+"""Mondrian, as a plan states it; the algorithm is in `smalti.transforms.mondrian.kernel`."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum

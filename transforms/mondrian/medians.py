@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from smalti.transforms._cuts import Table
-from smalti.transforms._layout import Batch
-from smalti.transforms.kernel import Search
+from smalti.transforms.mondrian.cuts import Table
+from smalti.transforms.mondrian.kernel import Search
+from smalti.transforms.partitions.layout import Batch
 from smalti.transforms.problem import Integers, Problem
 
 

@@ -10,9 +10,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from smalti.transforms._held import ColumnSides, Held, HeldOnSides, OneClass, one_class, people_of
-from smalti.transforms._incidence import Diversity, Holdings, Links, Members
-from smalti.transforms._layout import (
+from smalti.transforms.base import CutScore
+from smalti.transforms.mondrian.sampling import surely_allowed
+from smalti.transforms.partitions.entropy import concentration
+from smalti.transforms.partitions.held import ColumnSides, Held, HeldOnSides, OneClass, one_class, people_of
+from smalti.transforms.partitions.incidence import Diversity, Holdings, Links, Members
+from smalti.transforms.partitions.layout import (
     Batch,
     Line,
     Numbers,
@@ -23,10 +26,7 @@ from smalti.transforms._layout import (
     running,
     sums,
 )
-from smalti.transforms._reach import Blocks, Positions, side_reaches
-from smalti.transforms._sampling import surely_allowed
-from smalti.transforms.base import CutScore
-from smalti.transforms.entropy import concentration
+from smalti.transforms.partitions.reach import Blocks, Positions, side_reaches
 from smalti.transforms.problem import (
     SCALE,
     Flags,

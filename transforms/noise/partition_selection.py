@@ -42,8 +42,8 @@ from typing import Final, Self
 
 import numpy as np
 
-from smalti.transforms.noise import LARGEST_VALUE, SAMPLER, LaplaceNoise, Sampler, measure
-from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.loss.privacy_loss import PrivacyLoss
+from smalti.transforms.noise.samplers import LARGEST_VALUE, SAMPLER, LaplaceNoise, Sampler, measure
 from smalti.transforms.problem import Integers
 from smalti.transforms.sensitivity import Contribution, NeighboringRelation, Query, Sensitivity, count
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smalti.transforms._layout import Batch, Line, Numbers, changes, narrow, order_by, since
+from smalti.transforms.partitions.layout import Batch, Line, Numbers, changes, narrow, order_by, since
 from smalti.transforms.problem import Integers, SensitiveIncidence
 
 

@@ -18,10 +18,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from smalti.transforms._by_class import distinct_codes, extremes
 from smalti.transforms.base import Datatype
 from smalti.transforms.problem import MISSING, Flags, Integers
-from smalti.transforms.values import Codebook
+from smalti.transforms.values.by_class import distinct_codes, extremes
+from smalti.transforms.values.texts import Codebook
 
 _TEXT = pa.large_string()
 

@@ -13,8 +13,8 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from smalti.transforms.noise import SAMPLER, LaplaceNoise, Sampler, measure
-from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.loss.privacy_loss import PrivacyLoss
+from smalti.transforms.noise.samplers import SAMPLER, LaplaceNoise, Sampler, measure
 from smalti.transforms.problem import Integers
 
 WHITE: Final = 255

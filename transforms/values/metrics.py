@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from smalti.transforms._by_class import distinct_codes, extremes
 from smalti.transforms.problem import SCALE, Attribute, Integers, OrderedAttribute, Problem
+from smalti.transforms.values.by_class import distinct_codes, extremes
 
 
 def certainty_penalties(problem: Problem, classes: Integers) -> tuple[Fraction, ...]:

@@ -14,11 +14,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from smalti.transforms._cuts import Scene, Table
-from smalti.transforms._layout import Batch, order_by, sums
-from smalti.transforms.algorithm import Algorithm, Generalised, Portions
 from smalti.transforms.base import RELAXED_MONDRIAN, CutScore
-from smalti.transforms.kernel import Search
+from smalti.transforms.mondrian.algorithm import Algorithm, Generalised, Portions
+from smalti.transforms.mondrian.cuts import Scene, Table
+from smalti.transforms.mondrian.kernel import Search
+from smalti.transforms.partitions.layout import Batch, order_by, sums
 from smalti.transforms.problem import Flags, Integers, Problem
 
 _IMPOSSIBLE = np.iinfo(np.int64).max
@@ -41,7 +41,7 @@ class RelaxedMondrian(Algorithm):
 def partition_relaxed(problem: Problem) -> Portions | None:
     """Classes that share atoms where that loses less; None if even the whole table misses a requirement.
 
-    Beside the cuts of `smalti.transforms.kernel.partition` there is one even cut along each attribute that
+    Beside the cuts of `kernel.partition` there is one even cut along each attribute that
     has several values in the partition. Its rows are put in order along the attribute (unordered values by
     falling weight), then by atom, and half of them, rounded down, go to the left. With one row each an
     atom is divided there; with respondents the cut is the one between two atoms that divides the rows

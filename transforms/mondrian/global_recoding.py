@@ -12,11 +12,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from smalti.transforms._cuts import Cuts, Laid, Scene, Table
-from smalti.transforms._layout import Batch, lay_out, order_by, running
-from smalti.transforms.algorithm import Algorithm, Generalised, Portions
 from smalti.transforms.base import SINGLE_DIMENSIONAL_MONDRIAN
-from smalti.transforms.kernel import Search
+from smalti.transforms.mondrian.algorithm import Algorithm, Generalised, Portions
+from smalti.transforms.mondrian.cuts import Cuts, Laid, Scene, Table
+from smalti.transforms.mondrian.kernel import Search
+from smalti.transforms.partitions.layout import Batch, lay_out, order_by, running
 from smalti.transforms.problem import SCALE, Flags, Integers, OrderedAttribute, Problem
 
 
@@ -51,7 +51,7 @@ def recode_globally(problem: Problem) -> Cells | None:
     Of all parts of all attributes the one with the largest charge is cut (its penalty times its rows, ties
     by attribute, then by position), at the allowed cut nearest to its median, ties by position; unordered
     values stand by falling weight in the part, then by code. A cut is allowed if both sides of each class
-    that it divides meet what `smalti.transforms.kernel.partition` promises. The threshold, the score and
+    that it divides meet what `kernel.partition` promises. The threshold, the score and
     the first attribute of a problem have no meaning here.
 
     Contract:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
-from smalti.transforms.belief import belief_after
 from smalti.transforms.identifiability import (
     advantage,
     composed_advantage,
@@ -18,6 +17,7 @@ from smalti.transforms.identifiability import (
     gaussian_delta,
     gaussian_epsilon,
 )
+from smalti.transforms.loss.belief import belief_after
 
 
 @dataclass(frozen=True, slots=True)

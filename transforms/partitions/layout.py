@@ -162,6 +162,7 @@ class Line:
 
 
 def lay_out(batch: Batch, place: Numbers) -> Line:
+    """The partitions along an attribute: tuples of equal place are one group."""
     order, new = order_by(batch.node, place)
     return Line.of(batch, order, np.flatnonzero(new))
 
@@ -187,4 +188,5 @@ def running(amounts: Integers, line: Line) -> Integers:
 
 
 def sums(amounts: Numbers | Flags, starts: Integers) -> Integers:
+    """The sum of each stretch of amounts; `starts` has where they begin, and the end of the last."""
     return np.diff(np.concatenate(([0], np.cumsum(amounts)))[starts])

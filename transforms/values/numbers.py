@@ -1,6 +1,6 @@
 """Decimal texts as whole numbers of one unit: exact, in 64 bits where they fit.
 
-Texts are of the lexical form of an integer, a decimal or a double (`smalti.transforms.values`). A unit
+Texts are of the lexical form of an integer, a decimal or a double (`values.texts`). A unit
 is given by its decimal places: 10 ** -places, so that -2 stands for hundreds.
 """
 

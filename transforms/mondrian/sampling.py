@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from smalti.transforms._held import Sampled, SampledColumn
-from smalti.transforms._incidence import Holdings, Links
-from smalti.transforms._layout import Batch, Numbers, order_by, ranges
+from smalti.transforms.partitions.held import Sampled, SampledColumn
+from smalti.transforms.partitions.incidence import Holdings, Links
+from smalti.transforms.partitions.layout import Batch, Numbers, order_by, ranges
 from smalti.transforms.problem import Flags, Integers
 from smalti.transforms.requirements.judge import ClassJudge
 

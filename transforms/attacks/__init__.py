@@ -1,0 +1,1 @@
+"""Attacks on models that are not about membership."""

@@ -1,0 +1,1 @@
+"""What is lost: of one release and of several, and what may be believed after it."""

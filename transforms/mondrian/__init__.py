@@ -1,0 +1,1 @@
+"""Mondrian: algorithms that make classes, and the transforms that ask for them."""
