@@ -141,10 +141,16 @@ def test_imports_are_found_in_every_form(tmp_path: Path, text: str, found: str) 
 # --- Rooms inside of the engine
 
 
+GROUND = {"base", "problem", "identifiability", "sensitivity"}
+"""Modules of transforms below all of its rooms; documents name the last two."""
+BESIDE = {"engine": {"arguments"}, "policy": set(), "transforms": {*GROUND, "randomized_response"}}
+"""The modules that stand in no room."""
+
+
 @pytest.mark.parametrize("package", FLOORS)
 def test_each_module_stands_in_a_room(package: str) -> None:
-    flat = {path.name for path in (ROOT / package).glob("*.py")}
-    assert flat == {"__init__.py", *(["arguments.py"] if package == "engine" else [])}
+    flat = {path.stem for path in (ROOT / package).glob("*.py")}
+    assert flat == {"__init__", *BESIDE[package]}
     assert {path.parent.name for path in (ROOT / package).rglob("*/__init__.py")} == FLOORS[package].keys()
 
 
@@ -153,6 +159,38 @@ def test_rooms_import_downwards(package: str) -> None:
     found = arrows(ROOT, package)
     assert len(found) > len(FLOORS[package]), "imports are found"
     assert upward(found, package) == set()
+
+
+def test_the_ground_of_transforms_imports_no_room() -> None:
+    wrong = {
+        (name, imported)
+        for name in GROUND
+        for imported in imports(ROOT / "transforms" / f"{name}.py", ROOT)
+        if re.match(r"smalti\.transforms\.(\w+)", imported) and imported.split(".")[2] not in GROUND
+    }
+    assert wrong == set()
+
+
+@pytest.mark.parametrize(
+    ("documented", "room"),
+    [
+        ("smalti.transforms.noise", "smalti.transforms.noise.samplers"),
+        ("smalti.transforms.randomized_response", "smalti.transforms.noise.randomized_response"),
+    ],
+)
+def test_documented_names_have_all_that_is_public(documented: str, room: str) -> None:
+    """They are for users: no module of ours imports anything by them."""
+    names, there = import_module(documented), import_module(room)
+    made = {name for name, value in vars(there).items() if getattr(value, "__module__", "") == room}
+    defined = {name for name in made.union(there.__annotations__) if not name.startswith("_")}
+    assert set(names.__all__) == defined
+    assert all(getattr(names, name) is getattr(there, name) for name in defined)
+    using = {
+        path
+        for path, name in every_import("engine", "transforms", "src")
+        if name.startswith(f"{documented}.") and name.removeprefix(f"{documented}.") in defined
+    }
+    assert using == set()
 
 
 KINDS = {entry.room.rpartition(".")[2] for entry in TABLE}

@@ -22,6 +22,10 @@ FLOORS: Final = {
     "policy": {
         "model": 1, "text": 1, "findings": 2, "decide": 3, "document": 3, "read": 4, "lint": 5, "say": 6,
     },
+    "transforms": {
+        "loss": 1, "partitions": 1, "values": 1, "noise": 2, "requirements": 2, "learning": 3,
+        "mondrian": 3, "auditing": 4, "attacks": 5, "membership": 5,
+    },
 }  # fmt: skip
 """The rooms of packages. Imports go down; rooms of one floor do not know each other."""
 
