@@ -69,7 +69,7 @@ MISSING = pytest.StashKey[tuple[str, str] | None]()
 SKIPPED_KEY = "spark test skipped"
 SHARING = (
     "policy/test_agreement.py", "engine/audits/", "transforms/auditing/", "transforms/learning/",
-    "transforms/membership/",
+    "transforms/membership/", "studies/",
 )  # fmt: skip
 """The tests of a file share what takes long: what parser, schema and shapes say of all policies, a trained
 model, what JAX compiles."""

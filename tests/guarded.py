@@ -20,7 +20,8 @@ def allowed_roots(folder: str) -> list[str]:
     """Where files may be opened: the given folder, the installation, and the interpreter."""
     root = Path(__file__).parents[1]
     roots = [
-        Path(folder), *(root / name for name in ("src", "policy", "engine", "transforms", "vocab")),
+        Path(folder),
+        *(root / name for name in ("src", "policy", "engine", "transforms", "studies", "vocab")),
         root / "tests" / "guarded.py",
         *map(Path, {sys.prefix, sys.base_prefix, sysconfig.get_path("purelib")}),
         *map(Path, zoneinfo.TZPATH), Path(os.devnull), Path("/proc/self"), Path("/proc/meminfo"),

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from smalti.transforms.learning._tensorflow import Libraries
+from smalti.studies.tensorflow.libraries import Libraries
+from smalti.studies.tensorflow.training import Variant, keras_network, private_optimizer
 from smalti.transforms.learning.architecture import Architecture
 from smalti.transforms.learning.hyperparameters import Hyperparameters, Optimizer, PrivateTraining
-from smalti.transforms.learning.tensorflow_training import Variant, keras_network, private_optimizer
 
 NO_NOISE = 1e-30
 KEY = np.zeros(2, np.uint32)

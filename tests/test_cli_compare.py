@@ -11,7 +11,7 @@ import pytest
 from shell import Ran, smalti
 
 from smalti import comparing
-from smalti.transforms.membership import comparison_models
+from smalti.studies.comparison import models
 
 SMALL = (
     "--classes", "10", "--records", "200", "--epochs", "1", "--shadow-models", "1", "--repetitions", "2",
@@ -33,7 +33,7 @@ def trainings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         seeds.append(arguments[-1].seed)
         return [Ignorant()]
 
-    monkeypatch.setattr(comparison_models, "train", train)
+    monkeypatch.setattr(models, "train", train)
     return seeds
 
 

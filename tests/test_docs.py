@@ -319,7 +319,9 @@ def test_generated_pages_are_up_to_date() -> None:
 
 def test_pages_that_messages_name_are_there() -> None:
     sources = [
-        path for room in ("src", "engine", "policy", "transforms") for path in (ROOT / room).rglob("*.py")
+        path
+        for room in ("src", "studies", "engine", "policy", "transforms")
+        for path in (ROOT / room).rglob("*.py")
     ]
     named = {
         page for path in sources for page in re.findall(r"\bdocs/[\w./-]+\.md", path.read_text("utf-8"))

@@ -8,7 +8,7 @@ from smalti.errors import install_line, not_installed
 
 ROOT = Path(__file__).parents[1]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-ROOMS = ("engine", "policy", "src", "transforms", "vocab")
+ROOMS = ("engine", "policy", "src", "studies", "transforms", "vocab")
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")]
 PRINTED = [*PAGES, *(path for room in ROOMS for path in ROOT.glob(f"{room}/**/*.py"))]
 COMMAND = re.compile(r"pip install '([^'\[]*)\[([^\]]*)\]'")

@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 import smalti
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("policy", "engine", "transforms", "vocab")
+ROOMS = ("policy", "engine", "transforms", "studies", "vocab")
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 

@@ -11,9 +11,7 @@ from smalti.auditing import write_html
 from smalti.errors import UsageError, only_ours
 from smalti.reports.comparison import name, page
 from smalti.reports.page import Page
-from smalti.transforms.learning.skewed_purchases import FEATURES
-from smalti.transforms.membership.comparison import Central, Comparison, Local, Setting
-from smalti.transforms.membership.comparison_results import (
+from smalti.studies.comparison.results import (
     Attacked,
     Compared,
     Efficiency,
@@ -22,6 +20,8 @@ from smalti.transforms.membership.comparison_results import (
     Spread,
     compare,
 )
+from smalti.studies.comparison.settings import Central, Comparison, Local, Setting
+from smalti.studies.comparison.skewed_purchases import FEATURES
 
 REDUCED: Final = Comparison(
     classes=(20, 50),

@@ -12,7 +12,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
 os.environ.setdefault("TF_NUM_INTEROP_THREADS", "1")
 
-from smalti.transforms.learning._tensorflow import Libraries, libraries
+from smalti.studies.tensorflow.libraries import Libraries, libraries
 
 with warnings.catch_warnings():  # of TensorFlow Probability, about distutils
     warnings.simplefilter("ignore")

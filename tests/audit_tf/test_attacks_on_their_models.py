@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from smalti.transforms.learning._tensorflow import Libraries
+from smalti.studies.tensorflow.libraries import Libraries
+from smalti.studies.tensorflow.trainer import TensorFlowTrainer
+from smalti.studies.tensorflow.training import Variant, keras_network
 from smalti.transforms.learning.architecture import Architecture
 from smalti.transforms.learning.hyperparameters import Hyperparameters, Optimizer, PrivateTraining
 from smalti.transforms.learning.randomness import Seeded
-from smalti.transforms.learning.tensorflow_training import Variant, keras_network
 from smalti.transforms.membership.application import MembershipInference
 from smalti.transforms.membership.attack import Attack
 from smalti.transforms.membership.data import DataSet
@@ -17,7 +18,6 @@ from smalti.transforms.membership.likelihood_ratio import OnlineLikelihoodRatio
 from smalti.transforms.membership.loss_threshold import LossThreshold
 from smalti.transforms.membership.models import FromKeras, TargetModel
 from smalti.transforms.membership.planted_leak import detection
-from smalti.transforms.membership.tensorflow_trainer import TensorFlowTrainer
 
 CLASSES = 4
 FEATURES = 60

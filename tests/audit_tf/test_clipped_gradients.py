@@ -21,12 +21,12 @@ from keras_steps import (
     weights,
 )
 
-from smalti.transforms.learning._tensorflow import Libraries
+from smalti.studies.tensorflow.libraries import Libraries
+from smalti.studies.tensorflow.training import Variant, keras_network
 from smalti.transforms.learning.architecture import Activation, Architecture
 from smalti.transforms.learning.gradients import clipped_gradient_sum, gradient_norms
 from smalti.transforms.learning.hyperparameters import Optimizer
 from smalti.transforms.learning.networks import Layer, Parameters
-from smalti.transforms.learning.tensorflow_training import Variant, keras_network
 
 RECORDS = 5
 TOLERANCE = 2e-5

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tensorflow_privacy.privacy.analysis.compute_dp_sgd_privacy_lib import compute_dp_sgd_privacy
 
-from smalti.transforms.learning._tensorflow import Libraries
+from smalti.studies.tensorflow.libraries import Libraries
 from smalti.transforms.learning.accounting import SampledGaussian
 from smalti.transforms.learning.hyperparameters import Hyperparameters, PrivateTraining
 

@@ -14,10 +14,10 @@ from evidence import FALSE_ALARM, furthest_allowed
 from keras_steps import KEY, VARIANTS, Gradient, hyperparameters, step_of_dp_model, stepper
 from scipy.stats import chi2, norm
 
-from smalti.transforms.learning._tensorflow import Libraries
+from smalti.studies.tensorflow.libraries import Libraries
+from smalti.studies.tensorflow.training import END_OF_NOISE, Variant, keras_network
 from smalti.transforms.learning.architecture import Architecture
 from smalti.transforms.learning.hyperparameters import Optimizer
-from smalti.transforms.learning.tensorflow_training import END_OF_NOISE, Variant, keras_network
 
 WIDE = Architecture(2000, (), 20)
 """40,020 parameters."""

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from keras_steps import NO_NOISE, VARIANTS, Gradient
 
-from smalti.transforms.learning._tensorflow import Libraries
+from smalti.studies.tensorflow.libraries import Libraries
+from smalti.studies.tensorflow.training import KerasNetworks, Variant, keras_network, train
 from smalti.transforms.learning.architecture import Activation, Architecture
 from smalti.transforms.learning.gradients import clipped_gradient_sum
 from smalti.transforms.learning.hyperparameters import Hyperparameters, Optimizer, PrivateTraining
@@ -16,7 +17,6 @@ from smalti.transforms.learning.networks import Layer, Parameters
 from smalti.transforms.learning.optimizers import Progress, started, stepped
 from smalti.transforms.learning.randomness import Origin, Seeded
 from smalti.transforms.learning.recipes import recipe
-from smalti.transforms.learning.tensorflow_training import KerasNetworks, Variant, keras_network, train
 
 ARCHITECTURE = Architecture(4, (8,), 3)
 RECORDS = 60

@@ -10,8 +10,7 @@ from smalti.reports.comparison import page
 from smalti.reports.page import Drawing, Page, Table
 from smalti.reports.plots import Line, curves, rates
 from smalti.reports.web import to_html
-from smalti.transforms.membership.comparison import Comparison, Original, Setting
-from smalti.transforms.membership.comparison_results import (
+from smalti.studies.comparison.results import (
     Attacked,
     Compared,
     Efficiency,
@@ -19,6 +18,7 @@ from smalti.transforms.membership.comparison_results import (
     Skew,
     Spread,
 )
+from smalti.studies.comparison.settings import Comparison, Original, Setting
 
 COMPARISON = Comparison(
     classes=(10, 20),

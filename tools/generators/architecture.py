@@ -11,6 +11,7 @@ MAY_IMPORT: Final = {
     "vocab": frozenset[str](),
     "policy": frozenset({"vocab"}),
     "transforms": frozenset({"vocab"}),
+    "studies": frozenset({"transforms"}),
     "engine": frozenset({"vocab", "policy", "transforms"}),
 }
 """The packages below the front door, each with those below it."""

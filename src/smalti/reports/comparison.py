@@ -4,10 +4,10 @@ from typing import Final
 
 from smalti.reports.comparison_drawings import accuracies, attacks, skew
 from smalti.reports.page import Page, Paragraph, Part, Section, Table
-from smalti.transforms.learning.skewed_purchases import FEATURES
-from smalti.transforms.membership.comparison import HIDDEN, Central, Comparison, Local, Original, Setting
-from smalti.transforms.membership.comparison_models import Others
-from smalti.transforms.membership.comparison_results import Compared, Efficiency, Spread
+from smalti.studies.comparison.models import Others
+from smalti.studies.comparison.results import Compared, Efficiency, Spread
+from smalti.studies.comparison.settings import HIDDEN, Central, Comparison, Local, Original, Setting
+from smalti.studies.comparison.skewed_purchases import FEATURES
 
 _LEAD: Final = (
     "What membership inference still achieves, and what models are still good for, with central and with"

@@ -7,10 +7,8 @@ from typing import Final, TypeAlias, TypeVar
 
 from smalti.reports.page import Drawing
 from smalti.reports.plots import Line, Range, Ranges, SettingAxes, by_setting, scatter
-from smalti.transforms.auditing.mitigation import GUESS
-from smalti.transforms.membership.comparison import Central, Comparison, Local, Original, Setting
-from smalti.transforms.membership.comparison_models import Others
-from smalti.transforms.membership.comparison_results import (
+from smalti.studies.comparison.models import Others
+from smalti.studies.comparison.results import (
     Attacked,
     Compared,
     Efficiency,
@@ -18,6 +16,8 @@ from smalti.transforms.membership.comparison_results import (
     Skew,
     Spread,
 )
+from smalti.studies.comparison.settings import Central, Comparison, Local, Original, Setting
+from smalti.transforms.auditing.mitigation import GUESS
 
 _DEVIATIONS: Final = "bars are standard deviations over repetitions"
 _ENDS: Final = (

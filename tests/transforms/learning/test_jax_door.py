@@ -83,9 +83,8 @@ except BackendError as error:
 def test_what_a_plan_needs_brings_no_heavy_library() -> None:
     script = """
 import sys
-from smalti.transforms.learning import (
-    accounting, architecture, hyperparameters, local_response, randomness, recipes, skewed_purchases,
-)
+from smalti.studies.comparison import local_response, skewed_purchases
+from smalti.transforms.learning import accounting, architecture, hyperparameters, randomness, recipes
 heavy = {"jax", "dp_accounting", "scipy", "opendp", "safetensors"}
 print(heavy & {name.partition(".")[0] for name in sys.modules})
 """

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from smalti.transforms.learning._tensorflow import Libraries, libraries
+from smalti.studies.tensorflow.libraries import Libraries, libraries
 from smalti.transforms.learning.architecture import Architecture
 from smalti.transforms.learning.hyperparameters import Hyperparameters, Optimizer, PrivateTraining
 from smalti.transforms.learning.randomness import Keys, Origin, Seeded

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from smalti.studies.comparison.models import Measured, Others
+from smalti.studies.comparison.results import Spread, summary
+from smalti.studies.comparison.settings import Case, Central, Comparison, Local, Original, Setting
 from smalti.transforms.auditing.limits import Outcomes
-from smalti.transforms.membership.comparison import Case, Central, Comparison, Local, Original, Setting
-from smalti.transforms.membership.comparison_models import Measured, Others
-from smalti.transforms.membership.comparison_results import Spread, summary
 
 COMPARISON = Comparison(
     classes=(10,),

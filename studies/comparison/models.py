@@ -12,15 +12,15 @@ from enum import StrEnum
 import numpy as np
 
 from smalti.errors import DataError
+from smalti.studies.comparison.seeded_response import SeededBits
+from smalti.studies.comparison.settings import Case, Comparison, Local
+from smalti.studies.comparison.skewed_purchases import SkewedPurchases
 from smalti.transforms.auditing.limits import Outcomes
 from smalti.transforms.learning.models import TrainedModel
 from smalti.transforms.learning.networks import Floats
 from smalti.transforms.learning.randomness import Seeded
-from smalti.transforms.learning.seeded_response import SeededBits
-from smalti.transforms.learning.skewed_purchases import SkewedPurchases
 from smalti.transforms.learning.training import train
 from smalti.transforms.membership.attack_sets import AttackSet, AttackTrainSetGenerator
-from smalti.transforms.membership.comparison import Case, Comparison, Local
 from smalti.transforms.membership.observation import ShadowAnswers
 from smalti.transforms.membership.scored import Scored
 from smalti.transforms.membership.shadow_attack import (

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from smalti.errors import DataError, ProblemsError, UsageError
+from smalti.studies.comparison import models
+from smalti.studies.comparison.models import Measured, Others, measured
+from smalti.studies.comparison.results import compare, precision_of, recall_of
+from smalti.studies.comparison.settings import Case, Central, Comparison, Local, Original
 from smalti.transforms.learning.hyperparameters import Optimizer
 from smalti.transforms.learning.randomness import Origin
-from smalti.transforms.membership import comparison_models
-from smalti.transforms.membership.comparison import Case, Central, Comparison, Local, Original
-from smalti.transforms.membership.comparison_models import Measured, Others, measured
-from smalti.transforms.membership.comparison_results import compare, precision_of, recall_of
 
 SMALL = Comparison(
     classes=(10,),
@@ -159,7 +159,7 @@ class Trainings:
 def trained(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Trainings]:
     def put(says: Says) -> Trainings:
         made = Trainings(says, [], [], [])
-        monkeypatch.setattr(comparison_models, "train", made.train)
+        monkeypatch.setattr(models, "train", made.train)
         return made
 
     return put
@@ -252,13 +252,13 @@ def test_the_caller_hears_of_each_model(trained: Callable) -> None:
 
 def test_a_class_without_records_is_an_error(trained: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     trained(guesses)
-    drawn = comparison_models.SkewedPurchases.training
+    drawn = models.SkewedPurchases.training
 
     def without_the_last(self, records, generator):
         features, labels = drawn(self, records, generator)
         return features, np.minimum(labels, 8)
 
-    monkeypatch.setattr(comparison_models.SkewedPurchases, "training", without_the_last)
+    monkeypatch.setattr(models.SkewedPurchases, "training", without_the_last)
     with pytest.raises(DataError, match="a class has no records"):
         measured(SMALL, PLAIN)
 

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from smalti.studies.tensorflow.training import Variant, train
 from smalti.transforms.learning.architecture import Architecture
 from smalti.transforms.learning.hyperparameters import Hyperparameters
 from smalti.transforms.learning.randomness import Seeded
-from smalti.transforms.learning.tensorflow_training import Variant, train
 from smalti.transforms.membership.confidences import Floats
 from smalti.transforms.membership.models import ClassifierGroup, FromKeras
 from smalti.transforms.problem import Flags, Integers
@@ -15,7 +15,7 @@ from smalti.transforms.problem import Flags, Integers
 class TensorFlowTrainer:
     """A `Trainer` of dense networks, by the private optimizers of tensorflow-privacy.
 
-    What it trains is never private in the sense of a certificate (`learning.tensorflow_training`). Its
+    What it trains is never private in the sense of a certificate (`studies.tensorflow.training`). Its
     first model starts alike in each call: give target and shadow models other seeds.
     """
 
@@ -34,7 +34,7 @@ class TensorFlowTrainer:
 
         Raises:
             BackendError: the libraries are missing, or do not fit.
-            ValueError: as `tensorflow_training.train`.
+            ValueError: as `training.train`.
         """
         trained = train(
             self.architecture,

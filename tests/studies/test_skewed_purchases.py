@@ -10,8 +10,8 @@ import pytest
 from evidence import share_within
 from stub_sampler import StubSampler
 
-from smalti.transforms.learning.local_response import LocalResponse
-from smalti.transforms.learning.skewed_purchases import FEATURES, NOISE_OF_FIGURE, SkewedPurchases
+from smalti.studies.comparison.local_response import LocalResponse
+from smalti.studies.comparison.skewed_purchases import FEATURES, NOISE_OF_FIGURE, SkewedPurchases
 from smalti.transforms.noise.randomized_response import RandomizedResponse
 
 RECORDS = 2000
@@ -78,7 +78,7 @@ def test_losses_of_the_document() -> None:
 
 
 def test_blocks_and_bad_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("smalti.transforms.learning.local_response._BLOCK", 7)
+    monkeypatch.setattr("smalti.studies.comparison.local_response._BLOCK", 7)
     hardly = LocalResponse.calibrated(3, 30.0)
     features = np.array([[0, 1, np.nan], [1, 5, 0], [1, 1, 1], [-1, 0, 1]], np.float32)
     found = hardly.perturbed(features, StubSampler(0))

@@ -11,8 +11,8 @@ from evidence import share_within
 from test_architecture import every_import
 
 from smalti.errors import InternalError
-from smalti.transforms.learning.local_response import LocalResponse
-from smalti.transforms.learning.seeded_response import SeededBits
+from smalti.studies.comparison.local_response import LocalResponse
+from smalti.studies.comparison.seeded_response import SeededBits
 from smalti.transforms.noise.randomized_response import RandomizedResponse
 
 FEATURES = np.zeros((500, 40), np.float32)
@@ -49,10 +49,10 @@ def test_noise_of_releases_is_refused() -> None:
 
 
 def test_nothing_but_the_study_takes_noise_from_a_seed() -> None:
-    module = "smalti.transforms.learning.seeded_response"
+    module = "smalti.studies.comparison.seeded_response"
     using = {
         path
-        for path, name in every_import("policy", "engine", "transforms", "vocab", "src")
+        for path, name in every_import("policy", "engine", "transforms", "studies", "vocab", "src")
         if name == module or name.startswith(f"{module}.")
     }
-    assert using == {"transforms/membership/comparison_models.py"}
+    assert using == {"studies/comparison/models.py"}

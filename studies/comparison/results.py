@@ -5,15 +5,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Self, TypeAlias
 
-from smalti.transforms.auditing.mitigation import GUESS, Standing, mitigation_efficiency
-from smalti.transforms.learning.skewed_purchases import SkewedPurchases
-from smalti.transforms.membership.comparison import (
+from smalti.studies.comparison.models import Measured, Others, measured
+from smalti.studies.comparison.settings import (
     NOISE_IN_TRAINING,
     Comparison,
     Original,
     Setting,
 )
-from smalti.transforms.membership.comparison_models import Measured, Others, measured
+from smalti.studies.comparison.skewed_purchases import SkewedPurchases
+from smalti.transforms.auditing.mitigation import GUESS, Standing, mitigation_efficiency
 
 _Figure: TypeAlias = Callable[[Measured, Others], float]
 _ANY: Final = 0.95

@@ -12,6 +12,8 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 
 from smalti.errors import SmaltiError, UsageError, raise_all
+from smalti.studies.comparison.local_response import LocalResponse
+from smalti.studies.comparison.skewed_purchases import FEATURES, NOISE_OF_FIGURE
 from smalti.transforms.learning.accounting import LEAST_NOISE, SampledGaussian
 from smalti.transforms.learning.architecture import Architecture
 from smalti.transforms.learning.hyperparameters import (
@@ -20,8 +22,6 @@ from smalti.transforms.learning.hyperparameters import (
     Optimizer,
     PrivateTraining,
 )
-from smalti.transforms.learning.local_response import LocalResponse
-from smalti.transforms.learning.skewed_purchases import FEATURES, NOISE_OF_FIGURE
 from smalti.transforms.noise.randomized_response import LARGEST_EPSILON, LEAST_EPSILON
 
 NOISE_IN_TRAINING: Final = 0.2

@@ -13,12 +13,12 @@ import pytest
 from evidence import share_within
 
 from smalti.errors import BackendError
-from smalti.transforms.learning import _tensorflow, tensorflow_training
+from smalti.studies.tensorflow import libraries, training
+from smalti.studies.tensorflow.trainer import TensorFlowTrainer
+from smalti.studies.tensorflow.training import train
 from smalti.transforms.learning.architecture import Architecture
 from smalti.transforms.learning.hyperparameters import Hyperparameters, Optimizer, PrivateTraining
 from smalti.transforms.learning.randomness import Seeded
-from smalti.transforms.learning.tensorflow_training import train
-from smalti.transforms.membership.tensorflow_trainer import TensorFlowTrainer
 
 ARCHITECTURE = Architecture(2, (), 2)
 PRIVATE = Hyperparameters(1, 2, 0.1, Optimizer.SGD, PrivateTraining(1.0, 1.0, 0.5))
@@ -31,7 +31,7 @@ def use_of(python: tuple[int, int], version: str | None, monkeypatch: pytest.Mon
     """What is said on this Python, where TensorFlow of this version is installed and nothing else."""
     module: Any = ModuleType("tensorflow")
     module.__version__ = version
-    monkeypatch.setattr(_tensorflow.sys, "version_info", (*python, 0, "final", 0))
+    monkeypatch.setattr(libraries.sys, "version_info", (*python, 0, "final", 0))
     monkeypatch.setitem(sys.modules, "tensorflow", module if version else None)
     monkeypatch.setitem(sys.modules, "tensorflow_privacy", None)
     with pytest.raises(BackendError) as caught:
@@ -61,7 +61,7 @@ def test_libraries_that_are_missing_or_do_not_fit_are_named_with_the_way_out(
 
 def test_records_are_in_a_batch_with_the_rate_and_independently() -> None:
     members = np.arange(4000) % 2 > 0
-    found = tensorflow_training._batches(members, 0.3, 50, np.array([1, 2], np.uint32))
+    found = training._batches(members, 0.3, 50, np.array([1, 2], np.uint32))
     chosen = np.zeros((50, 4000), bool)
     for step, places in enumerate(found.chosen):
         chosen[step, places] = True
@@ -75,7 +75,7 @@ def test_records_are_in_a_batch_with_the_rate_and_independently() -> None:
 
 
 def test_batches_are_filled_up_to_the_largest_with_weight_zero() -> None:
-    found = tensorflow_training._Batches([np.array([4, 7, 9]), np.array([], np.int64), np.array([5])])
+    found = training._Batches([np.array([4, 7, 9]), np.array([], np.int64), np.array([5])])
     assert found.size == 3
     padded = list(found.padded())
     assert [(places[weights > 0].tolist(), weights.tolist()) for places, weights in padded] == [
@@ -83,7 +83,7 @@ def test_batches_are_filled_up_to_the_largest_with_weight_zero() -> None:
         ([], [0, 0, 0]),
         ([5], [1, 0, 0]),
     ]
-    assert tensorflow_training._Batches([np.array([], np.int64)]).size == 1
+    assert training._Batches([np.array([], np.int64)]).size == 1
 
 
 @pytest.mark.parametrize(

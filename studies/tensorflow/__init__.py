@@ -1,0 +1,1 @@
+"""Networks that tensorflow-privacy trains privately, to compare and to attack."""
