@@ -193,6 +193,14 @@ def test_documented_names_have_all_that_is_public(documented: str, room: str) ->
     assert using == set()
 
 
+def test_the_trainer_of_tensorflow_has_its_first_documented_name() -> None:
+    first = import_module("smalti.transforms.membership.tensorflow_trainer")
+    there = import_module("smalti.studies.tensorflow.trainer")
+    assert first.TensorFlowTrainer is there.TensorFlowTrainer
+    with pytest.raises(AttributeError):
+        _ = first.Trainer
+
+
 KINDS = {entry.room.rpartition(".")[2] for entry in TABLE}
 
 
