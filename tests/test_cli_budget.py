@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from shell import CUSTOMER, OWNER, USER, Ran, smalti
 
-sys.path.insert(0, str(Path(__file__).parent / "engine"))
+sys.path.insert(0, str(Path(__file__).parent / "engine" / "registry"))
 from budget_world import charge, hmac
 
 from smalti import budgeting

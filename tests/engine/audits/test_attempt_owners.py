@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from audit_samples import MODEL, TARGET, attempt
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "registry"))
 import registry_world as world
 
 from smalti import auditing

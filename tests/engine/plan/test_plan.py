@@ -14,7 +14,7 @@ from smalti.engine.plan.recorded import names_kind, plan_from_json, recorded_kin
 from smalti.engine.plan.serialize import plan_digest, plan_to_json, recorded_digest
 from smalti.errors import PlanError, UsageError
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 POLICIES = ROOT / "examples" / "policies"
 GOLDEN = ROOT / "tests" / "golden"
 CUSTOMER = "http://example.com/Customer"

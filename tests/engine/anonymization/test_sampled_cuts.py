@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tables import HEADER, QUASI_IDENTIFIERS, Made, People, classes, covers, is_diverse, make, people
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 from shell import CUSTOMER, MARKETING, OWNER, USER, request, small_policy, small_table, smalti
 
 from smalti import api

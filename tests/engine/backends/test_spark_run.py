@@ -17,7 +17,7 @@ from smalti.errors import BackendError, UsageError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-POLICIES = Path(__file__).parents[2] / "examples" / "policies"
+POLICIES = Path(__file__).parents[3] / "examples" / "policies"
 CUSTOMER = "http://example.com/Customer"
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 from shell import CUSTOMER, MARKETING, OWNER, ROOT, USER, small_policy, small_table
 
 import smalti

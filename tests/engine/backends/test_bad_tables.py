@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from bad_tables import LATER, REFUSED, TAKEN, written
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 from shell import CUSTOMER, MARKETING, OWNER, USER, listing, small_policy, small_table
 
 from smalti import api

@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 from shell import CUSTOMER, MARKETING, OWNER, USER, request, small_policy, small_table, smalti
 
 from smalti import api
