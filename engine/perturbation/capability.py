@@ -34,7 +34,7 @@ from smalti.engine.registry.ceilings import declared_ceiling
 from smalti.engine.registry.entries import OutputColumn
 from smalti.engine.tables.description import Source
 from smalti.errors import InternalError, UsageError
-from smalti.transforms.noise import SAMPLER
+from smalti.transforms.noise.samplers import SAMPLER
 from smalti.vocab.terms import LOCAL_DIFFERENTIAL_PRIVACY
 
 

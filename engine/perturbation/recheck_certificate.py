@@ -14,7 +14,7 @@ from smalti.engine.losses.certified import (
 from smalti.engine.perturbation.guarantee import LocalGuarantee
 from smalti.engine.perturbation.mechanisms import loss_of
 from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedColumn
-from smalti.transforms.privacy_loss import PrivacyLoss
+from smalti.transforms.loss.privacy_loss import PrivacyLoss
 
 
 def check_sentences(place: Path, stated: Stated[LocalGuarantee]) -> ReleaseCheck:
