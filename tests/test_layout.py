@@ -70,6 +70,26 @@ def test_bare_room_name_cannot_be_imported(room: str) -> None:
     assert f"import smalti.{room}, not {room}" in run.stderr
 
 
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="a source distribution holds no links")
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_link_shows_each_room_to_what_does_not_run_the_code(room: str) -> None:
+    link = ROOT / "src" / "smalti" / room
+    # Git writes the target as text where the system has no links; the mapping finds the room there, too.
+    assert (link.readlink().as_posix() if link.is_symlink() else link.read_text()) == f"../../{room}"
+
+
+def test_each_module_is_loaded_from_one_file() -> None:
+    """The link and the mapping may both find a module; it must have one name whichever does."""
+    loaded = [
+        (Path(module.__file__).resolve(), name)
+        for name, module in sys.modules.items()
+        if name.split(".")[0] in {"smalti", *ROOMS} and getattr(module, "__file__", None)
+    ]
+    names = [name for path, name in loaded if ROOT in path.parents]
+    assert len(names) > len(ROOMS)
+    assert len({path for path, _ in loaded}) == len(loaded)
+
+
 def test_no_room_was_imported_twice() -> None:
     assert not set(ROOMS) & set(sys.modules)
 
