@@ -181,3 +181,14 @@ def test_sharing_changes_nothing_but_the_text() -> None:
         ({"a": 1}, False),
     ):
         assert jsonschema.Draft202012Validator(shared).is_valid(document) is good
+
+
+def test_names_of_parts_stay_when_an_explanation_changes() -> None:
+    def names(message: str, **also: object) -> set[str]:
+        part = {"type": "string", "pattern": "x" * 200, "$comment": "P421", "errorMessage": message}
+        return {*share({"properties": {"a": part, "b": part, **also}, "$defs": {}})["$defs"]}  # type: ignore[dict-item]
+
+    assert len(names("P421: one")) == 1
+    assert names("P421: one") == names("P421: another")
+    alike = {"type": "string", "pattern": "x" * 200, "$comment": "P421", "errorMessage": "P421: a third"}
+    assert len(names("P421: one", c=alike, d=alike)) == 2, "two explanations are two parts"

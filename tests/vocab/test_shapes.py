@@ -1,9 +1,11 @@
 """The SHACL shapes: SHACL Core alone, made from the table of words."""
 
+import re
 from importlib.resources import files
 
 import pytest
 import rdflib
+from generators.shape_sharing import share
 from rdflib.collection import Collection
 from rdflib.namespace import RDF, SH
 
@@ -70,3 +72,18 @@ def test_each_operand_allows_the_operators_of_the_table(word: Word, shapes: rdfl
 def names(graph: rdflib.Graph, start: rdflib.term.Node | None) -> set[str]:
     found = {str(item) for item in Collection(graph, start)}
     return {iri.removeprefix(terms.ODRL) for iri in found if iri.startswith(terms.ODRL)} - {"neg"}
+
+
+def test_what_is_said_often_stands_once() -> None:
+    inner = f'[ sh:path s:a ; sh:pattern "{"x]" * 60}" ; sh:message "P421: said so." ]'
+    path = f"[ sh:alternativePath ( {'s:b ' * 40}) ]"
+    text = (
+        f"s:A sh:property {inner} ;\n    sh:or ( {inner} [ sh:path {path} ] ) .\n\ns:B sh:path {path} .\n"
+    )
+    shared = share(text)
+    (name,) = {*re.findall(r"s:part-\w+", shared)}
+    assert shared.count("x]" * 60) == 1
+    assert shared.count(path) == 2, "a path has no name: that would be a property"
+    whole, _, body = shared.partition(f"\n\n{name}\n    ")
+    assert whole.replace(name, f"[ {body.removesuffix(' .' + chr(10))} ]") + "\n" == text
+    assert f"{name}\n" in share(text.replace("said so", "said in other words")), "names stay"

@@ -17,6 +17,7 @@ _MAPS: Final = frozenset({"properties", "patternProperties", "$defs"})
 _ONE: Final = frozenset(
     {"if", "then", "else", "not", "items", "contains", "propertyNames", "additionalProperties"}
 )
+_EXPLANATIONS: Final = frozenset({"errorMessage", "description", "enumDescriptions"})
 _SEVERAL: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
 
 
@@ -26,23 +27,37 @@ def share(schema: Schema) -> Schema:
     _count(schema, counts)
     names: dict[str, str] = {}
     parts: dict[str, object] = {}
+    alike = Counter(_meaning(json.loads(text)) for text, count in counts.items() if count > 1)
 
     def replace(value: object) -> object:
         text = _text(value)
         if not isinstance(value, dict) or counts[text] < 2 or len(text) < _LARGE:
             return _inside(value, replace)
         if text not in names:
-            names[text] = _name(text)
+            meaning = _meaning(value)
+            names[text] = _name(meaning if alike[meaning] == 1 else text)
             parts[names[text]] = _inside(value, replace)
         return reference(names[text])
 
     found = cast(Schema, _inside(schema, replace))
-    named = dict(sorted(parts.items()))
-    return found | {"$defs": cast(Schema, found["$defs"]) | named}
+    return found | {"$defs": cast(Schema, found["$defs"]) | parts}
+
+
+def _meaning(value: object) -> str:
+    """What a part allows, with its codes, without what it tells people: that may change, and names stay."""
+    return _text(_unexplained(value))
+
+
+def _unexplained(value: object) -> object:
+    if isinstance(value, list):
+        return [_unexplained(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: _unexplained(inner) for key, inner in value.items() if key not in _EXPLANATIONS}
 
 
 def _name(text: str) -> str:
-    """A name that stays the same for as long as the part does, whatever other parts there are."""
+    """A name that depends on nothing but the text."""
     return f"part-{hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]}"
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from generators.editor_schema import PROFILES
+from generators.shape_sharing import share
 from generators.shape_text import (
     AT_MOST_ONE,
     IS_BLANK,
@@ -108,7 +109,7 @@ def shapes() -> str:
         *word_shapes(),
         *refinement_shapes(),
     ]
-    return "\n\n".join(parts) + "\n"
+    return share("\n\n".join(parts) + "\n")
 
 
 def _objects_of(*properties: str) -> list[str]:
