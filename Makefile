@@ -67,7 +67,7 @@ fuzz: $(INSTALLED) $(FUZZ) ## look for documents that break the parser, guided b
 lint: $(INSTALLED) $(DEV) ## ruff, and mypy strict on all packages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	@for room in engine policy transforms vocab; do \
+	@for room in engine policy studies transforms vocab; do \
 		test -d src/smalti/$$room/ || { echo >&2 "smalti: src/smalti/$$room is no link to ../../$$room," \
 			"and mypy needs it: git config core.symlinks true && git checkout -- src/smalti/$$room"; exit 1; }; done
 	$(BIN)/python -m mypy

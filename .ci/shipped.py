@@ -14,7 +14,7 @@ from zipfile import ZipFile
 ROOT = Path(__file__).parents[1]
 FOLDERS = {
     "smalti": ROOT / "src" / "smalti",
-    **{f"smalti/{room}": ROOT / room for room in ("engine", "policy", "transforms", "vocab")},
+    **{f"smalti/{room}": ROOT / room for room in ("engine", "policy", "studies", "transforms", "vocab")},
 }
 
 
