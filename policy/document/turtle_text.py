@@ -1,22 +1,24 @@
-"""Turtle text to statements, by rdflib, offline and within bounds (W3C RDF 1.1 Turtle).
+"""Turtle text to statements, by Oxigraph's parser, offline and within bounds (W3C RDF 1.1 Turtle).
 
-rdflib recurses on nested brackets, accepts words of N3, and turns numbers and XML literals into values; so
-the text is guarded before, and the statements are taken from its parser as they are written.
+The text is tokenised once before it is parsed. That bounds the document, refuses what only RDF 1.2 has, and
+finds prefixes that are defined twice, which a parser does not tell.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from decimal import Decimal
-from typing import Final
-from urllib.parse import unquote
+from typing import TYPE_CHECKING, Final
 
 from smalti.policy.document.context import shipped_terms
 from smalti.policy.findings.findings import Findings, quoted
 from smalti.policy.text.json_text import MAX_DEPTH, MAX_VALUES, Place
 from smalti.vocab.aliases import canonical
 from smalti.vocab.contexts import ORDER
-from smalti.vocab.terms import RDF, XSD
+from smalti.vocab.terms import XSD
+
+if TYPE_CHECKING:
+    from pyoxigraph import BlankNode, NamedNode, QuadParser, Triple
+    from pyoxigraph import Literal as ParsedLiteral
 
 BASE: Final = "smalti-unresolved://policy/document/"
 """The base of relative IRIs, as in `expansion`."""
@@ -34,7 +36,9 @@ _TOKEN: Final = re.compile(
 )
 _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\.?")
 _KEYWORD: Final = re.compile(r"a|(?:true|false)\.*|(?i:prefix|base)")
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_SURROGATE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u|U0000)[dD][89a-fA-F][0-9a-fA-F]{2}")
+_LINE_END: Final = re.compile(r"\r\n?|\n")
+_STRING: Final = XSD + "string"
 _WELL_KNOWN: Final = frozenset({"odrl", "mosaicrown", "smalti", "dpv", "dct", "rdf", "rdfs", "xsd"})
 
 
@@ -51,6 +55,7 @@ class Written:
 
     text: str
     datatype: str | None
+    """None for a text: a literal without a datatype is a string (RDF 1.1 Concepts, 3.3)."""
     has_language: bool
 
 
@@ -66,10 +71,33 @@ Object = Reference | Blank | Written
 
 @dataclass(slots=True)
 class Statements:
-    """The statements of a document, in its order."""
+    """The statements of a document, in its order; repeated ones once."""
 
     triples: dict[tuple[Subject, Reference, Object], None] = field(default_factory=dict)
     prefixes: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    kind: str
+    text: str
+    place: Place
+
+
+class _RefusedError(Exception):
+    """The document is not Turtle, or exceeds a bound."""
+
+    def __init__(self, code: str, message: str, place: Place) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.place = place
 
 
 def is_turtle(name: str, text: str) -> bool:
@@ -79,200 +107,159 @@ def is_turtle(name: str, text: str) -> bool:
 
 def read_statements(text: str, findings: Findings) -> Statements | None:
     """The statements of a Turtle document; None after an error."""
-    problem = _guard(text)
-    if problem is not None:
-        findings.error(*problem)
-        return None
-    sink = _Sink()
-    _run(text, sink, findings)
-    return None if findings.has_errors else sink.statements
-
-
-def _guard(text: str) -> tuple[str, Place, str] | None:
-    """The first thing that is no Turtle, or more than rdflib may be given."""
-    at = depth = count = 0
-    before = ""
-    while at < len(text):
-        token = _TOKEN.match(text, at)
-        place = Place(at, token.end() if token else at + 1, "")
-        if token is None:
-            return "P217", place, f"{quoted(text[at])} has no meaning in Turtle here, or is not closed"
-        at = token.end()
-        if token.lastgroup == "space":
-            continue
-        count += 1
-        depth += (token.lastgroup == "open") - (token.lastgroup == "close")
-        if depth > MAX_DEPTH:
-            return "P104", place, f"brackets are nested more than {MAX_DEPTH} deep"
-        if count > MAX_VALUES:
-            return "P108", place, f"the document has more than {MAX_VALUES} words and marks"
-        problem = _token_problem(token[0], token.lastgroup or "", before)
-        if problem is not None:
-            return problem[0], place, problem[1]
-        before = token.lastgroup or ""
-    return None
-
-
-def _token_problem(token: str, kind: str, before: str) -> tuple[str, str] | None:
-    if len(token) > _MAX_WORD:
-        return "P108", f"the word has more than {_MAX_WORD} characters"
-    if kind == "at" and before != "string" and token not in {"@prefix", "@base"}:
-        return "P217", f"{quoted(token)} has no meaning in Turtle"
-    if kind == "word" and token[0] in "+-.0123456789" and ":" not in token:
-        if len(token) > _MAX_NUMBER:
-            return "P106", f"a number has at most {_MAX_NUMBER} characters"
-        return None if _NUMBER.fullmatch(token) else ("P217", f"{quoted(token)} is not a number of Turtle")
-    if kind == "word" and ":" not in token and not _KEYWORD.fullmatch(token):
-        return "P217", f"{quoted(token)} has no meaning in Turtle: a name has a prefix, as in `ex:{token}`"
-    return None
-
-
-class _RefusedError(Exception):
-    """A statement that Turtle does not have, or that must not be read."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-
-
-def _run(text: str, sink: "_Sink", findings: Findings) -> None:
-    # Imported here: rdflib takes 0.2 s, and most documents are JSON-LD.
-    from rdflib.plugins.parsers.notation3 import BadSyntax, SinkParser  # noqa: PLC0415
-
-    # A prefix for generated names is given: without one, rdflib asks for the working folder.
-    make: Callable[..., SinkParser] = SinkParser
-    parser = make(sink, baseURI=BASE, genPrefix="#", turtle=True)
     try:
-        parser.loadBuf(text)
-    except BadSyntax as error:
-        _refuse("P217", f"not Turtle: {_reason(error)}", _offset(error, parser.lines, text), findings)
+        prefix_places = _bounded_prefixes(text)
+        return _parsed(text, prefix_places)
     except _RefusedError as error:
-        _refuse(error.code, error.message, _line_start(parser.lines, text), findings)
-    except Exception:  # rdflib raises whatever a broken text leads to: IndexError, AssertionError, ...
-        message = "not Turtle: the text breaks off, or is malformed here"
-        _refuse("P217", message, _line_start(parser.lines, text), findings)
+        findings.error(error.code, error.place, error.message)
+        return None
 
 
-def _reason(error: object) -> str:
-    """The reason that rdflib gives, without the text that it quotes."""
-    reason = getattr(error, "_why", "")
-    word = reason.splitlines()[0][:80] if isinstance(reason, str) and reason else "malformed"
-    return "".join(c if c.isprintable() else " " for c in word).strip().rstrip(".")
+def _bounded_prefixes(text: str) -> dict[str, Place]:
+    """The place of each prefix's definition, once the whole text is known to be within bounds."""
+    definitions: dict[str, tuple[str, Place]] = {}
+    prefix: _Token | None = None
+    before = _Token("", "", Place(0, 0, ""))
+    bases = depth = 0
+    for count, token in enumerate(_tokens(text), start=1):
+        depth += (token.kind == "open") - (token.kind == "close")
+        _check_bounds(token, depth, count)
+        problem = _token_problem(token, before.kind)
+        if problem is not None:
+            raise _RefusedError(problem.code, problem.message, token.place)
+        bases += _is_directive(token, "base")
+        if prefix is not None and token.kind == "iri":
+            _define(definitions, prefix, token.text if ":" in token.text else f"{bases} {token.text}")
+        prefix = token if _is_directive(before, "prefix") and token.text.endswith(":") else None
+        before = token
+    return {name: place for name, (_, place) in definitions.items()}
 
 
-def _offset(error: object, line: int, text: str) -> int:
-    at = getattr(error, "_i", -1)
-    return at if isinstance(at, int) and 0 <= at < len(text) else _line_start(line, text)
+def _tokens(text: str) -> Iterator[_Token]:
+    at = 0
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            message = f"{quoted(text[at])} has no meaning in Turtle here, or is not closed"
+            raise _RefusedError("P217", message, Place(at, at + 1, ""))
+        if match.lastgroup != "space":
+            yield _Token(match.lastgroup or "", match[0], Place(at, match.end(), ""))
+        at = match.end()
 
 
-def _line_start(line: int, text: str) -> int:
-    start = 0
-    for _ in range(line):
-        end = text.find("\n", start)
-        if end < 0:
-            break
-        start = end + 1
-    return start
+def _check_bounds(token: _Token, depth: int, count: int) -> None:
+    if depth > MAX_DEPTH:
+        raise _RefusedError("P104", f"brackets are nested more than {MAX_DEPTH} deep", token.place)
+    if count > MAX_VALUES:
+        message = f"the document has more than {MAX_VALUES} words and marks"
+        raise _RefusedError("P108", message, token.place)
 
 
-def _refuse(code: str, message: str, start: int, findings: Findings) -> None:
-    findings.error(code, Place(start, start + 1, ""), message)
+def _token_problem(token: _Token, kind_before: str) -> _Problem | None:
+    text = token.text
+    if len(text) > _MAX_WORD:
+        return _Problem("P108", f"the word has more than {_MAX_WORD} characters")
+    if token.kind in {"string", "iri"} and _SURROGATE.search(text):
+        return _Problem("P107", "the text holds half of a surrogate pair")
+    if token.kind == "at" and kind_before != "string" and text not in {"@prefix", "@base"}:
+        return _Problem("P217", f"{quoted(text)} has no meaning in Turtle")
+    return _word_problem(text) if token.kind == "word" and ":" not in text else None
 
 
-class _Sink:
-    """Takes what rdflib's parser finds, without its graph: in order, and as it is written.
-
-    The methods' names are rdflib's (`rdflib.plugins.parsers.notation3.RDFSink`).
-    """
-
-    def __init__(self) -> None:
-        self.statements = Statements()
-        self.blanks = 0
-
-    def setGenPrefix(self, prefix: str) -> None:  # noqa: N802
-        pass
-
-    def startDoc(self, formula: object) -> None:  # noqa: N802
-        pass
-
-    def endDoc(self, formula: object) -> None:  # noqa: N802
-        pass
-
-    def intern(self, something: object) -> object:
-        return something
-
-    def setDefaultNamespace(self, namespace: bytes) -> None:  # noqa: N802
-        self.bind("", namespace)
-
-    def bind(self, prefix: str, namespace: bytes) -> None:
-        full = unquote(namespace.decode("ascii"), errors="replace")
-        first = self.statements.prefixes.setdefault(prefix, full)
-        if first != full:
-            raise _RefusedError("P205", f"the prefix {quoted(prefix + ':')} is defined twice")
-        known = _well_known(prefix)
-        if known and canonical(full + "x") != canonical(known + "x"):
-            raise _RefusedError(
-                "P205", f"the prefix {quoted(prefix + ':')} stands for another namespace than everywhere"
-            )
-
-    def newSymbol(self, iri: str) -> Reference:  # noqa: N802
-        return Reference(_checked(iri))
-
-    def newBlankNode(self, *_: object, **__: object) -> Blank:  # noqa: N802
-        self.blanks += 1
-        return Blank(self.blanks)
-
-    def newLiteral(  # noqa: N802
-        self, text: str, datatype: object = None, language: str | None = None
-    ) -> Written:
-        if isinstance(datatype, Blank):
-            raise _RefusedError("P217", "a datatype is an IRI")
-        return Written(_checked(text), None if datatype is None else str(datatype), language is not None)
-
-    def newList(self, items: list[object], _: object) -> Subject:  # noqa: N802
-        cells: list[Subject] = [self.newBlankNode() for _ in items]
-        cells.append(Reference(RDF + "nil"))
-        for index, item in enumerate(items):
-            self.add(cells[index], Reference(RDF + "first"), item)
-            self.add(cells[index], Reference(RDF + "rest"), cells[index + 1])
-        return cells[0]
-
-    def makeStatement(self, quadruple: tuple[object, ...], why: object = None) -> None:  # noqa: N802
-        _, predicate, subject, object_ = quadruple
-        self.add(subject, predicate, object_)
-
-    def add(self, subject: object, predicate: object, object_: object) -> None:
-        who, what = _term(subject), _term(predicate)
-        if isinstance(who, Written) or not isinstance(what, Reference):
-            raise _RefusedError("P217", "a statement's subject is a node, and its predicate an IRI")
-        self.statements.triples.setdefault((who, what, _term(object_)))
+def _word_problem(word: str) -> _Problem | None:
+    """What is wrong with a word that is no name: a number or a keyword, or neither."""
+    if word[0] in "+-.0123456789":
+        if len(word) > _MAX_NUMBER:
+            return _Problem("P106", f"a number has at most {_MAX_NUMBER} characters")
+        is_number = _NUMBER.fullmatch(word)
+        return None if is_number else _Problem("P217", f"{quoted(word)} is not a number of Turtle")
+    if _KEYWORD.fullmatch(word):
+        return None
+    message = f"{quoted(word)} has no meaning in Turtle: a name has a prefix, as in `ex:{word}`"
+    return _Problem("P217", message)
 
 
-def _well_known(prefix: str) -> str:
+def _is_directive(token: _Token, name: str) -> bool:
+    return token.text == f"@{name}" or (token.kind == "word" and token.text.lower() == name)
+
+
+def _define(definitions: dict[str, tuple[str, Place]], prefix: _Token, namespace: str) -> None:
+    first, _ = definitions.setdefault(prefix.text.removesuffix(":"), (namespace, prefix.place))
+    if first != namespace:
+        raise _RefusedError("P205", f"the prefix {quoted(prefix.text)} is defined twice", prefix.place)
+
+
+def _parsed(text: str, prefix_places: dict[str, Place]) -> Statements:
+    # Imported here: most documents are JSON-LD.
+    from pyoxigraph import RdfFormat, parse  # noqa: PLC0415
+
+    parser = parse(text, format=RdfFormat.TURTLE, base_iri=BASE)
+    statements, terms = Statements(), _Terms()
+    try:
+        for quad in parser:
+            subject, object_ = terms.node(quad.subject), terms.term(quad.object)
+            statements.triples.setdefault((subject, Reference(quad.predicate.value), object_))
+    except SyntaxError as error:
+        raise _RefusedError("P217", f"not Turtle: {_reason(error)}", _place(error, text)) from None
+    statements.prefixes = _checked_prefixes(parser, prefix_places)
+    return statements
+
+
+def _checked_prefixes(parser: "QuadParser", places: dict[str, Place]) -> dict[str, str]:
+    prefixes: dict[str, str] = parser.prefixes
+    for prefix, namespace in prefixes.items():
+        usual = _usual_namespace(prefix)
+        if usual and canonical(namespace + "x") != canonical(usual + "x"):
+            message = f"the prefix {quoted(prefix + ':')} stands for another namespace than everywhere"
+            raise _RefusedError("P205", message, places[prefix])
+    return prefixes
+
+
+def _usual_namespace(prefix: str) -> str:
     tables = (shipped_terms(context) for context in reversed(ORDER))
     return next((table[prefix] for table in tables if prefix in table), "") if prefix in _WELL_KNOWN else ""
 
 
-def _checked(text: str) -> str:
-    if _SURROGATE.search(text):
-        raise _RefusedError("P107", "the text holds half of a surrogate pair")
-    return text
+class _Terms:
+    """Makes our terms of the parser's; blank nodes are numbered, since the parser draws their names."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+
+    def term(self, term: "NamedNode | BlankNode | ParsedLiteral | Triple") -> Object:
+        from pyoxigraph import Literal  # noqa: PLC0415
+
+        if not isinstance(term, Literal):
+            return self.node(term)
+        has_language, datatype = term.language is not None, term.datatype.value
+        return Written(term.value, None if has_language or datatype == _STRING else datatype, has_language)
+
+    def node(self, node: "NamedNode | BlankNode | Triple") -> Subject:
+        from pyoxigraph import BlankNode, NamedNode  # noqa: PLC0415
+
+        match node:
+            case NamedNode():
+                return Reference(node.value)
+            case BlankNode():
+                return Blank(self.numbers.setdefault(node.value, len(self.numbers) + 1))
+            case _:  # the tokens leave out what RDF 1.2 adds
+                raise _RefusedError("P217", "a statement about a statement is not RDF 1.1", Place(0, 0, ""))
 
 
-def _term(found: object) -> Object:
-    match found:
-        case Reference() | Blank() | Written():
-            return found
-        case (_, str(iri)):  # rdflib's `a`
-            return Reference(iri)
-        case bool():
-            return Written(str(found).lower(), XSD + "boolean", False)
-        case int():
-            return Written(str(found), XSD + "integer", False)
-        case Decimal():
-            return Written(f"{found:f}", XSD + "decimal", False)
-        case str():  # rdflib's doubles
-            return Written(str(found), XSD + "double", False)
-        case _:
-            raise _RefusedError("P217", "not Turtle: the statement is none of RDF")
+def _reason(error: SyntaxError) -> str:
+    """The parser's reason in one short line, without its own words for the place."""
+    reason = re.sub(r"\AParser error at [^:]*: ", "", error.msg or "malformed")
+    line = "".join(c if c.isprintable() else " " for c in reason.splitlines()[0][:120])
+    return (line[:1].lower() + line[1:]).strip().rstrip(".")
+
+
+def _place(error: SyntaxError, text: str) -> Place:
+    """Where the parser stopped; it counts lines and characters from 1."""
+    start = _offset(text, error.lineno or 1, error.offset or 1)
+    end = _offset(text, error.end_lineno or 1, error.end_offset or 1)
+    return Place(start, max(start + 1, end), "")
+
+
+def _offset(text: str, line: int, column: int) -> int:
+    starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+    return min(starts[min(line, len(starts)) - 1] + column - 1, max(len(text) - 1, 0))

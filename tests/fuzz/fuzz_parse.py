@@ -12,12 +12,11 @@ from pathlib import Path
 
 import atheris
 
-with atheris.instrument_imports(include=["smalti", "rdflib.plugins.parsers.notation3"]):
+with atheris.instrument_imports(include=["smalti"]):
     from smalti.policy.document.turtle_text import read_statements  # noqa: F401 (loaded with its instruments)
     from smalti.policy.findings.render import render_human, render_json
     from smalti.policy.read.parse import parse
 
-import rdflib.plugins.parsers.notation3  # noqa: F401
 from pyld import ContextResolver, FrozenDocumentLoader, jsonld
 from rdflib import Graph
 
