@@ -60,8 +60,8 @@ class Facts:
     def kind(self, iri: IRI) -> AssetKind | None:
         if iri in self._fetched:
             return self._fetched[iri][0]
-        found = find_asset(self.connection, iri)
-        return found.kind if found else None
+        asset = find_asset(self.connection, iri)
+        return asset.kind if asset else None
 
     def direct_owners(self, iri: IRI) -> frozenset[IRI]:
         if iri in self._fetched:
@@ -70,10 +70,10 @@ class Facts:
         return frozenset(IRI(party) for party in self.connection.execute(query).scalars())
 
     def inputs(self, output: IRI) -> frozenset[IRI]:
-        made = db.versions.c.id == db.lineage.c.version
-        query = select(db.lineage.c.input).distinct().join(db.versions, made)
-        found = self.connection.execute(query.where(db.versions.c.target == output)).scalars()
-        return frozenset(IRI(iri) for iri in found)
+        is_version = db.versions.c.id == db.lineage.c.version
+        query = select(db.lineage.c.input).distinct().join(db.versions, is_version)
+        inputs = self.connection.execute(query.where(db.versions.c.target == output)).scalars()
+        return frozenset(IRI(iri) for iri in inputs)
 
     def members(self, collection: IRI) -> frozenset[IRI]:
         return self._members.get(normalised_column(collection), _NOBODY)
@@ -153,17 +153,17 @@ def check_spelling(facts: Facts, iri: IRI) -> None:
     Raises:
         UsageError: so it is.
     """
-    known = () if facts.is_known(iri) else sorted(ownership.spelled_otherwise(facts, iri))
-    if known:
-        raise _spelled_otherwise(iri, known[0])
+    spellings = () if facts.is_known(iri) else sorted(ownership.spelled_otherwise(facts, iri))
+    if spellings:
+        raise _spelled_otherwise(iri, spellings[0])
 
 
-def _spelled_otherwise(iri: IRI, known: IRI) -> UsageError:
+def _spelled_otherwise(iri: IRI, registered: IRI) -> UsageError:
     return UsageError(
         str(iri),
-        f"it is another spelling of `{known}`, under which it is known",
+        f"it is another spelling of `{registered}`, under which it is known",
         "one spelling for each asset",
-        f"write `{known}`",
+        f"write `{registered}`",
     )
 
 
@@ -224,13 +224,20 @@ def check_owner_of_source(connection: Connection, iri: IRI, party: IRI) -> None:
         raise UsageError(str(iri), f"{party} does not own it", "an owner", "ask one of its owners")
 
 
-# --- What the other modules of this kind use, too
+# --- Helpers of the modules that work inside a transaction
 
 
 def insert_all(connection: Connection, statement: Insert, rows: Iterable[dict[str, Any]]) -> None:
     """Insert what there is, which may be nothing."""
     if values := list(rows):
         connection.execute(statement, values)
+
+
+def store_document(connection: Connection, digest: str, content: bytes) -> None:
+    """Keep the bytes of a document, once."""
+    same = select(db.documents.c.digest).where(db.documents.c.digest == digest)
+    if connection.execute(same).first() is None:
+        connection.execute(insert(db.documents).values(digest=digest, content=content))
 
 
 def to_text(time: datetime) -> str:

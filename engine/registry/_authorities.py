@@ -20,12 +20,12 @@ def check_speaks_for_themselves(owner: IRI, by: IRI, what: str) -> None:
 
 def trusted(connection: Connection) -> dict[IRI, frozenset[IRI]]:
     """The authorities that each owner trusts now."""
-    found: dict[IRI, frozenset[IRI]] = {}
+    authorities: dict[IRI, frozenset[IRI]] = {}
     rows = connection.execute(select(db.authorities).where(db.authorities.c.ended_at.is_(None))).all()
     for row in rows:
         owner = IRI(row.owner)
-        found[owner] = found.get(owner, frozenset()) | {IRI(row.authority)}
-    return found
+        authorities[owner] = authorities.get(owner, frozenset()) | {IRI(row.authority)}
+    return authorities
 
 
 def trust(connection: Connection, owner: IRI, authority: IRI) -> None:

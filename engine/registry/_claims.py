@@ -44,14 +44,14 @@ def check_binds(facts: Facts, iri: IRI, by: IRI) -> None:
 
 def check_still_binds(connection: Connection, facts: Facts, record: NewVersion) -> None:
     """Refuse what somebody bound as an owner who owns it no longer, unless an owner bound the same."""
-    inputs = [one.hmac for one in record.report.inputs]
-    for given in record.inputs:
-        is_theirs = record.bound_by in facts.full_owners_or(given.iri, record.bound_by)
+    inputs = [file.hmac for file in record.report.inputs]
+    for source in record.inputs:
+        is_theirs = record.bound_by in facts.full_owners_or(source.iri, record.bound_by)
         if not is_theirs and (
-            record.binds_as_owner or not _versions.was_read(connection, given.iri, inputs)
+            record.binds_as_owner or not _versions.was_read(connection, source.iri, inputs)
         ):
             raise UsageError(
-                str(given.iri),
+                str(source.iri),
                 f"{record.bound_by} does not own it any more, and said what data it is",
                 "the data that an owner bound to it",
                 "let an owner bind it (--owner)",

@@ -271,14 +271,14 @@ class _Watch:
         except OSError:
             self.close()
             return NO_REVISION
-        found = (os.getpid(), status.st_dev, status.st_ino)
-        if self._connection is None or found != self._opened:
+        process_and_file = (os.getpid(), status.st_dev, status.st_ino)
+        if self._connection is None or process_and_file != self._opened:
             self.close()
             address, seconds = f"{self._path.as_uri()}?mode=rw", _BUSY_MILLISECONDS / 1000
             self._connection = sqlite3.connect(
                 address, timeout=seconds, uri=True, isolation_level=None, check_same_thread=False
             )
-            self._opened = found
+            self._opened = process_and_file
         try:
             query = "SELECT id, token FROM changes ORDER BY id DESC LIMIT 1"
             last: Revision | None = self._connection.execute(query).fetchone()
@@ -312,8 +312,8 @@ def _problem(error: DBAPIError | sqlite3.Error) -> tuple[str, str]:
     state = getattr(original, "sqlstate", None)
     if state is None:
         return _UNREACHABLE if isinstance(error, OperationalError) else ("the database failed", "")
-    known = _SERVER_PROBLEMS.get(state) or _SERVER_PROBLEMS.get(state[:2])
-    return known or (f"the database failed (SQLSTATE {state})", "")
+    explained = _SERVER_PROBLEMS.get(state) or _SERVER_PROBLEMS.get(state[:2])
+    return explained or (f"the database failed (SQLSTATE {state})", "")
 
 
 def _fill(draft: Path) -> None:
@@ -402,10 +402,10 @@ def _server_engine(url: str) -> Engine:
     return engine
 
 
-def _forget_after_fork(found: "weakref.ref[Engine]") -> None:
+def _forget_after_fork(engine_ref: "weakref.ref[Engine]") -> None:
     # A child shares the sockets of its parent: it leaves them alone and opens its own.
     def forget() -> None:
-        if (engine := found()) is not None:
+        if (engine := engine_ref()) is not None:
             engine.dispose(close=False)
 
     os.register_at_fork(after_in_child=forget)

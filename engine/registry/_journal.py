@@ -41,8 +41,8 @@ def tick(connection: Connection) -> str:
 
 def last_tick(connection: Connection) -> datetime | None:
     """The time of the last thing that was written; None: nothing was, or by an earlier smalti."""
-    found = connection.execute(select(db.meta.c.value).where(db.meta.c.key == CLOCK)).scalar()
-    return None if found is None else datetime.fromisoformat(found)
+    value = connection.execute(select(db.meta.c.value).where(db.meta.c.key == CLOCK)).scalar()
+    return None if value is None else datetime.fromisoformat(value)
 
 
 def moment(connection: Connection) -> datetime:
@@ -58,7 +58,7 @@ def note(connection: Connection, kind: str, subject: str) -> None:
 
 def note_all(connection: Connection, kind: str, subjects: Iterable[str]) -> None:
     """Write down that several things of a kind were changed."""
-    rows = [{"kind": kind, "subject": one, "token": secrets.token_hex(8)} for one in subjects]
+    rows = [{"kind": kind, "subject": subject, "token": secrets.token_hex(8)} for subject in subjects]
     if rows:
         connection.execute(insert(db.changes), rows)
 
@@ -66,5 +66,5 @@ def note_all(connection: Connection, kind: str, subjects: Iterable[str]) -> None
 def last_revision(connection: Connection) -> Revision:
     """The last change; `NO_REVISION` where there is none."""
     query = select(db.changes.c.id, db.changes.c.token).order_by(db.changes.c.id.desc()).limit(1)
-    found = connection.execute(query).first()
-    return NO_REVISION if found is None else (found.id, found.token)
+    last = connection.execute(query).first()
+    return NO_REVISION if last is None else (last.id, last.token)

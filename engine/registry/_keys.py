@@ -63,8 +63,8 @@ def check_signature(
     Raises:
         UsageError: a signature is missing, or is not that of a trusted key on these bytes.
     """
-    known = connection.execute(select(db.keys.c.id).where(db.keys.c.owner == owner)).first() is not None
-    if signature is None and not known:
+    must_sign = connection.execute(select(db.keys.c.id).where(db.keys.c.owner == owner)).first() is not None
+    if signature is None and not must_sign:
         return None
     if signature is None:
         raise UsageError(

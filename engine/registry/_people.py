@@ -34,24 +34,24 @@ def same_respondents(
     speakers = _speakers(plain, targets, by)
     if speakers is not None and said_by is not None:
         speakers &= {said_by}
-    said = (pair for pair in memberships if speakers is None or _may_say(plain, pair, speakers))
+    stated = (pair for pair in memberships if speakers is None or _may_say(plain, pair, speakers))
     # Also by memberships that have ended: what is one ledger stays one.
-    pairs = (*_hierarchies.ever_said(plain, vocabularies, by), *said)
+    pairs = (*_hierarchies.ever_said(plain, vocabularies, by), *stated)
     facts = Facts(connection, pairs)
     return frozenset[IRI]().union(*(_budgets.assets_of(facts, target) for target in targets))
 
 
 def _speakers(facts: Facts, targets: Iterable[IRI], by: IRI | None) -> frozenset[IRI] | None:
     """Who may say what belongs to some targets: their owners; None where nobody is known to own one."""
-    found: set[IRI] = set()
+    speakers: set[IRI] = set()
     for target in targets:
         if facts.is_known(target):
-            found |= facts.full_owners(target)
+            speakers |= facts.full_owners(target)
         elif by is None:
             return None
         else:
-            found.add(by)
-    return frozenset(found)
+            speakers.add(by)
+    return frozenset(speakers)
 
 
 def _may_say(facts: Facts, pair: tuple[IRI, IRI], speakers: frozenset[IRI]) -> bool:

@@ -91,7 +91,7 @@ class Ceiling:
             return 0
         left = self.left(spent)
         pairs = ((left.epsilon, each.epsilon), (left.delta, each.delta))
-        return min((int(Fraction(rest) / Fraction(one)) for rest, one in pairs if one), default=None)
+        return min((int(Fraction(rest) / Fraction(loss)) for rest, loss in pairs if loss), default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ class Budget:
     def relations(self) -> tuple[NeighboringRelation, ...]:
         """What the charges are about; where it is more than one relation, nothing more is ever admitted."""
         charged = {charge.neighbors for charge in self.charges}
-        return tuple(one for one in NeighboringRelation if one in charged)
+        return tuple(relation for relation in NeighboringRelation if relation in charged)
 
     @property
     def _counted(self) -> tuple[ChargedLoss, ...]:
@@ -212,7 +212,7 @@ class Budget:
     @property
     def spent(self) -> EpsilonDelta:
         """The sums of epsilons and deltas."""
-        return total(one.spent for one in self._counted)
+        return total(charge.spent for charge in self._counted)
 
     @property
     def epsilon(self) -> Decimal:
@@ -227,12 +227,12 @@ class Budget:
     @property
     def loss(self) -> PrivacyLoss:
         """Of all releases, from the noise that they used."""
-        return sum((one.loss for one in self._counted), PrivacyLoss())
+        return sum((charge.loss for charge in self._counted), PrivacyLoss())
 
     @property
     def selection_delta(self) -> Fraction:
         """The part of delta that private selections took, at most."""
-        return sum((Fraction(one.selection_delta) for one in self._counted), Fraction(0))
+        return sum((Fraction(charge.selection_delta) for charge in self._counted), Fraction(0))
 
     @property
     def account(self) -> ComposedLoss:
@@ -387,10 +387,10 @@ def _selection_delta(charge: Charge) -> Decimal:
 def _float_above(value: Fraction) -> float:
     if value > _GREATEST_FLOAT:
         return math.inf
-    found = float(value)
-    return found if Fraction(found) >= value else math.nextafter(found, math.inf)
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
 def _float_below(value: Fraction) -> float:
-    found = float(value)
-    return found if Fraction(found) <= value else math.nextafter(found, -math.inf)
+    nearest = float(value)
+    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)

@@ -41,19 +41,19 @@ def ceiling_of(permission: Permission) -> Ceiling | None:
     Raises:
         PlanError: a ceiling stands where it need not hold, or is no plain number; all problems at once.
     """
-    found: dict[IRI, list[Decimal]] = {BUDGET_EPSILON: [], BUDGET_DELTA: []}
+    bounds: dict[IRI, list[Decimal]] = {BUDGET_EPSILON: [], BUDGET_DELTA: []}
     problems: list[SmaltiError] = []
     for condition in permission.constraints:
-        for one in _comparisons(condition, problems):
-            number = _number(one)
+        for comparison in _comparisons(condition, problems):
+            number = _number(comparison)
             if number is None:
-                problems.append(_no_ceiling(one))
+                problems.append(_no_ceiling(comparison))
             else:
-                found[one.operand].append(number)
+                bounds[comparison.operand].append(number)
     raise_all(problems)
-    if not found[BUDGET_EPSILON]:
+    if not bounds[BUDGET_EPSILON]:
         return None
-    return Ceiling(min(found[BUDGET_EPSILON]), min(found[BUDGET_DELTA], default=Decimal(0)))
+    return Ceiling(min(bounds[BUDGET_EPSILON]), min(bounds[BUDGET_DELTA], default=Decimal(0)))
 
 
 def declared_ceiling(permission: Permission) -> Ceiling:
@@ -75,7 +75,7 @@ def declared_ceiling(permission: Permission) -> Ceiling:
 
 def speaks_of_budget(policy: Policy) -> bool:
     """Whether what some rule of a policy says depends on what has been charged."""
-    return any(_speaks(one) for rule in all_rules(policy.rules) for one in rule.constraints)
+    return any(_speaks(condition) for rule in all_rules(policy.rules) for condition in rule.constraints)
 
 
 def _comparisons(condition: Condition, problems: list[SmaltiError]) -> Iterator[Comparison]:
@@ -84,8 +84,8 @@ def _comparisons(condition: Condition, problems: list[SmaltiError]) -> Iterator[
         case Comparison(operand=operand) if operand in BUDGETS:
             yield condition
         case Logical(operator=operator, operands=operands) if operator in _ALL_HOLD:
-            for one in operands:
-                yield from _comparisons(one, problems)
+            for part in operands:
+                yield from _comparisons(part, problems)
         case Logical() if _speaks(condition):
             problems.append(_misplaced(condition))
 
@@ -100,9 +100,13 @@ def _speaks(condition: Condition) -> bool:
             return False
 
 
-def _number(found: Comparison) -> Decimal | None:
-    numbers = [value.value for value in found.values if isinstance(value, Number)]
-    is_plain = found.operator is Operator.LTEQ and found.unit is None and len(numbers) == len(found.values)
+def _number(comparison: Comparison) -> Decimal | None:
+    numbers = [value.value for value in comparison.values if isinstance(value, Number)]
+    is_plain = (
+        comparison.operator is Operator.LTEQ
+        and comparison.unit is None
+        and len(numbers) == len(comparison.values)
+    )
     return min(numbers) if is_plain else None
 
 

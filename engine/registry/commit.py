@@ -200,11 +200,11 @@ def recover(registry: Registry) -> tuple[TargetVersion, ...]:
 def sweep(folder: Path) -> None:
     """Remove the stages that dead runs left in a folder; those of live runs and of other users stay."""
     with suppress(OSError):
-        for found in list(folder.glob(_PREFIX + "*")):
-            if _is_own_stage(found):
-                with _lock_of_dead(found) as is_dead:
+        for stage in list(folder.glob(_PREFIX + "*")):
+            if _is_own_stage(stage):
+                with _lock_of_dead(stage) as is_dead:
                     if is_dead:
-                        shutil.rmtree(found, ignore_errors=True)
+                        shutil.rmtree(stage, ignore_errors=True)
 
 
 def forget_link(stage: Stage) -> None:
@@ -292,10 +292,10 @@ def _lock_of_dead(stage: Path) -> Iterator[bool]:
         os.close(lock)
 
 
-def _is_own_stage(found: Path) -> bool:
-    status = found.lstat()
+def _is_own_stage(stage: Path) -> bool:
+    status = stage.lstat()
     is_own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
-    return is_own and _STAGE_NAME.fullmatch(found.name) is not None
+    return is_own and _STAGE_NAME.fullmatch(stage.name) is not None
 
 
 # --- Files
@@ -333,11 +333,11 @@ def _is_published(intent: Intent) -> bool:
     """True if the final folder holds the output, whole and unchanged."""
     if not _is_own_output(intent):
         return False
-    found = _files(intent.out)
-    del found[CERTIFICATE_NAME]
+    published = _files(intent.out)
+    del published[CERTIFICATE_NAME]
     expected = {file.name: file.digest for file in intent.record.files}
-    return found.keys() == expected.keys() and all(
-        _digest(path) == expected[name] for name, path in found.items()
+    return published.keys() == expected.keys() and all(
+        _digest(path) == expected[name] for name, path in published.items()
     )
 
 
@@ -396,15 +396,15 @@ def _move(stage: Stage) -> None:
 
 def _ended_by_another(registry: Registry, stage: Stage) -> TargetVersion:
     """The version, recorded by whoever took this run for dead because its stage was removed."""
-    found = registry.outputs.of(stage.version)
-    if not found:
+    versions = registry.outputs.of(stage.version)
+    if not versions:
         raise BackendError(
             str(stage.out),
             "the run's private folder was removed while it ran",
             "that folder to stay as it is",
             "run it again",
         )
-    return found[0]
+    return versions[0]
 
 
 def _end(registry: Registry, intent: Intent) -> TargetVersion | None:

@@ -41,8 +41,8 @@ class DecisionLog:
         Args:
             registry: its file; None where it has none (a database server), which needs the environment.
         """
-        if given := os.environ.get(ENVIRONMENT):
-            return cls(Path(os.path.abspath(given)))
+        if path := os.environ.get(ENVIRONMENT):
+            return cls(Path(os.path.abspath(path)))
         return None if registry is None else cls(registry.with_name(registry.name + ".decisions.jsonl"))
 
     def append(self, decision: Decision, seconds: float, because: Reason | None = None) -> None:

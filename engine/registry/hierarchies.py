@@ -63,14 +63,14 @@ class Hierarchies:
             return stored
 
         stored = self._shared.database.change(check, write)
-        return next(found for found in stored if found.name == name)
+        return next(hierarchy for hierarchy in stored if hierarchy.name == name)
 
     def remove(self, name: str, party: IRI) -> None:
         """See `Registry.remove_hierarchy`."""
 
         def check(connection: Connection) -> None:
             stored = _hierarchies.in_force(connection)
-            if name not in {found.name for found in stored}:
+            if name not in {hierarchy.name for hierarchy in stored}:
                 raise UsageError(name, "no such hierarchy is in force", "the name of a stored hierarchy")
             _hierarchies.check_name(stored, name, party)
 

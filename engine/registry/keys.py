@@ -28,10 +28,12 @@ class Keys:
 
         def write(connection: Connection, _: None) -> list[TrustedKey]:
             _keys.trust(connection, owner, key)
-            return [known for known in _keys.listed(connection) if known.is_trusted]
+            return [trusted for trusted in _keys.listed(connection) if trusted.is_trusted]
 
-        found = self._shared.database.change(unchecked, write)
-        return next(known for known in found if (known.owner, known.thumbprint) == (owner, key.thumbprint))
+        keys = self._shared.database.change(unchecked, write)
+        return next(
+            trusted for trusted in keys if (trusted.owner, trusted.thumbprint) == (owner, key.thumbprint)
+        )
 
     def revoke(self, owner: IRI, thumbprint: str, by: IRI) -> None:
         """See `Registry.revoke_key`."""

@@ -61,11 +61,11 @@ class Ledger:
             RegistryError: the registry cannot be written; it may have been charged, and nothing may be
                 drawn.
         """
-        said = tuple(memberships)
+        stated = tuple(memberships)
 
         def check(connection: Connection) -> frozenset[IRI]:
             vocabularies, of = self._shared.vocabularies, (charge.target,)
-            assets = same_respondents(connection, vocabularies, of, said, bound_by, said_by)
+            assets = same_respondents(connection, vocabularies, of, stated, bound_by, said_by)
             if not _budgets.fits(connection, charge, ceiling, assets):
                 raise _DoesNotFitError
             if bound_by is not None:

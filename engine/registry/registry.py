@@ -115,12 +115,12 @@ class Registry:
         with self._lock:
             revision = self._database.revision()
             if self._snapshot is None or self._snapshot.revision != revision:
-                known, self._snapshot = self._snapshot, None  # what is followed in part is of no use
+                snapshot, self._snapshot = self._snapshot, None  # what is followed in part is of no use
                 with self._database.reading() as connection:
-                    if known is None or not known.is_followed_by(connection):
-                        known = Snapshot(self._shared.reader, self._shared.vocabularies)
-                    known.follow(connection)
-                self._snapshot = known
+                    if snapshot is None or not snapshot.is_followed_by(connection):
+                        snapshot = Snapshot(self._shared.reader, self._shared.vocabularies)
+                    snapshot.follow(connection)
+                self._snapshot = snapshot
             yield self._snapshot
 
     # --- Assets and owners

@@ -138,10 +138,10 @@ def _parts(signature: bytes, name: str) -> tuple[bytes, bytes]:
     text = signature.strip().decode("ascii", errors="replace")
     if len(text) > _MAX_BYTES:
         raise _refused(name, "it is too long")
-    found = _COMPACT.fullmatch(text)
-    if found is None:
+    match = _COMPACT.fullmatch(text)
+    if match is None:
         raise _refused(name, "it is no detached JWS")
-    header, payload, signed = found.groups()
+    header, payload, signed = match.groups()
     if payload:
         raise _refused(name, "it holds a payload of its own")
     try:

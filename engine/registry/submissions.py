@@ -81,11 +81,15 @@ def resolve(
         if isinstance(read, Policy):
             return Resolved(read, by, None)
         problem = read
-    stored = [one for owner in sorted(owners) for one in _in_force(registry, snapshot, submission, owner)]
-    if len({meaning_digest(one.policy) for one in stored}) > 1:
+    stored = [
+        resolution
+        for owner in sorted(owners)
+        for resolution in _in_force(registry, snapshot, submission, owner)
+    ]
+    if len({meaning_digest(resolution.policy) for resolution in stored}) > 1:
         text = "owners have put it in force with different parents, so it says different things"
         return Reason(text, policy.uid)
-    exact = [one for one in stored if not one.is_laid_out_anew]
+    exact = [resolution for resolution in stored if not resolution.is_laid_out_anew]
     return next(iter(exact or stored), problem or _not_in_force(registry, snapshot, submission, owners))
 
 
@@ -94,10 +98,10 @@ def _in_force(
 ) -> Iterator[Resolved]:
     """What an owner has in force that is the submitted document, or says the same under its uid."""
     policy = submission.policy
-    entries = [one for one in snapshot.entries_named(policy.uid) if one.issuer == owner]
+    entries = [entry for entry in snapshot.entries_named(policy.uid) if entry.issuer == owner]
     registry.policies.load(snapshot, [entry.key for entry in entries])
-    usable = [one for one in entries if snapshot.why_it_ended(one) is None]
-    others = [one for one in usable if one.digest != policy.document_digest]
+    usable = [entry for entry in entries if snapshot.why_it_ended(entry) is None]
+    others = [entry for entry in usable if entry.digest != policy.document_digest]
     read = _read_as(registry, submission, owner) if others else None
     meaning = meaning_digest(read) if isinstance(read, Policy) else None
     for entry in usable:
@@ -115,13 +119,13 @@ def _read_as(registry: Registry, submission: Submission, owner: IRI) -> Policy |
     if not submission.document:
         return Reason("it inherits from others: its document is needed to say what", policy.uid)
     try:
-        found = registry.policies.read_as(submission.document, submission.name, policy.uid, owner)
+        owners_policy = registry.policies.read_as(submission.document, submission.name, policy.uid, owner)
     except PolicyError:
-        found = None
-    if found is None:
+        owners_policy = None
+    if owners_policy is None:
         text = f"what it inherits from is not in force by {owner}"
         return Reason(text, policy.uid)
-    return found
+    return owners_policy
 
 
 def _not_in_force(
