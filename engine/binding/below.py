@@ -142,7 +142,7 @@ def forbidden_below_with(registry: Registry, added: Sequence[StoredPolicy]) -> t
 
 def _not_found(registry: Registry, snapshot: Snapshot, iri: IRI) -> Iterator[str]:
     for table in sorted(snapshot.tables(iri)):
-        known = registry.columns.known(snapshot, table)
+        known = registry.columns.of(snapshot, table)
         if known.lacks(iri) and not snapshot.is_another_table(iri, table):
             names = sorted(unquote(one.rpartition("/")[2]) for one in known.iris)
             near = did_you_mean(unquote(iri.rpartition("/")[2]), names)
@@ -156,7 +156,7 @@ def _table(
     registry: Registry, snapshot: Snapshot, table: IRI, binder: IRI | None, columns: KnownColumns
 ) -> _Table:
     owners = snapshot.owners(table) or frozenset(() if binder is None else (binder,))
-    known = columns | registry.columns.known(snapshot, table)
+    known = columns | registry.columns.of(snapshot, table)
     asked = Request(party=IRI(""), action=USE, targets=(table,), columns=known.iris, renamed=known.renamed)
     return _Table(snapshot, table, owners, snapshot.requested(asked), snapshot.wholes(table))
 

@@ -155,7 +155,7 @@ def _unvouched(request: RunRequest, registry: Registry, source: Source) -> froze
     if not registry.ownership.full(source.target) or owners == {request.submitter}:
         return frozenset()
     with registry.snapshot() as snapshot:
-        known = registry.columns.known(snapshot, source.target)
+        known = registry.columns.of(snapshot, source.target)
     declared = declared_columns(source).renamed
     pairs = {(known_spelling(name), known_spelling(own)): own for name, own in declared}
     return frozenset(own for pair, own in pairs.items() if pair not in known.believed)

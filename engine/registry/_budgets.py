@@ -43,31 +43,33 @@ def assets_of(facts: Facts, target: IRI) -> frozenset[IRI]:
         collections of any of these about which something was released, or a model was to be audited.
     """
     start = _unversioned(facts.connection, target)
-    waiting, found = [start], {start}
+    waiting, reached = [start], {start}
     while waiting:
         current = waiting.pop()
-        new = (facts.inputs(current) | facts.members(current)) - found
-        found |= new
+        new = (facts.inputs(current) | facts.members(current)) - reached
+        reached |= new
         waiting += new
-    return frozenset(found | _counted_wholes(facts, found))
+    return frozenset(reached | _counted_wholes(facts, reached))
 
 
-def _counted_wholes(facts: Facts, found: set[IRI]) -> set[IRI]:
-    """The collections that consist of any of these, and were charged or learned from before that was known.
+def _counted_wholes(facts: Facts, reached: set[IRI]) -> set[IRI]:
+    """The collections of any of these assets that were charged or trained on before that was known.
 
     Another collection is not counted: its members may be different people's.
     """
     wholes: set[IRI] = set()
-    waiting = list(found)
+    waiting = list(reached)
     while waiting:
         current = waiting.pop()
-        new = {whole for member, whole in facts.memberships if member == current} - wholes - found
+        new = {whole for member, whole in facts.memberships if member == current} - wholes - reached
         wholes |= new
         waiting += new
     counted: set[IRI] = set()
     for start in range(0, len(wholes), _AT_ONCE):
         some = sorted(wholes)[start : start + _AT_ONCE]
-        targets = (select(one.c.target).where(one.c.target.in_(some)) for one in (db.charges, db.audits))
+        targets = (
+            select(table.c.target).where(table.c.target.in_(some)) for table in (db.charges, db.audits)
+        )
         counted.update(map(IRI, facts.connection.execute(union(*targets)).scalars()))
     return counted
 
@@ -84,7 +86,7 @@ def _unversioned(connection: Connection, iri: IRI) -> IRI:
 
 
 def check_owner(facts: Facts, target: IRI, by: IRI) -> None:
-    """Refuse figures to whoever owns no part of a target."""
+    """Refuse figures to a party who owns no part of a target."""
     asset = _unversioned(facts.connection, target)
     if not facts.is_known(asset) and not facts.members(asset):
         raise UsageError(
@@ -146,12 +148,14 @@ def fits(connection: Connection, new: Charge, ceiling: Ceiling, assets: Iterable
 
 
 def add(connection: Connection, new: Charge, assets: Iterable[IRI]) -> None:
-    """Write a charge down that `fits`, and add it to the one ledger of all that it is about."""
+    """Record a charge that `fits`, and add it to the one ledger of its respondents."""
     members = _members(new, assets)
     ledger = _join(connection, members)
     values = _to_values(new) | {"target": _unversioned(connection, new.target)}
     (key,) = connection.execute(insert(db.charges).values(values)).inserted_primary_key or (None,)
-    insert_all(connection, insert(db.charge_members), ({"charge": key, "member": one} for one in members))
+    insert_all(
+        connection, insert(db.charge_members), ({"charge": key, "member": member} for member in members)
+    )
     row = connection.execute(select(db.ledgers).where(db.ledgers.c.id == ledger)).one()
     sums = _sum([row]) + new.spent
     _set(connection, ledger, sums, _relations([row]) | {new.neighbors})
@@ -183,8 +187,8 @@ def joined(connection: Connection, assets: Iterable[IRI]) -> frozenset[IRI]:
 def _members_of(connection: Connection, some: Iterable[str]) -> frozenset[IRI]:
     ledgers = [row.id for row in _ledgers(connection, some)]
     members = select(db.ledger_members.c.member).where(db.ledger_members.c.ledger.in_(ledgers))
-    found = connection.execute(members).scalars()
-    return frozenset(IRI(one) for one in found if not one.startswith(_BYTES))
+    joined_members = connection.execute(members).scalars()
+    return frozenset(IRI(member) for member in joined_members if not member.startswith(_BYTES))
 
 
 def _members(charge: Charge, assets: Iterable[IRI]) -> list[str]:
@@ -196,18 +200,18 @@ def _as_members(assets: Iterable[IRI], inputs: Iterable[str]) -> list[str]:
 
 
 def _ledgers(connection: Connection, members: Iterable[str]) -> list[Row[tuple[Any, ...]]]:
-    """Those that have any of these members, each once."""
-    wanted, found = sorted(set(members)), {}
+    """The ledgers with any of these members, each once."""
+    wanted, ledgers_by_id = sorted(set(members)), {}
     for start in range(0, len(wanted), _AT_ONCE):
         some = db.ledger_members.c.member.in_(wanted[start : start + _AT_ONCE])
         ledgers = select(db.ledger_members.c.ledger).where(some)
         for row in connection.execute(select(db.ledgers).where(db.ledgers.c.id.in_(ledgers))).all():
-            found[row.id] = row
-    return [found[key] for key in sorted(found)]
+            ledgers_by_id[row.id] = row
+    return [ledgers_by_id[key] for key in sorted(ledgers_by_id)]
 
 
 def _join(connection: Connection, members: list[str]) -> int:
-    """The one ledger of these members; ledgers that had some of them become one, and lose nothing."""
+    """The one ledger of these members; joins the ledgers that have some of them, and loses no charge."""
     ledgers = _ledgers(connection, members)
     if ledgers:
         kept, others = ledgers[0].id, [row.id for row in ledgers[1:]]
@@ -220,11 +224,11 @@ def _join(connection: Connection, members: list[str]) -> int:
         connection.execute(moved.values(ledger=kept))
         _set(connection, kept, _sum(ledgers), _relations(ledgers))
         connection.execute(delete(db.ledgers).where(db.ledgers.c.id.in_(others)))
-    known: set[str] = set()
+    present: set[str] = set()
     for start in range(0, len(members), _AT_ONCE):
         some = db.ledger_members.c.member.in_(members[start : start + _AT_ONCE])
-        known.update(connection.execute(select(db.ledger_members.c.member).where(some)).scalars())
-    new = ({"member": one, "ledger": kept} for one in members if one not in known)
+        present.update(connection.execute(select(db.ledger_members.c.member).where(some)).scalars())
+    new = ({"member": member, "ledger": kept} for member in members if member not in present)
     insert_all(connection, insert(db.ledger_members), new)
     return int(kept)
 
@@ -241,8 +245,8 @@ def _set(
 
 
 def _relations(ledgers: Iterable[Row[tuple[Any, ...]]]) -> frozenset[NeighboringRelation]:
-    """What the charges of ledgers are about."""
-    return frozenset(NeighboringRelation(one) for row in ledgers for one in row.neighbors.split())
+    """The neighbouring relations of the charges in ledgers."""
+    return frozenset(NeighboringRelation(name) for row in ledgers for name in row.neighbors.split())
 
 
 def _sum(ledgers: Iterable[Row[tuple[Any, ...]]]) -> EpsilonDelta:

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Row, Select, func, insert, select, update
 
 from smalti.engine.registry import _tables as db
 from smalti.engine.registry import ownership
-from smalti.engine.registry._assets import Facts, Pairs, find_asset, to_time
+from smalti.engine.registry._assets import Facts, Pairs, find_asset, store_document, to_time
 from smalti.engine.registry._journal import note, tick
 from smalti.engine.registry.entries import StoredHierarchy
 from smalti.errors import PolicyError, RegistryError, UsageError
@@ -24,7 +24,7 @@ from smalti.vocab.terms import IRI
 
 @dataclass(frozen=True, slots=True)
 class Vocabularies:
-    """The documents of hierarchies, read once each."""
+    """The documents of hierarchies, each read once."""
 
     _read: dict[str, Vocabulary] = field(default_factory=dict)
 
@@ -53,39 +53,39 @@ def read_new(document: bytes, name: str) -> Vocabulary:
     Raises:
         PolicyError: something in it is not understood, or it gives one asset two names.
     """
-    found = _read(document, name)
-    if found.assets.exact:
-        one, other = found.assets.exact[0]
+    vocabulary = _read(document, name)
+    if vocabulary.assets.exact:
+        left, right = vocabulary.assets.exact[0]
         raise PolicyError(
             name,
-            f"it says that the assets `{one}` and `{other}` are the same",
+            f"it declares the assets `{left}` and `{right}` to be the same",
             "one IRI for each asset: policies and owners are recorded under it",
-            "leave it out",
+            "remove the statement",
         )
-    return found
+    return vocabulary
 
 
 def check_name(in_force: Iterable[StoredHierarchy], name: str, party: IRI) -> None:
     """Refuse a name under which somebody else has a hierarchy in force."""
-    for known in in_force:
-        if known.name == name and known.party != party:
+    for stored in in_force:
+        if stored.name == name and stored.party != party:
             raise UsageError(
                 name,
-                f"{known.party} has added a hierarchy of that name",
-                "a name of its own",
+                f"{stored.party} has added a hierarchy of that name",
+                "an unused name",
                 "choose another name, or ask them to remove it",
             )
 
 
 def check_assets(facts: ownership.Facts, name: str, vocabulary: Vocabulary, party: IRI) -> None:
-    """Refuse a hierarchy that speaks of assets of other people's."""
+    """Refuse a hierarchy about assets that other parties own."""
     for table, column in vocabulary.columns:
         if party not in ownership.full_owners(facts, table):
             raise UsageError(
                 name,
-                f"{party} does not own `{table}`, and may not say that `{column}` is a column of it",
-                "tables that are known, and that the party owns wholly",
-                "let its owner say so, or add a policy about it first if nobody owns it",
+                f"{party} does not own `{table}`, and may not declare its column `{column}`",
+                "registered tables that the party fully owns",
+                "ask its owner to declare it; if nobody owns it, add a policy about it first",
             )
     for member, collection in vocabulary.assets.broader:
         for asset in (member, collection):
@@ -93,9 +93,9 @@ def check_assets(facts: ownership.Facts, name: str, vocabulary: Vocabulary, part
             if not is_open and party not in ownership.full_owners(facts, asset):
                 raise UsageError(
                     name,
-                    f"{party} does not own `{asset}`, and may not say what belongs together with it",
-                    "assets that are known, and that the party owns wholly",
-                    "let its owner add that membership, or add a policy about it first if nobody owns it",
+                    f"{party} does not own `{asset}`, and may not declare memberships of it",
+                    "registered assets that the party fully owns",
+                    "ask its owner to add the membership; if nobody owns it, add a policy about it first",
                 )
 
 
@@ -109,31 +109,31 @@ def memberships(
         in_force: the hierarchies in force.
         vocabularies: what each of them says.
     """
-    found: dict[tuple[IRI, IRI], None] = {}
+    counting: dict[tuple[IRI, IRI], None] = {}
     for stored in in_force:
         for pair in vocabularies.of(stored).assets.broader:
             if _counts(facts, pair, stored.party):
-                found[pair] = None
-    return tuple(found)
+                counting[pair] = None
+    return tuple(counting)
 
 
 def columns(
     facts: ownership.Facts, in_force: Iterable[StoredHierarchy], vocabularies: Vocabularies
 ) -> Pairs:
     """The columns of tables that count now: their owners' word."""
-    found = {
+    counting = {
         (table, column): None
         for stored in in_force
         for table, column in vocabularies.of(stored).columns
         if stored.party in ownership.full_owners_on_record(facts, table)
     }
-    return tuple(found)
+    return tuple(counting)
 
 
 def _counts(facts: ownership.Facts, pair: tuple[IRI, IRI], party: IRI) -> bool:
     # Whose a collection is that is no asset was asked when it was said.
-    assets = (one for one in pair if one == pair[0] or facts.kind(one) is not None)
-    return all(party in ownership.full_owners_on_record(facts, one) for one in assets)
+    assets = (asset for asset in pair if asset == pair[0] or facts.kind(asset) is not None)
+    return all(party in ownership.full_owners_on_record(facts, asset) for asset in assets)
 
 
 def _is_nobodys(facts: ownership.Facts, collection: IRI) -> bool:
@@ -162,10 +162,10 @@ def ever_said(facts: Facts, vocabularies: Vocabularies, by: IRI | None) -> Pairs
 
 
 def _was_theirs(facts: Facts, collection: IRI, stored: StoredHierarchy, by: IRI | None) -> bool:
-    known = find_asset(facts.connection, collection)
-    if known is None:
+    asset = find_asset(facts.connection, collection)
+    if asset is None:
         return stored.removed_at is None or by in (None, stored.party)
-    if known.registered_at < stored.added_at:
+    if asset.registered_at < stored.added_at:
         return True  # it was looked at when it was added (`check_assets`)
     return stored.party in ownership.full_owners_on_record(facts, collection)
 
@@ -177,14 +177,14 @@ def combined(
 
     Of assets, with these memberships alone; of tables, with these columns alone.
     """
-    found = []
-    for one in stored:
-        vocabulary = vocabularies.of(one)
-        found.append(replace(vocabulary, assets=type(vocabulary.assets)(), columns=()))
+    own = []
+    for hierarchy in stored:
+        vocabulary = vocabularies.of(hierarchy)
+        own.append(replace(vocabulary, assets=type(vocabulary.assets)(), columns=()))
     assets = type(Vocabulary().assets)(broader=pairs)
-    if not found and not pairs and not of_tables:
+    if not own and not pairs and not of_tables:
         return STANDARD
-    return STANDARD.with_(*found, Vocabulary(assets=assets, columns=of_tables))
+    return STANDARD.with_(*own, Vocabulary(assets=assets, columns=of_tables))
 
 
 def store(connection: Connection, document: bytes, digest: str, name: str, party: IRI) -> None:
@@ -192,9 +192,7 @@ def store(connection: Connection, document: bytes, digest: str, name: str, party
     end(connection, name)
     last = select(func.max(db.hierarchies.c.number)).where(db.hierarchies.c.name == name)
     number = (connection.execute(last).scalar() or 0) + 1
-    known = select(db.documents.c.digest).where(db.documents.c.digest == digest)
-    if connection.execute(known).first() is None:
-        connection.execute(insert(db.documents).values(digest=digest, content=document))
+    store_document(connection, digest, document)
     values = {
         "name": name,
         "number": number,

@@ -1,7 +1,7 @@
-"""Making a registry's tables, and making an older registry one of this version.
+"""Create a registry's tables, and migrate an older registry to the current version.
 
-A step speaks of tables, rows and texts as they were when it was written, and of nothing else: what the
-registry means by them today may change, and a registry that waited for years is mended as ever.
+A step uses only the tables, rows and texts as they were when it was written: what they mean today may
+change, and the migration of an old registry must not.
 """
 
 import json
@@ -44,19 +44,19 @@ _ledger_members: Final = Table(
 
 
 def create_schema(connection: Connection) -> None:
-    """Make the tables that are not there yet; a registry without a version gets the present one."""
+    """Create missing tables; a registry without a version gets the current one."""
     db.metadata.create_all(connection)
     if not schema_version(connection):
         connection.execute(insert(db.meta).values(key="schema", value=str(SCHEMA_VERSION)))
 
 
 def schema_version(connection: Connection) -> str:
-    """As the registry says it; empty where it says none."""
+    """The version that the registry states; empty if it states none."""
     return connection.execute(select(db.meta.c.value).where(db.meta.c.key == "schema")).scalar() or ""
 
 
 def mend(connection: Connection) -> None:
-    """Make an older registry one of this version: its tables stay as they are, and others join them."""
+    """Migrate an older registry to this version: its tables stay, and missing ones are added."""
     version = schema_version(connection)
     if version not in MENDABLE_VERSIONS:
         return  # another process was first
@@ -67,9 +67,9 @@ def mend(connection: Connection) -> None:
         )
     if version in {"1", "2"}:
         _fill_ledgers(connection)
-    known = {column["name"] for column in inspect(connection).get_columns("versions")}
+    present = {column["name"] for column in inspect(connection).get_columns("versions")}
     for column, kind in (("policy_meaning", "VARCHAR(80)"), ("recorded_at", "VARCHAR(40)")):
-        if column not in known:
+        if column not in present:
             connection.execute(text(f"ALTER TABLE versions ADD COLUMN {column} {kind}"))
     _start_clock(connection)
     connection.execute(update(db.meta).where(db.meta.c.key == "schema").values(value=str(SCHEMA_VERSION)))
@@ -79,12 +79,12 @@ def mend(connection: Connection) -> None:
 
 
 def _fill_ledgers(connection: Connection) -> None:
-    """Note what the runs read that were registered before there were ledgers; nothing was charged then."""
+    """Note what earlier runs read, registered before ledgers existed; nothing was charged then."""
     assets: dict[int, set[str]] = {}
     for row in connection.execute(text("SELECT version, input FROM lineage")).all():
         assets.setdefault(row.version, set()).add(row.input)
     for row in connection.execute(text("SELECT id, report FROM versions")).all():
-        digests = {f"bytes {given['hmac']}" for given in json.loads(row.report)["inputs"]}
+        digests = {f"bytes {file['hmac']}" for file in json.loads(row.report)["inputs"]}
         members = sorted(assets.get(row.id, set()) | digests)
         if len(members) > 1:
             _join_ledgers(connection, members)
@@ -92,7 +92,7 @@ def _fill_ledgers(connection: Connection) -> None:
 
 def _join_ledgers(connection: Connection, members: list[str]) -> None:
     """Let members have one ledger, with all that theirs had before."""
-    ledger_of = _found_ledgers(connection, members)
+    ledger_of = _ledger_of_each(connection, members)
     if ledgers := sorted(set(ledger_of.values())):
         kept, *others = ledgers
     else:
@@ -103,18 +103,18 @@ def _join_ledgers(connection: Connection, members: list[str]) -> None:
         moved = update(_ledger_members).where(_ledger_members.c.ledger.in_(others))
         connection.execute(moved.values(ledger=kept))
         connection.execute(delete(_ledgers).where(_ledgers.c.id.in_(others)))
-    if new := [{"member": one, "ledger": kept} for one in members if one not in ledger_of]:
+    if new := [{"member": member, "ledger": kept} for member in members if member not in ledger_of]:
         connection.execute(insert(_ledger_members), new)
 
 
-def _found_ledgers(connection: Connection, members: list[str]) -> dict[str, int]:
+def _ledger_of_each(connection: Connection, members: list[str]) -> dict[str, int]:
     """The ledgers of those members that have one."""
-    found: dict[str, int] = {}
+    ledgers: dict[str, int] = {}
     for start in range(0, len(members), _AT_ONCE):
         some = _ledger_members.c.member.in_(members[start : start + _AT_ONCE])
         query = select(_ledger_members.c.member, _ledger_members.c.ledger).where(some)
-        found.update({row.member: row.ledger for row in connection.execute(query).all()})
-    return found
+        ledgers.update({row.member: row.ledger for row in connection.execute(query).all()})
+    return ledgers
 
 
 # --- Version 5: one clock
@@ -130,5 +130,5 @@ def _start_clock(connection: Connection) -> None:
     )
     times = [connection.execute(text(query)).scalar() for query in written]
     last = connection.execute(text("SELECT value FROM smalti_meta WHERE key = 'clock'")).scalar()
-    if (known := [time for time in times if time is not None]) and last is None:
-        connection.execute(insert(db.meta).values(key="clock", value=max(known)))
+    if (earlier := [time for time in times if time is not None]) and last is None:
+        connection.execute(insert(db.meta).values(key="clock", value=max(earlier)))

@@ -17,10 +17,10 @@ def same_respondents(
     by: IRI | None = None,
     said_by: IRI | None = None,
 ) -> frozenset[IRI]:
-    """The assets that the ledgers of some targets are found by.
+    """The assets that share the ledgers of some targets.
 
-    What belongs together is the word of its owners, here as everywhere: nobody else joins a ledger. A
-    policy says it in its issuer's name, and not in that of other owners of its target.
+    Only the owners of assets may declare that they belong together; nobody else joins ledgers. A policy
+    declares it in its issuer's name, not for the other owners of its target.
 
     Args:
         connection: of the transaction.
@@ -34,26 +34,26 @@ def same_respondents(
     speakers = _speakers(plain, targets, by)
     if speakers is not None and said_by is not None:
         speakers &= {said_by}
-    said = (pair for pair in memberships if speakers is None or _may_say(plain, pair, speakers))
+    stated = (pair for pair in memberships if speakers is None or _may_say(plain, pair, speakers))
     # Also by memberships that have ended: what is one ledger stays one.
-    pairs = (*_hierarchies.ever_said(plain, vocabularies, by), *said)
+    pairs = (*_hierarchies.ever_said(plain, vocabularies, by), *stated)
     facts = Facts(connection, pairs)
     return frozenset[IRI]().union(*(_budgets.assets_of(facts, target) for target in targets))
 
 
 def _speakers(facts: Facts, targets: Iterable[IRI], by: IRI | None) -> frozenset[IRI] | None:
-    """Who may say what belongs to some targets: their owners; None where nobody is known to own one."""
-    found: set[IRI] = set()
+    """Who may declare memberships of some targets: their owners; None where a target has no known owner."""
+    speakers: set[IRI] = set()
     for target in targets:
         if facts.is_known(target):
-            found |= facts.full_owners(target)
+            speakers |= facts.full_owners(target)
         elif by is None:
             return None
         else:
-            found.add(by)
-    return frozenset(found)
+            speakers.add(by)
+    return frozenset(speakers)
 
 
 def _may_say(facts: Facts, pair: tuple[IRI, IRI], speakers: frozenset[IRI]) -> bool:
-    """Whether one of them owns both, as far as anybody does."""
+    """Whether one speaker owns both assets, as far as they are owned."""
     return any(all(party in facts.full_owners_or(asset, party) for asset in pair) for party in speakers)

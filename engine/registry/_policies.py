@@ -1,4 +1,4 @@
-"""Policies, inside a transaction: who may add one, what is in force, and how a stored one is read again."""
+"""Add, end, find and read stored policies, inside a transaction."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
@@ -9,7 +9,14 @@ from sqlalchemy import Connection, Row, Select, insert, select, update
 
 from smalti.engine.registry import _keys
 from smalti.engine.registry import _tables as db
-from smalti.engine.registry._assets import Facts, claim_sources, insert_all, to_time, without_columns
+from smalti.engine.registry._assets import (
+    Facts,
+    claim_sources,
+    insert_all,
+    store_document,
+    to_time,
+    without_columns,
+)
 from smalti.engine.registry._journal import note, tick
 from smalti.engine.registry._recorded_columns import tables_with_column
 from smalti.engine.registry.entries import VERSION_PREFIX, StoredPolicy
@@ -27,7 +34,7 @@ _MAX_PARAMETERS: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class NewPolicies:
-    """What a document brings."""
+    """The policies of a new document."""
 
     policies: tuple[Policy, ...]
     document: bytes
@@ -54,7 +61,7 @@ class NewPolicies:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The uids that a document uses, for which targets."""
+    """The uids that a document uses, and the targets that it is about."""
 
     uids: frozenset[IRI]
     targets: list[IRI]
@@ -84,7 +91,7 @@ def uids_of(policy: Policy) -> frozenset[IRI]:
 
 @dataclass(slots=True)
 class Reader:
-    """Reads policy documents, each once; what a stored one inherits comes from the parents of its time."""
+    """Reads policy documents, each once; a stored one inherits from the parents that it was added with."""
 
     _alone: dict[tuple[str, str], tuple[Policy, ...]] = field(default_factory=dict)
     """Documents without stored parents, by digest and name; nothing where one is not understood."""
@@ -135,7 +142,7 @@ class Reader:
         if key not in self._by_entry:
             self._by_entry[key] = None  # a circle, which nothing that was added makes, is not understood
             policies = self._read(connection, row)
-            self._by_entry[key] = next((found for found in policies if found.uid == row.uid), None)
+            self._by_entry[key] = next((policy for policy in policies if policy.uid == row.uid), None)
         return self._by_entry[key]
 
     def meaning(self, connection: Connection, entry: int) -> str | None:
@@ -227,8 +234,8 @@ def _parent(connection: Connection, uid: IRI, issuer: IRI | None) -> int | None:
     Where nobody says who the issuer is, nothing is decided: the only one with that uid.
     """
     rows = connection.execute(in_force().where(db.policies.c.uid == uid).order_by(db.policies.c.id)).all()
-    found = rows if issuer is None else [row for row in rows if row.issuer == issuer]
-    return found[-1].id if len({row.digest for row in found}) == 1 else None
+    candidates = rows if issuer is None else [row for row in rows if row.issuer == issuer]
+    return candidates[-1].id if len({row.digest for row in candidates}) == 1 else None
 
 
 def _parents_of_document(connection: Connection, entry: Row[tuple[Any, ...]]) -> dict[IRI, int]:
@@ -247,7 +254,7 @@ def _parents_of_document(connection: Connection, entry: Row[tuple[Any, ...]]) ->
     parents: dict[int, dict[IRI, int]] = {}
     for row in rows:
         parents.setdefault(row.policy, {})[IRI(row.uid)] = row.parent
-    found = {IRI(row.uid): row.parent for row in rows}
+    of_document = {IRI(row.uid): row.parent for row in rows}
     waiting, seen = [entry.id], set[int]()
     nearest: dict[IRI, int] = {}
     while waiting:
@@ -258,7 +265,7 @@ def _parents_of_document(connection: Connection, entry: Row[tuple[Any, ...]]) ->
         for uid, parent in parents.get(current, {}).items():
             nearest.setdefault(uid, parent)
             waiting.append(parent)
-    return found | nearest
+    return of_document | nearest
 
 
 # --- Adding
@@ -267,14 +274,14 @@ def _parents_of_document(connection: Connection, entry: Row[tuple[Any, ...]]) ->
 def check_new(
     connection: Connection, reader: Reader, facts: Facts, new: NewPolicies, ending: Collection[int]
 ) -> None:
-    """Refuse what the issuer may not add.
+    """Refuse policies that the issuer may not add.
 
     Args:
         connection: of the transaction.
         reader: of stored policies.
         facts: about the assets, with the memberships in force.
         new: what would be added.
-        ending: the entries in whose place it would be.
+        ending: the entries that it would replace.
 
     Raises:
         PolicyError: a rule names an assigner who is no owner.
@@ -293,7 +300,7 @@ def check_new(
             str(new.policies[0].where),
             f"the uid `{taken}` is used by another document",
             "uids that no other document in force uses, of this issuer or about these targets",
-            "put it in the other's place with `smalti policy add --replace`, or give it another uid",
+            "replace the other document with `smalti policy add --replace`, or use another uid",
         )
 
 
@@ -305,7 +312,7 @@ def _check_target(connection: Connection, facts: Facts, policy: Policy, target: 
         # Whoever owns a table says what is forbidden of its columns, whatever else their IRIs stand for.
         if facts.is_known(table) or table in policy.targets:
             owners |= facts.full_owners_or(table, issuer)
-    if all(target not in {one.iri for one in rule.targets} for rule in _granting(policy)):
+    if all(target not in {asset.iri for asset in rule.targets} for rule in _granting(policy)):
         owners |= _owners_of_tables_with(connection, facts, target)
     if issuer not in owners:
         raise UsageError(
@@ -314,13 +321,13 @@ def _check_target(connection: Connection, facts: Facts, policy: Policy, target: 
             "a policy about targets that its issuer owns",
             "ask an owner of the target to add it",
         )
-    for rule, says, assigner in assigned(policy):
-        if assigner not in owners and target in {one.iri for one in rule.targets}:
+    for rule, nested, assigner in assigned(policy):
+        if assigner not in owners and target in {asset.iri for asset in rule.targets}:
             raise PolicyError(
-                str(says.where),
+                str(nested.where),
                 f"the assigner `{assigner}` does not own `{target}`",
                 "an owner of the target, or no assigner",
-                "mend the assigner, or ask an owner to make them one",
+                "correct the assigner, or ask an owner to add it as an owner",
             )
 
 
@@ -350,7 +357,9 @@ def assigned(policy: Policy) -> Iterator[tuple[Rule, Rule, IRI]]:
         The outer rule, the one that names the assigner (it, or a duty or a remedy of it), and the assigner.
     """
     for rule in policy.rules:
-        yield from ((rule, one, party.iri) for one in all_rules((rule,)) for party in one.assigners)
+        yield from (
+            (rule, nested, party.iri) for nested in all_rules((rule,)) for party in nested.assigners
+        )
 
 
 def _check_is_no_version(connection: Connection, policy: Policy, target: IRI) -> None:
@@ -363,7 +372,7 @@ def _check_is_no_version(connection: Connection, policy: Policy, target: IRI) ->
             str(policy.where),
             f"`{target}` is one version of `{version.target}`",
             "policies about an output, which hold for all of its versions",
-            "write the output's IRI",
+            "use the output's IRI",
         )
 
 
@@ -413,13 +422,13 @@ def _users_of(connection: Connection, uids: list[IRI], digest: str) -> Iterator[
 
 def replaced(connection: Connection, facts: Facts, new: NewPolicies) -> tuple[int, ...]:
     """The entries in force under the uids of new policies, of other documents, that the issuer may end."""
-    found: dict[int, None] = {}
+    entries: dict[int, None] = {}
     for policy in new.policies:
         query = in_force().where(db.policies.c.uid == policy.uid, db.policies.c.digest != new.digest)
         for row in connection.execute(query).all():
             if may_end(facts, row, new.issuer):
-                found[row.id] = None
-    return tuple(found)
+                entries[row.id] = None
+    return tuple(entries)
 
 
 def add(
@@ -438,7 +447,7 @@ def add(
         new: what was checked.
         signature: the thumbprint of the key and the signature, where there is one.
     """
-    claimed = [one for one in without_columns(facts, new.targets) if not facts.is_open(one)]
+    claimed = [target for target in without_columns(facts, new.targets) if not facts.is_open(target)]
     claim_sources(connection, claimed, new.issuer)
     entries = dict(new.parents)
     for policy in _parents_first(new.policies):
@@ -449,14 +458,14 @@ def add(
 
 
 def _parents_first(policies: tuple[Policy, ...]) -> list[Policy]:
-    found: list[Policy] = []
+    ordered: list[Policy] = []
     waiting = list(policies)
     while waiting:
         names = {policy.uid for policy in waiting}
         ready = [policy for policy in waiting if names.isdisjoint(policy.inherits)] or waiting
-        found += ready
+        ordered += ready
         waiting = [policy for policy in waiting if policy not in ready]
-    return found
+    return ordered
 
 
 def store(
@@ -474,9 +483,7 @@ def store(
         if _parents(connection, row.id) == parents and _is_as_good(connection, row.id, signature):
             return int(row.id)
         end(connection, row.id)
-    known = select(db.documents.c.digest).where(db.documents.c.digest == digest)
-    if connection.execute(known).first() is None:
-        connection.execute(insert(db.documents).values(digest=digest, content=new.document))
+    store_document(connection, digest, new.document)
     values = {"uid": policy.uid, "digest": digest, "name": new.name, "issuer": new.issuer}
     (key,) = connection.execute(
         insert(db.policies).values(**values, added_at=tick(connection))
@@ -493,7 +500,9 @@ def store(
 
 
 def _store_facts(connection: Connection, key: int, policy: Policy, inherited: frozenset[IRI]) -> None:
-    iris = policy.targets.union(*((one.member, one.collection) for one in policy.memberships))
+    iris = policy.targets.union(
+        *((membership.member, membership.collection) for membership in policy.memberships)
+    )
     targets = ({"policy": key, "target": target} for target in policy.targets)
     spoken_of = ({"policy": key, "iri": iri} for iri in iris)
     uids = ({"policy": key, "uid": uid} for uid in uids_of(policy) - inherited)
@@ -532,15 +541,15 @@ def revocable(connection: Connection, facts: Facts, uid: IRI, party: IRI) -> lis
     rows = connection.execute(in_force().where(db.policies.c.uid == uid)).all()
     if not rows:
         raise UsageError(str(uid), "no such policy is in force", "the uid of a stored policy")
-    found = [row for row in rows if may_end(facts, row, party)]
-    if not found:
+    revocable_rows = [row for row in rows if may_end(facts, row, party)]
+    if not revocable_rows:
         raise UsageError(
             str(uid),
             f"{party} may not revoke it",
             "its issuer, or an owner of all its targets",
             "ask its issuer",
         )
-    return found
+    return revocable_rows
 
 
 def may_end(facts: Facts, row: Row[tuple[Any, ...]], party: IRI) -> bool:

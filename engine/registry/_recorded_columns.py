@@ -1,4 +1,4 @@
-"""What recorded plans tell of the columns of tables, inside a transaction."""
+"""The columns of tables according to recorded plans, inside a transaction."""
 
 import json
 from contextlib import suppress
@@ -28,16 +28,16 @@ class RecordedColumns:
     read: frozenset[tuple[str, IRI]] = frozenset()
     """The columns that plans read, by name and IRI."""
 
-    def known(self, owners: frozenset[IRI]) -> KnownColumns:
-        """What that tells, where these parties own the asset or a part of it."""
-        found = known_columns(self.table, self.read, is_believed=False) if self.read else NO_COLUMNS
+    def known_to(self, owners: frozenset[IRI]) -> KnownColumns:
+        """The known columns, where these parties own the asset or a part of it."""
+        columns = known_columns(self.table, self.read, is_believed=False) if self.read else NO_COLUMNS
         for described in self.whole:
-            found |= columns_of_table(self.table, described, owners)
-        return found
+            columns |= columns_of_table(self.table, described, owners)
+        return columns
 
     def names(self, iri: IRI) -> bool:
-        """Whether anything recorded names a column so."""
-        columns = self.read.union(*(one.columns for one in self.whole))
+        """Whether a recorded column has this IRI."""
+        columns = self.read.union(*(described.columns for described in self.whole))
         named = {name for pair in columns for name in (pair[1], column_iri(self.table, pair[0]))}
         return normalised_column(iri) in map(normalised_column, named)
 
@@ -55,7 +55,7 @@ def recorded_columns(connection: Connection, target: IRI) -> RecordedColumns:
     whole: set[DescribedColumns] = set()
     read: set[tuple[str, IRI]] = set()
     for text in connection.execute(details).scalars():
-        columns = tuple((str(one["name"]), IRI(one["iri"])) for one in json.loads(text)["columns"])
+        columns = tuple((str(column["name"]), IRI(column["iri"])) for column in json.loads(text)["columns"])
         whole.update({DescribedColumns(columns, None)} if columns else ())
     for plan, version in connection.execute(plans):
         of_plan, is_whole = _columns_read(plan)
@@ -70,7 +70,7 @@ def recorded_columns(connection: Connection, target: IRI) -> RecordedColumns:
 
 
 def _columns_read(plan: str) -> tuple[tuple[tuple[str, IRI], ...], bool]:
-    """The columns of its input that a recorded plan tells of, and whether these are all.
+    """The columns of its input that a recorded plan names, and whether these are all.
 
     None where its form is another version's.
     """
@@ -85,11 +85,11 @@ def _columns_read(plan: str) -> tuple[tuple[tuple[str, IRI], ...], bool]:
 
 def tables_with_column(connection: Connection, column: IRI) -> frozenset[IRI]:
     """The targets of which recorded plans read a column of that IRI, as it is written."""
-    found: set[IRI] = set()
+    tables: set[IRI] = set()
     query = select(db.versions.c.plan).where(db.versions.c.plan.contains(column, autoescape=True))
     for plan in connection.execute(query).scalars():
         with suppress(ValueError, KeyError, TypeError, IndexError):
             read = json.loads(plan)["steps"][0]
-            if column in {one["iri"] for one in read["columns"]}:
-                found.add(IRI(read["target"]))
-    return frozenset(found)
+            if column in {read_column["iri"] for read_column in read["columns"]}:
+                tables.add(IRI(read["target"]))
+    return frozenset(tables)

@@ -51,14 +51,14 @@ class _Details:
 
 def check_record(connection: Connection, facts: Facts, record: NewVersion) -> None:
     """Refuse a version that may not be recorded, whatever its policy (see `Registry.check_record`)."""
-    said = SaidBy(record.issuer, record.bound_by)
-    check_output_iri(connection, facts, record.target, [one.iri for one in record.inputs], said)
+    speakers = Speakers(record.issuer, record.bound_by)
+    check_output_iri(connection, facts, record.target, [source.iri for source in record.inputs], speakers)
     _check_input_versions(connection, record)
     if any(record.issuer not in facts.full_owners_or(i.iri, record.bound_by) for i in record.inputs):
         raise UsageError(
             str(record.policy_uid),
             f"{record.issuer} does not own what it is about",
-            "a policy of an owner",
+            "a policy issued by an owner",
             "ask an owner of the inputs to add it",
         )
 
@@ -71,7 +71,7 @@ def check_may_be_stored(
     new: _policies.NewPolicies,
 ) -> None:
     """Refuse a policy that its issuer submitted with a run, and may not put in force."""
-    owners = [facts.full_owners_or(given.iri, record.bound_by) for given in record.inputs]
+    owners = [facts.full_owners_or(source.iri, record.bound_by) for source in record.inputs]
     if reader.is_revoked(connection, new.policies[0], frozenset.intersection(*owners)):
         raise UsageError(
             str(record.policy_uid),
@@ -84,7 +84,7 @@ def check_may_be_stored(
             str(new.policies[0].where),
             f"the uid `{uid}` is used by another document",
             "uids that no other document in force uses, of this issuer or about these targets",
-            "give it another uid, or put it in force with `smalti policy add --replace`",
+            "use another uid, or add it with `smalti policy add --replace`",
         )
 
 
@@ -96,10 +96,10 @@ def versions(connection: Connection, query: Select[tuple[Any, ...]]) -> tuple[Ta
 
 def was_read(connection: Connection, source: IRI, inputs: Iterable[str]) -> bool:
     """Whether a version was made from a source whose files had all of these keyed digests."""
-    made = db.versions.c.id == db.lineage.c.version
-    query = select(db.versions.c.report).join(db.lineage, made).where(db.lineage.c.input == source)
+    is_version = db.versions.c.id == db.lineage.c.version
+    query = select(db.versions.c.report).join(db.lineage, is_version).where(db.lineage.c.input == source)
     reports = connection.execute(query).scalars()
-    return any(set(inputs) <= {one["hmac"] for one in json.loads(report)["inputs"]} for report in reports)
+    return any(set(inputs) <= {file["hmac"] for file in json.loads(report)["inputs"]} for report in reports)
 
 
 def begin(connection: Connection, intent: Intent) -> None:
@@ -123,17 +123,17 @@ def end_intent(connection: Connection, run: str) -> bool:
 
 
 def check_output_iri(
-    connection: Connection, facts: Facts, output: IRI, inputs: Sequence[IRI], said: "SaidBy"
+    connection: Connection, facts: Facts, output: IRI, inputs: Sequence[IRI], speakers: "Speakers"
 ) -> None:
-    """An output never takes over an IRI that stands for other people's data, or for something in use.
+    """Refuse an output IRI that stands for other parties' data, or that is in use.
 
     That the new owners own the output so far is not enough: anybody can make somebody else a co-owner of
     an input. So whoever says what the output is must own what stands under its IRI.
     """
-    owners = frozenset.intersection(*(facts.full_owners_or(iri, said.bound_by) for iri in inputs))
+    owners = frozenset.intersection(*(facts.full_owners_or(iri, speakers.bound_by) for iri in inputs))
 
     def is_theirs(asset: IRI) -> bool:
-        return said.issuer in facts.full_owners(asset) and facts.owners(asset) <= owners
+        return speakers.issuer in facts.full_owners(asset) and facts.owners(asset) <= owners
 
     if (problem := _in_use(connection, facts, output)) is not None:
         raise _taken(output, problem)
@@ -155,7 +155,7 @@ def check_output_iri(
 
 
 @dataclass(frozen=True, slots=True)
-class SaidBy:
+class Speakers:
     """Whose word a run rests on."""
 
     issuer: IRI
@@ -165,7 +165,7 @@ class SaidBy:
 
 
 def _in_use(connection: Connection, facts: Facts, output: IRI) -> str | None:
-    """What else an IRI stands for, that is no asset of its own."""
+    """What an IRI stands for besides an asset of its own; None: nothing."""
     run = output.removeprefix(VERSION_PREFIX)
     version = select(db.versions.c.id).where(db.versions.c.run == run)
     if run != output and connection.execute(version).first() is not None:
@@ -175,27 +175,27 @@ def _in_use(connection: Connection, facts: Facts, output: IRI) -> str | None:
     for table in facts.tables(output):
         if recorded_columns(connection, table).names(output):
             return f"it is a column of `{table}`"
-    return "a run has read a column of that IRI" if tables_with_column(connection, output) else None
+    return "a run has read a column with that IRI" if tables_with_column(connection, output) else None
 
 
 def _taken(output: IRI, problem: str) -> UsageError:
     return UsageError(
         str(output),
         f"the output cannot be registered: {problem}",
-        "an IRI that is free, or that is an output of the same owners",
+        "an unused IRI, or that of an output of the same owners",
         "name another `output` in the policy",
     )
 
 
 def _check_input_versions(connection: Connection, record: NewVersion) -> None:
-    for given in record.inputs:
-        if given.version is None:
+    for source in record.inputs:
+        if source.version is None:
             continue
-        query = select(db.versions.c.id).where(db.versions.c.target == given.iri)
-        if connection.execute(query.where(db.versions.c.number == given.version)).first() is None:
+        query = select(db.versions.c.id).where(db.versions.c.target == source.iri)
+        if connection.execute(query.where(db.versions.c.number == source.version)).first() is None:
             raise UsageError(
-                str(given.iri),
-                f"it has no version {given.version}",
+                str(source.iri),
+                f"it has no version {source.version}",
                 "a registered version of the input",
                 "",
             )
@@ -238,7 +238,7 @@ def insert_version(connection: Connection, intent: Intent) -> TargetVersion:
         ),
     )
     # As reading it back would give it, for which every part of its form would have to be built first.
-    facts = {one.name: getattr(record, one.name) for one in fields(VersionFacts)}
+    facts = {attribute.name: getattr(record, attribute.name) for attribute in fields(VersionFacts)}
     return TargetVersion(
         **facts,
         number=number,
@@ -276,7 +276,7 @@ def to_version(connection: Connection, row: Row[tuple[Any, ...]]) -> TargetVersi
         format=_format(row.format),
         files=details.files,
         rule_purposes=details.rule_purposes,
-        inputs=tuple(Input(IRI(found.input), found.input_version) for found in inputs),
+        inputs=tuple(Input(IRI(source.input), source.input_version) for source in inputs),
         columns=details.columns,
         respondent=details.respondent,
         input_table=details.input_table,

@@ -28,7 +28,7 @@ class Window:
 
 
 def check(connection: Connection, facts: Facts, target: IRI, by: IRI) -> None:
-    """Refuse a list by somebody who owns nothing of the target, and for data that shows no respondents."""
+    """Refuse withdrawals by a party who owns no part of the target, or from data without respondents."""
     kind = facts.kind(target)
     if kind is None:
         raise UsageError(
@@ -41,12 +41,12 @@ def check(connection: Connection, facts: Facts, target: IRI, by: IRI) -> None:
     query = select(db.versions).where(db.versions.c.target == target)
     versions = [to_version(connection, row) for row in connection.execute(query).all()]
     if kind is AssetKind.OUTPUT and not all(map(_shows_respondents, versions)):
-        made_from = sorted({given.iri for version in versions for given in version.inputs})
+        made_from = sorted({source.iri for version in versions for source in version.inputs})
         raise UsageError(
             str(target),
-            "its rows do not tell who they are about",
+            "its rows do not identify respondents",
             "a target with a respondent column",
-            f"withdraw from what it was made from ({', '.join(made_from)}), and make it anew",
+            f"withdraw from its inputs ({', '.join(made_from)}), and publish it again",
         )
 
 
@@ -59,7 +59,7 @@ def column_of(connection: Connection, target: IRI, named: str | None) -> str:
     """The column that respondents are listed by: as it is named, or as runs on the target counted them.
 
     Raises:
-        UsageError: nobody says which one it is, or it is not the one that others were listed by.
+        UsageError: the column is not known, or earlier respondents were listed by another one.
     """
     so_far = select(db.withdrawals.c.respondent).where(db.withdrawals.c.target == target)
     made_from = (
@@ -70,44 +70,44 @@ def column_of(connection: Connection, target: IRI, named: str | None) -> str:
     itself = select(db.versions).where(db.versions.c.target == target)
     rows = [*connection.execute(made_from).all(), *connection.execute(itself).all()]
     counted = [to_version(connection, row).respondent for row in rows]
-    known = {one.column for one in counted if isinstance(one, RespondentColumn)}
+    run_columns = {respondent.column for respondent in counted if isinstance(respondent, RespondentColumn)}
     before = set(connection.execute(so_far).scalars())
-    column = named or next(iter(before or known), None)
-    if column is None or (named is None and len(before or known) > 1):
+    column = named or next(iter(before or run_columns), None)
+    if column is None or (named is None and len(before or run_columns) > 1):
         raise UsageError(
             str(target),
-            "nothing tells which column the list is about",
+            "its respondent column is not known",
             "the name of the respondent column",
             "name it with --column",
         )
     if before and column not in before:
         raise UsageError(
             str(target),
-            f"respondents were listed by the column `{min(before)}` before, and not by `{column}`",
+            f"earlier respondents were listed by the column `{min(before)}`, not by `{column}`",
             "one respondent column for one target",
-            "list everybody by the same column",
+            "list all respondents by the same column",
         )
     return column
 
 
 def add(connection: Connection, target: IRI, column: str, respondents: Iterable[frozenset[str]]) -> None:
-    """Add respondents, each by all digests of the same value; who is there already stays as they are."""
+    """Add respondents, each by all digests of one value; listed respondents stay unchanged."""
     query = select(db.withdrawals.c.hmac).where(db.withdrawals.c.target == target)
-    known = set(connection.execute(query).scalars())
+    already_listed = set(connection.execute(query).scalars())
     now, rows = tick(connection), []
     for digests in respondents:
-        new = digests - known
-        known |= new
-        is_known = new != digests
+        new = digests - already_listed
+        already_listed |= new
+        is_listed = new != digests
         rows += [
             {
                 "target": target,
-                "hmac": one,
+                "hmac": digest,
                 "respondent": column,
-                "is_first": int(at == 0 and not is_known),
+                "is_first": int(at == 0 and not is_listed),
                 "withdrawn_at": now,
             }
-            for at, one in enumerate(sorted(new))
+            for at, digest in enumerate(sorted(new))
         ]
     insert_all(connection, insert(db.withdrawals), rows)
 
@@ -160,8 +160,8 @@ def listed(
 
 def _listed(connection: Connection, target: IRI, window: Window) -> Iterable[tuple[str, str, int]]:
     time = db.withdrawals.c.withdrawn_at
-    found = select(db.withdrawals.c.hmac, db.withdrawals.c.respondent, db.withdrawals.c.is_first)
-    query = found.where(db.withdrawals.c.target == target)
+    columns = select(db.withdrawals.c.hmac, db.withdrawals.c.respondent, db.withdrawals.c.is_first)
+    query = columns.where(db.withdrawals.c.target == target)
     if window.after is not None:
         query = query.where(time > window.after)
     if window.since is not None:

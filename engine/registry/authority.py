@@ -1,4 +1,4 @@
-"""Whose word counts: from a request and the registry to a decision.
+"""Decide a request by the policies in the registry that count.
 
 Only the owners of a target speak for it. The party of a request and the person who submits a policy are
 asserted by the caller and trusted; authentication belongs to whatever embeds this.
@@ -17,9 +17,9 @@ from smalti.engine.plan.respondents import COUNTED_ROWS
 from smalti.engine.registry._policies import assigned, digest_of
 from smalti.engine.registry.budget import EpsilonDelta
 from smalti.engine.registry.ceilings import BUDGET_DELTA, BUDGET_EPSILON, BUDGETS, speaks_of_budget
-from smalti.engine.registry.entries import Input, NewVersion, Permitted
+from smalti.engine.registry.entries import NewVersion, Permitted
 from smalti.engine.registry.registry import Registry
-from smalti.engine.registry.snapshot import Entry, Made, Snapshot, View
+from smalti.engine.registry.snapshot import Entry, Snapshot, VersionEntry, View
 from smalti.engine.registry.submissions import Resolved, Submission, resolve
 from smalti.errors import PolicyError, UsageError
 from smalti.policy.decide.authorize import ColumnProhibition, authorize, prohibited_columns
@@ -59,7 +59,7 @@ class _Question:
 
     request: Request
     """About the output where a target is one of its versions."""
-    versions: tuple[Made, ...]
+    versions: tuple[VersionEntry, ...]
     """That the request is about; empty where it is about several targets, or about no output."""
     unknown: tuple[IRI, ...]
     """The targets that the registry does not know."""
@@ -79,7 +79,7 @@ class _Question:
 
 @dataclass(frozen=True, slots=True)
 class _Judge:
-    """What one decision is made with."""
+    """The inputs of one decision."""
 
     registry: Registry
     snapshot: Snapshot
@@ -90,7 +90,7 @@ class _Judge:
 
 @dataclass(frozen=True, slots=True)
 class _Submitted:
-    """A submission that counts."""
+    """A submitted policy that counts."""
 
     policy: Policy
     """As an owner of the targets says it (`submissions`)."""
@@ -163,10 +163,12 @@ def deny_afterwards(registry: Registry, decision: Decision, reason: Reason) -> D
     Raises:
         RegistryError: the decision log cannot be written.
     """
-    found = replace(decision, effect=Effect.DENY, reasons=(reason,), grants=(), determining=(), remedies=())
+    denial = replace(
+        decision, effect=Effect.DENY, reasons=(reason,), grants=(), determining=(), remedies=()
+    )
     if registry.decision_log is not None:
-        registry.decision_log.append(found, 0.0, reason)
-    return found
+        registry.decision_log.append(denial, 0.0, reason)
+    return denial
 
 
 def check_still_permitted(registry: Registry, record: NewVersion) -> None:
@@ -186,7 +188,7 @@ def check_still_permitted(registry: Registry, record: NewVersion) -> None:
     except PolicyError:  # a parent has ended
         policy = None
     if policy is None:
-        raise _no_longer(record, Reason("what its policy inherits from has ended", record.policy_uid))
+        raise _no_longer(record, Reason("a parent of its policy has ended", record.policy_uid))
     permitted = record.permitted
     request = _request_of(record) if permitted is None else permitted.request
     submission = Submission(policy, record.issuer, record.document, record.signature)
@@ -197,39 +199,51 @@ def check_still_permitted(registry: Registry, record: NewVersion) -> None:
         if not decision.grants and decision.determining:
             raise _no_longer(record, *decision.reasons)
         return
-    same = [one for one in decision.grants if grant_digest(one.permission, one.rows) == permitted.grant]
+    same = [
+        grant for grant in decision.grants if grant_digest(grant.permission, grant.rows) == permitted.grant
+    ]
     if not same:
         raise _no_longer(record, *decision.reasons)
-    if not any(_withholds_no_more(one, permitted) for one in same):
-        raise _no_longer(record, Reason("the use of one of its columns is prohibited by now"))
-    if not all(_are_found(registry, record, given.iri, one) for given in record.inputs for one in same):
-        text = "nothing tells any more which of its columns are prohibited: its owners are others by now"
+    if not any(_withholds_no_more(grant, permitted) for grant in same):
+        raise _no_longer(record, Reason("the use of one of its columns is now prohibited"))
+    if not all(
+        _names_existing_columns(registry, record, source.iri, grant)
+        for source in record.inputs
+        for grant in same
+    ):
+        text = "its owners have changed, and which of its columns are prohibited is no longer known"
         raise _no_longer(record, Reason(text))
 
 
 def _withholds_no_more(grant: Grant, permitted: Permitted) -> bool:
     """Whether what a grant withholds or names was held against the data when the run was permitted."""
-    named, was_named = (({*one.withheld} - {*one.implied}) | {*one.spared} for one in (grant, permitted))
-    return {*grant.withheld} <= {*permitted.withheld} and named <= was_named
+    return {*grant.withheld} <= {*permitted.withheld} and _named(grant) <= _named(permitted)
 
 
-def _are_found(registry: Registry, record: NewVersion, table: IRI, grant: Grant) -> bool:
+def _named(limits: Grant | Permitted) -> set[IRI]:
+    """The columns that prohibitions name, withheld or spared."""
+    return ({*limits.withheld} - {*limits.implied}) | {*limits.spared}
+
+
+def _names_existing_columns(registry: Registry, record: NewVersion, table: IRI, grant: Grant) -> bool:
     """Whether what a grant says of columns names such as the data of a run had, by its owners of now."""
-    named = ({*grant.withheld} - {*grant.implied}) | {*grant.spared}
+    named = _named(grant)
     if not named or record.input_table is None:
         return True
     with registry.snapshot() as snapshot:
-        believed = registry.columns.known(snapshot, table).believed
+        believed = registry.columns.of(snapshot, table).believed
         owners = snapshot.owners(table) or frozenset((record.bound_by,))
-        found = record.input_table.certain(table, owners, believed)
-        return all(known_spelling(iri) in found or snapshot.is_another_table(iri, table) for iri in named)
+        table_columns = record.input_table.certain(table, owners, believed)
+        return all(
+            known_spelling(iri) in table_columns or snapshot.is_another_table(iri, table) for iri in named
+        )
 
 
 def _request_of(record: NewVersion) -> Request:
     return Request(
         party=record.party,
         action=terms.TRAIN if record.format in set(ModelFormat) else terms.ANONYMIZE,
-        targets=tuple(given.iri for given in record.inputs),
+        targets=tuple(source.iri for source in record.inputs),
         purpose=record.purpose,
         rule=record.rule_uid,
         time=record.created_at,
@@ -241,14 +255,14 @@ def _no_longer(record: NewVersion, *reasons: Reason) -> UsageError:
     why = reasons[0].text if reasons else "no rule permits it"
     return UsageError(
         str(record.policy_uid),
-        f"the run is not permitted any more: {why}",
+        f"the run is no longer permitted: {why}",
         "a run that is still permitted when it is recorded",
-        "`smalti decide --explain` tells what is permitted now",
+        "`smalti decide --explain` shows what is permitted now",
     )
 
 
 def _decide(
-    judge: _Judge, request: Request, submission: Submission | None, asked: frozenset[IRI]
+    judge: _Judge, request: Request, submission: Submission | None, visited: frozenset[IRI]
 ) -> Decision:
     question = _with_columns(judge, _question(judge.snapshot, request, submission))
     about = _about(judge, question)
@@ -273,7 +287,7 @@ def _decide(
         )
         notes = (submitted.reason, *notes)
     elif _may_be_implied(question, decision):
-        decision = _imply(judge, question, decision, asked | set(request.targets))
+        decision = _imply(judge, question, decision, visited | set(request.targets))
     if submission is None and decision.grants and (doubt := _doubtful(judge, question, decision)):
         decision = replace(decision, effect=Effect.DENY, reasons=(doubt,), grants=(), determining=())
     if submission is None:
@@ -283,17 +297,17 @@ def _decide(
 
 
 def _question(snapshot: Snapshot, request: Request, submission: Submission | None) -> _Question:
-    made = [snapshot.versions(target) for target in request.targets]
+    versions_of_each = [snapshot.versions(target) for target in request.targets]
     targets = tuple(
         dict.fromkeys(
             versions[0].target if versions else target
-            for target, versions in zip(request.targets, made, strict=True)
+            for target, versions in zip(request.targets, versions_of_each, strict=True)
         )
     )
     view = snapshot.view(snapshot.authorities(targets, None if submission is None else submission.by))
     return _Question(
         replace(request, targets=targets, tables=_tables(snapshot, targets)),
-        made[0] if len(made) == 1 else (),
+        versions_of_each[0] if len(versions_of_each) == 1 else (),
         tuple(target for target in targets if not _is_known(snapshot, target)),
         _part_owners(snapshot, targets, submission),
         frozenset.intersection(*map(snapshot.full_owners, targets)),
@@ -311,17 +325,17 @@ def _strict_views(snapshot: Snapshot, targets: tuple[IRI, ...], view: View) -> t
     owners = sorted(frozenset[IRI]().union(*map(snapshot.owners, targets)))
     each = [snapshot.view(snapshot.authorities_of(owner)) for owner in owners]
     views = dict.fromkeys((snapshot.view(snapshot.any_authorities(targets)), *each))
-    return tuple(one for one in views if one is not view)
+    return tuple(strict_view for strict_view in views if strict_view is not view)
 
 
 def _with_columns(judge: _Judge, question: _Question) -> _Question:
     """The question, with the columns that earlier runs recorded of the targets, and of their tables."""
-    request, known_columns = question.request, judge.registry.columns.known
-    known = [known_columns(judge.snapshot, target) for target in request.targets]
+    request, known_columns = question.request, judge.registry.columns.of
+    of_targets = [known_columns(judge.snapshot, target) for target in request.targets]
     near = _tables_of(judge, question) | _members_of(question)
     of_tables = [known_columns(judge.snapshot, table) for table in sorted(near)]
-    columns = request.columns.union(*(one.iris for one in known))
-    renamed = request.renamed.union(*(one.renamed for one in (*known, *of_tables)))
+    columns = request.columns.union(*(described.iris for described in of_targets))
+    renamed = request.renamed.union(*(described.renamed for described in (*of_targets, *of_tables)))
     if (columns, renamed) == (request.columns, request.renamed):
         return question
     return replace(question, request=replace(request, columns=columns, renamed=renamed))
@@ -346,9 +360,11 @@ def _tables_of(judge: _Judge, question: _Question) -> frozenset[IRI]:
     tables = frozenset[IRI]().union(*map(snapshot.tables, targets))
     names = frozenset(map(normalised_column, targets))
     declared = (view.hierarchies.columns.items() for view in question.views)
-    found = [table for pairs in declared for table, columns in pairs if columns & names]
-    found += [table for target in targets for table in judge.registry.columns.tables_with(snapshot, target)]
-    return tables.union(table for table in found if snapshot.full_owners(table) & question.owners)
+    declaring = [table for pairs in declared for table, columns in pairs if columns & names]
+    declaring += [
+        table for target in targets for table in judge.registry.columns.tables_with(snapshot, target)
+    ]
+    return tables.union(table for table in declaring if snapshot.full_owners(table) & question.owners)
 
 
 def _is_known(snapshot: Snapshot, target: IRI) -> bool:
@@ -361,21 +377,23 @@ def _part_owners(
     snapshot: Snapshot, targets: tuple[IRI, ...], submission: Submission | None
 ) -> frozenset[IRI]:
     """Who owns a part of a target; of what nobody knows, who binds it: they may have forbidden columns."""
-    found = frozenset[IRI]().union(*map(snapshot.owners, targets))
+    owners = frozenset[IRI]().union(*map(snapshot.owners, targets))
     binds = submission is not None and not any(_is_known(snapshot, target) for target in targets)
-    return found | _just(submission.by) if submission is not None and binds else found
+    return owners | _just(submission.by) if submission is not None and binds else owners
 
 
 def _tables(snapshot: Snapshot, targets: Collection[IRI]) -> frozenset[IRI]:
     """What has data of its own, though it may be a column: targets, and what lies below or beside one."""
     tables = frozenset(targets).union(*map(snapshot.tables, targets))
     below = (
-        one
+        data
         for table in tables
-        for one in snapshot.data_below(table)
-        if snapshot.is_another_table(one, table)
+        for data in snapshot.data_below(table)
+        if snapshot.is_another_table(data, table)
     )
-    return frozenset((*below, *(one for one in targets if snapshot.has_data(one) and snapshot.tables(one))))
+    return frozenset(
+        (*below, *(target for target in targets if snapshot.has_data(target) and snapshot.tables(target)))
+    )
 
 
 # --- Policies that count
@@ -385,12 +403,12 @@ def _about(judge: _Judge, question: _Question) -> list[set[int]]:
     """Read what owners issued about what is requested; the entries of each issuer about each asset."""
     snapshot = judge.snapshot
     requested = snapshot.requested(question.request)
-    found = [keys for issuer, keys in snapshot.touching(requested) if issuer in question.owners]
-    for keys in found:
+    keys_by_issuer = [keys for issuer, keys in snapshot.touching(requested) if issuer in question.owners]
+    for keys in keys_by_issuer:
         judge.registry.policies.load(snapshot, keys)
         for view in question.views:
             snapshot.place(view, keys)
-    return found
+    return keys_by_issuer
 
 
 def _with_charges(
@@ -409,7 +427,9 @@ def _with_charges(
 def _not_understood(snapshot: Snapshot, entries: Iterable[Entry]) -> Reason | None:
     for entry in entries:
         if snapshot.policy(entry) is None:
-            return Reason("this version of smalti does not understand it, which denies", entry.uid)
+            return Reason(
+                "this version of smalti does not understand it, which denies the request", entry.uid
+            )
     return None
 
 
@@ -422,10 +442,10 @@ def _notes(snapshot: Snapshot, question: _Question, entries: Iterable[Entry]) ->
                 continue
             text = f"its issuer {issuer} does not own `{target}`: it does not count"
             if issuer in question.owners:
-                text = f"its issuer {issuer} owns a part of what is requested: it may prohibit only"
+                text = f"its issuer {issuer} owns a part of what is requested: it may only prohibit"
             if issuer in snapshot.owners(target) - snapshot.full_owners(target):
-                made = f"its issuer {issuer} owns a part of what `{target}` was made from"
-                text = f"{made}: it may prohibit only"
+                part_owner = f"its issuer {issuer} owns a part of what `{target}` was made from"
+                text = f"{part_owner}: it may only prohibit"
             for key in sorted(keys)[:_NAMED]:
                 yield Reason(text, snapshot.entry(key).uid)
 
@@ -461,16 +481,18 @@ def _columns_forbidden(
     stored = (judge.snapshot.policy(judge.snapshot.entry(key)) for key in sorted(keys))
     policies = [policy for policy in stored if policy is not None]
     policies += [] if added is None or added in policies else [added]
-    found = prohibited_columns(question.request, policies, view.hierarchies)
-    return tuple(one for one in found if one.columns)
+    prohibitions = prohibited_columns(question.request, policies, view.hierarchies)
+    return tuple(prohibition for prohibition in prohibitions if prohibition.columns)
 
 
 def _without(decision: Decision, forbidden: tuple[ColumnProhibition, ...]) -> Decision:
     """A decision with some columns withheld; a grant that cannot do without one is none."""
     if not forbidden:
         return decision
-    columns = frozenset[IRI]().union(*(one.columns for one in forbidden))
-    named = frozenset[IRI]().union(*(one.columns - one.implied for one in forbidden))
+    columns = frozenset[IRI]().union(*(prohibition.columns for prohibition in forbidden))
+    named = frozenset[IRI]().union(
+        *(prohibition.columns - prohibition.implied for prohibition in forbidden)
+    )
     grants, struck = [], list(decision.struck)
     for grant in decision.grants:
         uses = column_uses(grant.permission, grant.obligations).also(columns_in(grant.rows))
@@ -493,9 +515,9 @@ def _doubtful(judge: _Judge, question: _Question, decision: Decision) -> Reason 
     """
     snapshot, targets = judge.snapshot, question.request.targets
     for whole in sorted(_tables_of(judge, question) - set(targets)):
-        columns = [one for one in targets if not snapshot.is_another_table(one, whole)]
+        columns = [column for column in targets if not snapshot.is_another_table(column, whole)]
         for table in (whole, *sorted(_members(question, whole))) if columns else ():
-            of_table = [_column_of_member(one, whole, table) for one in columns]
+            of_table = [_column_of_member(column, whole, table) for column in columns]
             if (doubt := _doubtful_in(judge, question, decision, table, of_table)) is not None:
                 return doubt
     return None
@@ -513,33 +535,38 @@ def _doubtful_in(
     judge: _Judge, question: _Question, decision: Decision, table: IRI, columns: list[IRI]
 ) -> Reason | None:
     snapshot = judge.snapshot
-    known = judge.registry.columns.known(snapshot, table)
-    if not known.is_whole:
+    known_columns = judge.registry.columns.of(snapshot, table)
+    if not known_columns.is_whole:
         return None
-    is_unfound = any(map(known.lacks, columns))
-    for one in _forbidden_of_table(judge, question, table, known):
-        named = sorted(one.columns - one.implied)
+    is_unfound = any(map(known_columns.lacks, columns))
+    for prohibition in _forbidden_of_table(judge, question, table, known_columns):
+        named = sorted(prohibition.columns - prohibition.implied)
         named = [iri for iri in named if not snapshot.is_another_table(iri, table)]
-        meant = named if is_unfound else [iri for iri in named if known.lacks(iri)]
-        if meant and not all(_spares(grant.policy, one) for grant in decision.grants):
-            text = f"a policy prohibits the use of `{meant[0]}`, and a run did not find it in `{table}`"
+        doubtful = named if is_unfound else [iri for iri in named if known_columns.lacks(iri)]
+        if doubtful and not all(_spares(grant.policy, prohibition) for grant in decision.grants):
+            iri = doubtful[0]
+            text = f"a policy prohibits the use of `{iri}`, and a run did not find it in `{table}`"
             if is_unfound:
-                text = (
-                    f"a run did not find the column in `{table}`, of which a policy prohibits `{meant[0]}`"
-                )
+                text = f"a run did not find the column in `{table}`, of which a policy prohibits `{iri}`"
             return Reason(
-                f"{text}: nothing tells which of its columns is meant", one.policy.uid, one.rule.uid
+                f"{text}: nothing tells which of its columns is meant",
+                prohibition.policy.uid,
+                prohibition.rule.uid,
             )
     return None
 
 
 def _forbidden_of_table(
-    judge: _Judge, question: _Question, table: IRI, known: KnownColumns
+    judge: _Judge, question: _Question, table: IRI, known_columns: KnownColumns
 ) -> Iterator[ColumnProhibition]:
     """What owners forbid the requester of a table's columns, where the request is about one of them."""
     tables = _tables(judge.snapshot, (table,))
     request = replace(
-        question.request, targets=(table,), columns=known.iris, renamed=known.renamed, tables=tables
+        question.request,
+        targets=(table,),
+        columns=known_columns.iris,
+        renamed=known_columns.renamed,
+        tables=tables,
     )
     of_table = replace(question, request=request)
     for view in question.views:
@@ -609,26 +636,26 @@ def _submitted(judge: _Judge, question: _Question, submission: Submission) -> _S
     """The submitted policy as an owner says it, or why it does not count."""
     by, targets = submission.by, question.request.targets
     owners = _owners(question, submission)
-    found = resolve(judge.registry, judge.snapshot, submission, owners)
-    if isinstance(found, Reason):
-        return found
+    resolution = resolve(judge.registry, judge.snapshot, submission, owners)
+    if isinstance(resolution, Reason):
+        return resolution
     shown = " and ".join(f"`{target}`" for target in targets)
-    if found.entry is not None:
+    if resolution.entry is not None:
         for view in question.views:
-            judge.snapshot.place(view, [found.entry.key])
-        what = "what says the same" if found.is_laid_out_anew else "it"
+            judge.snapshot.place(view, [resolution.entry.key])
+        what = "what says the same" if resolution.is_laid_out_anew else "it"
         text = f"an owner of {shown} has put {what} in force"
-        if by == found.issuer:
+        if by == resolution.issuer:
             text = f"{by} submitted it and owns {shown}"
-        return _Submitted(found.policy, Reason(text, found.policy.uid))
-    if (refusal := _submission_refused(judge, found, targets, owners)) is not None:
+        return _Submitted(resolution.policy, Reason(text, resolution.policy.uid))
+    if (refusal := _submission_refused(judge, resolution, targets, owners)) is not None:
         return refusal
-    if (refusal := _badly_signed(judge.registry, submission, found.issuer)) is not None:
+    if (refusal := _badly_signed(judge.registry, submission, resolution.issuer)) is not None:
         return refusal
     text = f"{by} submitted it and owns {shown}"
     if _are_unknown(question):
-        text = f"{by} submitted it, and is taken as the owner of {shown}, not known so far"
-    return _Submitted(found.policy, Reason(text, found.policy.uid))
+        text = f"{by} submitted it, and counts as the owner of {shown}, which is not registered"
+    return _Submitted(resolution.policy, Reason(text, resolution.policy.uid))
 
 
 def _owners(question: _Question, submission: Submission) -> frozenset[IRI]:
@@ -641,26 +668,26 @@ def _are_unknown(question: _Question) -> bool:
 
 
 def _submission_refused(
-    judge: _Judge, found: Resolved, targets: tuple[IRI, ...], owners: frozenset[IRI]
+    judge: _Judge, resolution: Resolved, targets: tuple[IRI, ...], owners: frozenset[IRI]
 ) -> Reason | None:
     """Why what an owner submits, and has not put in force, does not count."""
-    policy, registry = found.policy, judge.registry
+    policy, registry = resolution.policy, judge.registry
     if registry.policies.is_revoked(policy, owners):
         return Reason("it was revoked; an owner must add it again before it counts", policy.uid)
-    if (uid := registry.policies.uid_conflict(policy, found.issuer)) is not None:
+    if (uid := registry.policies.uid_conflict(policy, resolution.issuer)) is not None:
         text = (
-            f"another document in force uses the uid `{uid}`: give this one uids of its own, or let an"
-            " owner put it in the other's place with `smalti policy add --replace`"
+            f"another document in force uses the uid `{uid}`: use other uids, or ask an owner to replace"
+            " that document with `smalti policy add --replace`"
         )
         return Reason(text, policy.uid)
     request = Request(party=IRI(""), action=IRI(""), targets=targets)
     requested = judge.snapshot.requested(request)
-    for rule, says, assigner in assigned(policy):
+    for rule, naming_rule, assigner in assigned(policy):
         is_about = policy.memberships or requested.is_touched_by(target.iri for target in rule.targets)
         if assigner not in owners and is_about:
             shown = " and ".join(f"`{target}`" for target in targets)
             text = f"its assigner {assigner} does not own {shown}: it does not count"
-            return Reason(text, policy.uid, says.uid)
+            return Reason(text, policy.uid, naming_rule.uid)
     return None
 
 
@@ -713,7 +740,7 @@ def _only_granted_by(decision: Decision, submitted: Policy, alone: Callable[[], 
         reasons = (Reason(text, submitted.uid), *why, *decision.reasons)
         return replace(decision, effect=Effect.DENY, reasons=reasons, grants=(), determining=())
     name = (submitted.uid, submitted.document_digest)
-    determining = tuple(one for one in decision.determining if (one.policy, one.digest) == name)
+    determining = tuple(rule for rule in decision.determining if (rule.policy, rule.digest) == name)
     struck = tuple(grant for grant in decision.struck if grant.policy == submitted)
     return replace(
         decision, effect=effect_of(granted), grants=granted, struck=struck, determining=determining
@@ -732,12 +759,12 @@ def _may_be_implied(question: _Question, decision: Decision) -> bool:
     )
 
 
-def _imply(judge: _Judge, question: _Question, explicit: Decision, asked: frozenset[IRI]) -> Decision:
+def _imply(judge: _Judge, question: _Question, explicit: Decision, visited: frozenset[IRI]) -> Decision:
     """Grant what the implicit rule grants, unless a prohibition about the output forbids it."""
     failures: list[Reason] = []
     grounds: list[Reason] = []
     for version in question.versions:
-        failed, held = _version_is_readable(judge, question.request, version, asked)
+        failed, held = _version_is_readable(judge, question.request, version, visited)
         failures += failed
         grounds += held
     if failures and explicit.is_limited:
@@ -760,33 +787,35 @@ def _imply(judge: _Judge, question: _Question, explicit: Decision, asked: frozen
 
 
 def _version_is_readable(
-    judge: _Judge, request: Request, version: Made, asked: frozenset[IRI]
+    judge: _Judge, request: Request, version: VersionEntry, visited: frozenset[IRI]
 ) -> tuple[list[Reason], list[Reason]]:
     name = f"version {version.number} of `{version.target}`"
     failures = _source_rule_failures(judge, request, version, name)
     grounds = [Reason(f"of {name}: {COUNTED_ROWS}")] if version.counts_rows else []
     for target in _input_targets(judge.snapshot, version):
-        if target in asked:
-            failures.append(Reason(f"{name} was made from `{target}`, which is asked about already"))
+        if target in visited:
+            failures.append(Reason(f"{name} was made from `{target}`, which is already being decided"))
             continue
-        asking = replace(request, targets=(target,), columns=_NO_COLUMNS, renamed=frozenset())
-        reading = _decide(judge, asking, None, asked)
-        plain = [grant for grant in reading.grants if _shows_only_granted(judge, grant, version)]
+        input_request = replace(request, targets=(target,), columns=_NO_COLUMNS, renamed=frozenset())
+        input_decision = _decide(judge, input_request, None, visited)
+        plain = [grant for grant in input_decision.grants if _shows_only_granted(judge, grant, version)]
         if plain:
             rules = ", ".join(f"`{grant.permission.uid}`" for grant in plain)
             grounds.append(Reason(f"reading `{target}`, an input of {name}, is permitted by {rules}"))
-        elif reading.grants:
-            text = f"reading `{target}`, an input of {name}, is permitted under further conditions only"
-            if withheld := sorted({column for grant in reading.grants for column in grant.withheld}):
+        elif input_decision.grants:
+            text = f"reading `{target}`, an input of {name}, is permitted only under further conditions"
+            if withheld := sorted({column for grant in input_decision.grants for column in grant.withheld}):
                 text += f", and without {', '.join(f'`{column}`' for column in withheld)}"
             failures.append(Reason(text))
         else:
             failures.append(Reason(f"reading `{target}`, an input of {name}, is not permitted"))
-            failures += reading.reasons
+            failures += input_decision.reasons
     return failures, grounds
 
 
-def _source_rule_failures(judge: _Judge, request: Request, version: Made, name: str) -> list[Reason]:
+def _source_rule_failures(
+    judge: _Judge, request: Request, version: VersionEntry, name: str
+) -> list[Reason]:
     about = (version.policy_uid, version.rule_uid)
     if not judge.registry.policies.entries_of(judge.snapshot, version):
         return [Reason(f"the policy that {name} was made under was revoked", *about)]
@@ -803,7 +832,7 @@ def _source_rule_failures(judge: _Judge, request: Request, version: Made, name: 
     return [Reason(text, *about)]
 
 
-def _purposes(judge: _Judge, request: Request, version: Made) -> list[Condition] | None:
+def _purposes(judge: _Judge, request: Request, version: VersionEntry) -> list[Condition] | None:
     """The limits to purposes of the rule that a version was made under; None where it has ended.
 
     Where several entries of the policy stand, they say the same of it.
@@ -845,11 +874,11 @@ def _operands(condition: Condition) -> Iterator[IRI]:
         case ColumnComparison(column=column):
             yield column.iri
         case Logical(operands=operands):
-            for one in operands:
-                yield from _operands(one)
+            for part in operands:
+                yield from _operands(part)
 
 
-def _shows_only_granted(judge: _Judge, grant: Grant, version: Made) -> bool:
+def _shows_only_granted(judge: _Judge, grant: Grant, version: VersionEntry) -> bool:
     """Whether who may read an input under a grant may see what a version shows of it.
 
     Nothing of a version may come from a column that is withheld of the input.
@@ -864,18 +893,18 @@ def _shows_only_granted(judge: _Judge, grant: Grant, version: Made) -> bool:
     plan = judge.registry.outputs.plan_of(version)
     named = [column for column in grant.withheld if column not in grant.implied]
     stated = [column for column in named if not _is_table_below(judge.snapshot, version, column)]
-    inputs = [given.iri for given in version.inputs]
+    inputs = [source.iri for source in version.inputs]
     owners = frozenset[IRI]().union(*map(judge.snapshot.owners, inputs))
-    known = (judge.registry.columns.known(judge.snapshot, iri).believed for iri in inputs)
-    believed = frozenset[tuple[IRI, IRI]]().union(*known)
+    of_inputs = (judge.registry.columns.of(judge.snapshot, iri).believed for iri in inputs)
+    believed = frozenset[tuple[IRI, IRI]]().union(*of_inputs)
     return plan is not None and not uses_any(plan, grant.withheld, stated, owners, believed)
 
 
-def _is_table_below(snapshot: Snapshot, version: Made, column: IRI) -> bool:
+def _is_table_below(snapshot: Snapshot, version: VersionEntry, column: IRI) -> bool:
     """Whether it is a table of its own below an input, by the word of the input's owners."""
     return any(
-        is_column_of(given.iri, column) and snapshot.is_another_table(column, given.iri)
-        for given in version.inputs
+        is_column_of(source.iri, column) and snapshot.is_another_table(column, source.iri)
+        for source in version.inputs
     )
 
 
@@ -883,8 +912,10 @@ def _is_plain(grant: Grant) -> bool:
     """Whether a grant to read is limited to purposes at most."""
     rule = grant.permission
     conditions: list[Condition] = [*rule.constraints, *rule.refinements]
-    conditions += [one for target in rule.targets for one in target.refinements]
-    conditions += [one for party in (*rule.assignees, *rule.assigners) for one in party.refinements]
+    conditions += [refinement for target in rule.targets for refinement in target.refinements]
+    conditions += [
+        refinement for party in (*rule.assignees, *rule.assigners) for refinement in party.refinements
+    ]
     return (
         not rule.duties
         and grant.is_unconditional
@@ -892,7 +923,7 @@ def _is_plain(grant: Grant) -> bool:
     )
 
 
-def _is_met(judge: _Judge, grant: Grant, version: Made) -> bool:
+def _is_met(judge: _Judge, grant: Grant, version: VersionEntry) -> bool:
     """Whether a version is what a grant to read its input asks for: made as the grant's duty says.
 
     That is so where it was made under the very rule of the grant, since a run under it does what all of
@@ -900,15 +931,22 @@ def _is_met(judge: _Judge, grant: Grant, version: Made) -> bool:
     another request, at another time, may have led to others.
     """
     rule, policy = grant.permission, grant.policy
-    how = [duty for duty in rule.duties if duty.action == terms.ANONYMIZE]
-    if not how or grant.withheld or (rule.uid, policy.uid) != (version.rule_uid, version.policy_uid):
+    anonymizing = [duty for duty in rule.duties if duty.action == terms.ANONYMIZE]
+    if (
+        not anonymizing
+        or grant.withheld
+        or (rule.uid, policy.uid) != (version.rule_uid, version.policy_uid)
+    ):
         return False
-    if any(duty.targets not in ((), rule.targets) for duty in how):
+    if any(duty.targets not in ((), rule.targets) for duty in anonymizing):
         return False
     if any(other.duties != rule.duties for other in policy.permissions if other.uid == rule.uid):
         return False
-    conditions = [*rule.constraints, *(one for target in rule.targets for one in target.refinements)]
-    if any(_has_columns(one) and not _is_only_columns(one) for one in conditions):
+    conditions = [
+        *rule.constraints,
+        *(refinement for target in rule.targets for refinement in target.refinements),
+    ]
+    if any(_has_columns(condition) and not _is_only_columns(condition) for condition in conditions):
         return False
     # Of one document there are several meanings where what it inherits has changed: which one was it then?
     return judge.registry.policies.meaning_of(judge.snapshot, version) == meaning_digest(policy)
@@ -930,10 +968,10 @@ def _is_only_columns(condition: Condition) -> bool:
             return isinstance(condition, ColumnComparison)
 
 
-def _input_targets(snapshot: Snapshot, version: Made) -> list[IRI]:
+def _input_targets(snapshot: Snapshot, version: VersionEntry) -> list[IRI]:
     """The inputs as targets of requests: of an output, the version that was read."""
-    found: Callable[[Input], Made | None] = snapshot.version
-    return [made.iri if (made := found(given)) else given.iri for given in version.inputs]
+    inputs = ((source, snapshot.version(source)) for source in version.inputs)
+    return [source.iri if read is None else read.iri for source, read in inputs]
 
 
 def _implicit_policy(request: Request, limits: Iterable[Condition]) -> Policy:

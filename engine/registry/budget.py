@@ -1,4 +1,4 @@
-"""What releases about the same respondents may lose together, and what they have lost: exact sums.
+"""The privacy budget of releases about the same respondents: ceilings and exact sums.
 
 A release is admitted by basic composition: the sums of all epsilons and of all deltas stay within the
 ceiling. That is a proven filter also where later releases, and what they may lose, depend on the results
@@ -49,7 +49,7 @@ _CAUTION: Final = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class EpsilonDelta:
-    """What releases are charged, or may be: numbers that add up; exact."""
+    """An exact epsilon and delta, as charged; these add up."""
 
     epsilon: Decimal = Decimal(0)
     delta: Decimal = Decimal(0)
@@ -91,7 +91,7 @@ class Ceiling:
             return 0
         left = self.left(spent)
         pairs = ((left.epsilon, each.epsilon), (left.delta, each.delta))
-        return min((int(Fraction(rest) / Fraction(one)) for rest, one in pairs if one), default=None)
+        return min((int(Fraction(rest) / Fraction(loss)) for rest, loss in pairs if loss), default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ class Budget:
     def relations(self) -> tuple[NeighboringRelation, ...]:
         """What the charges are about; where it is more than one relation, nothing more is ever admitted."""
         charged = {charge.neighbors for charge in self.charges}
-        return tuple(one for one in NeighboringRelation if one in charged)
+        return tuple(relation for relation in NeighboringRelation if relation in charged)
 
     @property
     def _counted(self) -> tuple[ChargedLoss, ...]:
@@ -212,7 +212,7 @@ class Budget:
     @property
     def spent(self) -> EpsilonDelta:
         """The sums of epsilons and deltas."""
-        return total(one.spent for one in self._counted)
+        return total(charge.spent for charge in self._counted)
 
     @property
     def epsilon(self) -> Decimal:
@@ -227,12 +227,12 @@ class Budget:
     @property
     def loss(self) -> PrivacyLoss:
         """Of all releases, from the noise that they used."""
-        return sum((one.loss for one in self._counted), PrivacyLoss())
+        return sum((charge.loss for charge in self._counted), PrivacyLoss())
 
     @property
     def selection_delta(self) -> Fraction:
         """The part of delta that private selections took, at most."""
-        return sum((Fraction(one.selection_delta) for one in self._counted), Fraction(0))
+        return sum((Fraction(charge.selection_delta) for charge in self._counted), Fraction(0))
 
     @property
     def account(self) -> ComposedLoss:
@@ -246,7 +246,7 @@ def charged_loss(planned: PlannedLoss, neighbors: NeighboringRelation) -> Charge
 
 
 def other_relation(target: IRI, charged: Collection[NeighboringRelation]) -> PlanError:
-    """That releases are about different neighbouring relations.
+    """The error of a release for another neighbouring relation than earlier ones.
 
     Args:
         target: of the new release.
@@ -254,13 +254,13 @@ def other_relation(target: IRI, charged: Collection[NeighboringRelation]) -> Pla
     """
     return PlanError(
         str(target),
-        "earlier releases about these respondents were made for another neighbouring relation, and what"
-        " is promised for different ones does not add up",
+        "earlier releases about these respondents use another neighbouring relation, and losses under"
+        " different relations do not add up",
         "one `smalti:neighbors` for all releases about the same respondents",
-        "state the one that the earlier releases had"
+        "state the relation of the earlier releases"
         if len(charged) == 1
-        else "there is none: they were made for both, before it was known that they are about the same"
-        " respondents",
+        else "there is none: the earlier releases use both relations, from before the registry knew that"
+        " their respondents are the same",
     )
 
 
@@ -387,10 +387,10 @@ def _selection_delta(charge: Charge) -> Decimal:
 def _float_above(value: Fraction) -> float:
     if value > _GREATEST_FLOAT:
         return math.inf
-    found = float(value)
-    return found if Fraction(found) >= value else math.nextafter(found, math.inf)
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
 def _float_below(value: Fraction) -> float:
-    found = float(value)
-    return found if Fraction(found) <= value else math.nextafter(found, -math.inf)
+    nearest = float(value)
+    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)

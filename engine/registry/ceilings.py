@@ -1,4 +1,4 @@
-"""Ceilings of what releases may lose together, as rules state them."""
+"""Ceilings on the total loss of releases, as rules state them."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -41,19 +41,19 @@ def ceiling_of(permission: Permission) -> Ceiling | None:
     Raises:
         PlanError: a ceiling stands where it need not hold, or is no plain number; all problems at once.
     """
-    found: dict[IRI, list[Decimal]] = {BUDGET_EPSILON: [], BUDGET_DELTA: []}
+    bounds: dict[IRI, list[Decimal]] = {BUDGET_EPSILON: [], BUDGET_DELTA: []}
     problems: list[SmaltiError] = []
     for condition in permission.constraints:
-        for one in _comparisons(condition, problems):
-            number = _number(one)
+        for comparison in _comparisons(condition, problems):
+            number = _number(comparison)
             if number is None:
-                problems.append(_no_ceiling(one))
+                problems.append(_no_ceiling(comparison))
             else:
-                found[one.operand].append(number)
+                bounds[comparison.operand].append(number)
     raise_all(problems)
-    if not found[BUDGET_EPSILON]:
+    if not bounds[BUDGET_EPSILON]:
         return None
-    return Ceiling(min(found[BUDGET_EPSILON]), min(found[BUDGET_DELTA], default=Decimal(0)))
+    return Ceiling(min(bounds[BUDGET_EPSILON]), min(bounds[BUDGET_DELTA], default=Decimal(0)))
 
 
 def declared_ceiling(permission: Permission) -> Ceiling:
@@ -66,16 +66,16 @@ def declared_ceiling(permission: Permission) -> Ceiling:
     if ceiling is None:
         raise PlanError(
             str(permission.where),
-            f"`{permission.uid}` states no budget, and nothing is released without one",
-            "a constraint `smalti:budgetEpsilon` `lteq` a number: the ceiling of all releases, for ever",
+            f"`{permission.uid}` states no budget, which a release requires",
+            "a constraint `smalti:budgetEpsilon` `lteq` a number: the ceiling of all releases together",
             "ask the data's owner to state it",
         )
     return ceiling
 
 
 def speaks_of_budget(policy: Policy) -> bool:
-    """Whether what some rule of a policy says depends on what has been charged."""
-    return any(_speaks(one) for rule in all_rules(policy.rules) for one in rule.constraints)
+    """Whether some rule of a policy depends on what has been charged."""
+    return any(_speaks(condition) for rule in all_rules(policy.rules) for condition in rule.constraints)
 
 
 def _comparisons(condition: Condition, problems: list[SmaltiError]) -> Iterator[Comparison]:
@@ -84,8 +84,8 @@ def _comparisons(condition: Condition, problems: list[SmaltiError]) -> Iterator[
         case Comparison(operand=operand) if operand in BUDGETS:
             yield condition
         case Logical(operator=operator, operands=operands) if operator in _ALL_HOLD:
-            for one in operands:
-                yield from _comparisons(one, problems)
+            for part in operands:
+                yield from _comparisons(part, problems)
         case Logical() if _speaks(condition):
             problems.append(_misplaced(condition))
 
@@ -100,16 +100,20 @@ def _speaks(condition: Condition) -> bool:
             return False
 
 
-def _number(found: Comparison) -> Decimal | None:
-    numbers = [value.value for value in found.values if isinstance(value, Number)]
-    is_plain = found.operator is Operator.LTEQ and found.unit is None and len(numbers) == len(found.values)
+def _number(comparison: Comparison) -> Decimal | None:
+    numbers = [value.value for value in comparison.values if isinstance(value, Number)]
+    is_plain = (
+        comparison.operator is Operator.LTEQ
+        and comparison.unit is None
+        and len(numbers) == len(comparison.values)
+    )
     return min(numbers) if is_plain else None
 
 
 def _misplaced(condition: Condition) -> PlanError:
     return PlanError(
         str(condition.where),
-        "a ceiling of the budget stands where it need not hold",
+        "a ceiling of the budget is inside a condition where it need not hold",
         "`smalti:budgetEpsilon` and `smalti:budgetDelta` as constraints of the rule, or inside of `and`",
         "state it as a constraint of its own",
     )
@@ -118,7 +122,7 @@ def _misplaced(condition: Condition) -> PlanError:
 def _no_ceiling(condition: Comparison) -> PlanError:
     return PlanError(
         str(condition.where),
-        "a ceiling of the budget is no plain bound",
+        "a ceiling of the budget is not a plain upper bound",
         "`lteq` and a number, without a unit",
-        "state it so",
+        "write it in that form",
     )

@@ -1,4 +1,4 @@
-"""The room of what is known of the columns of tables."""
+"""The room of the known columns of tables."""
 
 from dataclasses import dataclass
 
@@ -14,16 +14,16 @@ from smalti.vocab.terms import IRI
 @public_methods
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What runs that were registered tell of columns."""
+    """Columns that registered runs recorded."""
 
     _shared: Shared
 
-    def known(self, snapshot: Snapshot, target: IRI) -> KnownColumns:
+    def of(self, snapshot: Snapshot, target: IRI) -> KnownColumns:
         """The columns that a target is known to have, from its versions and from what was made of it.
 
         What was recorded under another spelling of its IRI counts, where that is not somebody else's.
         """
-        found, owners = NO_COLUMNS, snapshot.owners(target)
+        known_columns, owners = NO_COLUMNS, snapshot.owners(target)
         for name in spellings(target):
             if owners and not snapshot.owners(name) <= owners:
                 continue
@@ -32,17 +32,17 @@ class Columns:
                 with self._shared.database.reading() as connection:
                     recorded = _recorded_columns.recorded_columns(connection, name)
                 snapshot.remember_columns(recorded)
-            found |= recorded.known(owners)
-        return found
+            known_columns |= recorded.known_to(owners)
+        return known_columns
 
     def tables_with(self, snapshot: Snapshot, column: IRI) -> frozenset[IRI]:
         """The targets of which a run that was registered read a column of that IRI, in any spelling."""
         tables = frozenset[IRI]()
         for name in spellings(column):
-            found = snapshot.tables_with_column(name)
-            if found is None:
+            recorded = snapshot.tables_with_column(name)
+            if recorded is None:
                 with self._shared.database.reading() as connection:
-                    found = _recorded_columns.tables_with_column(connection, name)
-                snapshot.remember_tables(name, found)
-            tables |= found
+                    recorded = _recorded_columns.tables_with_column(connection, name)
+                snapshot.remember_tables(name, recorded)
+            tables |= recorded
         return tables

@@ -1,4 +1,4 @@
-"""The room of the data market's own hierarchies, and of whose count."""
+"""The room of the data market's own hierarchies, and of the authorities that owners trust."""
 
 from dataclasses import dataclass
 
@@ -16,13 +16,13 @@ from smalti.vocab.terms import IRI
 @public_methods
 @dataclass(frozen=True, slots=True)
 class Hierarchies:
-    """Who and what belongs to which group, and whom owners trust to say so."""
+    """The hierarchies of parties, assets, actions and purposes, and the authorities that owners trust."""
 
     _shared: Shared
 
     def trust(self, owner: IRI, authority: IRI, by: IRI) -> None:
         """See `Registry.trust_authority`."""
-        _authorities.check_speaks_for_themselves(owner, by, "whose vocabularies count for them")
+        _authorities.check_speaks_for_themselves(owner, by, "whose vocabularies count for this owner")
 
         def write(connection: Connection, _: None) -> None:
             _authorities.trust(connection, owner, authority)
@@ -31,7 +31,7 @@ class Hierarchies:
 
     def distrust(self, owner: IRI, authority: IRI, by: IRI) -> None:
         """See `Registry.distrust_authority`."""
-        _authorities.check_speaks_for_themselves(owner, by, "whose vocabularies count for them")
+        _authorities.check_speaks_for_themselves(owner, by, "whose vocabularies count for this owner")
 
         def check(connection: Connection) -> None:
             _authorities.check_is_trusted(connection, owner, authority)
@@ -63,14 +63,14 @@ class Hierarchies:
             return stored
 
         stored = self._shared.database.change(check, write)
-        return next(found for found in stored if found.name == name)
+        return next(hierarchy for hierarchy in stored if hierarchy.name == name)
 
     def remove(self, name: str, party: IRI) -> None:
         """See `Registry.remove_hierarchy`."""
 
         def check(connection: Connection) -> None:
             stored = _hierarchies.in_force(connection)
-            if name not in {found.name for found in stored}:
+            if name not in {hierarchy.name for hierarchy in stored}:
                 raise UsageError(name, "no such hierarchy is in force", "the name of a stored hierarchy")
             _hierarchies.check_name(stored, name, party)
 

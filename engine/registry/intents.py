@@ -1,4 +1,4 @@
-"""The room of runs that are about to publish, and how each becomes a version; used by `commit`."""
+"""The room of runs that are about to publish, and become versions; used by `commit`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -36,12 +36,12 @@ class _Recordable:
 @public_methods
 @dataclass(frozen=True, slots=True)
 class Intents:
-    """Runs that began to publish and have not been ended."""
+    """Runs that began to publish and have not ended."""
 
     _shared: Shared
 
     def begin(self, intent: Intent) -> None:
-        """Write down that a run is about to publish; durable when this returns."""
+        """Record that a run is about to publish; durable when this returns."""
 
         def write(connection: Connection, _: None) -> None:
             _versions.begin(connection, intent)
@@ -63,11 +63,11 @@ class Intents:
         """The folders in which outputs were published, or were about to be."""
         published, begun = select(db.versions.c.path), select(db.intents.c.out)
         with self._shared.database.reading() as connection:
-            found = connection.execute(published.union(begun)).scalars().all()
-        return frozenset(Path(path).parent for path in found)
+            paths = connection.execute(published.union(begun)).scalars().all()
+        return frozenset(Path(path).parent for path in paths)
 
     def abandon(self, run: str) -> None:
-        """Forget an intent; whatever it left on disk is gone already."""
+        """Forget an intent whose files have been removed."""
 
         def write(connection: Connection, _: None) -> None:
             _versions.end_intent(connection, run)
@@ -75,7 +75,7 @@ class Intents:
         self._shared.database.change(unchecked, write)
 
     def check(self, record: NewVersion) -> None:
-        """Ask before a run is published whether it can be recorded; `finish` checks it again.
+        """Check before publishing that a run can be recorded; `finish` checks it again.
 
         Raises:
             UsageError: the output's IRI is taken, the policy no longer counts, or somebody withdrew.
@@ -106,17 +106,17 @@ class Intents:
             check(record)
             return _Recordable(submitted)
 
-        def write(connection: Connection, found: _Recordable | None) -> TargetVersion | None:
-            if found is None:
+        def write(connection: Connection, recordable: _Recordable | None) -> TargetVersion | None:
+            if recordable is None:
                 return None
             _versions.end_intent(connection, intent.run)
-            _assets.claim_sources(connection, [one.iri for one in record.inputs], record.bound_by)
+            _assets.claim_sources(connection, [source.iri for source in record.inputs], record.bound_by)
             _assets.admit_output(connection, record.target)
-            if found.submitted is not None:
-                new, signed = found.submitted.new, found.submitted.signed
+            if recordable.submitted is not None:
+                new, signed = recordable.submitted.new, recordable.submitted.signed
                 _policies.store(connection, new, new.policies[0], dict(new.parents), signed)
-            inputs = [one.hmac for one in record.report.inputs]
-            _budgets.note_read(connection, [one.iri for one in record.inputs], inputs)
+            inputs = [file.hmac for file in record.report.inputs]
+            _budgets.note_read(connection, [source.iri for source in record.inputs], inputs)
             return _versions.insert_version(connection, intent)
 
         return self._shared.database.change(checked, write, looks_first=False)
@@ -126,8 +126,8 @@ class Intents:
         if _policies.digest_of(record.document) != record.policy_digest:
             raise RegistryError(record.document_name, "the document is not the one that permitted the run")
         facts = self._shared.facts(connection)
-        for one in record.inputs:
-            check_binds(facts, one.iri, record.bound_by)
+        for source in record.inputs:
+            check_binds(facts, source.iri, record.bound_by)
         check_still_binds(connection, facts, record)
         _versions.check_record(connection, facts, record)
         _check_nobody_withdrew(connection, record)
@@ -162,7 +162,7 @@ class Intents:
         except PolicyError:  # a parent has ended
             new = None
         policies = () if new is None else new.policies
-        policy = next((found for found in policies if found.uid == record.policy_uid), None)
+        policy = next((candidate for candidate in policies if candidate.uid == record.policy_uid), None)
         is_its_own = record.issuer == record.bound_by
         if (
             new is None
@@ -173,7 +173,7 @@ class Intents:
             raise UsageError(
                 str(record.policy_uid),
                 "the policy was revoked, or what it inherits was replaced",
-                "a policy that says what it said when the run began",
+                "a policy with the same meaning as when the run began",
                 "add it again, as an owner, and run it again",
             )
         return replace(new, policies=(policy,))
@@ -185,15 +185,15 @@ def _is_pending(connection: Connection, run: str) -> bool:
 
 
 def _check_nobody_withdrew(connection: Connection, record: NewVersion) -> None:
-    """Refuse a run during which somebody withdrew: it would publish them, and nobody would notice later."""
+    """Refuse a run during which respondents withdrew: it would publish them, unnoticed."""
     if record.started_at is None:
         return
     window = _withdrawals.Window(since=_assets.to_text(record.started_at))
-    for given in record.inputs:
-        if _withdrawals.listed(connection, given.iri, given.version, window).digests:
+    for source in record.inputs:
+        if _withdrawals.listed(connection, source.iri, source.version, window).digests:
             raise UsageError(
-                str(given.iri),
+                str(source.iri),
                 "respondents withdrew during the run",
-                "the list as it is now",
+                "a run that leaves them out",
                 "run it again",
             )

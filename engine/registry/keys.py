@@ -17,25 +17,27 @@ from smalti.vocab.terms import IRI
 @public_methods
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Which keys sign for whom."""
+    """The keys that sign for each owner."""
 
     _shared: Shared
 
     def trust(self, owner: IRI, public_key_pem: bytes, by: IRI) -> TrustedKey:
         """See `Registry.trust_key`."""
-        check_speaks_for_themselves(owner, by, "which keys sign for them")
+        check_speaks_for_themselves(owner, by, "which keys sign for this owner")
         key = read_public_key(public_key_pem, f"the key of {owner}")
 
         def write(connection: Connection, _: None) -> list[TrustedKey]:
             _keys.trust(connection, owner, key)
-            return [known for known in _keys.listed(connection) if known.is_trusted]
+            return [trusted for trusted in _keys.listed(connection) if trusted.is_trusted]
 
-        found = self._shared.database.change(unchecked, write)
-        return next(known for known in found if (known.owner, known.thumbprint) == (owner, key.thumbprint))
+        keys = self._shared.database.change(unchecked, write)
+        return next(
+            trusted for trusted in keys if (trusted.owner, trusted.thumbprint) == (owner, key.thumbprint)
+        )
 
     def revoke(self, owner: IRI, thumbprint: str, by: IRI) -> None:
         """See `Registry.revoke_key`."""
-        check_speaks_for_themselves(owner, by, "which keys sign for them")
+        check_speaks_for_themselves(owner, by, "which keys sign for this owner")
 
         def check(connection: Connection) -> None:
             _keys.check_is_trusted(connection, owner, thumbprint)
@@ -46,7 +48,7 @@ class Keys:
         self._shared.database.change(check, write)
 
     def listed(self) -> tuple[TrustedKey, ...]:
-        """All keys that were ever trusted, in the order in which they were."""
+        """All keys that were ever trusted, in that order."""
         with self._shared.database.reading() as connection:
             return _keys.listed(connection)
 

@@ -1,4 +1,4 @@
-"""The room of what releases lose, and of what is left."""
+"""The room of privacy budgets: what releases were charged, and what is left."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class _DoesNotFitError(Exception):
 @public_methods
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Charges and their exact sums, by the respondents whom they are about."""
+    """Charges and their exact sums, for each set of respondents."""
 
     _shared: Shared
 
@@ -61,11 +61,11 @@ class Ledger:
             RegistryError: the registry cannot be written; it may have been charged, and nothing may be
                 drawn.
         """
-        said = tuple(memberships)
+        stated = tuple(memberships)
 
         def check(connection: Connection) -> frozenset[IRI]:
             vocabularies, of = self._shared.vocabularies, (charge.target,)
-            assets = same_respondents(connection, vocabularies, of, said, bound_by, said_by)
+            assets = same_respondents(connection, vocabularies, of, stated, bound_by, said_by)
             if not _budgets.fits(connection, charge, ceiling, assets):
                 raise _DoesNotFitError
             if bound_by is not None:

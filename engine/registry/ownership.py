@@ -67,8 +67,8 @@ def _of_each(sets: list[frozenset[IRI]]) -> frozenset[IRI]:
 def tables(facts: Facts, iri: IRI) -> frozenset[IRI]:
     """The known tables that an IRI may name a column of."""
     near = tables_of(iri)
-    known = {table for table in near if facts.kind(table) is not None or facts.members(table)}
-    return frozenset(known).union(*(spelled_otherwise(facts, table) for table in near))
+    registered = {table for table in near if facts.kind(table) is not None or facts.members(table)}
+    return frozenset(registered).union(*(spelled_otherwise(facts, table) for table in near))
 
 
 def spelled_otherwise(facts: Facts, iri: IRI) -> frozenset[IRI]:
@@ -76,7 +76,9 @@ def spelled_otherwise(facts: Facts, iri: IRI) -> frozenset[IRI]:
     spelled = normalised_column(iri)
     near = facts.encoded(spelled).union((spelled, IRI(unquote(spelled)))) - {iri}
     return frozenset(
-        one for one in near if facts.kind(one) is not None and normalised_column(one) == spelled
+        spelling
+        for spelling in near
+        if facts.kind(spelling) is not None and normalised_column(spelling) == spelled
     )
 
 
@@ -101,21 +103,21 @@ def _owner_sets(facts: Facts, iri: IRI, *, is_above: bool = True) -> list[frozen
         above = tables(facts, current) if is_above or kind is None else frozenset[IRI]()
         return made_from | facts.members(current) | above | same
 
-    found = []
+    owner_sets = []
     for current in _reach(parts, iri):
         kind = facts.kind(current)
         if kind is AssetKind.SOURCE:
-            found.append(facts.direct_owners(current))
+            owner_sets.append(facts.direct_owners(current))
         elif kind is None and not parts(current):
-            found.append(frozenset[IRI]())
-    return found
+            owner_sets.append(frozenset[IRI]())
+    return owner_sets
 
 
 def _reach(step: Callable[[IRI], frozenset[IRI]], start: IRI) -> list[IRI]:
-    waiting, found = [start], {start: None}
+    waiting, reached = [start], {start: None}
     while waiting:
         for following in step(waiting.pop()):
-            if following not in found:
-                found[following] = None
+            if following not in reached:
+                reached[following] = None
                 waiting.append(following)
-    return list(found)
+    return list(reached)

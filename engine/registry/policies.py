@@ -11,7 +11,7 @@ from smalti.engine.registry import _assets, _keys, _policies
 from smalti.engine.registry import _tables as db
 from smalti.engine.registry._shared import Shared
 from smalti.engine.registry.entries import StoredPolicy, TargetVersion
-from smalti.engine.registry.snapshot import Entry, Made, Snapshot
+from smalti.engine.registry.snapshot import Entry, Snapshot, VersionEntry
 from smalti.errors import InternalError
 from smalti.policy.model.model import Policy
 from smalti.vocab.terms import IRI
@@ -19,18 +19,18 @@ from smalti.vocab.terms import IRI
 
 @dataclass(frozen=True, slots=True)
 class _Addition:
-    """What a checked document is added with."""
+    """The result of the checks that a new document passed."""
 
     facts: _assets.Facts
     ending: tuple[int, ...]
-    """The entries in whose place it is."""
+    """The entries that it replaces."""
     signed: tuple[str, bytes] | None
 
 
 @public_methods
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """The documents that were put in force, each apart."""
+    """The policy documents that were put in force, each stored separately."""
 
     _shared: Shared
 
@@ -55,8 +55,8 @@ class Policies:
             _policies.add(connection, reader, checked.facts, new, checked.signed)
             return self._stored(connection, _policies.in_force().where(db.policies.c.digest == new.digest))
 
-        found = shared.database.change(check, write, looks_first=False)
-        return tuple(stored for stored in found if stored.issuer == issuer)
+        stored = shared.database.change(check, write, looks_first=False)
+        return tuple(policy for policy in stored if policy.issuer == issuer)
 
     def revoke(self, uid: IRI, party: IRI) -> tuple[StoredPolicy, ...]:
         """See `Registry.revoke_policy`."""
@@ -73,7 +73,7 @@ class Policies:
         return self._shared.database.change(check, write)
 
     def listed(self) -> tuple[StoredPolicy, ...]:
-        """All policies that were ever put in force, in the order in which they were."""
+        """All policies that were ever put in force, in that order."""
         with self._shared.database.reading() as connection:
             return self._stored(connection, select(db.policies))
 
@@ -86,7 +86,7 @@ class Policies:
     def in_force(self, uid: IRI, issuer: IRI | None = None, target: IRI | None = None) -> Policy | None:
         """The policy in force with that uid, for reading a document that inherits from it.
 
-        For looking only: what counts is what a document says in the name of an owner (`submissions`).
+        For reading only: decisions use a document as an owner resolves it (`submissions`).
 
         Args:
             uid: of the parent.
@@ -98,8 +98,8 @@ class Policies:
             facts = self._shared.facts(connection)
             owners = facts.full_owners(target) if target is not None else frozenset[IRI]()
             speakers = [issuer] if issuer in owners else [*sorted(owners), issuer]
-            found = (self._shared.reader.in_force(connection, uid, speaker) for speaker in speakers)
-            return next((policy for policy in found if policy is not None), None)
+            own = (self._shared.reader.in_force(connection, uid, speaker) for speaker in speakers)
+            return next((policy for policy in own if policy is not None), None)
 
     def document(self, digest: str) -> bytes:
         """The bytes of a stored policy document.
@@ -128,21 +128,21 @@ class Policies:
         """
         with self._shared.database.reading() as connection:
             new = self._shared.reader.new(connection, document, name, issuer)
-        return next((found for found in new.policies if found.uid == uid), None)
+        return next((added for added in new.policies if added.uid == uid), None)
 
     def is_revoked(self, policy: Policy, owners: Collection[IRI]) -> bool:
-        """True if one of some owners ended that policy, in whatever layout, and none has it in force."""
+        """True if an owner revoked that policy, in any layout, and no owner has it in force."""
         with self._shared.database.reading() as connection:
             return self._shared.reader.is_revoked(connection, policy, owners)
 
     def uid_conflict(self, policy: Policy, issuer: IRI) -> IRI | None:
-        """A uid of a policy of that issuer's that another document uses so that they could be confused."""
+        """A uid of an issuer's policy that another document uses, so that the two could be confused."""
         claims = _policies.Claims.of(policy, issuer)
         with self._shared.database.reading() as connection:
             facts = _assets.Facts(connection)
             return _policies.uid_conflict(connection, self._shared.reader, facts, claims)
 
-    def meaning_of(self, snapshot: Snapshot, version: Made | TargetVersion) -> str | None:
+    def meaning_of(self, snapshot: Snapshot, version: VersionEntry | TargetVersion) -> str | None:
         """The digest of what the policy of a version meant when it was made; None: it cannot be told.
 
         Of what an earlier smalti recorded it is told where all entries of the document by the owners of
@@ -153,11 +153,11 @@ class Policies:
         owners, reader = _owners_of_inputs(snapshot, version), self._shared.reader
         with self._shared.database.reading() as connection:
             of = (connection, version.policy_digest, version.policy_uid)
-            found = reader.meanings_of(*of, owners) or reader.meanings_of(*of, None)
-        return next(iter(found)) if len(found) == 1 else None
+            meanings = reader.meanings_of(*of, owners) or reader.meanings_of(*of, None)
+        return next(iter(meanings)) if len(meanings) == 1 else None
 
     def entries_of(
-        self, snapshot: Snapshot, version: Made | TargetVersion
+        self, snapshot: Snapshot, version: VersionEntry | TargetVersion
     ) -> tuple[tuple[Entry, Policy | None], ...]:
         """The entries in force that say what the policy of a version said when it was made.
 
@@ -165,7 +165,7 @@ class Policies:
         its document is the version's, and is not understood.
         """
         owners = _owners_of_inputs(snapshot, version)
-        entries = [one for one in snapshot.entries_named(version.policy_uid) if one.issuer in owners]
+        entries = [entry for entry in snapshot.entries_named(version.policy_uid) if entry.issuer in owners]
         self.load(snapshot, [entry.key for entry in entries])
         meaning = self.meaning_of(snapshot, version) if entries else None
         return tuple(
@@ -182,6 +182,6 @@ class Policies:
         return _policies.stored(connection, self._shared.reader, query)
 
 
-def _owners_of_inputs(snapshot: Snapshot, version: Made | TargetVersion) -> frozenset[IRI]:
-    owners = [snapshot.full_owners(given.iri) for given in version.inputs]
+def _owners_of_inputs(snapshot: Snapshot, version: VersionEntry | TargetVersion) -> frozenset[IRI]:
+    owners = [snapshot.full_owners(source.iri) for source in version.inputs]
     return frozenset.intersection(*owners) if owners else frozenset()

@@ -1,4 +1,4 @@
-"""Outputs to look at again: what they rest on has ended, is prohibited, or was never declared."""
+"""Outputs to review: what they were made from or under has ended, or is prohibited."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from smalti.vocab.terms import IRI, USE
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """A version to look at again, and why."""
+    """A version to review, with the reasons."""
 
     version: TargetVersion
     reasons: tuple[str, ...]
@@ -42,18 +42,18 @@ def reviews(registry: Registry, *, now: datetime | None = None) -> tuple[Review,
     now = now or datetime.now(UTC)
     versions = registry.outputs.all()
     with registry.snapshot() as snapshot:
-        own = {one.iri: _own_reasons(registry, snapshot, one, now) for one in versions}
-    known = {(one.target, one.number): one for one in versions}
-    found = []
+        own = {version.iri: _own_reasons(registry, snapshot, version, now) for version in versions}
+    versions_by_number = {(version.target, version.number): version for version in versions}
+    marked = []
     for version in versions:
         inherited = tuple(
-            f"version {source.number} of `{source.target}`, from which it was made, is to be looked at"
-            for source in _ancestors(version, known)
+            f"its input, version {source.number} of `{source.target}`, needs a review"
+            for source in _ancestors(version, versions_by_number)
             if own[source.iri]
         )
         if reasons := own[version.iri] + inherited:
-            found.append(Review(version, reasons))
-    return tuple(found)
+            marked.append(Review(version, reasons))
+    return tuple(marked)
 
 
 def _own_reasons(
@@ -63,7 +63,7 @@ def _own_reasons(
     if (ended := _why_policy_ended(registry, snapshot, version, now)) is not None:
         reasons.append(ended)
     withdrawn = registry.withdrawals.of
-    if any(withdrawn(one.iri, one.version, since=version.known_since) for one in version.inputs):
+    if any(withdrawn(source.iri, source.version, since=version.known_since) for source in version.inputs):
         reasons.append("respondents withdrew after it was made")
     if counts_rows(version.respondent):
         reasons.append(COUNTED_ROWS)
@@ -71,45 +71,47 @@ def _own_reasons(
         f"`{uid}` prohibits the use of a column that it was made from"
         for uid in dict.fromkeys(
             uid
-            for given in version.inputs
-            for uid in _prohibitions(registry, snapshot, version, given, now)
+            for source in version.inputs
+            for uid in _prohibitions(registry, snapshot, version, source, now)
         )
     ]
     return tuple(reasons)
 
 
 def _prohibitions(
-    registry: Registry, snapshot: Snapshot, version: TargetVersion, given: Input, now: datetime
+    registry: Registry, snapshot: Snapshot, version: TargetVersion, source: Input, now: datetime
 ) -> Iterator[IRI]:
     """The rules of an input's owners that prohibit the use of columns which a version was made from."""
-    known = registry.columns.known(snapshot, given.iri)
+    columns = registry.columns.of(snapshot, source.iri)
     request = Request(
         party=version.party,
         action=USE,  # whatever is forbidden to do with a column, of which the version may show something
-        targets=(given.iri,),
+        targets=(source.iri,),
         purpose=version.purpose,
         time=now,
-        columns=known.iris,
-        renamed=known.renamed,
+        columns=columns.iris,
+        renamed=columns.renamed,
     )
-    owners = snapshot.owners(given.iri)
+    owners = snapshot.owners(source.iri)
     touching = snapshot.touching(snapshot.requested(request))
     keys = sorted(frozenset[int]().union(*(keys for issuer, keys in touching if issuer in owners)))
     registry.policies.load(snapshot, keys)
     policies = [policy for key in keys if (policy := snapshot.policy(snapshot.entry(key))) is not None]
-    trusted = [snapshot.any_authorities((given.iri,)), *map(snapshot.authorities_of, sorted(owners))]
+    trusted = [snapshot.any_authorities((source.iri,)), *map(snapshot.authorities_of, sorted(owners))]
     views = dict.fromkeys(map(snapshot.view, trusted))
-    for one in (one for view in views for one in prohibited_columns(request, policies, view.hierarchies)):
-        is_spared = one.policy.uid == version.policy_uid and one.policy.conflict is ConflictStrategy.PERMIT
-        named = [
-            column
-            for column in one.columns - one.implied
-            if not (is_column_of(given.iri, column) and snapshot.is_another_table(column, given.iri))
-        ]
-        if is_spared:
-            continue
-        if not one.columns or uses_any(version.recorded_plan, one.columns, named, owners, known.believed):
-            yield one.rule.uid
+    for view in views:
+        for prohibition in prohibited_columns(request, policies, view.hierarchies):
+            policy, prohibited = prohibition.policy, prohibition.columns
+            if policy.uid == version.policy_uid and policy.conflict is ConflictStrategy.PERMIT:
+                continue  # its own strategy spares the version
+            named = [
+                column
+                for column in prohibited - prohibition.implied
+                if not (is_column_of(source.iri, column) and snapshot.is_another_table(column, source.iri))
+            ]
+            plan = version.recorded_plan
+            if not prohibited or uses_any(plan, prohibited, named, owners, columns.believed):
+                yield prohibition.rule.uid
 
 
 def _why_policy_ended(
@@ -132,13 +134,15 @@ def _why_policy_ended(
     return why
 
 
-def _ancestors(version: TargetVersion, known: dict[tuple[IRI, int], TargetVersion]) -> list[TargetVersion]:
-    found: list[TargetVersion] = []
+def _ancestors(
+    version: TargetVersion, versions_by_number: dict[tuple[IRI, int], TargetVersion]
+) -> list[TargetVersion]:
+    ancestors: list[TargetVersion] = []
     waiting = [version]
     while waiting:
-        for given in waiting.pop().inputs:
-            source = known.get((given.iri, given.version or 0))
-            if source is not None and source not in found:
-                found.append(source)
+        for read in waiting.pop().inputs:
+            source = versions_by_number.get((read.iri, read.version or 0))
+            if source is not None and source not in ancestors:
+                ancestors.append(source)
                 waiting.append(source)
-    return found
+    return ancestors

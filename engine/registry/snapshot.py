@@ -1,7 +1,7 @@
-"""What a registry says that decisions need, in memory; it follows what this and other processes change.
+"""The part of a registry that decisions need, in memory; it follows changes by this and other processes.
 
-One cheap query tells whether anything was changed; then only that is read. A policy is parsed when a
-request is first about something that it speaks of: a registry of many policies answers at once.
+One cheap query tells whether anything changed; then only the changes are read. A policy is parsed when a
+request is first about one of its assets, so that a registry of many policies answers at once.
 
 Which hierarchies count depends on what is requested: those that its owners added, or authorities that they
 trust. So policies are looked up in a `View`, of which there is one for each set of hierarchies.
@@ -39,7 +39,7 @@ _AT_ONCE: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A policy in force, unread."""
+    """A policy in force, not yet parsed."""
 
     key: int
     uid: IRI
@@ -48,12 +48,12 @@ class Entry:
     signed_by: str | None
     parents: tuple[int, ...]
     iris: tuple[IRI, ...]
-    """What it speaks of."""
+    """The assets that it is about."""
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """What decisions need to know of a version."""
+class VersionEntry:
+    """The part of a version that decisions need."""
 
     target: IRI
     number: int
@@ -74,7 +74,7 @@ class Made:
 
 @dataclass(slots=True)
 class _Assets:
-    """Facts about assets, as `ownership` asks for them."""
+    """Facts about assets, in the form that `ownership` needs."""
 
     kinds: dict[IRI, AssetKind] = field(default_factory=dict)
     owners: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
@@ -140,7 +140,7 @@ class _Placed:
 
 
 class View:
-    """The policies that requests asked about so far, under the hierarchies that count for them."""
+    """An index of the policies that requests needed so far, under one set of hierarchies."""
 
     def __init__(self, hierarchies: Hierarchies) -> None:
         self.hierarchies = hierarchies
@@ -156,7 +156,7 @@ class View:
         """Put a policy that was read into the index; one that is in it already counts once."""
         self._keys.add(entry.key)
         same = self._placed.setdefault((entry.digest, entry.uid), [])
-        placed = next((one for one in same if one.policy == policy), None)
+        placed = next((candidate for candidate in same if candidate.policy == policy), None)
         if placed is None:
             placed = _Placed(policy)
             same.append(placed)
@@ -167,7 +167,7 @@ class View:
         """Forget an entry."""
         self._keys.discard(entry.key)
         same = self._placed.get((entry.digest, entry.uid), [])
-        for placed in [one for one in same if entry.key in one.issuers]:
+        for placed in [candidate for candidate in same if entry.key in candidate.issuers]:
             del placed.issuers[entry.key]
             if not placed.issuers:
                 same.remove(placed)
@@ -192,15 +192,15 @@ class View:
 
 
 class Snapshot:
-    """Everything that decisions need of a registry, as it was at one revision. Not for several threads."""
+    """The part of a registry that decisions need, at one revision. Not for several threads."""
 
     def __init__(self, reader: Reader, vocabularies: _hierarchies.Vocabularies) -> None:
         self.revision: Revision | None = None
         """None: nothing was read so far."""
         self._reader, self._vocabularies = reader, vocabularies
         self._assets = _Assets()
-        self._versions: dict[IRI, dict[int, Made]] = {}
-        self._version_of: dict[IRI, Made] = {}
+        self._versions: dict[IRI, dict[int, VersionEntry]] = {}
+        self._version_of: dict[IRI, VersionEntry] = {}
         self._stored_hierarchies: tuple[StoredHierarchy, ...] = ()
         self._trusted: frozenset[tuple[IRI, str]] = frozenset()
         self._authorities: dict[IRI, frozenset[IRI]] = {}
@@ -257,17 +257,17 @@ class Snapshot:
         return self._owners(iri)[1]
 
     def _owners(self, iri: IRI) -> tuple[frozenset[IRI], frozenset[IRI]]:
-        found = self._ownership.get(iri)
-        if found is None:
-            found = ownership.owners(self._assets, iri), ownership.full_owners(self._assets, iri)
-            if any(found):  # what nobody knows is as much as requests make up
-                self._ownership[iri] = found
-        return found
+        owner_sets = self._ownership.get(iri)
+        if owner_sets is None:
+            owner_sets = ownership.owners(self._assets, iri), ownership.full_owners(self._assets, iri)
+            if any(owner_sets):  # what nobody knows is as much as requests make up
+                self._ownership[iri] = owner_sets
+        return owner_sets
 
-    def versions(self, target: IRI) -> tuple[Made, ...]:
+    def versions(self, target: IRI) -> tuple[VersionEntry, ...]:
         """The versions of an output, or the one version that the IRI names; oldest first."""
-        if (one := self._version_of.get(target)) is not None:
-            return (one,)
+        if (version := self._version_of.get(target)) is not None:
+            return (version,)
         return tuple(self._versions.get(target, {}).values())
 
     def recorded_columns(self, target: IRI) -> RecordedColumns | None:
@@ -288,9 +288,9 @@ class Snapshot:
         """Keep what was read, until another version is made."""
         self._recorded_columns[columns.table] = columns
 
-    def version(self, given: Input) -> Made | None:
+    def version(self, source: Input) -> VersionEntry | None:
         """The version that was read as an input, where it is one."""
-        return self._versions.get(given.iri, {}).get(given.version or 0)
+        return self._versions.get(source.iri, {}).get(source.version or 0)
 
     def is_used(self, uid: IRI) -> bool:
         """Whether a policy in force has that uid, by whatever document."""
@@ -320,7 +320,7 @@ class Snapshot:
     def standing(
         self, view: View, policy: Policy, owners: frozenset[IRI], full_owners: frozenset[IRI]
     ) -> Standing:
-        """What a policy of a view's index has to say about a request.
+        """Whether a policy of a view's index may permit, may only prohibit, or does not count.
 
         Args:
             view: that the request is judged in.
@@ -328,13 +328,13 @@ class Snapshot:
             owners: who owns a part of what is requested; they may prohibit.
             full_owners: who owns all of it; they may permit.
         """
-        found = Standing.NONE
+        standing = Standing.NONE
         for key, issuer in view.issuers(policy):
             if issuer in full_owners and key not in self._ended:
                 return Standing.FULL
             if issuer in owners:
-                found = Standing.PROHIBITS
-        return found
+                standing = Standing.PROHIBITS
+        return standing
 
     # --- Whose hierarchies count
 
@@ -367,11 +367,11 @@ class Snapshot:
 
     def view(self, authorities: frozenset[IRI]) -> View:
         """Policies under the hierarchies that some parties added."""
-        counting = tuple(one for one in self._stored_hierarchies if one.party in authorities)
-        key = tuple((one.name, one.number) for one in counting) if counting else ()
+        counting = tuple(stored for stored in self._stored_hierarchies if stored.party in authorities)
+        key = tuple((stored.name, stored.number) for stored in counting) if counting else ()
         if key not in self._views:
-            found = _hierarchies.combined(counting, self._pairs, self._vocabularies, self._columns)
-            self._views[key] = View(found)
+            combined = _hierarchies.combined(counting, self._pairs, self._vocabularies, self._columns)
+            self._views[key] = View(combined)
         return self._views[key]
 
     def place(self, view: View, keys: Iterable[int]) -> None:
@@ -397,7 +397,7 @@ class Snapshot:
 
     def data_below(self, table: IRI) -> Iterable[IRI]:
         """What has data of its own, and an IRI that may be that of a column of a table."""
-        return (one for spelling in spellings(table) for one in self._data_below.get(spelling, ()))
+        return (iri for spelling in spellings(table) for iri in self._data_below.get(spelling, ()))
 
     def related(self, iri: IRI) -> frozenset[IRI]:
         """Whatever shares a part with the asset by the hierarchies, itself included."""
@@ -452,8 +452,8 @@ class Snapshot:
     def exceptional(self, sets: Iterable[set[int]]) -> list[Entry]:
         """Those entries, among ones that were read, that are not understood or have ended."""
         odd = self._not_understood | self._ended.keys()
-        found = odd & frozenset[int]().union(*sets) if odd else ()
-        return [self._entries[key] for key in sorted(found)]
+        exceptional = odd & frozenset[int]().union(*sets) if odd else ()
+        return [self._entries[key] for key in sorted(exceptional)]
 
     def speak_of_budgets(self, sets: Iterable[set[int]]) -> bool:
         """Whether some of those entries, which were read, depend on what has been charged."""
@@ -478,7 +478,7 @@ class Snapshot:
                 self._admit_read(self._entries[key], policy)
 
     def _admit_read(self, entry: Entry, policy: Policy) -> None:
-        """See whether a policy that was read stands."""
+        """Check whether a policy that was read still stands."""
         if self._may_fall(entry, policy):
             self._fragile.add(entry.key)
         self._judge(entry, policy)
@@ -496,11 +496,11 @@ class Snapshot:
 
     def _why_it_ended(self, entry: Entry, policy: Policy) -> Reason | None:
         if (ended := self._ended_parent(entry)) is not None:
-            text = f"its parent {ended} was revoked or replaced: it may prohibit only"
+            text = f"its parent {ended} was revoked or replaced: it may only prohibit"
         elif self._is_distrusted(entry):
-            text = "the key that signed it is no longer trusted: it may prohibit only"
+            text = "the key that signed it is no longer trusted: it may only prohibit"
         elif (stranger := self._stranger(entry, policy)) is not None:
-            text = f"its assigner {stranger[0]} does not own `{stranger[1]}`: it may prohibit only"
+            text = f"its assigner {stranger[0]} does not own `{stranger[1]}`: it may only prohibit"
         else:
             return None
         return Reason(text, entry.uid)
@@ -538,7 +538,7 @@ class Snapshot:
         return connection.execute(query).scalar() == token
 
     def follow(self, connection: Connection) -> None:
-        """Read what was changed since; everything where nothing was read so far."""
+        """Read the changes since the last revision; everything if nothing was read so far."""
         revision, changed = last_revision(connection), None
         if self.revision is not None:
             since = select(db.changes).where(db.changes.c.id > self.revision[0])
@@ -576,16 +576,21 @@ class Snapshot:
         for row in _rows(connection, query, db.versions.c.id, keys):
             self._recorded_columns.clear()
             self._tables_with.clear()
-            made = _made(row, tuple(inputs.get(row.id, ())))
-            self._versions.setdefault(made.target, {})[made.number] = made
-            self._version_of[made.iri] = made
-            known = self._assets.made_from.get(made.target, _NONE)
-            self._assets.made_from[made.target] = known | {given.iri for given in made.inputs}
-            self._read_from.update(given.iri for given in made.inputs)
-            said = ((made.target, made.issuer), *((given.iri, made.bound_by) for given in made.inputs))
-            for iri, party in said:
+            version = _version_entry(row, tuple(inputs.get(row.id, ())))
+            self._versions.setdefault(version.target, {})[version.number] = version
+            self._version_of[version.iri] = version
+            inputs_so_far = self._assets.made_from.get(version.target, _NONE)
+            self._assets.made_from[version.target] = inputs_so_far | {
+                source.iri for source in version.inputs
+            }
+            self._read_from.update(source.iri for source in version.inputs)
+            sayings = (
+                (version.target, version.issuer),
+                *((source.iri, version.bound_by) for source in version.inputs),
+            )
+            for iri, party in sayings:
                 self._data_said_by.setdefault(iri, set()).add(party)
-            for iri in (made.target, *(given.iri for given in made.inputs)):
+            for iri in (version.target, *(source.iri for source in version.inputs)):
                 for table in tables_of(iri):
                     self._data_below.setdefault(table, set()).add(iri)
 
@@ -604,8 +609,10 @@ class Snapshot:
         query = select(*columns, db.policy_signatures.c.key).outerjoin(db.policy_signatures, signed)
         in_force = query.where(db.policies.c.revoked_at.is_(None))
         for row in _rows(connection, in_force, db.policies.c.id, keys):
-            found = tuple(parents.get(row.id, ())), tuple(iris.get(row.id, ()))
-            self._admit(Entry(row.id, IRI(row.uid), row.digest, IRI(row.issuer), row.key, *found))
+            parents_and_iris = tuple(parents.get(row.id, ())), tuple(iris.get(row.id, ()))
+            self._admit(
+                Entry(row.id, IRI(row.uid), row.digest, IRI(row.issuer), row.key, *parents_and_iris)
+            )
 
     def _admit(self, entry: Entry) -> None:
         self._entries[entry.key] = entry
@@ -634,7 +641,7 @@ class Snapshot:
                         del about[place]
 
     def _settle(self) -> None:
-        """Work out anew what follows from the facts: memberships, owners, and which policies stand."""
+        """Recompute what follows from the facts: memberships, owners, and which policies stand."""
         self._ownership.clear()
         self._assets.collected = {}
         pairs = _hierarchies.memberships(self._assets, self._stored_hierarchies, self._vocabularies)
@@ -666,10 +673,10 @@ _VERSION: Final = (
 )  # fmt: skip
 
 
-def _made(row: Row[tuple[Any, ...]], inputs: tuple[Input, ...]) -> Made:
+def _version_entry(row: Row[tuple[Any, ...]], inputs: tuple[Input, ...]) -> VersionEntry:
     details = json.loads(row.details)
     described = details.get("input_table") or {}
-    return Made(
+    return VersionEntry(
         target=IRI(row.target),
         number=row.number,
         iri=version_iri(row.run),
@@ -685,7 +692,11 @@ def _made(row: Row[tuple[Any, ...]], inputs: tuple[Input, ...]) -> Made:
 
 
 def _subjects(changed: set[tuple[str, str]] | None, kind: str) -> list[str] | None:
-    return None if changed is None else sorted(subject for found, subject in changed if found == kind)
+    return (
+        None
+        if changed is None
+        else sorted(subject for changed_kind, subject in changed if changed_kind == kind)
+    )
 
 
 def _keys_of(changed: set[tuple[str, str]] | None, kind: str) -> list[int] | None:
@@ -708,7 +719,7 @@ def _places(
     iri: IRI, about: dict[IRI, dict[IRI, set[int]]], columns_about: dict[IRI, dict[IRI, set[int]]]
 ) -> Iterator[tuple[IRI, dict[IRI, dict[IRI, set[int]]]]]:
     """Where an entry that speaks of an IRI is looked up."""
-    yield from ((one, about) for one in spellings(iri))
+    yield from ((spelling, about) for spelling in spellings(iri))
     yield from ((table, columns_about) for table in tables_of(iri))
 
 

@@ -1,4 +1,4 @@
-"""The room of outputs: their versions, and what each was made by and from."""
+"""The room of outputs: their versions, plans and inputs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from smalti.engine.registry import _policies, _versions
 from smalti.engine.registry import _tables as db
 from smalti.engine.registry._shared import Shared
 from smalti.engine.registry.entries import VERSION_PREFIX, RecordedPlan, TargetVersion
-from smalti.engine.registry.snapshot import Made
+from smalti.engine.registry.snapshot import VersionEntry
 from smalti.errors import UsageError
 from smalti.vocab.terms import IRI
 
@@ -45,26 +45,26 @@ class Versions:
                     "`smalti policy list` shows them",
                 )
         versions = self.all()
-        found = {version.iri: version for version in versions if version.policy_uid == policy}
+        affected = {version.iri: version for version in versions if version.policy_uid == policy}
         while True:
-            read = {(version.target, version.number) for version in found.values()}
+            read = {(version.target, version.number) for version in affected.values()}
             new = [
                 version
                 for version in versions
-                if version.iri not in found
-                and any((given.iri, given.version) in read for given in version.inputs)
+                if version.iri not in affected
+                and any((source.iri, source.version) in read for source in version.inputs)
             ]
             if not new:
-                return tuple(version for version in versions if version.iri in found)
-            found |= {version.iri: version for version in new}
+                return tuple(version for version in versions if version.iri in affected)
+            affected |= {version.iri: version for version in new}
 
-    def plan_of(self, version: Made) -> RecordedPlan | None:
+    def plan_of(self, version: VersionEntry) -> RecordedPlan | None:
         """The plan of a version, as it was recorded."""
         with self._shared.database.reading() as connection:
             return _versions.recorded_plan(connection, version.target, version.number)
 
     def check_output(self, output: IRI, inputs: Sequence[IRI], bound_by: IRI, issuer: IRI) -> None:
-        """Ask, before any work, whether an output may have this IRI.
+        """Check, before any work, whether an output may have this IRI.
 
         Args:
             output: the IRI.
@@ -75,10 +75,10 @@ class Versions:
         Raises:
             UsageError: it stands for its input, for a source in use, or for other people's data.
         """
-        said = _versions.SaidBy(issuer, bound_by)
+        speakers = _versions.Speakers(issuer, bound_by)
         with self._shared.database.reading() as connection:
             facts = self._shared.facts(connection)
-            _versions.check_output_iri(connection, facts, output, inputs, said)
+            _versions.check_output_iri(connection, facts, output, inputs, speakers)
 
     def _versions(self, query: Select[tuple[Any, ...]]) -> tuple[TargetVersion, ...]:
         with self._shared.database.reading() as connection:

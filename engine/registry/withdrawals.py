@@ -19,7 +19,7 @@ from smalti.vocab.terms import IRI
 @public_methods
 @dataclass(frozen=True, slots=True)
 class Withdrawals:
-    """Who is left out of runs; kept as keyed digests, never in clear."""
+    """The respondents whom runs leave out; stored as keyed digests, never in clear."""
 
     _shared: Shared
 
@@ -63,11 +63,11 @@ class Withdrawals:
         until, first = (None if time is None else _assets.to_text(time) for time in (at, since))
         window = _withdrawals.Window(since=first, until=until)
         with self._shared.database.reading() as connection:
-            found = _withdrawals.listed(connection, target, version, window)
-        if not found.digests:
+            listed = _withdrawals.listed(connection, target, version, window)
+        if not listed.digests:
             return NOBODY
         keyed = keyed_with(load_secret(self._shared.database.path))
-        return Withdrawn(found.digests, found.columns, keyed, found.count)
+        return Withdrawn(listed.digests, listed.columns, keyed, listed.count)
 
     def count(self, target: IRI, by: IRI) -> int:
         """See `Registry.count_withdrawn`."""

@@ -174,7 +174,7 @@ def policy_add(
     from smalti.cli.opening import open_registry
     from smalti.engine.binding.below import forbidden_below_with
     from smalti.engine.losses.shut_out import shut_out_with
-    from smalti.engine.registry.met_columns import columns_met_with
+    from smalti.engine.registry.column_conflicts import column_conflicts
     from smalti.json.registry import policy_json
     from smalti.json.text import as_json
     from smalti.policy.decide.names import iri
@@ -186,7 +186,7 @@ def policy_add(
     added = known.add_policy(document, file, issuer, signature=signed, replaces=replace)
     warnings = (
         *shut_out_with(known, added),
-        *columns_met_with(known, added),
+        *column_conflicts(known, added),
         *forbidden_below_with(known, added),
     )
     if shown_as == "json":

@@ -10,7 +10,7 @@ import pytest
 from shell import smalti as cli
 
 import smalti
-from smalti.engine.registry.met_columns import columns_met_with
+from smalti.engine.registry.column_conflicts import column_conflicts
 from smalti.engine.registry.review import reviews
 from smalti.errors import DataError
 from smalti.policy.decide.decision import Effect
@@ -253,7 +253,7 @@ def test_a_prohibition_on_a_collection_of_columns_is_told_when_it_is_added(world
         "policy.jsonld",
         IRI(OWNER),
     )
-    told = columns_met_with(world.registry, added)
+    told = column_conflicts(world.registry, added)
     assert any("http://example.com/rule/p" in one for one in told)
 
 

@@ -1,4 +1,4 @@
-"""Which rules in force need columns that other policies forbid, once policies have been added."""
+"""Rules in force that need columns which other policies prohibit, after policies were added."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,10 +13,10 @@ from smalti.policy.model.model import Policy
 from smalti.vocab.terms import IRI, USE
 
 
-def columns_met_with(registry: Registry, added: Sequence[StoredPolicy]) -> tuple[str, ...]:
-    """What an owner who put policies in force should know of columns that they, or others, forbid.
+def column_conflicts(registry: Registry, added: Sequence[StoredPolicy]) -> tuple[str, ...]:
+    """The conflicts over columns between added policies and the others in force.
 
-    Whether two rules apply to one request is looked at as far as policies alone tell.
+    Whether two rules apply to one request is judged from the policies alone.
 
     Args:
         registry: only read.
@@ -26,34 +26,35 @@ def columns_met_with(registry: Registry, added: Sequence[StoredPolicy]) -> tuple
         Sentences in lower case, without full stops; each names a rule and a prohibition of two policies,
         one of which is among these.
     """
-    read = [registry.policies.in_force(IRI(one.uid), IRI(one.issuer)) for one in added]
+    read = [registry.policies.in_force(IRI(stored.uid), IRI(stored.issuer)) for stored in added]
     new = [policy for policy in read if policy is not None]
     rules = {rule for policy in new for rule in policy.rules}
-    found: dict[str, None] = {}
+    conflicts: dict[str, None] = {}
     with registry.snapshot() as snapshot:
         named = {iri for policy in new for iri in policy.targets}
         targets = named.union(*map(snapshot.related, named))
         recorded = [registry.columns.tables_with(snapshot, target) for target in targets]
         for target in sorted(targets.union(*map(tables_of, targets), *recorded)):
-            known = registry.columns.known(snapshot, target)
+            columns = registry.columns.of(snapshot, target)
             view = snapshot.view(snapshot.any_authorities((target,)))
-            policies = list(_in_force(registry, snapshot, target, known))
-            for rule, other, told in columns_between(policies, known.renamed, view.hierarchies):
+            policies = list(_in_force(registry, snapshot, target, columns))
+            for rule, other, warning in columns_between(policies, columns.renamed, view.hierarchies):
                 if rule in rules or other in rules:
-                    found[f"`{rule.uid}`: {told.message}"] = None
-    return tuple(found)
+                    conflicts[f"`{rule.uid}`: {warning.message}"] = None
+    return tuple(conflicts)
 
 
-def _in_force(registry: Registry, snapshot: Snapshot, target: IRI, known: KnownColumns) -> Iterator[Policy]:
+def _in_force(
+    registry: Registry, snapshot: Snapshot, target: IRI, columns: KnownColumns
+) -> Iterator[Policy]:
     """What owners of the target, or of a part of it, have put in force about it or its columns."""
     owners = snapshot.owners(target)
     request = Request(
-        party=IRI(""), action=USE, targets=(target,), columns=known.iris, renamed=known.renamed
+        party=IRI(""), action=USE, targets=(target,), columns=columns.iris, renamed=columns.renamed
     )
-    found = [keys for issuer, keys in snapshot.touching(snapshot.requested(request)) if issuer in owners]
-    keys = sorted(frozenset[int]().union(*found))
+    touching = snapshot.touching(snapshot.requested(request))
+    keys = sorted(frozenset[int]().union(*(keys for issuer, keys in touching if issuer in owners)))
     registry.policies.load(snapshot, keys)
-    entries = [snapshot.entry(key) for key in keys]
-    for entry in entries:
+    for entry in map(snapshot.entry, keys):
         if snapshot.why_it_ended(entry) is None and (policy := snapshot.policy(entry)) is not None:
             yield policy
