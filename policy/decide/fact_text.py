@@ -100,37 +100,39 @@ def parameter(written: str, where: str) -> Fact:
         UsageError: it is written otherwise, the word is none of the profile, or has no such value.
     """
     name, value_ = _halves(written, where)
-    operand, found = word(Kind.REFINEMENT, name, where), value(value_, where)
-    known = BY_IRI.get(operand)
-    if known is not None and known.range in _NUMBERS and not _is_in(known.range, found):
-        raise UsageError(where, f"`{name}` is {known.range}, and `{value_}` is not", f"{name}=NUMBER")
-    if known is not None and known.range in _COLUMNS and isinstance(found, Named):
-        found = Named(normalised_column(found.iri))
-    return Fact(operand, (found,))
+    operand, stated = word(Kind.REFINEMENT, name, where), value(value_, where)
+    entry = BY_IRI.get(operand)
+    if entry is not None and entry.range in _NUMBERS and not _is_in(entry.range, stated):
+        raise UsageError(where, f"`{name}` is {entry.range}, and `{value_}` is not", f"{name}=NUMBER")
+    if entry is not None and entry.range in _COLUMNS and isinstance(stated, Named):
+        stated = Named(normalised_column(stated.iri))
+    return Fact(operand, (stated,))
 
 
-def about(asked: Fact, target: IRI) -> Fact:
+def about(stated: Fact, target: IRI) -> Fact:
     """A parameter whose columns may be named as the header of a target names them.
 
     >>> about(parameter("measure=age", "--with"), IRI("http://example.com/Customer")).values
     (Named(iri='http://example.com/Customer/age'),)
     """
-    known = BY_IRI.get(asked.operand)
-    if known is None or known.range not in _COLUMNS:
-        return asked
+    entry = BY_IRI.get(stated.operand)
+    if entry is None or entry.range not in _COLUMNS:
+        return stated
     return Fact(
-        asked.operand,
+        stated.operand,
         tuple(
-            Named(normalised_column(column_iri(target, one.text))) if isinstance(one, Text) else one
-            for one in asked.values
+            Named(normalised_column(column_iri(target, column.text)))
+            if isinstance(column, Text)
+            else column
+            for column in stated.values
         ),
     )
 
 
-def _is_in(range_: Range, found: Value) -> bool:
-    if not isinstance(found, Number):
+def _is_in(range_: Range, stated: Value) -> bool:
+    if not isinstance(stated, Number):
         return False
-    return range_ is not Range.INTEGER or found.value == found.value.to_integral_value()
+    return range_ is not Range.INTEGER or stated.value == stated.value.to_integral_value()
 
 
 def _halves(written: str, where: str) -> tuple[str, str]:
