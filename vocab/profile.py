@@ -95,17 +95,20 @@ def profile() -> str:
 def _certificate_terms() -> Iterator[str]:
     for kind, terms in (("rdfs:Class", CERTIFICATE_CLASSES), ("rdf:Property", CERTIFICATE_TERMS)):
         for name, meaning in terms.items():
-            said = f'rdfs:label "{name}" ; rdfs:comment "{meaning[0].upper()}{meaning[1:]}."@en'
-            yield f"s:{name} a {kind} ; {said} ; rdfs:isDefinedBy {_SCHEME} ."
+            annotations = f'rdfs:label "{name}" ; rdfs:comment "{meaning[0].upper()}{meaning[1:]}."@en'
+            yield f"s:{name} a {kind} ; {annotations} ; rdfs:isDefinedBy {_SCHEME} ."
 
 
 def _word(word: Word) -> str:
     kinds = [*([_CLASSES[word.kind]] if word.kind in _CLASSES else []), "skos:Concept"]
-    lines = [f"{_short(word.iri)} a {', '.join(kinds)} ;", *(f"    {said} ;" for said in _said(word))]
+    lines = [
+        f"{_short(word.iri)} a {', '.join(kinds)} ;",
+        *(f"    {statement} ;" for statement in _statements(word)),
+    ]
     return "\n".join(lines).removesuffix(" ;") + " .\n"
 
 
-def _said(word: Word) -> Iterator[str]:
+def _statements(word: Word) -> Iterator[str]:
     yield f"skos:inScheme {_SCHEME}"
     yield f'rdfs:label "{word.name}"'
     yield f'skos:definition "{word.meaning[0].upper()}{word.meaning[1:]}."@en'

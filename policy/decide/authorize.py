@@ -42,7 +42,7 @@ from smalti.policy.decide.matching import (
     touches,
 )
 from smalti.policy.decide.table_columns import columns_in
-from smalti.policy.decide.transformations import Parameters, requested
+from smalti.policy.decide.transformations import Parameters, requested_parameters
 from smalti.policy.model.iris import is_column_of, normalised_column
 from smalti.policy.model.model import NOWHERE, Condition, ConflictStrategy, Duty, Policy, Rule
 from smalti.vocab.terms import ANONYMIZE, AUDIT, IRI, TRAIN
@@ -129,10 +129,10 @@ def prepare(policy: Policy, hierarchies: Hierarchies) -> PreparedPolicy:
 
 def distinct(policies: Iterable[Policy]) -> list[Policy]:
     """The policies in order, each once."""
-    found: dict[tuple[IRI, str], list[Policy]] = {}
+    by_name: dict[tuple[IRI, str], list[Policy]] = {}
     kept = []
     for policy in policies:
-        same = found.setdefault((policy.uid, policy.document_digest), [])
+        same = by_name.setdefault((policy.uid, policy.document_digest), [])
         if policy not in same:
             same.append(policy)
             kept.append(policy)
@@ -235,7 +235,7 @@ class _Candidate:
         way = self.form.permission.anonymization
         if way is None:
             return _NO_COLUMNS
-        return columns_in(self.rows).union(normalised_column(one.iri) for one in way.released)
+        return columns_in(self.rows).union(normalised_column(column.iri) for column in way.released)
 
     def grant(self, situation: Situation, tally: "_Tally") -> Grant:
         situation = situation.under(self.policy.hierarchies)
@@ -297,34 +297,44 @@ class _Tally:
                     permitting += _candidates(remedy, situation)
         self.void = _void(permitting, forbidding)
         """Policies that contradict themselves and would grant or deny."""
-        self.granting = [one for one in permitting if one.policy not in self.void]
+        self.granting = [candidate for candidate in permitting if candidate.policy not in self.void]
         """Permissions of policies that are not void."""
         picked = situation.request.rule
-        self.chosen = [one for one in self.granting if one.is_picked(picked)]
+        self.chosen = [candidate for candidate in self.granting if candidate.is_picked(picked)]
         """Those that the request relies on."""
         self.forbidding = forbidding
         """Prohibitions that apply, but for their refinements."""
         self.denying = self._denying(forbidding)
         """Prohibitions that deny a chosen permission."""
         self.surviving = (
-            [one for one in self.chosen if not self._is_denied(one)] if self.denying else self.chosen
+            [candidate for candidate in self.chosen if not self._is_denied(candidate)]
+            if self.denying
+            else self.chosen
         )
         """The permissions that grant the request."""
-        self.withholding = [one for one in self._hitting(list(self._columns)) if one not in self.denying]
+        self.withholding = [rule for rule in self._hitting(list(self._columns)) if rule not in self.denying]
         """Prohibitions on columns that apply, and deny nothing."""
 
     def _denying(self, forbidding: list[PreparedRule]) -> list[PreparedRule]:
         if not forbidding:
             return []
         if self.chosen:
-            return [rule for rule in forbidding if any(self._denies(rule, one) for one in self.chosen)]
+            return [
+                rule
+                for rule in forbidding
+                if any(self._denies(rule, candidate) for candidate in self.chosen)
+            ]
         return [rule for rule in self._hitting(forbidding) if rule not in self._columns]
 
     def _hitting(self, forbidding: list[PreparedRule]) -> list[PreparedRule]:
         """The prohibitions that strike a chosen permission; where there is none, those that apply."""
         if self.chosen:
-            return [rule for rule in forbidding if any(self._strikes(rule, one) for one in self.chosen)]
-        lenient = {one.policy for one in self.granting if _is_lenient(one.policy)}
+            return [
+                rule
+                for rule in forbidding
+                if any(self._strikes(rule, candidate) for candidate in self.chosen)
+            ]
+        lenient = {candidate.policy for candidate in self.granting if _is_lenient(candidate.policy)}
         return [rule for rule in forbidding if rule.policy not in lenient and self._hits(rule, None)]
 
     def _is_denied(self, candidate: _Candidate) -> bool:
@@ -341,12 +351,12 @@ class _Tally:
 
     def _leaves_nothing(self, candidate: _Candidate) -> bool:
         """Whether each column that is known of what is requested is withheld."""
-        known = self.situation.request.columns
-        if not known or not known <= self.withheld(candidate):
+        columns = self.situation.request.columns
+        if not columns or not columns <= self.withheld(candidate):
             return False
         # Where only columns with IRIs of their own are known, there may be others.
         targets = self.situation.request.targets
-        return any(is_column_of(target, column) for target in targets for column in known)
+        return any(is_column_of(target, column) for target in targets for column in columns)
 
     def withheld(self, candidate: _Candidate) -> frozenset[IRI]:
         """The columns that prohibitions withhold from a permission."""
@@ -363,9 +373,11 @@ class _Tally:
         """The permissions relied on that are denied by prohibitions on columns alone."""
         if not (self.denying and self._columns):
             return []
-        denied = [one for one in self.chosen if one not in self.surviving]
+        denied = [candidate for candidate in self.chosen if candidate not in self.surviving]
         whole = [rule for rule in self.denying if rule not in self._columns]
-        return [one for one in denied if not any(self._denies(rule, one) for rule in whole)]
+        return [
+            candidate for candidate in denied if not any(self._denies(rule, candidate) for rule in whole)
+        ]
 
     def named(self, candidate: _Candidate) -> frozenset[IRI]:
         """What the prohibitions that withhold columns from a permission name."""
@@ -376,11 +388,11 @@ class _Tally:
         """What prohibitions on columns name that only their refinements keep from a permission."""
         if not self._limited or not candidate.left_as_they_are:
             return _NO_COLUMNS
-        rules = [one for one in self._limited if not self._is_spared_by_strategy(one, candidate)]
+        rules = [rule for rule in self._limited if not self._is_spared_by_strategy(rule, candidate)]
         named = (
-            named_columns(one, self.situation) & self._limited[one]
-            for one in rules
-            if not self._hits(one, candidate)
+            named_columns(rule, self.situation) & self._limited[rule]
+            for rule in rules
+            if not self._hits(rule, candidate)
         )
         return _NO_COLUMNS.union(*named)
 
@@ -420,22 +432,22 @@ class _Tally:
 
     def _parameters(self, candidate: _Candidate | None) -> Parameters:
         """Of what a permission would lead to."""
-        known = self.situation.known
+        facts = self.situation.facts
         if candidate is None or (allowed := candidate.form.transformation) is None:
-            return known.parameters
-        return requested(allowed, known.parameters_in(allowed.operands))
+            return facts.parameters
+        return requested_parameters(allowed, facts.parameters_in(allowed.operands))
 
     def parameters(self, prepared: PreparedRule) -> Parameters:
         """What the refinements of a rule are judged by; of several transformations, by one that it hits."""
         if prepared.kind is not Kind.PROHIBITION or not self.chosen:
-            return self.situation.known.parameters
-        denied = (one for one in self.chosen if self._strikes(prepared, one))
+            return self.situation.facts.parameters
+        denied = (candidate for candidate in self.chosen if self._strikes(prepared, candidate))
         return self._parameters(next(denied, self.chosen[0]))
 
     def form(self, prepared: PreparedRule) -> Form | None:
         """How a rule permits the request; the first way that it might, where none does."""
-        granting = (one.form for one in self.granting if one.prepared is prepared)
-        return next(granting, next(iter(prepared.forms(self.situation.request.action)), None))
+        granting = (candidate.form for candidate in self.granting if candidate.prepared is prepared)
+        return next(granting, next(iter(prepared.forms_for(self.situation.request.action)), None))
 
     def overriding(self, prepared: PreparedRule) -> PreparedRule | None:
         """The rule of its own policy that takes its say from one that would apply."""
@@ -443,12 +455,15 @@ class _Tally:
             if prepared not in self.forbidding or prepared in self.denying:
                 return None
             relied_on = self.chosen or self.granting
-            return next((one.prepared for one in relied_on if self._overrides(one, prepared)), None)
-        mine = [one for one in self.granting if one.prepared is prepared]
-        own = [one for one in self.denying if one.policy is prepared.policy]
-        if any(one in self.surviving for one in mine):
+            return next(
+                (candidate.prepared for candidate in relied_on if self._overrides(candidate, prepared)),
+                None,
+            )
+        mine = [candidate for candidate in self.granting if candidate.prepared is prepared]
+        own = [rule for rule in self.denying if rule.policy is prepared.policy]
+        if any(candidate in self.surviving for candidate in mine):
             return None
-        return next((no for no in own for one in mine if self._denies(no, one)), None)
+        return next((rule for rule in own for candidate in mine if self._denies(rule, candidate)), None)
 
     @staticmethod
     def _overrides(candidate: _Candidate, prohibition: PreparedRule) -> bool:
@@ -458,7 +473,7 @@ class _Tally:
 
     def effective(self) -> set[PreparedRule]:
         """The rules that apply and have a say; a remedy among them, where the request names it."""
-        return {*(one.prepared for one in self.granting), *self.denying, *self.withholding}
+        return {*(candidate.prepared for candidate in self.granting), *self.denying, *self.withholding}
 
 
 def _named_remedies(prepared: PreparedRule, request: Request) -> list[PreparedRule]:
@@ -468,12 +483,12 @@ def _named_remedies(prepared: PreparedRule, request: Request) -> list[PreparedRu
     return [remedy for remedy in prepared.remedies if remedy.rule.uid == request.rule]
 
 
-def _is_of_one_node(one: PreparedRule, other: PreparedRule) -> bool:
+def _is_of_one_node(rule: PreparedRule, other: PreparedRule) -> bool:
     """Whether two rules are what a document wrote as one, with several actions."""
-    return one is other or (
-        one.policy is other.policy
-        and one.kind is other.kind
-        and replace(one.rule, action=other.rule.action, refinements=other.rule.refinements) == other.rule
+    return rule is other or (
+        rule.policy is other.policy
+        and rule.kind is other.kind
+        and replace(rule.rule, action=other.rule.action, refinements=other.rule.refinements) == other.rule
     )
 
 
@@ -482,7 +497,7 @@ def _is_lenient(policy: PreparedPolicy) -> bool:
 
 
 def _void(permitting: list[_Candidate], forbidding: list[PreparedRule]) -> list[PreparedPolicy]:
-    applying = [one.policy for one in permitting] + [one.policy for one in forbidding]
+    applying = [rule.policy for rule in permitting] + [rule.policy for rule in forbidding]
     void = [policy for policy in applying if policy.conflict is not None]
     return list(dict.fromkeys(void)) if void else void
 
@@ -490,7 +505,7 @@ def _void(permitting: list[_Candidate], forbidding: list[PreparedRule]) -> list[
 def conclude(situation: Situation, rules: Rules, *, explain: bool) -> Decision:
     """The decision that some rules lead to."""
     request, tally = situation.request, _Tally(situation, rules)
-    grants = tuple(one.grant(situation, tally) for one in tally.surviving)
+    grants = tuple(candidate.grant(situation, tally) for candidate in tally.surviving)
     effect = effect_of(grants) if grants else _refusal(tally, rules)
     remedies = () if tally.surviving else _remedies(tally)
     return Decision(
@@ -498,7 +513,7 @@ def conclude(situation: Situation, rules: Rules, *, explain: bool) -> Decision:
         effect=effect,
         reasons=tuple(_reasons(effect, tally, rules)),
         grants=grants,
-        struck=tuple(one.grant(situation, tally) for one in tally.struck()),
+        struck=tuple(candidate.grant(situation, tally) for candidate in tally.struck()),
         determining=tuple(dict.fromkeys(_rule_names(tally))),
         remedies=remedies,
         considered=tuple(_reports(tally, rules)) if explain else (),
@@ -529,15 +544,15 @@ def prohibited_columns(
         policies: those of the targets' owners that are in force.
         hierarchies: what includes what.
     """
-    situation, found = Situation(request, hierarchies), []
+    situation, prohibitions = Situation(request, hierarchies), []
     for policy in distinct(policies):
         for prepared in PreparedPolicy(policy, hierarchies).rules:
             if prepared.kind is Kind.PROHIBITION and _forbids(prepared, situation):
                 columns = forbidden_columns(prepared, situation)
                 columns = columns or _NO_COLUMNS
                 implied = columns - named_columns(prepared, situation)
-                found.append(ColumnProhibition(policy, prepared.rule, columns, implied))
-    return tuple(found)
+                prohibitions.append(ColumnProhibition(policy, prepared.rule, columns, implied))
+    return tuple(prohibitions)
 
 
 def _rule_names(tally: _Tally) -> Iterator[RuleName]:
@@ -563,9 +578,9 @@ def _forbids(prepared: PreparedRule, situation: Situation) -> bool:
 
 
 def _candidates(prepared: PreparedRule, situation: Situation) -> list[_Candidate]:
-    found = []
+    candidates = []
     situation = situation.under(prepared.policy.hierarchies)
-    for form in prepared.forms(situation.request.action):
+    for form in prepared.forms_for(situation.request.action):
         rows: list[Condition] = []
         for _, outcome, _ in judged_as_grant(prepared, form, situation):
             if outcome is SATISFIED:
@@ -574,8 +589,8 @@ def _candidates(prepared: PreparedRule, situation: Situation) -> list[_Candidate
                 break
             rows += rows_of(outcome)
         else:
-            found.append(_candidate(prepared, form, tuple(dict.fromkeys(rows)), situation))
-    return found
+            candidates.append(_candidate(prepared, form, tuple(dict.fromkeys(rows)), situation))
+    return candidates
 
 
 def _candidate(
@@ -583,14 +598,14 @@ def _candidate(
 ) -> _Candidate:
     uses = form.uses
     if form.transformation is not None and uses.columns:
-        asked = situation.known.parameters_in(form.transformation.operands)
-        uses = column_uses(form.permission, form.obligations, asked) if asked else uses
+        parameters = situation.facts.parameters_in(form.transformation.operands)
+        uses = column_uses(form.permission, form.obligations, parameters) if parameters else uses
     # Which rows are published tells the values of the columns by which they are chosen.
     return _Candidate(prepared, form, rows, uses.also(columns_in(rows)))
 
 
 def _refusal(tally: _Tally, rules: Rules) -> Effect:
-    if any(one.policy.conflict is None for one in tally.denying):
+    if any(rule.policy.conflict is None for rule in tally.denying):
         return Effect.DENY
     if tally.void:
         return Effect.VOID
@@ -604,12 +619,12 @@ def _remedies_about(situation: Situation, rules: Rules) -> list[PreparedRule]:
     if situation.request.rule is None or situation.request.action != ANONYMIZE:
         return []
     touching = rules.touching(situation)
-    return [remedy for one in touching for remedy in _named_remedies(one, situation.request)]
+    return [remedy for rule in touching for remedy in _named_remedies(rule, situation.request)]
 
 
 def _remedies(tally: _Tally) -> tuple[Duty, ...]:
-    found = [remedy for prepared in tally.denying for remedy in getattr(prepared.rule, "remedies", ())]
-    return tuple(dict.fromkeys(found))
+    remedies = [remedy for prepared in tally.denying for remedy in getattr(prepared.rule, "remedies", ())]
+    return tuple(dict.fromkeys(remedies))
 
 
 # --- Why
@@ -617,16 +632,20 @@ def _remedies(tally: _Tally) -> tuple[Duty, ...]:
 
 def _reasons(effect: Effect, tally: _Tally, rules: Rules) -> list[Reason]:
     request = tally.situation.request
-    others = [one for one in tally.granting if one not in tally.chosen] if request.rule else []
-    grants = [_matched(one.prepared, one.form, request) for one in (*tally.chosen, *others)]
+    others = (
+        [candidate for candidate in tally.granting if candidate not in tally.chosen] if request.rule else []
+    )
+    grants = [
+        _matched(candidate.prepared, candidate.form, request) for candidate in (*tally.chosen, *others)
+    ]
     denials = [*_denials(tally), *_withholdings(tally)]
     determining = list(_determining(tally)) if tally.void or request.rule else []
     if effect in {Effect.PERMIT, Effect.LIMITED}:
         return _each_once([*grants, *denials, *determining])
-    found = _each_once([*denials, *determining, *grants])
-    if not found:
-        found = [Reason(_nothing(effect, request))]
-    return [*found, *_near_misses(tally, rules)]
+    reasons = _each_once([*denials, *determining, *grants])
+    if not reasons:
+        reasons = [Reason(_nothing(effect, request))]
+    return [*reasons, *_near_misses(tally, rules)]
 
 
 def _each_once(reasons: list[Reason]) -> list[Reason]:
@@ -649,15 +668,19 @@ def _denials(tally: _Tally) -> Iterator[Reason]:
 def _withholdings(tally: _Tally) -> Iterator[Reason]:
     for prepared in tally.withholding:
         columns = tally.columns(prepared)
-        if columns is not None and any(columns <= tally.withheld(one) for one in tally.surviving):
+        if columns is not None and any(
+            columns <= tally.withheld(candidate) for candidate in tally.surviving
+        ):
             text = wording.withheld_columns(columns)
             yield Reason(text, prepared.policy.policy.uid, prepared.rule.uid)
 
 
 def _determining(tally: _Tally) -> Iterator[Reason]:
-    for one in tally.void:
-        if one.conflict is not None:
-            yield Reason(wording.void(one.policy, one.conflict), one.policy.uid, one.conflict[1].uid)
+    for policy in tally.void:
+        if policy.conflict is not None:
+            yield Reason(
+                wording.void(policy.policy, policy.conflict), policy.policy.uid, policy.conflict[1].uid
+            )
     if tally.situation.request.rule is not None and not tally.chosen:
         uid = tally.situation.request.rule
         yield Reason(f"no permission with the uid `{uid}` grants this request")
@@ -706,12 +729,12 @@ def _parts(prepared: PreparedRule, tally: _Tally, rules: Rules) -> Iterator[Part
     """Every part of a rule, however many fail; that of its policy first, and once."""
     situation = tally.situation.under(prepared.policy.hierarchies)
     yield _of_policy(prepared, tally, rules)
-    told = wording.Told(
-        situation.request, situation.known.about(prepared.rule.targets), tally.parameters(prepared)
+    basis = wording.Basis(
+        situation.request, situation.facts.about(prepared.rule.targets), tally.parameters(prepared)
     )
     for part, outcome, subject in _judged(prepared, tally, situation):
         if part is not Part.POLICY:
-            text = wording.of_part(prepared, (part, outcome, subject), told)
+            text = wording.of_part(prepared, (part, outcome, subject), basis)
             where = NOWHERE if subject is None or isinstance(subject, str) else subject.where
             yield PartReport(part, wording.finding_of(outcome), text, where)
 
@@ -730,13 +753,13 @@ def _of_policy(prepared: PreparedRule, tally: _Tally, rules: Rules) -> PartRepor
     """What its policy as a whole means for a rule: the one thing that says whether it counts."""
     policy, request = prepared.policy, tally.situation.request
     forbids = prepared.kind is Kind.PROHIBITION
-    found, text = in_force(policy.policy, request), ""
-    if found is not UNSATISFIED:
+    finding, text = in_force(policy.policy, request), ""
+    if finding is not UNSATISFIED:
         overriding = tally.overriding(prepared)
         if rules.may_prohibit_only(policy):
-            found, text = (found if forbids else UNSATISFIED), wording.prohibits_only(forbids)
+            finding, text = (finding if forbids else UNSATISFIED), wording.prohibits_only(forbids)
         elif policy.conflict is not None:
-            found, text = (found if forbids else UNSATISFIED), wording.voided(policy.conflict, forbids)
+            finding, text = (finding if forbids else UNSATISFIED), wording.voided(policy.conflict, forbids)
         elif overriding is not None:
-            found, text = UNSATISFIED, wording.overridden(overriding)
-    return PartReport(Part.POLICY, found, text or wording.in_force(policy.policy, found, request))
+            finding, text = UNSATISFIED, wording.overridden(overriding)
+    return PartReport(Part.POLICY, finding, text or wording.in_force(policy.policy, finding, request))

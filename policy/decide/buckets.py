@@ -32,7 +32,9 @@ class Keys:
     def of(cls, rule: Rule, hierarchies: Hierarchies) -> "Keys":
         """What one rule is about."""
         concept = hierarchies.assets.concept
-        targets = frozenset([concept(one) for asset in rule.targets for one in spellings(asset.iri)])
+        targets = frozenset(
+            [concept(spelling) for asset in rule.targets for spelling in spellings(asset.iri)]
+        )
         parties = frozenset([hierarchies.parties.concept(party.iri) for party in rule.assignees]) or None
         return cls(targets, parties, _purposes(rule, hierarchies.purposes))
 
@@ -71,16 +73,16 @@ def _purposes(rule: Rule, purposes: Hierarchy) -> frozenset[IRI] | None:
 
 def related(hierarchy: Hierarchy, iris: Iterable[IRI]) -> frozenset[IRI]:
     """The concepts that share a part with one of some."""
-    found = [hierarchy.related(iri) for iri in iris]
-    return found[0] if len(found) == 1 else frozenset[IRI]().union(*found)
+    concepts = [hierarchy.related(iri) for iri in iris]
+    return concepts[0] if len(concepts) == 1 else frozenset[IRI]().union(*concepts)
 
 
 def related_purposes(hierarchy: Hierarchy, iris: Iterable[IRI] | None) -> frozenset[IRI] | None:
     """Likewise of purposes; None, any, where one of them is unknown."""
     if iris is None:
         return None
-    known = list(iris)
-    return related(hierarchy, known) if all(map(hierarchy.defines, known)) else None
+    listed = list(iris)
+    return related(hierarchy, listed) if all(map(hierarchy.defines, listed)) else None
 
 
 class Bucket:
@@ -142,10 +144,10 @@ class Buckets:
 
     def buckets(self, targets: frozenset[IRI]) -> list[Bucket]:
         """The buckets of some targets, in disorder."""
-        known = self._buckets
-        if len(known) < len(targets):
-            return [bucket for target, bucket in known.items() if target in targets]
-        return [known[target] for target in targets if target in known]
+        buckets = self._buckets
+        if len(buckets) < len(targets):
+            return [bucket for target, bucket in buckets.items() if target in targets]
+        return [buckets[target] for target in targets if target in buckets]
 
     def find(self, keys: Keys) -> list[PreparedRule]:
         """In order, the rules that may be met."""
@@ -157,10 +159,10 @@ class Buckets:
         ]
         if len(leaves) == 1:
             return list(leaves[0].values())
-        found: Leaf = {}
+        rules: Leaf = {}
         for leaf in leaves:
-            found.update(leaf)
-        return [found[order] for order in sorted(found)]
+            rules.update(leaf)
+        return [rules[order] for order in sorted(rules)]
 
 
 _ANY: Final[tuple[None]] = (None,)
@@ -178,7 +180,7 @@ def _chosen(table: dict[IRI | None, T], keys: frozenset[IRI] | None) -> Iterable
         return table.values()
     if len(table) <= len(keys):
         return [value for key, value in table.items() if key is None or key in keys]
-    found = [table[key] for key in keys if key in table]
+    values = [table[key] for key in keys if key in table]
     if None in table:
-        found.append(table[None])
-    return found
+        values.append(table[None])
+    return values

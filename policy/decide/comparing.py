@@ -49,11 +49,11 @@ def finding(holds: bool) -> Finding:
     return SATISFIED if holds else UNSATISFIED
 
 
-def negated(found: Finding) -> Finding:
+def negated(outcome: Finding) -> Finding:
     """Kleene's negation."""
-    if found is UNKNOWN:
+    if outcome is UNKNOWN:
         return UNKNOWN
-    return UNSATISFIED if found is SATISFIED else SATISFIED
+    return UNSATISFIED if outcome is SATISFIED else SATISFIED
 
 
 def compare(operator: Operator, value: Value, reference: Value, hierarchy: Hierarchy | None) -> Finding:
@@ -164,20 +164,20 @@ def _limit(is_last: bool) -> datetime:
 def _of_times(operator: Operator, value: Instant | Day, reference: Instant | Day) -> Finding:
     if isinstance(value, Day) and isinstance(reference, Day):
         return _of_numbers(operator, Decimal(value.day.toordinal()), Decimal(reference.day.toordinal()))
-    known, wanted = span(value), span(reference)
-    first, last = known.earliest_start, known.latest_end
+    actual, wanted = span(value), span(reference)
+    first, last = actual.earliest_start, actual.latest_end
     match operator:
         case Operator.LT:
-            return _known(last < wanted.earliest_start, first >= wanted.latest_start)
+            return _decided(last < wanted.earliest_start, first >= wanted.latest_start)
         case Operator.LTEQ:
-            return _known(last <= wanted.earliest_end, first > wanted.latest_end)
+            return _decided(last <= wanted.earliest_end, first > wanted.latest_end)
         case Operator.EQ:
             inside = first >= wanted.latest_start and last <= wanted.earliest_end
-            return _known(inside, last < wanted.earliest_start or first > wanted.latest_end)
+            return _decided(inside, last < wanted.earliest_start or first > wanted.latest_end)
     return UNKNOWN
 
 
-def _known(holds: bool, fails: bool) -> Finding:
+def _decided(holds: bool, fails: bool) -> Finding:
     if holds:
         return SATISFIED
     return UNSATISFIED if fails else UNKNOWN

@@ -86,7 +86,7 @@ class Residual:
 Outcome: TypeAlias = Finding | Residual
 
 
-class Known:
+class Facts:
     """What a request says and what is known of the world, by left operand."""
 
     __slots__ = ("_facts", "_has_same", "_own", "_parameters", "_request", "_tables", "hierarchies")
@@ -133,7 +133,7 @@ class Known:
             is_column_of(table, iri) or iri in declared.get(table, ()) for table in tables
         )
 
-    def about(self, assets: Sequence[Asset]) -> "Known":
+    def about(self, assets: Sequence[Asset]) -> "Facts":
         """The same for a rule about some assets.
 
         A target that is there only as a column of one of them has no columns itself, whatever IRIs begin
@@ -146,9 +146,9 @@ class Known:
         tables = tuple(self._tables_of(target, names) for target in self._request.targets)
         if tables == self._tables:
             return self
-        found = copy(self)
-        found._tables = tables
-        return found
+        narrowed = copy(self)
+        narrowed._tables = tables
+        return narrowed
 
     def _tables_of(self, target: IRI, assets: Collection[IRI]) -> tuple[IRI, ...]:
         if target in self._request.tables or target in assets:
@@ -173,12 +173,12 @@ class Known:
 
     def values(self, operand: IRI) -> tuple[Value, ...] | None:
         """What is known under an operand of a constraint; None: nothing."""
-        known = self._facts.get(_spelled(operand)) if self._facts else None
+        stated = self._facts.get(_spelled(operand)) if self._facts else None
         if operand == ODRL_PURPOSE and self._request.purpose is not None:
-            return (Named(self._request.purpose), *(known or ()))
+            return (Named(self._request.purpose), *(stated or ()))
         if operand == DATE_TIME and self._request.time is not None:
-            return (Instant(self._request.time), *(known or ()))
-        return known
+            return (Instant(self._request.time), *(stated or ()))
+        return stated
 
     def hierarchy(self, operand: IRI) -> Hierarchy | None:
         """What the values of an operand are compared by."""
@@ -193,26 +193,26 @@ def _spelled(operand: IRI) -> IRI:
 
 
 def _by_operand(facts: Sequence[Fact]) -> dict[IRI, tuple[Value, ...]]:
-    found: dict[IRI, tuple[Value, ...]] = {}
+    values: dict[IRI, tuple[Value, ...]] = {}
     for fact in facts:
         operand = _spelled(fact.operand)
-        found[operand] = (*found.get(operand, ()), *fact.values)
-    return found
+        values[operand] = (*values.get(operand, ()), *fact.values)
+    return values
 
 
-def in_words(asked: Sequence[Fact], operands: Collection[IRI]) -> dict[IRI, tuple[Value, ...]]:
+def in_words(facts: Sequence[Fact], operands: Collection[IRI]) -> dict[IRI, tuple[Value, ...]]:
     """What is asked of an action, each fact by its operand, or else by one under which it is the same.
 
     Args:
-        asked: facts of a request.
+        facts: of the requested action.
         operands: that a permission speaks of.
     """
     return _by_operand(
         [
             fact
             if fact.operand in operands
-            else next((one for one in fact.same if one.operand in operands), fact)
-            for fact in asked
+            else next((alias for alias in fact.same if alias.operand in operands), fact)
+            for fact in facts
         ]
     )
 
@@ -226,25 +226,30 @@ def leaves(conditions: Iterable[Condition]) -> Iterator[ColumnComparison | Compa
             yield condition
 
 
-def evaluate(condition: Condition, known: Known) -> Outcome:
+def comparisons(conditions: Iterable[Condition]) -> Iterator[Comparison]:
+    """Likewise, without limits to rows."""
+    return (leaf for leaf in leaves(conditions) if isinstance(leaf, Comparison))
+
+
+def evaluate(condition: Condition, facts: Facts) -> Outcome:
     """What is known of a constraint, or of a refinement of a party or an asset."""
     match condition:
         case Comparison(operand=operand):
-            values = known.values(operand)
+            values = facts.values(operand)
             if values is None or condition.unit is not None:
                 return UNKNOWN
             is_one = operand in {ODRL_PURPOSE, DATE_TIME}
-            return holds(condition, values, known.hierarchy(operand), is_one=is_one)
+            return holds(condition, values, facts.hierarchy(operand), is_one=is_one)
         case ColumnComparison(column=column):
-            if known.is_column(column.iri):
+            if facts.is_column(column.iri):
                 return Residual(condition)
-            if known.may_be_column(column.iri):
+            if facts.may_be_column(column.iri):
                 return UNKNOWN
-            stated = known.values(column.iri)
+            stated = facts.values(column.iri)
             as_fact = Comparison(column.iri, condition.operator, condition.values)
             return UNKNOWN if stated is None else holds(as_fact, stated, None, is_one=False)
         case Logical(operator=operator, operands=operands):
-            return combine(operator, [evaluate(operand, known) for operand in operands])
+            return combine(operator, [evaluate(operand, facts) for operand in operands])
     assert_never(condition)
 
 
@@ -262,8 +267,8 @@ def evaluate_parameter(condition: Condition, parameters: Mapping[IRI, tuple[Valu
         case ColumnComparison():
             return UNKNOWN
         case Logical(operator=operator, operands=operands):
-            found = combine(operator, [evaluate_parameter(one, parameters) for one in operands])
-            return UNKNOWN if isinstance(found, Residual) else found
+            outcome = combine(operator, [evaluate_parameter(operand, parameters) for operand in operands])
+            return UNKNOWN if isinstance(outcome, Residual) else outcome
     assert_never(condition)
 
 
@@ -282,37 +287,39 @@ def holds(
     elementary = _ELEMENTARY.get(operator, operator)
     references = comparison.values
     if len(values) == 1 == len(references):
-        found = compare(elementary, values[0], references[0], hierarchy)
-        return negated(found) if operator in _NO else found
-    table = [[compare(elementary, value, one, hierarchy) for one in references] for value in values]
+        finding = compare(elementary, values[0], references[0], hierarchy)
+        return negated(finding) if operator in _NO else finding
+    table = [
+        [compare(elementary, value, reference, hierarchy) for reference in references] for value in values
+    ]
     if operator is Operator.IS_ALL_OF:
         return _all(
             (*map(_some, table), *(map(_some, zip(*table, strict=True)) if table else (UNSATISFIED,)))
         )
     if operator not in _SOME | _NO:
-        return _agreed([found for row in table for found in row])
+        return _agreed([finding for row in table for finding in row])
     each = [_some(row) for row in table]
-    found = _agreed(each) if is_one else _some(each)
-    return negated(found) if operator in _NO else found
+    finding = _agreed(each) if is_one else _some(each)
+    return negated(finding) if operator in _NO else finding
 
 
 def _some(findings: Iterable[Finding]) -> Finding:
-    found = set(findings)
-    if SATISFIED in found:
+    present = set(findings)
+    if SATISFIED in present:
         return SATISFIED
-    return UNKNOWN if UNKNOWN in found else UNSATISFIED
+    return UNKNOWN if UNKNOWN in present else UNSATISFIED
 
 
 def _all(findings: Iterable[Finding]) -> Finding:
-    found = set(findings)
-    if UNSATISFIED in found:
+    present = set(findings)
+    if UNSATISFIED in present:
         return UNSATISFIED
-    return UNKNOWN if UNKNOWN in found else SATISFIED
+    return UNKNOWN if UNKNOWN in present else SATISFIED
 
 
 def _agreed(findings: Iterable[Finding]) -> Finding:
-    found = set(findings) or {UNSATISFIED}
-    return found.pop() if len(found) == 1 else UNKNOWN
+    present = set(findings) or {UNSATISFIED}
+    return present.pop() if len(present) == 1 else UNKNOWN
 
 
 # --- Logical constraints (ODRL IM 2.5.2)
@@ -332,29 +339,31 @@ def combine(operator: LogicalOperator, outcomes: Sequence[Outcome]) -> Outcome:
 
 def conjunction(outcomes: Iterable[Outcome]) -> Outcome:
     """All of them. Unknown where one is unknown, even if others depend on the row."""
-    residuals, found = _parted(outcomes)
-    total = _all(found)
+    residuals, findings = _parted(outcomes)
+    total = _all(findings)
     if total is not SATISFIED or not residuals:
         return total
-    return _joined(LogicalOperator.AND, residuals, is_exact=all(one.is_exact for one in residuals))
+    return _joined(
+        LogicalOperator.AND, residuals, is_exact=all(residual.is_exact for residual in residuals)
+    )
 
 
 def disjunction(outcomes: Iterable[Outcome]) -> Outcome:
     """Any of them. Rows that satisfy a part do so even where another part is unknown."""
-    residuals, found = _parted(outcomes)
-    total = _some(found)
+    residuals, findings = _parted(outcomes)
+    total = _some(findings)
     if total is SATISFIED or not residuals:
         return total
-    is_exact = UNKNOWN not in found and all(one.is_exact for one in residuals)
+    is_exact = UNKNOWN not in findings and all(residual.is_exact for residual in residuals)
     return _joined(LogicalOperator.OR, residuals, is_exact=is_exact)
 
 
 def _exactly_one(outcomes: Sequence[Outcome]) -> Outcome:
-    residuals, found = _parted(outcomes)
-    satisfied = found.count(SATISFIED)
+    residuals, findings = _parted(outcomes)
+    satisfied = findings.count(SATISFIED)
     if satisfied > 1:
         return UNSATISFIED
-    if UNKNOWN in found:
+    if UNKNOWN in findings:
         return UNKNOWN
     if not residuals:
         return SATISFIED if satisfied else UNSATISFIED
@@ -366,13 +375,13 @@ def _one_of(residuals: Sequence[Residual]) -> Outcome:
     if len(residuals) == 1:
         return residuals[0]
     # Otherwise that a row does not satisfy the others is never known.
-    is_known = all(one.is_exact for one in residuals)
+    is_known = all(residual.is_exact for residual in residuals)
     return _joined(LogicalOperator.XONE, residuals) if is_known else UNKNOWN
 
 
 def _no_other(residuals: Sequence[Residual]) -> Outcome:
     """None of these, since something else is satisfied."""
-    others = [_negation(one.condition) if one.is_exact else None for one in residuals]
+    others = [_negation(residual.condition) if residual.is_exact else None for residual in residuals]
     if any(other is None for other in others):
         return UNKNOWN
     return _joined(LogicalOperator.AND, [Residual(other) for other in others if other is not None])
@@ -380,13 +389,13 @@ def _no_other(residuals: Sequence[Residual]) -> Outcome:
 
 def _parted(outcomes: Iterable[Outcome]) -> tuple[list[Residual], list[Finding]]:
     residuals: list[Residual] = []
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for outcome in outcomes:
         if isinstance(outcome, Residual):
             residuals.append(outcome)
         else:
-            found.append(outcome)
-    return residuals, found
+            findings.append(outcome)
+    return residuals, findings
 
 
 def _joined(operator: LogicalOperator, residuals: Sequence[Residual], *, is_exact: bool = True) -> Residual:

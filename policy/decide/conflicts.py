@@ -33,15 +33,15 @@ def contradiction(prepared: PreparedPolicy) -> tuple[Rule, Rule] | None:
     """
     prover = Prover(prepared.hierarchies, _STEPS + _STEPS_FOR_EACH_RULE * len(prepared.rules))
     parties = _Parties(prepared.hierarchies.parties, prover)
-    for one, requested, other in _pairs(prepared, _prohibitions((prepared,))):
+    for permitting, requested, prohibiting in _pairs(prepared, _prohibitions((prepared,))):
         prover.step()
         if prover.is_exhausted or any(
-            _share_a_target(requested, form, other, prover)
-            and parties.may_meet(form, other)
-            and _overlap(form, other, prepared.hierarchies.actions, prover)
-            for form in _forms(one)
+            _share_a_target(requested, form, prohibiting, prover)
+            and parties.may_meet(form, prohibiting)
+            and _overlap(form, prohibiting, prepared.hierarchies.actions, prover)
+            for form in _forms_of(permitting)
         ):
-            return one.rule, other.rule
+            return permitting.rule, prohibiting.rule
     return None
 
 
@@ -66,7 +66,7 @@ def met_columns_between(
     prohibitions = _prohibitions(policies)
     for prepared in policies:
         own = set(prepared.policy.prohibitions)
-        yield from (found for found in _met(prepared, prohibitions, renamed) if found[1] not in own)
+        yield from (meeting for meeting in _met(prepared, prohibitions, renamed) if meeting[1] not in own)
 
 
 def _met(
@@ -74,26 +74,26 @@ def _met(
 ) -> Iterator[tuple[Rule, Rule, frozenset[IRI]]]:
     prover = Prover(prepared.hierarchies, _STEPS)
     parties = _Parties(prepared.hierarchies.parties, prover)
-    for one, requested, other in _pairs(prepared, prohibitions, renamed):
-        for form in _forms(one):
+    for permitting, requested, prohibiting in _pairs(prepared, prohibitions, renamed):
+        for form in _forms_of(permitting):
             prover.step()
             if prover.is_exhausted:
                 return
-            columns = _columns_met(requested, form, other)
-            may_meet = columns and parties.may_meet(form, other)
-            if may_meet and _overlap(form, other, prepared.hierarchies.actions, prover):
-                yield one.rule, other.rule, columns
+            columns = _columns_met(requested, form, prohibiting)
+            may_meet = columns and parties.may_meet(form, prohibiting)
+            if may_meet and _overlap(form, prohibiting, prepared.hierarchies.actions, prover):
+                yield permitting.rule, prohibiting.rule, columns
                 break
 
 
 def _columns_met(requested: Requested, form: Form, prohibition: PreparedRule) -> frozenset[IRI]:
     """The columns of a rule that its form needs and a prohibition forbids; none where it forbids it all."""
     assets = prohibition.rule.targets
-    found = [requested.touched(target, asset.iri) for target in requested.targets for asset in assets]
-    if any(one.whole is not UNSATISFIED for one in found):
+    reached = [requested.touched(target, asset.iri) for target in requested.targets for asset in assets]
+    if any(part.whole is not UNSATISFIED for part in reached):
         return frozenset()
     uses = form.uses.also(columns_in(form.permission.constraints))
-    return frozenset(column for one in found for column in one.columns if uses.reaches(column))
+    return frozenset(column for part in reached for column in part.columns if uses.reaches(column))
 
 
 class _Parties:
@@ -120,19 +120,19 @@ class _Parties:
         return not affordable or not reached.isdisjoint(named)
 
 
-def _forms(prepared: PreparedRule) -> tuple[Form, ...]:
+def _forms_of(prepared: PreparedRule) -> tuple[Form, ...]:
     if prepared.kind is Kind.OBLIGATION and not prepared.rule.assignees:
         return ()
     return (() if prepared.form is None else (prepared.form,)) + prepared.by_duty
 
 
 def _prohibitions(policies: Iterable[PreparedPolicy]) -> Buckets:
-    found = Buckets()
+    buckets = Buckets()
     for prepared in policies:
         for rule in prepared.rules:
             if rule.kind is Kind.PROHIBITION:
-                found.add(rule, _keys_of(rule))
-    return found
+                buckets.add(rule, _keys_of(rule))
+    return buckets
 
 
 def _pairs(
@@ -141,7 +141,7 @@ def _pairs(
     """Those with a target, a party and a purpose that may be one."""
     hierarchies = prepared.hierarchies
     for rule in prepared.rules:
-        if _forms(rule):
+        if _forms_of(rule):
             requested = _requested(rule, renamed)
             keys = Keys.of(rule.rule, hierarchies).widened(hierarchies)
             keys = replace(keys, targets=keys.targets | requested.sought | requested.sought_tables)
@@ -178,8 +178,10 @@ def _share_a_target(requested: Requested, form: Form, prohibition: PreparedRule,
     assets = prohibition.rule.targets
     if not prover.affords(len(requested.targets) * len(assets)):
         return True
-    found = (requested.touched(target, asset.iri) for target in requested.targets for asset in assets)
-    return any(one.whole is not UNSATISFIED or any(map(form.uses.reaches, one.columns)) for one in found)
+    reached = (requested.touched(target, asset.iri) for target in requested.targets for asset in assets)
+    return any(
+        part.whole is not UNSATISFIED or any(map(form.uses.reaches, part.columns)) for part in reached
+    )
 
 
 def _overlap(form: Form, other: PreparedRule, actions: Hierarchy, prover: Prover) -> bool:
@@ -198,8 +200,8 @@ def _transformations_exclude(form: Form, prohibition: Rule, prover: Prover) -> b
     if form.transformation is None:
         return prover.exclude(form.permission.refinements, prohibition.refinements, of_action=True)
     absent = {operand: values for operand, values in form.transformation.witness.items() if not values}
-    for one in prohibition.refinements:
-        if prover.affords(size(one)) and evaluate_parameter(one, absent) is UNSATISFIED:
+    for refinement in prohibition.refinements:
+        if prover.affords(size(refinement)) and evaluate_parameter(refinement, absent) is UNSATISFIED:
             return True
     held = form.transformation.refinements
     return prover.exclude(held, prohibition.refinements, of_action=True)

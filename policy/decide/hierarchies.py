@@ -97,7 +97,7 @@ class Hierarchy:
         if self._spelling is None or self._spelling.is_kept:
             return _names(self.relations)
         spelled = self._spelling.of
-        exact = tuple((spelled(one), spelled(other)) for one, other in self.relations.exact)
+        exact = tuple((spelled(left), spelled(right)) for left, right in self.relations.exact)
         return _names(replace(self.relations, exact=exact))
 
     def _spell(self) -> dict[IRI, IRI]:
@@ -126,26 +126,26 @@ class Hierarchy:
 
     def broader(self, iri: IRI) -> frozenset[IRI]:
         """The concept and all that include it, each by its one name."""
-        if (known := self._broader.get(iri)) is not None:
-            return known
-        found = frozenset(_reached(self.concept(iri), self.directly_broader))
-        if len(found) > 1:  # concepts that nobody defined are as many as requests make up
-            self._broader[iri] = found
-        return found
+        if (cached := self._broader.get(iri)) is not None:
+            return cached
+        concepts = frozenset(_reached(self.concept(iri), self.directly_broader))
+        if len(concepts) > 1:  # concepts that nobody defined are as many as requests make up
+            self._broader[iri] = concepts
+        return concepts
 
     def related(self, iri: IRI) -> frozenset[IRI]:
         """The concepts that share a part with a concept: all that include something that it includes."""
-        if (known := self._related.get(iri)) is not None:
-            return known
+        if (cached := self._related.get(iri)) is not None:
+            return cached
         concept = self.concept(iri)
         if self.directly_narrower(concept):
             below = _reached(concept, self.directly_narrower)
-            found = _NONE.union(*map(self.broader, below))
+            concepts = _NONE.union(*map(self.broader, below))
         else:
-            found = self.broader(concept)
-        if len(found) > 1:
-            self._related[iri] = found
-        return found
+            concepts = self.broader(concept)
+        if len(concepts) > 1:
+            self._related[iri] = concepts
+        return concepts
 
     def narrower(self, iri: IRI) -> frozenset[IRI]:
         """The concept and all that it includes, each by its one name."""
@@ -245,20 +245,20 @@ def _names(relations: Relations) -> dict[IRI, IRI]:
             iri = above
         return iri
 
-    for one, other in relations.exact:
-        first, second = sorted((find(one), find(other)))
+    for left, right in relations.exact:
+        first, second = sorted((find(left), find(right)))
         if first != second:
             root[second] = first
     return {iri: find(iri) for iri in list(root)}
 
 
 def _reached(start: IRI, step: Callable[[IRI], Sequence[IRI]]) -> set[IRI]:
-    found, pending = {start}, [start]
+    reached, pending = {start}, [start]
     while pending:
-        new = set(step(pending.pop())) - found
-        found |= new
+        new = set(step(pending.pop())) - reached
+        reached |= new
         pending += new
-    return found
+    return reached
 
 
 # --- All four kinds
@@ -314,14 +314,14 @@ class Hierarchies:
                 one: that would widen what policies grant that never heard of it.
         """
         added = Vocabulary()
-        for one in vocabularies:
+        for vocabulary in vocabularies:
             added = Vocabulary(
-                parties=added.parties + one.parties,
-                assets=added.assets + one.assets,
-                actions=added.actions + one.actions,
-                purposes=added.purposes + one.purposes,
-                operands=added.operands | one.operands,
-                columns=added.columns + one.columns,
+                parties=added.parties + vocabulary.parties,
+                assets=added.assets + vocabulary.assets,
+                actions=added.actions + vocabulary.actions,
+                purposes=added.purposes + vocabulary.purposes,
+                operands=added.operands | vocabulary.operands,
+                columns=added.columns + vocabulary.columns,
             )
         return Hierarchies(
             parties=self.parties.with_(added.parties),
@@ -336,8 +336,10 @@ class Hierarchies:
         """These hierarchies with members of collections of assets and of parties, as a policy says them."""
         of_parties: list[tuple[IRI, IRI]] = []
         of_assets: list[tuple[IRI, IRI]] = []
-        for one in memberships:
-            (of_parties if one.of_parties else of_assets).append((one.member, one.collection))
+        for membership in memberships:
+            (of_parties if membership.of_parties else of_assets).append(
+                (membership.member, membership.collection)
+            )
         if not (of_parties or of_assets):
             return self
         parties = self.parties.with_members(tuple(of_parties)) if of_parties else self.parties
@@ -345,11 +347,11 @@ class Hierarchies:
         return replace(self, parties=parties, assets=assets)
 
 
-def _with_columns(known: Mapping[IRI, frozenset[IRI]], added: Pairs) -> Mapping[IRI, frozenset[IRI]]:
-    found = dict(known)
+def _with_columns(declared: Mapping[IRI, frozenset[IRI]], added: Pairs) -> Mapping[IRI, frozenset[IRI]]:
+    columns = dict(declared)
     for table, column in added:
-        found[table] = found.get(table, _NONE) | {normalised_column(column)}
-    return found
+        columns[table] = columns.get(table, _NONE) | {normalised_column(column)}
+    return columns
 
 
 def _pairs(table: Mapping[IRI, tuple[IRI, ...]]) -> tuple[tuple[IRI, IRI], ...]:

@@ -131,7 +131,7 @@ class PolicyIndex:
 
 
 def _policies(rules: Iterable[PreparedRule]) -> tuple[Policy, ...]:
-    return tuple(one.policy for one in dict.fromkeys(rule.policy for rule in rules))
+    return tuple(policy.policy for policy in dict.fromkeys(rule.policy for rule in rules))
 
 
 def _name(policy: Policy) -> tuple[IRI, str]:
@@ -147,7 +147,7 @@ def _keys(rule: PreparedRule) -> Keys:
         keys = replace(keys, parties=keys.parties.union(obliged))
     if rule.policy.has_members:
         own, members = rule.policy.hierarchies, rule.policy.policy.memberships
-        named = {iri for one in members for iri in (one.member, one.collection)}
+        named = {iri for membership in members for iri in (membership.member, membership.collection)}
         targets = keys.targets | _led_to(keys.targets, named, own.assets)
         parties = keys.parties and keys.parties | _led_to(keys.parties, named, own.parties)
         keys = Keys(targets, parties, keys.purposes)
@@ -159,7 +159,7 @@ def _column_keys(rule: PreparedRule, keys: Keys) -> Keys:
     tables = column_keys(keys.targets)
     if rule.policy.has_members:
         own, members = rule.policy.hierarchies.assets, rule.policy.policy.memberships
-        named = {iri for one in members for iri in (one.member, one.collection)}
+        named = {iri for membership in members for iri in (membership.member, membership.collection)}
         tables |= {normalised_column(iri) for iri in _led_to(tables, named, own)}
     return replace(keys, targets=tables).bounded()
 
@@ -176,7 +176,7 @@ def _led_to(concepts: frozenset[IRI], named: set[IRI], hierarchy: Hierarchy) -> 
 def _sought(situation: Situation) -> Keys:
     """The keys of the rules that may apply to a request."""
     hierarchies, request = situation.hierarchies, situation.request
-    stated = situation.known.values(ODRL_PURPOSE) or ()
+    stated = situation.facts.values(ODRL_PURPOSE) or ()
     named = [value.iri for value in stated if isinstance(value, Named)]
     purposes = named if named and len(named) == len(stated) else None
     return Keys(
@@ -205,22 +205,24 @@ class _Indexed(Rules):
 
     def candidates(self, situation: Situation) -> list[PreparedRule]:
         keys = _sought(situation)
-        found = self._buckets.find(keys)
+        rules = self._buckets.find(keys)
         if of_columns := self._columns.find(replace(keys, targets=situation.requested.sought_tables)):
-            numbered = {rule.order: rule for rule in (*found, *of_columns)}
-            found = [numbered[order] for order in sorted(numbered)]
-        return found if self._standing is None else [rule for rule in found if self._has_a_say(rule)]
+            numbered = {rule.order: rule for rule in (*rules, *of_columns)}
+            rules = [numbered[order] for order in sorted(numbered)]
+        return rules if self._standing is None else [rule for rule in rules if self._has_a_say(rule)]
 
     def touching(self, situation: Situation, most: int | None = None) -> Sequence[PreparedRule]:
-        found: dict[int, PreparedRule] = {}
+        rules: dict[int, PreparedRule] = {}
         for bucket in self._about(situation):
             there: Iterable[tuple[int, PreparedRule]] = bucket.rules.items()
             if self._standing is not None or bucket.shared:
                 there = (
-                    one for one in there if self._is_there(one[1]) and _is_about(one, bucket, situation)
+                    entry
+                    for entry in there
+                    if self._is_there(entry[1]) and _is_about(entry, bucket, situation)
                 )
-            found.update(islice(there, most))
-        return [found[order] for order in sorted(found)][:most]
+            rules.update(islice(there, most))
+        return [rules[order] for order in sorted(rules)][:most]
 
     def number_touching(self, situation: Situation) -> int:
         buckets = self._about(situation)
@@ -233,13 +235,15 @@ class _Indexed(Rules):
         )
 
     def is_about(self, situation: Situation) -> bool:
-        actions, asked = situation.hierarchies.actions, situation.request.action
+        actions, requested = situation.hierarchies.actions, situation.request.action
         return any(
-            rule.is_about(asked) and self._is_there(rule) and _is_about((order, rule), bucket, situation)
+            rule.is_about(requested)
+            and self._is_there(rule)
+            and _is_about((order, rule), bucket, situation)
             for bucket in self._about(situation)
             for action, rules in bucket.by_action.items()
-            if actions.relation(asked, action) is not UNSATISFIED
-            or (asked == ANONYMIZE and actions.covers(action, READ))
+            if actions.relation(requested, action) is not UNSATISFIED
+            or (requested == ANONYMIZE and actions.covers(action, READ))
             for order, rule in rules.items()
         )
 
@@ -263,14 +267,14 @@ class _Indexed(Rules):
         return self._standing is None or self._standing_of(rule.policy) is not Standing.NONE
 
     def _standing_of(self, prepared: PreparedPolicy) -> Standing:
-        found = self._standings.get(prepared)
-        if found is None:
-            found = Standing.FULL if self._standing is None else self._standing(prepared.policy)
-            self._standings[prepared] = found
-        return found
+        standing = self._standings.get(prepared)
+        if standing is None:
+            standing = Standing.FULL if self._standing is None else self._standing(prepared.policy)
+            self._standings[prepared] = standing
+        return standing
 
 
-def _is_about(found: tuple[int, PreparedRule], bucket: Bucket, situation: Situation) -> bool:
+def _is_about(entry: tuple[int, PreparedRule], bucket: Bucket, situation: Situation) -> bool:
     """Whether a rule of a bucket is about a requested target; only shared ones need a look."""
-    order, rule = found
+    order, rule = entry
     return order not in bucket.shared or touches(rule, situation)

@@ -12,7 +12,7 @@ from smalti.policy.decide.column_uses import ColumnUses, column_uses
 from smalti.policy.decide.comparing import SATISFIED, UNKNOWN, UNSATISFIED, span
 from smalti.policy.decide.conditions import (
     DATE_TIME,
-    Known,
+    Facts,
     Outcome,
     Residual,
     conjunction,
@@ -27,7 +27,7 @@ from smalti.policy.decide.table_columns import NOT_REACHED, Reached, Requested
 from smalti.policy.decide.transformations import (
     Parameters,
     Transformation,
-    asked_of,
+    judged_parameters,
     training_transformation,
     transformation,
 )
@@ -115,7 +115,7 @@ class PreparedRule:
         self.by_duty = _forms_by_duty(rule, policy.hierarchies)
         """How it permits to anonymize, where it permits to read what was anonymized so."""
 
-    def forms(self, action: IRI) -> tuple[Form, ...]:
+    def forms_for(self, action: IRI) -> tuple[Form, ...]:
         """The ways in which it may permit an action."""
         if self.by_duty and action == ANONYMIZE:
             return self.by_duty
@@ -147,13 +147,13 @@ class PreparedPolicy:
 
     def _prepare_remedies(self) -> None:
         """Each remedy once, also of a prohibition that was written with several actions."""
-        found: set[tuple[tuple[Asset, ...], Rule]] = set()
+        seen: set[tuple[tuple[Asset, ...], Rule]] = set()
         for rule in self.rules:
             if isinstance(rule.rule, Prohibition) and rule.rule.remedies:
-                own = [(rule.rule.targets, one) for one in _remedies(rule.rule)]
-                new = [key for key in dict.fromkeys(own) if key not in found]
-                rule.remedies = tuple(PreparedRule(self, one, Kind.REMEDY, rule) for _, one in new)
-                found.update(new)
+                own = [(rule.rule.targets, remedy) for remedy in _remedies(rule.rule)]
+                new = [key for key in dict.fromkeys(own) if key not in seen]
+                rule.remedies = tuple(PreparedRule(self, remedy, Kind.REMEDY, rule) for _, remedy in new)
+                seen.update(new)
 
 
 def _rules(policy: Policy) -> Iterator[tuple[Kind, Rule]]:
@@ -234,7 +234,7 @@ def _as_permission(rule: Rule, duty: Duty) -> Permission:
 class Situation:
     """A request, with what is known, under the hierarchies that count for one policy."""
 
-    __slots__ = ("_requested", "hierarchies", "known", "owners", "request")
+    __slots__ = ("_requested", "facts", "hierarchies", "owners", "request")
 
     def __init__(
         self, request: Request, hierarchies: Hierarchies, owners: frozenset[IRI] = frozenset()
@@ -243,7 +243,7 @@ class Situation:
         self.hierarchies = hierarchies
         self.owners = owners
         """Who owns all of each target, as far as that is known."""
-        self.known = Known(request, hierarchies)
+        self.facts = Facts(request, hierarchies)
         self._requested: Requested | None = None
 
     @property
@@ -277,14 +277,14 @@ def forbidden_columns(prepared: PreparedRule, situation: Situation) -> frozenset
         both. Else at least one column, as `policy.model.iris.normalised_column` spells it.
     """
     situation = situation.under(prepared.policy.hierarchies)
-    found = [
+    touching = [
         reached
         for reached, outcome in _reached(prepared.rule.targets, situation)
         if outcome is not UNSATISFIED
     ]
-    if not found or any(reached.whole is not UNSATISFIED for reached in found):
+    if not touching or any(reached.whole is not UNSATISFIED for reached in touching):
         return None
-    return frozenset[IRI]().union(*(reached.columns for reached in found))
+    return frozenset[IRI]().union(*(reached.columns for reached in touching))
 
 
 def prohibited_parts(prepared: PreparedRule, situation: Situation) -> frozenset[IRI]:
@@ -316,16 +316,16 @@ def judged_as_grant(prepared: PreparedRule, form: Form, situation: Situation) ->
         yield Part.TARGET, _covered(prepared.of.rule.targets, situation), None
     yield from _of_assigners(prepared, form, situation)
     constraints = form.permission.constraints
-    known = situation.known.about(form.permission.targets) if constraints else situation.known
+    facts = situation.facts.about(form.permission.targets) if constraints else situation.facts
     for condition in constraints:
-        yield Part.CONSTRAINT, evaluate(condition, known), condition
+        yield Part.CONSTRAINT, evaluate(condition, facts), condition
     for condition in form.permission.refinements:
-        found = evaluate_refinement(condition, situation.known.parameters)
-        yield Part.REFINEMENT, found, condition
+        outcome = evaluate_refinement(condition, situation.facts.parameters)
+        yield Part.REFINEMENT, outcome, condition
     if form.transformation is not None:
-        parameters = situation.known.parameters_in(form.transformation.operands)
-        for subject, asked in asked_of(form.transformation, parameters):
-            yield Part.REFINEMENT, asked, subject
+        parameters = situation.facts.parameters_in(form.transformation.operands)
+        for subject, outcome in judged_parameters(form.transformation, parameters):
+            yield Part.REFINEMENT, outcome, subject
     duties = rule.duties if isinstance(rule, Permission) else ()
     for duty in duties if prepared.of is None else _beside(prepared.of.rule):
         if duty.action not in PLANNED_DUTIES:
@@ -362,7 +362,7 @@ def judged_as_prohibition(prepared: PreparedRule, situation: Situation) -> Itera
     yield Part.ACTION, actions.relation(situation.request.action, rule.action), None
     yield Part.PARTY, _parties(prepared, situation), None
     for condition in rule.constraints:
-        yield Part.CONSTRAINT, _undecided(evaluate(condition, situation.known)), condition
+        yield Part.CONSTRAINT, _undecided(evaluate(condition, situation.facts)), condition
 
 
 def judged_refinements(rule: Rule, parameters: Parameters) -> Iterator[Judged]:
@@ -381,11 +381,11 @@ def in_force(policy: Policy, request: Request) -> Finding:
 
 
 def _within(interval: Interval, moment: Instant) -> Finding:
-    known = span(moment)
-    if interval.contains(known.earliest_start) and interval.contains(known.latest_end):
+    time_span = span(moment)
+    if interval.contains(time_span.earliest_start) and interval.contains(time_span.latest_end):
         return SATISFIED
-    is_before = interval.start is not None and known.latest_end < interval.start
-    is_after = interval.end is not None and known.earliest_start >= interval.end
+    is_before = interval.start is not None and time_span.latest_end < interval.start
+    is_after = interval.end is not None and time_span.earliest_start >= interval.end
     return UNSATISFIED if is_before or is_after else UNKNOWN
 
 
@@ -398,8 +398,8 @@ def _covered(assets: tuple[Asset, ...], situation: Situation, uses: ColumnUses =
 
 
 def _touched(assets: tuple[Asset, ...], situation: Situation) -> Outcome:
-    found = [outcome for _, outcome in _reached(assets, situation)]
-    return _undecided(found[0] if len(found) == 1 else disjunction(found))
+    outcomes = [outcome for _, outcome in _reached(assets, situation)]
+    return _undecided(outcomes[0] if len(outcomes) == 1 else disjunction(outcomes))
 
 
 def _reached(assets: tuple[Asset, ...], situation: Situation) -> list[tuple[Reached, Outcome]]:
@@ -419,20 +419,20 @@ def _of_any(reached: Reached) -> Finding:
 def _refined(relation: Finding, asset: Asset, situation: Situation) -> Outcome:
     if relation is UNSATISFIED or not asset.refinements:
         return relation
-    known = situation.known.about((asset,))
-    return conjunction((relation, *(evaluate(one, known) for one in asset.refinements)))
+    facts = situation.facts.about((asset,))
+    return conjunction((relation, *(evaluate(refinement, facts) for refinement in asset.refinements)))
 
 
 def _any_asset(target: IRI, assets: tuple[Asset, ...], situation: Situation, uses: ColumnUses) -> Outcome:
-    found: list[Outcome] = []
+    relations: list[Outcome] = []
     reaches = uses.reaches(normalised_column(target))
     for asset in assets:
         covered = situation.requested.covered(target, asset.iri, reaches_columns=reaches)
         relation = _refined(covered, asset, situation)
         if relation is SATISFIED:
             return SATISFIED
-        found.append(relation)
-    return disjunction(found)
+        relations.append(relation)
+    return disjunction(relations)
 
 
 def _parties(prepared: PreparedRule, situation: Situation) -> Finding:
@@ -446,16 +446,18 @@ def _parties(prepared: PreparedRule, situation: Situation) -> Finding:
 
 
 def _any_party(parties: tuple[Party, ...], situation: Situation) -> Finding:
-    found: list[Outcome] = []
+    relations: list[Outcome] = []
     for party in parties:
         relation: Outcome = situation.hierarchies.parties.relation(situation.request.party, party.iri)
         if relation is not UNSATISFIED and party.refinements:
-            known = situation.known
-            relation = conjunction((relation, *(evaluate(one, known) for one in party.refinements)))
+            facts = situation.facts
+            relation = conjunction(
+                (relation, *(evaluate(refinement, facts) for refinement in party.refinements))
+            )
         if relation is SATISFIED:
             return SATISFIED
-        found.append(relation)
-    return _undecided(disjunction(found))
+        relations.append(relation)
+    return _undecided(disjunction(relations))
 
 
 def fulfilled(duty: Duty, situation: Situation) -> Finding:
@@ -468,15 +470,15 @@ def fulfilled(duty: Duty, situation: Situation) -> Finding:
     """
     if duty.uid not in situation.request.fulfilled:
         return UNKNOWN
-    known = situation.known
-    found = [evaluate(one, known) for one in duty.constraints if not _is_deadline(one)]
+    facts = situation.facts
+    outcomes = [evaluate(condition, facts) for condition in duty.constraints if not _is_deadline(condition)]
     if any(party.refinements for party in duty.assignees):
-        found.append(_any_party(duty.assignees, situation))
+        outcomes.append(_any_party(duty.assignees, situation))
     claimed = [*duty.constraints, *duty.refinements]
-    claimed += [one for target in duty.targets for one in target.refinements]
-    if any(party.refinements for party in duty.assigners) or any(map(known.is_unknown, leaves(claimed))):
-        found.append(UNKNOWN)
-    return _undecided(conjunction(found))
+    claimed += [refinement for target in duty.targets for refinement in target.refinements]
+    if any(party.refinements for party in duty.assigners) or any(map(facts.is_unknown, leaves(claimed))):
+        outcomes.append(UNKNOWN)
+    return _undecided(conjunction(outcomes))
 
 
 def _is_deadline(condition: Condition) -> bool:

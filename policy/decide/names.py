@@ -40,18 +40,18 @@ def word(kind: Kind, written: str, where: str) -> IRI:
     Raises:
         UsageError: it is neither a known name nor an IRI, or no word of the vocabulary that it points to.
     """
-    known = _names(kind)
-    if written in known:
-        return known[written]
+    names = _names(kind)
+    if written in names:
+        return names[written]
     prefix, colon, name = written.partition(":")
     full = _PREFIXES[prefix] + name if colon and prefix in _PREFIXES else written
-    found = IRI(canonical(full))
-    if found in known.values():
-        return found
-    if not iri_problem(full) and not found.startswith(_VOCABULARIES):
-        return found
+    canonical_iri = IRI(canonical(full))
+    if canonical_iri in names.values():
+        return canonical_iri
+    if not iri_problem(full) and not canonical_iri.startswith(_VOCABULARIES):
+        return canonical_iri
     local = full.rpartition("#")[2].rpartition("/")[2]
-    way_out = did_you_mean(local, known) or "write the name, or the full IRI"
+    way_out = did_you_mean(local, names) or "write the name, or the full IRI"
     raise UsageError(where, f"`{written}` is no {_what(kind)} that is known", _expected(kind), way_out)
 
 

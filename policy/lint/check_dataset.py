@@ -77,7 +77,7 @@ def check_dataset(policy: Policy, facts: DatasetFacts) -> tuple[Diagnostic, ...]
         if target in {asset.iri for asset in rule.targets}:
             checker.rule(rule)
         checker.parts(rule)
-    return tuple(dict.fromkeys(checker.found))
+    return tuple(dict.fromkeys(checker.diagnostics))
 
 
 def all_rules(rules: Iterable[Rule]) -> Iterator[Rule]:
@@ -91,8 +91,8 @@ def all_rules(rules: Iterable[Rule]) -> Iterator[Rule]:
 
 def outputs(rules: Iterable[Rule]) -> frozenset[IRI]:
     """The assets that rules name for what is made under them."""
-    made = (rule.output for rule in all_rules(rules) if isinstance(rule, Permission | Duty))
-    return frozenset(output for output in made if output is not None)
+    named = (rule.output for rule in all_rules(rules) if isinstance(rule, Permission | Duty))
+    return frozenset(output for output in named if output is not None)
 
 
 def uses(policy: Policy, target: IRI) -> Iterator[Use]:
@@ -112,10 +112,10 @@ def parameters_of(
             case Comparison():
                 yield condition, ()
             case Logical(operands=operands):
-                plain = [one for one in operands if isinstance(one, Comparison)]
-                own = [one for one in plain if one.operand == _COLUMN]
-                columns = tuple(column for one in own for column in _named(one))
-                yield from ((one, columns) for one in plain if one not in own)
+                plain = [operand for operand in operands if isinstance(operand, Comparison)]
+                own = [comparison for comparison in plain if comparison.operand == _COLUMN]
+                columns = tuple(column for comparison in own for column in _named(comparison))
+                yield from ((comparison, columns) for comparison in plain if comparison not in own)
 
 
 def _named(comparison: Comparison) -> Iterator[ColumnReference]:
@@ -125,15 +125,20 @@ def _named(comparison: Comparison) -> Iterator[ColumnReference]:
 
 
 class _Checker:
-    def __init__(self, target: IRI, facts: DatasetFacts, made: frozenset[IRI]) -> None:
+    def __init__(self, target: IRI, facts: DatasetFacts, output_assets: frozenset[IRI]) -> None:
         self.target = target
         self.facts = facts
-        self.made = made
+        self.output_assets = output_assets
         self.columns = facts.columns_of(target)
-        self.found: list[Diagnostic] = []
+        self.diagnostics: list[Diagnostic] = []
 
     def rule(self, rule: Rule) -> None:
-        refined = [one for asset in rule.targets if asset.iri == self.target for one in asset.refinements]
+        refined = [
+            refinement
+            for asset in rule.targets
+            if asset.iri == self.target
+            for refinement in asset.refinements
+        ]
         for condition in (*rule.constraints, *refined):
             self.rows(condition)
         if isinstance(rule, Permission | Duty) and rule.anonymization is not None:
@@ -144,12 +149,12 @@ class _Checker:
     def parts(self, rule: Rule) -> None:
         """Targets below the table, which are columns of it, or something that nobody may mean."""
         names = {column_iri(self.target, column.name) for column in self.columns.values()}
-        known = {*self.columns, *map(normalised_column, names)}
+        described = {*self.columns, *map(normalised_column, names)}
         stem = normalised_column(self.target)
         for asset in rule.targets:
             iri = normalised_column(asset.iri)
             is_part = is_column_of(self.target, iri) or is_below(self.target, iri)
-            if is_part and iri not in known and asset.iri not in self.made:
+            if is_part and iri not in described and asset.iri not in self.output_assets:
                 listed = [column.name for column in self.columns.values()]
                 message = (
                     f"the target {quoted(asset.iri)} is below the table, and the description"
@@ -158,16 +163,18 @@ class _Checker:
                 help_ = (
                     did_you_mean(iri.removeprefix(stem).strip("/#?"), listed) or f"it has {_listed(listed)}"
                 )
-                self.found.append(Diagnostic("P622", Severity.WARNING, message, asset.where, help=help_))
+                self.diagnostics.append(
+                    Diagnostic("P622", Severity.WARNING, message, asset.where, help=help_)
+                )
 
     def column(self, reference: ColumnReference) -> ColumnFacts | None:
         """What is said of a column; None after an error."""
         if reference.iri in self.columns:
             return self.columns[reference.iri]
         stem = normalised_column(f"{self.target}/")
-        known = [iri.removeprefix(stem) for iri in self.columns]
+        names = [iri.removeprefix(stem) for iri in self.columns]
         message = f"the description {quoted(self.facts.source)} has no column {quoted(reference.iri)}"
-        help_ = did_you_mean(reference.iri.removeprefix(stem), known) or f"it has {_listed(known)}"
+        help_ = did_you_mean(reference.iri.removeprefix(stem), names) or f"it has {_listed(names)}"
         self.error("P610", reference.where, message, help_)
         return None
 
@@ -220,17 +227,17 @@ class _Checker:
         dropped = [column.name for iri, column in self.columns.items() if iri not in named]
         if dropped and any(iri in named for iri in self.columns):
             message = f"dropped, since the rule names no role for {_listed(dropped)}"
-            self.found.append(Diagnostic("P611", Severity.NOTE, message, way.where))
+            self.diagnostics.append(Diagnostic("P611", Severity.NOTE, message, way.where))
 
     def lists(self, comparison: Comparison) -> tuple[ColumnReference, ...]:
         """The columns that a parameter itself lists; they must be there."""
         word = BY_IRI.get(comparison.operand)
         if word is None or word.range not in {Range.COLUMN, Range.COLUMNS}:
             return ()
-        found = tuple(_named(comparison))
-        for reference in found:
+        references = tuple(_named(comparison))
+        for reference in references:
             self.column(reference)
-        return found
+        return references
 
     def parameter(self, comparison: Comparison, reference: ColumnReference) -> None:
         column = self.column(reference)
@@ -259,7 +266,7 @@ class _Checker:
             self.error("P614", place, message, "let one of them say it, or both the same")
 
     def error(self, code: str, where: Where, message: str, help_: str) -> None:
-        self.found.append(Diagnostic(code, Severity.ERROR, message, where, help=help_))
+        self.diagnostics.append(Diagnostic(code, Severity.ERROR, message, where, help=help_))
 
 
 _KINDS: Final = {Number: "number", Day: "date", Instant: "date-time", Truth: "truth value", Named: "name"}

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
+from smalti.policy.decide.conditions import comparisons
 from smalti.policy.decide.conflicts import contradiction, met_columns, met_columns_between
 from smalti.policy.decide.exclusion import Prover, size
 from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
@@ -73,21 +74,26 @@ def lint(
         now: with its time zone; None: whether the policy has ended is not looked at.
         hierarchies: what includes what.
     """
-    found = [*_ended(policy, now), *_void(policy, hierarchies)]
-    found += [*_columns(policy, dataset, hierarchies), *_below(policy, dataset)]
+    diagnostics = [*_ended(policy, now), *_void(policy, hierarchies)]
+    diagnostics += [*_columns(policy, dataset, hierarchies), *_below(policy, dataset)]
     prover = Prover(hierarchies, _STEPS)
     for rule in policy.permissions:
-        found += [*_never(rule, prover), *_unguarded(rule)]
+        diagnostics += [*_never(rule, prover), *_unguarded(rule)]
     if policy.conflict is ConflictStrategy.PROHIBIT:
-        found += _overridden(policy, hierarchies)
+        diagnostics += _overridden(policy, hierarchies)
     for way in _ways(policy):
-        found += _respondent(way, None)
-    found += _budgets(policy)
+        diagnostics += _respondent(way, None)
+    diagnostics += _budgets(policy)
     target = dataset.describes(policy) if dataset is not None else None
-    found += _undeclared(policy, dataset if target is not None else None)
+    diagnostics += _undeclared(policy, dataset if target is not None else None)
     if dataset is not None and target is not None:
-        found += _about_data(list(uses(policy, target)), target, dataset)
-    return tuple(sorted(dict.fromkeys(found), key=lambda one: (one.where.line, one.where.column, one.code)))
+        diagnostics += _about_data(list(uses(policy, target)), target, dataset)
+    return tuple(
+        sorted(
+            dict.fromkeys(diagnostics),
+            key=lambda diagnostic: (diagnostic.where.line, diagnostic.where.column, diagnostic.code),
+        )
+    )
 
 
 def _warning(code: str, where: Where, message: str, help_: str = "") -> Diagnostic:
@@ -111,13 +117,13 @@ def _void(policy: Policy, hierarchies: Hierarchies) -> Iterator[Diagnostic]:
     pair = contradiction(PreparedPolicy(policy, hierarchies))
     if pair is None:
         return
-    one, other = pair
+    rule, prohibition = pair
     message = (
-        f"the policy is void, and permits nothing: some request would meet this rule and {_named(other)}, "
-        "which contradict each other"
+        "the policy is void, and permits nothing: some request would meet this rule and"
+        f" {_named(prohibition)}, which contradict each other"
     )
     help_ = 'add "conflict": "prohibit" (or "perm"), or keep the two rules apart'
-    yield _warning("P602", one.where, message, help_)
+    yield _warning("P602", rule.where, message, help_)
 
 
 def _columns(
@@ -175,10 +181,10 @@ def _below(policy: Policy, dataset: DatasetFacts | None) -> Iterator[Diagnostic]
     """Targets below another target that name no column of it; of a described table, its columns tell."""
     described = None if dataset is None else dataset.describes(policy)
     assets = [asset for rule in all_rules(policy.rules) for asset in rule.targets]
-    wholes, made = parts_of_others(asset.iri for asset in assets), outputs(policy.rules)
+    wholes, output_assets = parts_of_others(asset.iri for asset in assets), outputs(policy.rules)
     for asset in assets:
-        table = next((one for one in wholes.get(asset.iri, ()) if is_below(one, asset.iri)), None)
-        if table is not None and table != described and asset.iri not in made:
+        table = next((whole for whole in wholes.get(asset.iri, ()) if is_below(whole, asset.iri)), None)
+        if table is not None and table != described and asset.iri not in output_assets:
             message = f"the target {quoted(asset.iri)} is below {quoted(table)}, and names no column of it"
             help_ = f"a column is named {quoted(f'{table}/NAME')}; a table of its own needs no such IRI"
             yield _warning("P622", asset.where, message, help_)
@@ -192,18 +198,18 @@ def _named(rule: Rule) -> str:
 def _never(rule: Permission, prover: Prover) -> Iterator[Diagnostic]:
     """A permission whose own limits exclude each other."""
     limits = list(_all_of(rule.constraints))[:_PAIRS]
-    for at, one in enumerate(limits):
-        other = next((two for two in limits[:at] if _exclude(one, two, prover)), None)
+    for at, limit in enumerate(limits):
+        other = next((earlier for earlier in limits[:at] if _exclude(limit, earlier, prover)), None)
         if other is not None:
             message = "this permission never applies: two of its constraints exclude each other"
             help_ = f"the other one is at line {other.where.line}" if other.where.line else ""
-            yield _warning("P601", one.where, message, help_)
+            yield _warning("P601", limit.where, message, help_)
             return
 
 
-def _exclude(one: Condition, other: Condition, prover: Prover) -> bool:
-    of_rows = isinstance(one, ColumnComparison) and isinstance(other, ColumnComparison)
-    first, second = (_of_one_value(one), _of_one_value(other)) if of_rows else (one, other)
+def _exclude(left: Condition, right: Condition, prover: Prover) -> bool:
+    of_rows = isinstance(left, ColumnComparison) and isinstance(right, ColumnComparison)
+    first, second = (_of_one_value(left), _of_one_value(right)) if of_rows else (left, right)
     return prover.exclude([first], [second], of_action=of_rows) or prover.exclude(
         [second], [first], of_action=of_rows
     )
@@ -230,8 +236,10 @@ def _budgets(policy: Policy) -> Iterator[Diagnostic]:
     rules: tuple[Permission | Duty, ...] = (*policy.permissions, *policy.obligations)
     for rule in rules:
         duties = rule.duties if isinstance(rule, Permission) else ()
-        ways = [one for one in (rule.anonymization, *(duty.anonymization for duty in duties)) if one]
-        budgets = [one for one in _comparisons(rule.constraints) if one.operand in _BUDGETS]
+        ways = [way for way in (rule.anonymization, *(duty.anonymization for duty in duties)) if way]
+        budgets = [
+            comparison for comparison in comparisons(rule.constraints) if comparison.operand in _BUDGETS
+        ]
         for way in ways:
             what = f"the method {quoted(way.method)}"
             yield from _budget_of(way.method in CHARGED_METHODS, what, way.where, budgets)
@@ -244,7 +252,7 @@ def _budgets(policy: Policy) -> Iterator[Diagnostic]:
 def _budget_of(
     is_charged: bool, what: str, where: Where, budgets: Sequence[Comparison]
 ) -> Iterator[Diagnostic]:
-    if is_charged and all(one.operand != BUDGET_EPSILON for one in budgets):
+    if is_charged and all(budget.operand != BUDGET_EPSILON for budget in budgets):
         message = "no `smalti:budgetEpsilon` is declared, and so nothing can ever be released"
         help_ = "add it to the constraints of the rule: what all releases may lose together, for ever"
         yield _warning("P615", where, message, help_)
@@ -262,14 +270,6 @@ def _unguarded(rule: Permission) -> Iterator[Diagnostic]:
     message = "the model is trained without noise, and nobody has to audit it"
     help_ = "add a bound such as `smalti:epsilon`, or a duty to `smalti:audit`"
     yield _warning("P617", training.where, message, help_)
-
-
-def _comparisons(conditions: Iterable[Condition]) -> Iterator[Comparison]:
-    for condition in conditions:
-        if isinstance(condition, Comparison):
-            yield condition
-        elif isinstance(condition, Logical):
-            yield from _comparisons(condition.operands)
 
 
 def _overridden(policy: Policy, hierarchies: Hierarchies) -> Iterator[Diagnostic]:
@@ -304,7 +304,10 @@ class _Covering:
         targets = {target.iri for target in prohibition.targets if not target.refinements}
         parties = set(prohibition.assignees)
         return (
-            all(self._hierarchies.actions.covers(prohibition.action, one) for one in self._permitted(rule))
+            all(
+                self._hierarchies.actions.covers(prohibition.action, action)
+                for action in self._permitted(rule)
+            )
             and all(target.iri in targets for target in rule.targets)
             and (not parties or (bool(rule.assignees) and set(rule.assignees) <= parties))
             and all(self._implies(rule.constraints, condition) for condition in prohibition.constraints)
@@ -318,7 +321,7 @@ class _Covering:
 
     def _implies(self, conditions: Sequence[Condition], condition: Condition) -> bool:
         """Whether a condition holds wherever all of some others do, as far as that is seen at once."""
-        return any(self._is_implied(one, condition) for one in conditions)
+        return any(self._is_implied(held, condition) for held in conditions)
 
     def _is_implied(self, held: Condition, condition: Condition) -> bool:
         if self._steps <= 0 or not self._affords(size(condition)):
@@ -441,8 +444,8 @@ def _undeclared(policy: Policy, dataset: DatasetFacts | None) -> Iterator[Diagno
     for rule in all_rules(policy.rules):
         way = rule.anonymization if isinstance(rule, Permission | Duty) else None
         training = rule.training if isinstance(rule, Permission) else None
-        asked = way or training
-        if asked is None or asked.respondent is not None or asked.one_row_each:
+        subject = way or training
+        if subject is None or subject.respondent is not None or subject.one_row_each:
             continue
         where = "the policy" if dataset is None else f"the policy, and {quoted(dataset.source)} too,"
         message = f"{where} does not say which rows are about one person: k would count rows"
@@ -451,10 +454,14 @@ def _undeclared(policy: Policy, dataset: DatasetFacts | None) -> Iterator[Diagno
             " in the description, or in the request"
         )
         severity = Severity.NOTE if dataset is None else Severity.WARNING
-        yield Diagnostic("P620", severity, message, asked.where, help=help_)
+        yield Diagnostic("P620", severity, message, subject.where, help=help_)
 
 
 def _parameter(way: Anonymization, operand: IRI) -> frozenset[object]:
     """The values of a parameter, for any column."""
-    found = [one.values for one, _ in parameters_of(way.parameters) if one.operand == operand]
-    return frozenset(value for values in found for value in values)
+    lists = [
+        comparison.values
+        for comparison, _ in parameters_of(way.parameters)
+        if comparison.operand == operand
+    ]
+    return frozenset(value for values in lists for value in values)

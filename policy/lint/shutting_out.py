@@ -77,7 +77,7 @@ class ShutOut:
     why: str
     """Lower case, no full stop; speaks of the rule as "it" and of the other one as "that"."""
 
-    def told(self) -> str:
+    def sentence(self) -> str:
         """One sentence, lower case, without a full stop."""
         return f"`{self.rule.rule.uid}` is denied once `{self.by.rule.uid}` was used: {self.why}"
 
@@ -134,9 +134,9 @@ class _Ledgers:
     def __init__(self, memberships: Iterable[tuple[IRI, IRI]]) -> None:
         self._above: dict[IRI, IRI] = {}
         for member, collection in memberships:
-            one, other = self(member), self(collection)
-            if one != other:
-                self._above[one] = other
+            root, other_root = self(member), self(collection)
+            if root != other_root:
+                self._above[root] = other_root
 
     def __call__(self, asset: IRI) -> IRI:
         while asset in self._above:
@@ -154,7 +154,7 @@ def _charged(
     training = rule.training if isinstance(rule, Permission) else None
     way = rule.anonymization if isinstance(rule, Permission | Duty) else None
     ceilings = {
-        operand: [one for limit in constraints for one in _ceilings(limit, operand)]
+        operand: [ceiling for limit in constraints for ceiling in _ceilings(limit, operand)]
         for operand in (BUDGET_EPSILON, BUDGET_DELTA)
     }
     if not ceilings[BUDGET_EPSILON]:
@@ -188,23 +188,29 @@ def _value(bound: DecimalBound | None) -> Decimal | None:
 
 
 def _of_release(way: Anonymization) -> tuple[str, Decimal | None, Decimal]:
-    said = [one for one, columns in parameters_of(way.parameters) if not columns]
-    texts = [v.text for one in said if one.operand == NEIGHBORS for v in one.values if isinstance(v, Text)]
+    comparisons = [comparison for comparison, columns in parameters_of(way.parameters) if not columns]
+    texts = [
+        value.text
+        for comparison in comparisons
+        if comparison.operand == NEIGHBORS
+        for value in comparison.values
+        if isinstance(value, Text)
+    ]
     stated = texts[0] if texts else _DEFAULT
     neighbors = _OF_REPORTS if way.method == LOCAL_DIFFERENTIAL_PRIVACY else stated
-    return neighbors, _bound(said, EPSILON), _bound(said, DELTA) or Decimal(0)
+    return neighbors, _bound(comparisons, EPSILON), _bound(comparisons, DELTA) or Decimal(0)
 
 
-def _bound(said: Iterable[Comparison], operand: IRI) -> Decimal | None:
+def _bound(comparisons: Iterable[Comparison], operand: IRI) -> Decimal | None:
     """The most that some parameters allow of a word; None where they state nothing of it."""
-    found = [
+    numbers = [
         value.value
-        for one in said
-        if one.operand == operand and one.operator in _AT_MOST
-        for value in one.values
+        for comparison in comparisons
+        if comparison.operand == operand and comparison.operator in _AT_MOST
+        for value in comparison.values
         if isinstance(value, Number)
     ]
-    return min(found, default=None)
+    return min(numbers, default=None)
 
 
 def _ceilings(condition: Condition, operand: IRI) -> Iterator[Decimal]:
@@ -213,5 +219,5 @@ def _ceilings(condition: Condition, operand: IRI) -> Iterator[Decimal]:
         case Comparison() if condition.operand == operand and condition.operator is Operator.LTEQ:
             yield from (value.value for value in condition.values if isinstance(value, Number))
         case Logical(operator=operator, operands=operands) if operator in _ALL_HOLD:
-            for one in operands:
-                yield from _ceilings(one, operand)
+            for part in operands:
+                yield from _ceilings(part, operand)

@@ -67,13 +67,15 @@ class DatasetFacts:
         described = set(map(normalised_column, stated))
         parts = parts_of_others(policy.targets)
         tables = [
-            one for one in policy.targets if normalised_column(one) not in described and one not in parts
+            target
+            for target in policy.targets
+            if normalised_column(target) not in described and target not in parts
         ]
         if self.target is not None or len(tables) == 1:
             return self.target or tables[0]
-        found = [
+        matching = [
             target
             for target in sorted(policy.targets)
             if any(iri.startswith(f"{target}/") for iri in stated)
         ]
-        return found[0] if len(found) == 1 else None
+        return matching[0] if len(matching) == 1 else None

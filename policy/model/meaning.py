@@ -114,9 +114,9 @@ def _scalar(value: object) -> str:
 
 
 def _set(items: tuple[object, ...]) -> str:
-    found = [_text(item) for item in items]
+    texts = [_text(item) for item in items]
     # Two equal rules are two grants, of which a run must name one; all else is a set.
-    kept = found if items and isinstance(items[0], model.Rule) else set(found)
+    kept = texts if items and isinstance(items[0], model.Rule) else set(texts)
     return f"[{','.join(sorted(kept))}]"
 
 

@@ -311,12 +311,13 @@ class Audit:
     where: Where = field(default=NOWHERE, compare=False, repr=False)
 
 
-def _operands(condition: Condition) -> frozenset[IRI]:
+def operands_of(condition: Condition) -> frozenset[IRI]:
+    """The operands of the comparisons in a condition; columns are left out."""
     match condition:
         case Comparison(operand=operand):
             return frozenset({operand})
         case Logical(operands=operands):
-            return frozenset[IRI]().union(*map(_operands, operands))
+            return frozenset[IRI]().union(*map(operands_of, operands))
         case ColumnComparison():
             return frozenset()
 
@@ -383,12 +384,12 @@ class Rule:
 
         None: no constraint is about the purpose. Empty: some are, and they are no plain list of purposes.
         """
-        found: frozenset[IRI] | None = None
+        purposes: frozenset[IRI] | None = None
         for constraint in self.constraints:
-            if ODRL_PURPOSE in _operands(constraint):
+            if ODRL_PURPOSE in operands_of(constraint):
                 listed = _listed_purposes(constraint)
-                found = listed if found is None else found & listed
-        return found
+                purposes = listed if purposes is None else purposes & listed
+        return purposes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

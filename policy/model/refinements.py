@@ -39,7 +39,7 @@ def refinements_of(rule: Rule) -> tuple[Condition, ...]:
 
 def training_conditions(training: Training) -> tuple[Condition, ...]:
     """What is said of training, in the order in which it is told."""
-    found = [
+    conditions = [
         equal(terms.RECIPE, Text(training.recipe)),
         equal(terms.LABEL_COLUMN, Named(training.label_column.iri)),
         all_columns(terms.IDENTIFIER, training.identifiers),
@@ -55,12 +55,12 @@ def training_conditions(training: Training) -> tuple[Condition, ...]:
         equal(terms.NEIGHBORS, Text(training.neighbors)) if training.neighbors else None,
         bounded(terms.ROWS_PER_RESPONDENT, training.rows_per_respondent),
     ]
-    return (*(one for one in found if one is not None), *training.parameters)
+    return (*(condition for condition in conditions if condition is not None), *training.parameters)
 
 
 def audit_conditions(audit: Audit) -> tuple[Condition, ...]:
     """What is said of an audit, in the order in which it is told."""
-    found = [
+    conditions = [
         Comparison(terms.ATTACK, Operator.IS_ALL_OF, tuple(map(Text, audit.attacks))),
         _number(terms.ATTACK_ADVANTAGE, Operator.LTEQ, audit.attack_advantage),
         _number(terms.ATTACK_PRECISION, Operator.LTEQ, audit.attack_precision),
@@ -69,7 +69,7 @@ def audit_conditions(audit: Audit) -> tuple[Condition, ...]:
         _number(terms.EPSILON_LOWER_BOUND, Operator.LTEQ, audit.epsilon_lower_bound),
         _number(terms.CONFIDENCE, Operator.EQ, audit.confidence),
     ]
-    return (*(one for one in found if one is not None), *audit.parameters)
+    return (*(condition for condition in conditions if condition is not None), *audit.parameters)
 
 
 def equal(operand: IRI, value: Value) -> Comparison:
@@ -91,11 +91,11 @@ def all_columns(operand: IRI, columns: tuple[ColumnReference, ...]) -> Compariso
     return Comparison(operand, Operator.IS_ALL_OF, tuple(Named(column.iri) for column in columns))
 
 
-def respondent_of(said: Anonymization | Training) -> Comparison | None:
+def respondent_of(way: Anonymization | Training) -> Comparison | None:
     """What tells people apart; nothing where that is not said."""
-    if said.one_row_each:
+    if way.one_row_each:
         return equal(terms.RESPONDENT, Named(terms.ONE_ROW_EACH))
-    return None if said.respondent is None else equal(terms.RESPONDENT, Named(said.respondent.iri))
+    return None if way.respondent is None else equal(terms.RESPONDENT, Named(way.respondent.iri))
 
 
 def _number(operand: IRI, operator: Operator, number: Decimal | None) -> Comparison | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
+from smalti.policy.decide.conditions import comparisons
 from smalti.policy.lint.check_dataset import all_rules
 from smalti.policy.model.iris import is_column_of
 from smalti.policy.model.model import (
@@ -110,7 +111,7 @@ def not_checked(policy: Policy, with_dataset: bool) -> tuple[str, ...]:
         with_dataset: whether a description of the data was held against it.
     """
     data = "the data" if with_dataset else "the data and its description"
-    recipes = any(one.training is not None for one in policy.permissions)
+    recipes = any(permission.training is not None for permission in policy.permissions)
     words = _list(_unimplemented(policy), "and")
     return (
         data,
@@ -126,11 +127,11 @@ def summary(policy: Policy, with_dataset: bool = False) -> str:
         policy: a valid one.
         with_dataset: whether a description of the data was held against it.
     """
-    told, unseen = describe(policy), "; ".join(not_checked(policy, with_dataset))
-    if len(told) == 1:
-        return f"{told[0]}. Not checked: {unseen}"
-    rules = [f"  - {sentence}" for sentence in told]
-    return "\n".join([f"{len(told)} rules", *rules, f"  Not checked: {unseen}"])
+    sentences, unseen = describe(policy), "; ".join(not_checked(policy, with_dataset))
+    if len(sentences) == 1:
+        return f"{sentences[0]}. Not checked: {unseen}"
+    rules = [f"  - {sentence}" for sentence in sentences]
+    return "\n".join([f"{len(sentences)} rules", *rules, f"  Not checked: {unseen}"])
 
 
 def _unimplemented(policy: Policy) -> list[str]:
@@ -140,21 +141,13 @@ def _unimplemented(policy: Policy) -> list[str]:
 
 
 def _later(rule: Rule) -> Iterator[str]:
-    for iri in (rule.action, *_operands((*rule.constraints, *rule.refinements))):
+    operands = [leaf.operand for leaf in comparisons((*rule.constraints, *rule.refinements))]
+    for iri in (rule.action, *operands):
         if iri in BY_IRI and not BY_IRI[iri].implemented:
             yield f"`{'smalti:' if iri.startswith(SMALTI) else ''}{BY_IRI[iri].name}`"
     way = _anonymization(rule)
     yield from (word for word, _ in unimplemented_words(way)) if way is not None else ()
     yield from (word for word, _ in unimplemented_refinements(rule))
-
-
-def _operands(conditions: Iterable[Condition]) -> Iterator[IRI]:
-    for condition in conditions:
-        match condition:
-            case Comparison(operand=operand):
-                yield operand
-            case Logical(operands=operands):
-                yield from _operands(operands)
 
 
 # --- Sentences
@@ -167,7 +160,7 @@ def describe_duty(duty: Duty) -> str:
 
 def describe_condition(condition: Condition) -> str:
     """What must hold, as part of a sentence."""
-    return _told(condition)
+    return _condition(condition)
 
 
 def _sentence(rule: Rule, policy: Policy) -> str:
@@ -192,7 +185,7 @@ def _who_does_what(rule: Rule) -> str:
 def _deed(rule: Rule) -> str:
     """Action, targets, purposes, and how."""
     how, purposes = _how(rule), _purposes(rule)
-    refined = _list([_told(one) for one in rule.refinements], "and")
+    refined = _list([_condition(refinement) for refinement in rule.refinements], "and")
     done = [_local(rule.action), f"(where {refined})" if refined else "", _targets(rule), purposes]
     text = " ".join(part for part in done if part).removesuffix(",")
     if not how:
@@ -218,14 +211,18 @@ def _limits(rule: Rule) -> Iterator[str]:
     """
     rest = [condition for condition in rule.constraints if not _lists_purposes(condition)]
     about = [_is_about_rows(condition, rule.targets) for condition in rest]
-    rows = _list([_told(one) for one, is_it in zip(rest, about, strict=True) if is_it], "and")
-    world = _list([_told(one) for one, is_it in zip(rest, about, strict=True) if not is_it], "and")
+    rows = _list(
+        [_condition(condition) for condition, is_it in zip(rest, about, strict=True) if is_it], "and"
+    )
+    world = _list(
+        [_condition(condition) for condition, is_it in zip(rest, about, strict=True) if not is_it], "and"
+    )
     forbids = isinstance(rule, Prohibition)
     if rows:
         yield f"all rows, not only where {rows}" if forbids else f"only rows where {rows}"
     if world:
         yield f"if {world}, or that is not known" if forbids else f"only if {world}"
-    undeclared = dict.fromkeys(iri for one in rest for iri in _undeclared(one, rule.targets))
+    undeclared = dict.fromkeys(iri for condition in rest for iri in _undeclared(condition, rule.targets))
     if undeclared:
         yield f"not known unless {_list([f'`{iri}`' for iri in undeclared], 'and')} is declared"
 
@@ -237,7 +234,7 @@ def _in_return(rule: Rule) -> Iterator[str]:
         case Prohibition(remedies=remedies):
             yield from (f"whoever does it all the same must {_duty(remedy)}" for remedy in remedies)
         case Duty(consequences=consequences):
-            yield from (f"otherwise must {_duty(one)}" for one in consequences)
+            yield from (f"otherwise must {_duty(consequence)}" for consequence in consequences)
 
 
 def _as_condition(duty: Duty) -> str:
@@ -280,10 +277,10 @@ def _targets(rule: Rule) -> str:
     return f"{listed}, also jointly," if isinstance(rule, Permission) and len(targets) > 1 else listed
 
 
-def _collection(one: Asset | Party, of: str) -> str:
-    if not one.refinements:
-        return one.iri
-    return f"{of} {one.iri} where {_list([_told(c) for c in one.refinements], 'and')}"
+def _collection(collection: Asset | Party, of: str) -> str:
+    if not collection.refinements:
+        return collection.iri
+    return f"{of} {collection.iri} where {_list([_condition(c) for c in collection.refinements], 'and')}"
 
 
 def _lists_purposes(condition: Condition) -> bool:
@@ -309,7 +306,7 @@ def _purposes(rule: Rule) -> str:
 
 def _way(way: Anonymization) -> str:
     plain = way.method in {K_ANONYMITY, L_DIVERSITY}
-    told = [
+    parts = [
         "" if plain else way.method,
         "" if way.algorithm in {None, MONDRIAN} else f"by {way.algorithm}",
         _bound("k", way.k),
@@ -318,7 +315,7 @@ def _way(way: Anonymization) -> str:
         *_columns(way),
         _persons(way),
     ]
-    return ", ".join(part for part in told if part)
+    return ", ".join(part for part in parts if part)
 
 
 def _columns(way: Anonymization) -> list[str]:
@@ -333,9 +330,9 @@ def _columns(way: Anonymization) -> list[str]:
 
 
 def _fates(fates: Iterable[tuple[int, str]]) -> list[str]:
-    told = [(count, fate) for count, fate in fates if count]
-    nouns = ["column " if count == 1 else "columns " for count, _ in told[:1]] + [""] * len(told)
-    return [f"{count} {noun}{fate}" for (count, fate), noun in zip(told, nouns, strict=False)]
+    present = [(count, fate) for count, fate in fates if count]
+    nouns = ["column " if count == 1 else "columns " for count, _ in present[:1]] + [""] * len(present)
+    return [f"{count} {noun}{fate}" for (count, fate), noun in zip(present, nouns, strict=False)]
 
 
 def _persons(way: Anonymization | Training) -> str:
@@ -355,13 +352,22 @@ def _parameter(condition: Condition) -> str:
             compared = _PARAMETER.get(operator, _COMPARED[operator])
             return f"{_local(operand)} {compared} {_list([_value(value) for value in values], 'or')}"
         case Logical(operator=LogicalOperator.AND, operands=operands):
-            own = [one for one in operands if isinstance(one, Comparison) and one.operand == _COLUMN]
-            others = [_parameter(one) for one in operands if one not in own]
-            columns = [_local(value.iri) for one in own for value in one.values if isinstance(value, Named)]
+            own = [
+                operand
+                for operand in operands
+                if isinstance(operand, Comparison) and operand.operand == _COLUMN
+            ]
+            others = [_parameter(operand) for operand in operands if operand not in own]
+            columns = [
+                _local(value.iri)
+                for comparison in own
+                for value in comparison.values
+                if isinstance(value, Named)
+            ]
             return (
                 f"{' and '.join(others)} for {' and '.join(columns)}" if columns else " and ".join(others)
             )
-    return _told(condition)
+    return _condition(condition)
 
 
 # --- Training and audits
@@ -369,8 +375,8 @@ def _parameter(condition: Condition) -> str:
 
 def _training(training: Training) -> str:
     model = f"a model by `{training.recipe}` that predicts {_local(training.label_column.iri)}"
-    told = {RECIPE, LABEL_COLUMN, IDENTIFIER, RESPONDENT}
-    others = [one for one in training_conditions(training) if _operand(one) not in told]
+    named = {RECIPE, LABEL_COLUMN, IDENTIFIER, RESPONDENT}
+    others = [condition for condition in training_conditions(training) if _operand(condition) not in named]
     noise = "with noise" if training.is_private else "without noise, so that it may keep what it learns"
     columns = _fates(((len(training.identifiers), "dropped by name"),))
     parts = [model, noise, *map(_parameter, others), *columns, _persons(training)]
@@ -379,8 +385,10 @@ def _training(training: Training) -> str:
 
 def _audit(audit: Audit) -> str:
     attacks = _list([f"`{name}`" for name in audit.attacks], "and")
-    told = {ATTACK, TRUE_POSITIVE_RATE, FALSE_POSITIVE_RATE, CONFIDENCE}
-    bounds = [_parameter(one) for one in audit_conditions(audit) if _operand(one) not in told]
+    named = {ATTACK, TRUE_POSITIVE_RATE, FALSE_POSITIVE_RATE, CONFIDENCE}
+    bounds = [
+        _parameter(condition) for condition in audit_conditions(audit) if _operand(condition) not in named
+    ]
     if audit.true_positive_rate is not None and audit.false_positive_rate is not None:
         highest, at = number_text(audit.true_positive_rate), number_text(audit.false_positive_rate)
         bounds.append(f"truePositiveRate at most {highest} where falsePositiveRate = {at}")
@@ -418,17 +426,17 @@ def _undeclared(condition: Condition, targets: Sequence[Asset], depth: int = 0) 
                 yield from _undeclared(operand, targets, depth + 1)
 
 
-def _told(condition: Condition, depth: int = 0) -> str:
+def _condition(condition: Condition, depth: int = 0) -> str:
     match condition:
         case Comparison(operand=operand, operator=operator, values=values, unit=unit):
-            told = _compared(_local(operand), operator, values, operand == _DATE_TIME)
-            return f"{told} ({_local(unit)})" if unit is not None else told
+            text = _compared(_local(operand), operator, values, operand == _DATE_TIME)
+            return f"{text} ({_local(unit)})" if unit is not None else text
         case ColumnComparison(column=column, operator=operator, values=values):
             return _compared(_local(column.iri), operator, values, False)
         case Logical(operator=operator, operands=operands):
             if depth == _DEEPEST:
                 return f"({len(operands)} conditions)"
-            inside = _JOINED[operator].join(_told(operand, depth + 1) for operand in operands[:_MOST])
+            inside = _JOINED[operator].join(_condition(operand, depth + 1) for operand in operands[:_MOST])
             more = f" and {len(operands) - _MOST} more" if len(operands) > _MOST else ""
             return f"{'exactly one of ' if operator is LogicalOperator.XONE else ''}({inside}{more})"
 
