@@ -1,4 +1,4 @@
-"""Holds a policy against the description of the data that it is about, without the data."""
+"""Compares a policy with the description of its data, without the data."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ from smalti.vocab.terms import IRI, SMALTI
 from smalti.vocab.words import BY_IRI, Range
 
 _MOST: Final = 20
-"""Columns that are named in one finding."""
+"""The most columns that one finding names."""
 _COLUMN: Final = IRI(SMALTI + "column")
 _OF_NUMBERS: Final = frozenset({SMALTI + "noiseScale", SMALTI + "noiseDistribution"})
 _OF_ORDERED: Final = frozenset({SMALTI + "topCode", SMALTI + "bottomCode"})
@@ -43,32 +43,32 @@ _FORMS_OF_NUMBERS: Final = frozenset({Text("mean"), Text("median")})
 _ORDERS: Final = frozenset({Operator.GT, Operator.GTEQ, Operator.LT, Operator.LTEQ})
 _NUMBERS: Final = frozenset({"integer", "decimal", "double"})
 _FITTING: Final = {Number: _NUMBERS, Day: frozenset({"date"}), Instant: frozenset({"dateTime"})}
-"""The datatypes that a value can be compared in; a text is read as one of the column's."""
+"""The datatypes that a value can be compared with; a text is read in the column's datatype."""
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """An action to anonymize, as a rule allows or asks for it."""
+    """An action to anonymize that a rule permits or requires."""
 
     rule: Rule
     way: Anonymization
 
 
 def check_dataset(policy: Policy, facts: DatasetFacts) -> tuple[Diagnostic, ...]:
-    """What of a policy does not fit the description of its data.
+    """Findings where a policy does not match the description of its data.
 
-    Errors: columns that the description does not have, datatypes that cannot be compared or treated as the
-    policy says, a respondent other than the description's. Notes: described columns that are dropped since
-    no role names them.
+    Errors: columns that the description does not have, datatypes that do not support what the policy
+    requires, a respondent other than the description's. Notes: described columns without a role, which are
+    dropped.
 
     Args:
         policy: a valid one.
-        facts: what is known of the table of one of its targets.
+        facts: the description of one of its targets.
     """
     target = facts.describes(policy)
     if target is None:
         message = (
-            f"the description {quoted(facts.source)} says of none of the policy's targets that it is its"
+            f"the description {quoted(facts.source)} does not say which target of the policy it describes"
         )
         help_ = "give the described columns a `propertyUrl` under the target's IRI"
         return (Diagnostic("P613", Severity.WARNING, message, policy.where, help=help_),)
@@ -90,13 +90,13 @@ def all_rules(rules: Iterable[Rule]) -> Iterator[Rule]:
 
 
 def outputs(rules: Iterable[Rule]) -> frozenset[IRI]:
-    """The assets that rules name for what is made under them."""
+    """The outputs that rules name."""
     named = (rule.output for rule in all_rules(rules) if isinstance(rule, Permission | Duty))
     return frozenset(output for output in named if output is not None)
 
 
 def uses(policy: Policy, target: IRI) -> Iterator[Use]:
-    """Every action to anonymize a target that a rule of the policy allows or asks for."""
+    """Every action to anonymize a target that a rule of the policy permits or requires."""
     for rule in all_rules(policy.rules):
         way = rule.anonymization if isinstance(rule, Permission | Duty) else None
         if way is not None and target in {asset.iri for asset in rule.targets}:
@@ -106,7 +106,7 @@ def uses(policy: Policy, target: IRI) -> Iterator[Use]:
 def parameters_of(
     conditions: Iterable[Condition],
 ) -> Iterator[tuple[Comparison, tuple[ColumnReference, ...]]]:
-    """Each parameter, with the columns that it is for (none: for all)."""
+    """Each parameter, with the columns that it applies to (none: all)."""
     for condition in conditions:
         match condition:
             case Comparison():
@@ -147,7 +147,7 @@ class _Checker:
             self.training(rule.training)
 
     def parts(self, rule: Rule) -> None:
-        """Targets below the table, which are columns of it, or something that nobody may mean."""
+        """Targets below the table that are not described as its columns."""
         names = {column_iri(self.target, column.name) for column in self.columns.values()}
         described = {*self.columns, *map(normalised_column, names)}
         stem = normalised_column(self.target)
@@ -168,7 +168,7 @@ class _Checker:
                 )
 
     def column(self, reference: ColumnReference) -> ColumnFacts | None:
-        """What is said of a column; None after an error."""
+        """The description of a column; None after an error."""
         if reference.iri in self.columns:
             return self.columns[reference.iri]
         stem = normalised_column(f"{self.target}/")
@@ -188,7 +188,7 @@ class _Checker:
                     self.row(condition)
 
     def _is_ours(self, reference: ColumnReference) -> bool:
-        """Whether a column can be one of this table: in a rule about several, others may be meant."""
+        """Whether a column can be one of this table: a rule about several tables may name others."""
         stem = normalised_column(f"{self.target}/")
         return reference.iri in self.columns or reference.iri.startswith(stem)
 
@@ -230,7 +230,7 @@ class _Checker:
             self.diagnostics.append(Diagnostic("P611", Severity.NOTE, message, way.where))
 
     def lists(self, comparison: Comparison) -> tuple[ColumnReference, ...]:
-        """The columns that a parameter itself lists; they must be there."""
+        """The columns that a parameter itself lists; they must exist."""
         word = BY_IRI.get(comparison.operand)
         if word is None or word.range not in {Range.COLUMN, Range.COLUMNS}:
             return ()
@@ -263,7 +263,7 @@ class _Checker:
             other = quoted(self.facts.respondent or "oneRowEach")
             place = way.respondent.where if way.respondent is not None else way.where
             message = f"the description {quoted(self.facts.source)} declares another respondent: {other}"
-            self.error("P614", place, message, "let one of them say it, or both the same")
+            self.error("P614", place, message, "declare it in one place, or the same in both")
 
     def error(self, code: str, where: Where, message: str, help_: str) -> None:
         self.diagnostics.append(Diagnostic(code, Severity.ERROR, message, where, help=help_))

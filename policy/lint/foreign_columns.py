@@ -1,4 +1,4 @@
-"""Operands whose IRIs do not say whether they are columns: what is known of the data tells."""
+"""Operands whose IRIs do not show whether they are columns."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ from smalti.vocab.terms import IRI
 
 
 def speaks_of_foreign_columns(policy: Policy) -> bool:
-    """Whether some operand of a policy is a column only if a description or a vocabulary says so."""
+    """Whether some operand of a policy may be a column only by a description or a vocabulary."""
     targets = policy.targets
     return any(
         not any(is_column_of(target, column.iri) for target in targets)
