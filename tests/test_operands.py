@@ -175,7 +175,7 @@ def test_a_description_declares_a_column_to_runs_and_to_later_decisions(tmp_path
     metadata, policy = described(tmp_path), limited(tmp_path)
     checked = smalti("check", policy.name, cwd=tmp_path)
     assert "P508" in checked.out
-    assert f"not known unless `{AGE}` is declared" in checked.out
+    assert f"unknown unless `{AGE}` is declared" in checked.out
     assert "P508" not in smalti("check", policy.name, "--dataset", metadata.name, cwd=tmp_path).out
     options = request(Path("people.csv"))
     ran = smalti("run", policy.name, *options, "--out", "out", cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""What includes what: groups of parties, collections of assets, actions, and purposes.
+"""Hierarchies of parties, assets, actions and purposes: which concept includes which.
 
 A hierarchy is a partial order of concepts. It may have several broader concepts for one. Concepts that
 include each other, directly or around a circle, are one in effect: each covers the other. (A data market's
@@ -26,7 +26,7 @@ _NONE: Final[frozenset[IRI]] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """What is said about concepts of one kind."""
+    """The stated relations between concepts of one kind."""
 
     broader: tuple[tuple[IRI, IRI], ...] = ()
     """Pairs of a narrower concept and a broader one: a member and its group, a purpose and a wider one."""
@@ -37,7 +37,7 @@ class Relations:
 
     @property
     def concepts(self) -> frozenset[IRI]:
-        """Every concept that something is said about."""
+        """Every concept that a relation names."""
         return self.defined.union(*self.broader, *self.exact)
 
     def __add__(self, other: "Relations") -> "Relations":
@@ -58,7 +58,7 @@ class Spelling:
 
 
 class Hierarchy:
-    """The concepts of one kind; it never changes, but remembers what it worked out."""
+    """The concepts of one kind. Immutable, except for a cache of results."""
 
     __slots__ = (
         "_above", "_below", "_broader", "_closed", "_columns", "_concepts", "_names", "_related",
@@ -75,7 +75,7 @@ class Hierarchy:
         """Make a hierarchy.
 
         Args:
-            relations: what is said.
+            relations: the stated relations.
             is_closed: whether a concept that nothing is said about is a concept of its own. Otherwise it
                 may be any, and what it is to another one is unknown.
             spelling: which IRIs are one concept's, though they are written in several ways; None: none are.
@@ -121,7 +121,7 @@ class Hierarchy:
         return self._names.get(iri, iri)
 
     def defines(self, iri: IRI) -> bool:
-        """Whether anything is said about a concept."""
+        """Whether some relation names a concept."""
         return self.concept(iri) in self._concepts
 
     def broader(self, iri: IRI) -> frozenset[IRI]:
@@ -197,7 +197,7 @@ class Hierarchy:
         return Finding.UNSATISFIED
 
     def with_(self, relations: Relations) -> "Hierarchy":
-        """The hierarchy with what is said in addition."""
+        """The hierarchy with further relations."""
         if relations == Relations():
             return self
         return type(self)(self.relations + relations, is_closed=self._closed, spelling=self._spelling)
@@ -208,7 +208,7 @@ class Hierarchy:
 
 
 class _Extended(Hierarchy):
-    """A hierarchy with a few pairs more."""
+    """A hierarchy with a few additional pairs."""
 
     __slots__ = ("_base",)
 
@@ -266,7 +266,7 @@ def _reached(start: IRI, step: Callable[[IRI], Sequence[IRI]]) -> set[IRI]:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """What a data market says about its own concepts, of each kind."""
+    """What a data market declares about its own concepts, of each kind."""
 
     parties: Relations = field(default_factory=Relations)
     assets: Relations = field(default_factory=Relations)
@@ -280,7 +280,7 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hierarchies:
-    """What includes what, for each kind of concept that a rule may name; and what names an operand."""
+    """The hierarchy of each kind of concept that a rule may name, and the declared operands and columns."""
 
     parties: Hierarchy
     """Closed: a party that no group is known of is in no group."""
@@ -311,7 +311,7 @@ class Hierarchies:
 
         Raises:
             PolicyError: a standard action or purpose would get a broader one, or become one with another
-                one: that would widen what policies grant that never heard of it.
+                one: that would widen what other policies grant.
         """
         added = Vocabulary()
         for vocabulary in vocabularies:
@@ -333,7 +333,7 @@ class Hierarchies:
         )
 
     def with_members(self, memberships: Iterable[Membership]) -> "Hierarchies":
-        """These hierarchies with members of collections of assets and of parties, as a policy says them."""
+        """These hierarchies with the memberships of a policy, of assets and of parties."""
         of_parties: list[tuple[IRI, IRI]] = []
         of_assets: list[tuple[IRI, IRI]] = []
         for membership in memberships:
@@ -359,7 +359,7 @@ def _pairs(table: Mapping[IRI, tuple[IRI, ...]]) -> tuple[tuple[IRI, IRI], ...]:
 
 
 def _checked(kind: str, before: Hierarchy, after: Hierarchy) -> Hierarchy:
-    """The changed hierarchy; an error where it changes what a standard concept is."""
+    """The changed hierarchy; an error where it changes a standard concept."""
     standard = (STANDARD.actions if kind == "action" else STANDARD.purposes).relations.concepts
     names: dict[IRI, IRI] = {}
     for iri in sorted(standard & before.relations.concepts if after is not before else ()):
@@ -367,18 +367,18 @@ def _checked(kind: str, before: Hierarchy, after: Hierarchy) -> Hierarchy:
         if other != before.concept(iri):
             raise PolicyError(
                 "the data market's vocabulary",
-                f"it makes the standard {kind}s `{other}` and `{iri}` one",
-                f"names of its own for one standard {kind}",
+                f"it makes the standard {kind}s `{other}` and `{iri}` one concept",
+                f"own names for at most one standard {kind}",
             )
         if after.broader(iri) != {after.concept(above) for above in before.broader(iri)}:
             raise PolicyError(
                 "the data market's vocabulary",
                 f"it puts the standard {kind} `{iri}` under another {kind}",
-                f"{kind}s of its own that are narrower than standard ones",
-                f"leave it where it is: permissions for that {kind} would reach further than they say",
+                f"own {kind}s that are narrower than standard ones",
+                f"leave it out: permissions for that {kind} would permit more than they state",
             )
     return after
 
 
 STANDARD: Final = Hierarchies.standard()
-"""What the vocabularies say that every policy may use."""
+"""The hierarchies of the shipped vocabularies, which every policy may use."""
