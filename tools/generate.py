@@ -149,11 +149,12 @@ learns from every column except the label, the respondent's, and each `mosaicrow
 A duty to `smalti:audit` requires which attacks a model must withstand, and bounds their figures. It belongs
 to a permission to train, and is about the trained model, or to a permission to use or read a model.
 Anywhere else it is refused. Each named attack is tried. The audit is passed when the upper limit of each
-figure of each attack, at `smalti:confidence` ({default} when absent), is within its bound. Bounds that every
-model meets (a figure of 1) or that no model meets (a figure of 0, a precision of one half) are errors.
-`smalti plan` refuses a bound that a guess exceeds with any number of records, and a confidence above
-{highest}. A passed audit means that these attacks failed, and says nothing about other attacks. An earlier audit counts
-for an existing model; training always requires the audit of the new model, whatever a request claims."""
+figure of each attack, at `smalti:confidence` ({default} when absent), is within its bound. Bounds that
+every model meets (a figure of 1) or that no model meets (a figure of 0, a precision of one half) are
+errors. `smalti plan` refuses a bound that a guess exceeds with any number of records, and a confidence
+above {highest}. A passed audit means that these attacks failed, and says nothing about other attacks. An
+earlier audit counts for an existing model; training always requires the audit of the new model, whatever a
+request claims."""
 
 _RECIPES = """\
 These recipes are built in. `smalti:epochs` of a policy replaces the epochs below; private training draws

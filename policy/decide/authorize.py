@@ -48,12 +48,12 @@ from smalti.policy.model.model import NOWHERE, Condition, ConflictStrategy, Duty
 from smalti.vocab.terms import ANONYMIZE, AUDIT, IRI, TRAIN
 
 NEAR_MISSES: Final = 3
-"""Rules about the target that did not apply and are named in the reasons of a refusal..."""
+"""The most rules about the target that a refusal names although they did not apply..."""
 FEW_RULES: Final = 20
-"""... where there are at most so many about the target; of more, an explanation tells."""
+"""... if at most so many are about the target; an explanation names more."""
 _NO_COLUMNS: Final[frozenset[IRI]] = frozenset()
 FAILURES: Final = 2
-"""Parts of each of them that are named."""
+"""The most failing parts of a rule that a refusal names."""
 
 
 def authorize(
@@ -120,7 +120,7 @@ def authorize(
 
 
 def prepare(policy: Policy, hierarchies: Hierarchies) -> PreparedPolicy:
-    """A policy with what can be worked out before any request, its conflicts among it."""
+    """A policy prepared for requests: what does not depend on them is computed once, conflicts included."""
     prepared = PreparedPolicy(policy, hierarchies)
     if policy.conflict is ConflictStrategy.INVALID and policy.prohibitions:
         prepared.conflict = contradiction(prepared)
@@ -148,7 +148,7 @@ class Rules(ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """How many there are."""
+        """The number of rules."""
 
     @abstractmethod
     def candidates(self, situation: Situation) -> Iterable[PreparedRule]:
@@ -156,23 +156,23 @@ class Rules(ABC):
 
     @abstractmethod
     def touching(self, situation: Situation, most: int | None = None) -> Sequence[PreparedRule]:
-        """In order, exactly the rules about a requested target, a part of it, or a whole with it.
+        """In order, exactly the rules about a requested target, a part of it, or a whole that contains it.
 
         Args:
             situation: the request.
-            most: the number of the first ones that are wanted; None: all.
+            most: at most so many, the first ones; None: all.
         """
 
     @abstractmethod
     def number_touching(self, situation: Situation) -> int:
-        """How many of them there are."""
+        """The number of rules that `touching` returns."""
 
     @abstractmethod
     def is_about(self, situation: Situation) -> bool:
-        """Whether one of them is about the action, or one that has a part in it."""
+        """Whether such a rule is about the requested action, or about one that overlaps it."""
 
     def may_prohibit_only(self, policy: PreparedPolicy) -> bool:
-        """Whether the permissions and obligations of a policy have no say about the request."""
+        """Whether the permissions and obligations of a policy do not count for the request."""
         return False
 
 
@@ -209,7 +209,7 @@ class _Listed(Rules):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Candidate:
-    """A permission that applies, but for prohibitions."""
+    """A permission that applies unless a prohibition denies it."""
 
     prepared: PreparedRule
     form: Form
@@ -231,7 +231,7 @@ class _Candidate:
 
     @property
     def left_as_they_are(self) -> frozenset[IRI]:
-        """The columns that an anonymization publishes unchanged, or shows by the choice of rows."""
+        """The columns that an anonymization publishes unchanged, or discloses by the selection of rows."""
         way = self.form.permission.anonymization
         if way is None:
             return _NO_COLUMNS
@@ -257,16 +257,16 @@ class _Candidate:
 
 
 def _is_owed_always(duty: Duty, request: Request) -> bool:
-    """Whether a claim that a duty was fulfilled cannot be true.
+    """Whether a duty is owed although the request claims that it was fulfilled.
 
-    What is read is the target itself, and not what was anonymized of it; no model that is still to be
-    trained was audited.
+    A request to read is about the target itself, not about its anonymized data; a model that is still to
+    be trained was not audited.
     """
     return duty.action == ANONYMIZE or (duty.action == AUDIT and request.action == TRAIN)
 
 
 class _Tally:
-    """What the rules say about one request."""
+    """Which rules permit and which deny one request."""
 
     __slots__ = (
         "_columns", "_limited", "_withheld", "chosen", "denying", "forbidding", "granting", "situation",
@@ -278,9 +278,9 @@ class _Tally:
         permitting: list[_Candidate] = []
         forbidding: list[PreparedRule] = []
         self._columns: dict[PreparedRule, frozenset[IRI]] = {}
-        """Of prohibitions that apply to less than all of a target: the columns that they are about."""
+        """The columns of each prohibition that applies to less than all of a target."""
         self._limited: dict[PreparedRule, frozenset[IRI]] = {}
-        """Of prohibitions with refinements: the columns that they are about, beside the table or not."""
+        """The columns of each prohibition with refinements, whether or not it is about the table, too."""
         self._withheld: dict[_Candidate, frozenset[IRI]] = {}
         for prepared in rules.candidates(situation):
             if prepared.kind is not Kind.PROHIBITION:
@@ -296,14 +296,14 @@ class _Tally:
                 for remedy in _named_remedies(prepared, situation.request):
                     permitting += _candidates(remedy, situation)
         self.void = _void(permitting, forbidding)
-        """Policies that contradict themselves and would grant or deny."""
+        """Policies that contradict themselves, and otherwise would grant or deny."""
         self.granting = [candidate for candidate in permitting if candidate.policy not in self.void]
         """Permissions of policies that are not void."""
         picked = situation.request.rule
         self.chosen = [candidate for candidate in self.granting if candidate.is_picked(picked)]
         """Those that the request relies on."""
         self.forbidding = forbidding
-        """Prohibitions that apply, but for their refinements."""
+        """Prohibitions that apply, their refinements not considered."""
         self.denying = self._denying(forbidding)
         """Prohibitions that deny a chosen permission."""
         self.surviving = (
@@ -327,7 +327,7 @@ class _Tally:
         return [rule for rule in self._hitting(forbidding) if rule not in self._columns]
 
     def _hitting(self, forbidding: list[PreparedRule]) -> list[PreparedRule]:
-        """The prohibitions that strike a chosen permission; where there is none, those that apply."""
+        """The prohibitions that apply to a chosen permission; without one, all that apply."""
         if self.chosen:
             return [
                 rule
@@ -341,7 +341,7 @@ class _Tally:
         return any(self._denies(prepared, candidate) for prepared in self.denying)
 
     def _denies(self, prepared: PreparedRule, candidate: _Candidate) -> bool:
-        """Whether a prohibition strikes a permission, which cannot do without what is forbidden."""
+        """Whether a prohibition applies to a permission that needs what it forbids."""
         if not self._strikes(prepared, candidate):
             return False
         columns = self._columns.get(prepared)
@@ -350,7 +350,7 @@ class _Tally:
         return candidate.uses.needs(columns, named_columns(prepared, self.situation))
 
     def _leaves_nothing(self, candidate: _Candidate) -> bool:
-        """Whether each column that is known of what is requested is withheld."""
+        """Whether all known columns of the requested targets are withheld."""
         columns = self.situation.request.columns
         if not columns or not columns <= self.withheld(candidate):
             return False
@@ -370,7 +370,7 @@ class _Tally:
         return self._withheld[candidate]
 
     def struck(self) -> list[_Candidate]:
-        """The permissions relied on that are denied by prohibitions on columns alone."""
+        """The chosen permissions that only prohibitions on columns deny."""
         if not (self.denying and self._columns):
             return []
         denied = [candidate for candidate in self.chosen if candidate not in self.surviving]
@@ -380,12 +380,12 @@ class _Tally:
         ]
 
     def named(self, candidate: _Candidate) -> frozenset[IRI]:
-        """What the prohibitions that withhold columns from a permission name."""
+        """The IRIs that the prohibitions name which withhold columns from a permission."""
         striking = [rule for rule in self._columns if self._strikes(rule, candidate)]
         return _NO_COLUMNS.union(*(named_columns(rule, self.situation) for rule in striking))
 
     def spared(self, candidate: _Candidate) -> frozenset[IRI]:
-        """What prohibitions on columns name that only their refinements keep from a permission."""
+        """The columns of prohibitions that apply to a permission but for their refinements."""
         if not self._limited or not candidate.left_as_they_are:
             return _NO_COLUMNS
         rules = [rule for rule in self._limited if not self._is_spared_by_strategy(rule, candidate)]
@@ -401,10 +401,10 @@ class _Tally:
         return self._columns.get(prepared)
 
     def _strikes(self, prepared: PreparedRule, candidate: _Candidate) -> bool:
-        """Whether a prohibition hits a permission, and their policy, if it is one, lets it.
+        """Whether a prohibition applies to a permission, and no conflict strategy spares the permission.
 
-        What `perm` spares is what the policy itself permits: another policy's permission may be weaker. A
-        remedy is spared by the prohibition that it is of alone.
+        `perm` spares the permissions of the same policy only: another policy's permission may be weaker. A
+        remedy is spared from its own prohibition only.
         """
         return not self._is_spared_by_strategy(prepared, candidate) and self._hits(prepared, candidate)
 
@@ -415,42 +415,42 @@ class _Tally:
         return prepared.policy is candidate.policy and _is_lenient(prepared.policy)
 
     def _hits(self, prepared: PreparedRule, candidate: _Candidate | None) -> bool:
-        """Whether a prohibition applies to what a permission would lead to."""
+        """Whether a prohibition applies to the transformation that a permission leads to."""
         if not prepared.rule.refinements or self._leaves_as_it_is(prepared, candidate):
             return True
         judged = judged_refinements(prepared.rule, self._parameters(candidate))
         return all(outcome is not UNSATISFIED for _, outcome, _ in judged)
 
     def _leaves_as_it_is(self, prepared: PreparedRule, candidate: _Candidate | None) -> bool:
-        """Whether a permission shows a column as it is that a prohibition is about.
+        """Whether a permission publishes a prohibited column unchanged.
 
-        No parameter of its transformation says anything of such a column.
+        No parameter of its transformation is about such a column.
         """
         if candidate is None:
             return False
         return not candidate.left_as_they_are.isdisjoint(self._limited.get(prepared) or _NO_COLUMNS)
 
     def _parameters(self, candidate: _Candidate | None) -> Parameters:
-        """Of what a permission would lead to."""
+        """The parameters of the transformation that a permission leads to."""
         facts = self.situation.facts
         if candidate is None or (allowed := candidate.form.transformation) is None:
             return facts.parameters
         return requested_parameters(allowed, facts.parameters_in(allowed.operands))
 
     def parameters(self, prepared: PreparedRule) -> Parameters:
-        """What the refinements of a rule are judged by; of several transformations, by one that it hits."""
+        """The parameters to judge a rule's refinements by: of a transformation that it applies to."""
         if prepared.kind is not Kind.PROHIBITION or not self.chosen:
             return self.situation.facts.parameters
         denied = (candidate for candidate in self.chosen if self._strikes(prepared, candidate))
         return self._parameters(next(denied, self.chosen[0]))
 
     def form(self, prepared: PreparedRule) -> Form | None:
-        """How a rule permits the request; the first way that it might, where none does."""
+        """The form in which a rule permits the request; else its first form."""
         granting = (candidate.form for candidate in self.granting if candidate.prepared is prepared)
         return next(granting, next(iter(prepared.forms_for(self.situation.request.action)), None))
 
     def overriding(self, prepared: PreparedRule) -> PreparedRule | None:
-        """The rule of its own policy that takes its say from one that would apply."""
+        """The rule of the same policy that overrides a rule which would apply."""
         if prepared.kind is Kind.PROHIBITION:
             if prepared not in self.forbidding or prepared in self.denying:
                 return None
@@ -472,7 +472,7 @@ class _Tally:
         return candidate.policy is prohibition.policy and _is_lenient(candidate.policy)
 
     def effective(self) -> set[PreparedRule]:
-        """The rules that apply and have a say; a remedy among them, where the request names it."""
+        """The rules that apply and count; remedies only where the request names them."""
         return {*(candidate.prepared for candidate in self.granting), *self.denying, *self.withholding}
 
 
@@ -484,7 +484,7 @@ def _named_remedies(prepared: PreparedRule, request: Request) -> list[PreparedRu
 
 
 def _is_of_one_node(rule: PreparedRule, other: PreparedRule) -> bool:
-    """Whether two rules are what a document wrote as one, with several actions."""
+    """Whether a document wrote two rules as one with several actions."""
     return rule is other or (
         rule.policy is other.policy
         and rule.kind is other.kind
@@ -503,7 +503,7 @@ def _void(permitting: list[_Candidate], forbidding: list[PreparedRule]) -> list[
 
 
 def conclude(situation: Situation, rules: Rules, *, explain: bool) -> Decision:
-    """The decision that some rules lead to."""
+    """The decision of a request by some rules."""
     request, tally = situation.request, _Tally(situation, rules)
     grants = tuple(candidate.grant(situation, tally) for candidate in tally.surviving)
     effect = effect_of(grants) if grants else _refusal(tally, rules)
@@ -522,7 +522,7 @@ def conclude(situation: Situation, rules: Rules, *, explain: bool) -> Decision:
 
 @dataclass(frozen=True, slots=True)
 class ColumnProhibition:
-    """A prohibition on columns, as it is about the targets of one request."""
+    """A prohibition on columns of the targets of one request."""
 
     policy: Policy
     rule: Rule
@@ -535,9 +535,9 @@ class ColumnProhibition:
 def prohibited_columns(
     request: Request, policies: Iterable[Policy], hierarchies: Hierarchies = STANDARD
 ) -> tuple[ColumnProhibition, ...]:
-    """The prohibitions on columns of what is requested that may apply, and those on all of a target.
+    """The prohibitions that may apply to columns of the requested targets, or to all of a target.
 
-    Refinements are not looked at: what would be done is not known. Nor are strategies for conflicts.
+    Refinements are not considered, since the transformation is not known; nor are conflict strategies.
 
     Args:
         request: who does what to which targets.
@@ -691,7 +691,7 @@ def _nothing(effect: Effect, request: Request) -> str:
 
 
 def _near_misses(tally: _Tally, rules: Rules) -> Iterator[Reason]:
-    """Some rules about the targets that have no say, and how many others there are."""
+    """Reasons why some rules about the targets do not apply, and how many others there are."""
     situation, effective = tally.situation, tally.effective()
     named = [remedy for remedy in _remedies_about(situation, rules) if remedy not in effective]
     effective = {rule for rule in effective if rule.kind is not Kind.REMEDY}
@@ -716,7 +716,7 @@ def _is_failure(prepared: PreparedRule, report: PartReport) -> bool:
 
 
 def _reports(tally: _Tally, rules: Rules) -> Iterator[RuleReport]:
-    """Of every rule about the targets; one applies when no part of it fails."""
+    """A report of every rule about the targets; a rule applies when no part of it fails."""
     effective, situation = tally.effective(), tally.situation
     for prepared in (*rules.touching(situation), *_remedies_about(situation, rules)):
         parts = tuple(_parts(prepared, tally, rules))
@@ -726,7 +726,7 @@ def _reports(tally: _Tally, rules: Rules) -> Iterator[RuleReport]:
 
 
 def _parts(prepared: PreparedRule, tally: _Tally, rules: Rules) -> Iterator[PartReport]:
-    """Every part of a rule, however many fail; that of its policy first, and once."""
+    """Reports of all parts of a rule; that of its policy first, and once."""
     situation = tally.situation.under(prepared.policy.hierarchies)
     yield _of_policy(prepared, tally, rules)
     basis = wording.Basis(
@@ -750,7 +750,7 @@ def _judged(prepared: PreparedRule, tally: _Tally, situation: Situation) -> Iter
 
 
 def _of_policy(prepared: PreparedRule, tally: _Tally, rules: Rules) -> PartReport:
-    """What its policy as a whole means for a rule: the one thing that says whether it counts."""
+    """Whether a rule counts, by its policy as a whole."""
     policy, request = prepared.policy, tally.situation.request
     forbids = prepared.kind is Kind.PROHIBITION
     finding, text = in_force(policy.policy, request), ""

@@ -1,4 +1,4 @@
-"""Which columns a permission cannot do without: what it publishes, and what that rests on."""
+"""The columns that a permission needs: those that it publishes, and those that it computes with."""
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -24,17 +24,17 @@ _COUNT = Text("count")
 
 @dataclass(frozen=True, slots=True)
 class ColumnUses:
-    """The columns that something uses. Columns that it only drops are not among them."""
+    """The columns that a permission uses, without those that it only drops."""
 
     columns: frozenset[IRI]
     """As `normalised_column` spells them."""
     others_than: frozenset[IRI] | None = None
-    """Where it uses all columns but these, too, whatever columns there are."""
+    """Not None: it also uses all columns except these, whatever columns there are."""
     says_how: bool = False
-    """It says what becomes of columns: those that it does not use, it drops."""
+    """Whether it drops the columns that it does not use."""
 
     def needs(self, some: Collection[IRI], named: Collection[IRI] = ()) -> bool:
-        """Whether it cannot be done without one of some columns.
+        """Whether it needs one of some columns.
 
         Args:
             some: as `normalised_column` spells them.
@@ -48,7 +48,7 @@ class ColumnUses:
         )
 
     def reaches(self, column: IRI) -> bool:
-        """Whether it is about a column, where it is about the table.
+        """Whether it is about a column, if it is about the table.
 
         Args:
             column: as `normalised_column` spells it.
@@ -56,20 +56,20 @@ class ColumnUses:
         return not self.says_how or self.needs((column,))
 
     def also(self, columns: frozenset[IRI]) -> "ColumnUses":
-        """The same, with some columns more."""
+        """The same, with additional columns."""
         return replace(self, columns=self.columns | columns) if columns else self
 
 
 def column_uses(
     permission: Permission, obligations: Iterable[Duty] = (), parameters: Parameters | None = None
 ) -> ColumnUses:
-    """What a permission uses, and what it obliges to.
+    """The columns that a permission and its obligations use.
 
-    A respondent's column counts: nobody can count people without it. To read, or to do anything else to a
-    table as it is, uses no column in particular.
+    A respondent's column is used: without it, respondents cannot be counted. To read a table, or to use it
+    as it is in any other way, uses no column in particular.
 
     Args:
-        permission: the rule, or what a duty amounts to.
+        permission: the rule, or the permission that is equivalent to a duty.
         obligations: what whoever uses it must do; what is anonymized so is all that they may have.
         parameters: of the requested action, where they are known; they say which statistics are meant.
     """
@@ -110,7 +110,7 @@ def _named(comparison: Comparison) -> Iterator[IRI]:
 
 
 def _requested_columns(comparison: Comparison, parameters: Parameters) -> Iterator[IRI]:
-    """Of the columns that statistics may be about, those that a request is about."""
+    """The columns that a request asks for, of those that statistics may be about."""
     stated = parameters.get(comparison.operand)
     if stated is not None and all(isinstance(value, Named) for value in stated):
         yield from (normalised_column(value.iri) for value in stated if isinstance(value, Named))

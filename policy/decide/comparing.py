@@ -40,12 +40,12 @@ _DURATION: Final = re.compile(
 )
 _LIKE_A_DURATION: Final = re.compile(r"\s*[+-]?P[0-9T]", re.ASCII)
 _LONGEST_DURATION: Final = 64
-"""What is longer is looked at by its beginning alone, so that no text makes it slow."""
+"""Of longer texts only the beginning is compared, so that no text makes it slow."""
 _OPPOSITES: Final = {Operator.GT: Operator.LTEQ, Operator.GTEQ: Operator.LT, Operator.NEQ: Operator.EQ}
 
 
 def finding(holds: bool) -> Finding:
-    """What is known."""
+    """The finding of a known truth value."""
     return SATISFIED if holds else UNSATISFIED
 
 
@@ -57,13 +57,13 @@ def negated(outcome: Finding) -> Finding:
 
 
 def compare(operator: Operator, value: Value, reference: Value, hierarchy: Hierarchy | None) -> Finding:
-    """Whether one value stands to one reference as an operator says.
+    """Whether a comparison of one value with one reference holds.
 
     Args:
         operator: `eq`, `isA`, `isPartOf` or `hasPart`, or one of order.
-        value: what is known.
-        reference: what the condition says.
-        hierarchy: what the operand's IRIs are compared by, where there is one.
+        value: the known value.
+        reference: the value in the condition.
+        hierarchy: the hierarchy of the operand's IRIs, where there is one.
     """
     if operator in _OPPOSITES:
         return negated(compare(_OPPOSITES[operator], value, reference, hierarchy))
@@ -131,7 +131,7 @@ class Span:
 
 
 def span(value: Instant | Day) -> Span:
-    """What is known of a point in time, or of a day."""
+    """The span of a point in time, or of a day."""
     if isinstance(value, Day):
         start = datetime.combine(value.day, time(), UTC)
         end = start + _LAST

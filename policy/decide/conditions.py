@@ -1,24 +1,23 @@
 """Evaluates conditions in Kleene's strong logic of three values.
 
-What the operators mean where several values are known (their elementary relation is `comparing.compare`):
+The meaning of the operators where several values are known (`comparing.compare` compares two values):
 
-| operator | of a fact about the world | of what the request has one of |
+| operator | facts about the world | values of which the request has one |
 |---|---|---|
-| `eq` `isA` `isAnyOf` `isPartOf` | some value stands so to some listed one | every value does |
-| `neq` `isNoneOf` | not `eq`: no value stands so to any listed one | likewise, of every value |
-| `gt` `gteq` `lt` `lteq` `hasPart` | every value stands so to every listed one | likewise |
-| `isAllOf` | each value stands so to a listed one, and each listed one has such a value | likewise |
+| `eq` `isA` `isAnyOf` `isPartOf` | some value matches some listed one | every value does |
+| `neq` `isNoneOf` | not `eq`: no value matches any listed one | likewise, for every value |
+| `gt` `gteq` `lt` `lteq` `hasPart` | every value matches every listed one | likewise |
+| `isAllOf` | each value matches a listed one, and each listed one a value | likewise |
 
-In the cells with "every", values that differ make it unknown: both readings of such a condition are then
-kept, and the one that permits less counts. What the request has one of: its purpose, its time and the
-parameters of its action. An operand that nothing is known about is unknown, whatever the operator; so a
-missing purpose satisfies neither `eq` nor `isNoneOf`. A unit that a condition states makes it unknown,
-since facts have none.
+In the cells with "every", the condition is unknown if values differ: the reading that permits less counts.
+The request has one purpose, one time and one value of each parameter of its action. An operand without
+known values is unknown, whatever the operator; so a missing purpose satisfies neither `eq` nor `isNoneOf`.
+A condition with a unit is unknown, since facts have none.
 
-A left operand that nobody declared is unknown, whatever is stated under it: it is none of ODRL's or the
-profile's, no vocabulary declares it, and it is no column of a requested target.
+A left operand that is not declared is unknown, whatever values are stated for it: it is neither a word of
+ODRL or the profile, nor declared by a vocabulary, nor a column of a requested target.
 
-A condition on rows cannot be decided here: it stays, as a `Residual`, with the rest simplified away.
+A condition on rows cannot be decided here: it remains as a `Residual`, and the rest is simplified.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -75,19 +74,19 @@ _NEGATIONS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Residual:
-    """What is left of a condition that depends on the row: satisfied by the rows that satisfy it."""
+    """The rest of a condition that depends on the row: satisfied by the rows that satisfy it."""
 
     condition: ColumnComparison | Logical
     """Made of `ColumnComparison` and `Logical` alone."""
     is_exact: bool = True
-    """False: of other rows it is unknown, and not false, for a part beside it is unknown."""
+    """False: for other rows it is unknown, and not false, since another part is unknown."""
 
 
 Outcome: TypeAlias = Finding | Residual
 
 
 class Facts:
-    """What a request says and what is known of the world, by left operand."""
+    """The facts of a request, about the world and its action, by left operand."""
 
     __slots__ = ("_facts", "_has_same", "_own", "_parameters", "_request", "_tables", "hierarchies")
 
@@ -101,14 +100,14 @@ class Facts:
         self._has_same = any(fact.same for fact in request.parameters)
 
     def is_declared(self, operand: IRI) -> bool:
-        """Whether what is stated under a left operand counts."""
+        """Whether a left operand is declared, so that its values count."""
         return operand in STANDARD_OPERANDS or normalised_column(operand) in self.hierarchies.operands
 
     def is_column(self, iri: IRI) -> bool:
         """Whether an IRI, as `normalised_column` spells it, is that of a column of each requested target.
 
-        A limit by a column of one target says nothing of the rows of another. A table of its own below a
-        target is a column only where something else than its IRI says so.
+        A limit by a column of one target does not limit the rows of another. A separate table below a
+        target is a column only by a declaration, not by its IRI.
         """
         if len(self._tables) == 1 and iri in self._request.columns:
             return True
@@ -123,9 +122,9 @@ class Facts:
         )
 
     def may_be_column(self, iri: IRI) -> bool:
-        """Whether an IRI may be that of a column of some requested target: then no fact is stated under it.
+        """Whether an IRI may be that of a column of a requested target: then facts under it do not count.
 
-        Else a fact would decide a prohibition once more is asked for, and not before.
+        Otherwise a fact could decide a prohibition for a larger request, but not for a smaller one.
         """
         declared = self.hierarchies.columns
         tables = {*self._request.targets, *(table for tables in self._tables for table in tables)}
@@ -136,11 +135,11 @@ class Facts:
     def about(self, assets: Sequence[Asset]) -> "Facts":
         """The same for a rule about some assets.
 
-        A target that is there only as a column of one of them has no columns itself, whatever IRIs begin
-        with its own: beside it there are the other columns of its table.
+        A target that is a column of one of these assets has no columns itself, whatever IRIs begin with its
+        own: the columns are those of its table.
 
         Args:
-            assets: of the rule.
+            assets: the targets of the rule.
         """
         names = {asset.iri for asset in assets}
         tables = tuple(self._tables_of(target, names) for target in self._request.targets)
@@ -156,7 +155,7 @@ class Facts:
         return tuple(table for table in assets if is_column_of(table, target)) or (target,)
 
     def is_unknown(self, condition: ColumnComparison | Comparison) -> bool:
-        """Whether nobody declared the operand of a comparison."""
+        """Whether the operand of a comparison is not declared."""
         if isinstance(condition, Comparison):
             return not self.is_declared(condition.operand)
         column = condition.column.iri
@@ -172,7 +171,7 @@ class Facts:
         return in_words(self._request.parameters, operands) if self._has_same else self._parameters
 
     def values(self, operand: IRI) -> tuple[Value, ...] | None:
-        """What is known under an operand of a constraint; None: nothing."""
+        """The known values of an operand of a constraint; None: none are known."""
         stated = self._facts.get(_spelled(operand)) if self._facts else None
         if operand == ODRL_PURPOSE and self._request.purpose is not None:
             return (Named(self._request.purpose), *(stated or ()))
@@ -181,14 +180,14 @@ class Facts:
         return stated
 
     def hierarchy(self, operand: IRI) -> Hierarchy | None:
-        """What the values of an operand are compared by."""
+        """The hierarchy by which the values of an operand are compared."""
         if operand == ODRL_PURPOSE:
             return self.hierarchies.purposes
         return self.hierarchies.parties if operand == RECIPIENT else None
 
 
 def _spelled(operand: IRI) -> IRI:
-    """The one spelling of an operand that somebody else declares."""
+    """The normalised spelling of an operand that is not standard."""
     return operand if operand in STANDARD_OPERANDS else normalised_column(operand)
 
 
@@ -201,11 +200,11 @@ def _by_operand(facts: Sequence[Fact]) -> dict[IRI, tuple[Value, ...]]:
 
 
 def in_words(facts: Sequence[Fact], operands: Collection[IRI]) -> dict[IRI, tuple[Value, ...]]:
-    """What is asked of an action, each fact by its operand, or else by one under which it is the same.
+    """The parameters of an action, each by its operand, or by an equivalent one that a permission names.
 
     Args:
         facts: of the requested action.
-        operands: that a permission speaks of.
+        operands: those that the permission names.
     """
     return _by_operand(
         [
@@ -232,7 +231,7 @@ def comparisons(conditions: Iterable[Condition]) -> Iterator[Comparison]:
 
 
 def evaluate(condition: Condition, facts: Facts) -> Outcome:
-    """What is known of a constraint, or of a refinement of a party or an asset."""
+    """The outcome of a constraint, or of a refinement of a party or an asset."""
     match condition:
         case Comparison(operand=operand):
             values = facts.values(operand)
@@ -254,9 +253,9 @@ def evaluate(condition: Condition, facts: Facts) -> Outcome:
 
 
 def evaluate_parameter(condition: Condition, parameters: Mapping[IRI, tuple[Value, ...]]) -> Finding:
-    """What is known of a refinement of an action, for an action with these parameters.
+    """The finding of a refinement of an action, for an action with these parameters.
 
-    No values under an operand mean that the action is known to have none.
+    An operand with an empty tuple of values is known to have none.
     """
     match condition:
         case Comparison(operand=operand):
@@ -275,13 +274,13 @@ def evaluate_parameter(condition: Condition, parameters: Mapping[IRI, tuple[Valu
 def holds(
     comparison: Comparison, values: Sequence[Value], hierarchy: Hierarchy | None, *, is_one: bool
 ) -> Finding:
-    """Whether a comparison holds of the values that are known under its operand.
+    """Whether a comparison holds for the known values of its operand.
 
     Args:
         comparison: without unit.
-        values: all that are true; none mean that there is none, which is known.
-        hierarchy: what IRIs are compared by.
-        is_one: whether the request has one of it, so that values which differ are not known to satisfy.
+        values: all known ones; empty: it is known that there are none.
+        hierarchy: the hierarchy by which IRIs are compared.
+        is_one: whether the request has one value, so that the result is unknown where values differ.
     """
     operator = comparison.operator
     elementary = _ELEMENTARY.get(operator, operator)
@@ -326,7 +325,7 @@ def _agreed(findings: Iterable[Finding]) -> Finding:
 
 
 def combine(operator: LogicalOperator, outcomes: Sequence[Outcome]) -> Outcome:
-    """What is known of a logical constraint, from what is known of its operands."""
+    """The outcome of a logical constraint, from the outcomes of its operands."""
     match operator:
         case LogicalOperator.AND | LogicalOperator.AND_SEQUENCE:
             return conjunction(outcomes)
@@ -380,7 +379,7 @@ def _one_of(residuals: Sequence[Residual]) -> Outcome:
 
 
 def _no_other(residuals: Sequence[Residual]) -> Outcome:
-    """None of these, since something else is satisfied."""
+    """None of these, since another operand is satisfied."""
     others = [_negation(residual.condition) if residual.is_exact else None for residual in residuals]
     if any(other is None for other in others):
         return UNKNOWN
@@ -417,7 +416,7 @@ def _operands(
 
 
 def _negation(condition: Condition) -> ColumnComparison | Logical | None:
-    """Rows that satisfy this one do not satisfy the condition, nor have no value; None: not expressible."""
+    """A condition whose rows have values and do not satisfy the given one; None: not expressible."""
     match condition:
         case ColumnComparison(operator=operator):
             if operator not in _NEGATIONS:

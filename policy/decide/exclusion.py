@@ -1,7 +1,7 @@
 """Proves that two conditions exclude each other: where one is satisfied, the other is unsatisfied.
 
-What is not proved is taken as possible. A proof takes a bounded number of steps, so that no document can
-make it slow.
+Without a proof, both may be satisfied. A proof takes a bounded number of steps, so that no document makes
+it slow.
 """
 
 from collections.abc import Iterable, Sequence
@@ -42,7 +42,7 @@ _BY_HIERARCHY: Final = frozenset({Operator.IS_A, Operator.IS_PART_OF, Operator.H
 
 
 class Prover:
-    """Proves exclusions within a number of steps; made for the rules of one policy."""
+    """Proves exclusions within a bounded number of steps, for the rules of one policy."""
 
     def __init__(self, hierarchies: Hierarchies, steps: int) -> None:
         self._hierarchies = hierarchies
@@ -53,13 +53,13 @@ class Prover:
         return self._steps <= 0
 
     def step(self) -> None:
-        """Count a step that is made elsewhere."""
+        """Count a step of the caller."""
         self._steps -= 1
 
     def exclude(
         self, held: Sequence[Condition], other: Sequence[Condition], *, of_action: bool = False
     ) -> bool:
-        """Whether some condition that all hold makes some other one unsatisfied.
+        """Whether one of some satisfied conditions makes one of the others unsatisfied.
 
         Args:
             held: satisfied, all of them.
@@ -104,7 +104,7 @@ class Prover:
         )
 
     def affords(self, steps: int) -> bool:
-        """Count steps that are about to be made; False where there are too few left to make them."""
+        """Count further steps; False if too few are left."""
         self._steps -= steps
         return not self.is_exhausted
 
@@ -115,14 +115,14 @@ class Prover:
 
 
 def size(condition: Condition) -> int:
-    """The steps that it takes to look at a condition."""
+    """The number of steps to read a condition."""
     if isinstance(condition, Logical):
         return 1 + sum(map(size, condition.operands))
     return 1 + len(condition.values)
 
 
 def _lists_exclude(held: Comparison, other: Comparison, *, is_exact: bool) -> bool:
-    """Whether one list is inside of the other, or apart from it, so that no pair need be compared."""
+    """Whether one list contains the other or is disjoint from it, so that no values are compared."""
     values, others = frozenset(held.values), frozenset(other.values)
     if held.operator in _POSITIVE and other.operator in _NEGATIVE:
         return values <= others
@@ -156,7 +156,7 @@ def _comparisons_exclude(
 
 
 def _is_exact(held: Comparison) -> bool:
-    """Whether a condition leaves nothing but its listed values."""
+    """Whether a condition allows only its listed values."""
     plain = all(isinstance(value, Named | Number | Text | Truth) for value in held.values)
     return plain and held.operator in _EQUAL | {Operator.IS_ALL_OF}
 
@@ -170,18 +170,18 @@ def _values_exclude(held: Comparison, other: Comparison) -> bool:
 
 
 def _are_apart(left: Value, right: Value, hierarchy: Hierarchy | None) -> bool:
-    """Whether nothing that is within one concept may be within the other."""
+    """Whether two concepts have no narrower concept in common."""
     both = isinstance(left, Named) and isinstance(right, Named) and hierarchy is not None
     return both and compare(Operator.EQ, left, right, hierarchy) is UNSATISFIED
 
 
 def _are_within(values: Sequence[Value], references: Sequence[Value], hierarchy: Hierarchy | None) -> bool:
-    """Whether what equals any of some values equals one of the references."""
+    """Whether everything that equals one of some values equals one of the references."""
     return all(any(_is_within(value, reference, hierarchy) for reference in references) for value in values)
 
 
 def _is_within(value: Value, reference: Value, hierarchy: Hierarchy | None) -> bool:
-    """Whether all that equals a value equals the reference, too."""
+    """Whether everything that equals a value equals the reference, too."""
     if isinstance(value, Named) and isinstance(reference, Named):
         return compare(Operator.EQ, value, reference, hierarchy) is SATISFIED
     return value == reference
@@ -206,7 +206,7 @@ def _order_excludes(held: Comparison, other: Comparison) -> bool:
 
 
 def _ordinal(value: Value) -> tuple[type[Value] | None, Decimal]:
-    """A value as a number that is ordered likewise, among values of its type; None: not as exactly."""
+    """A value as a number with the same order among values of its type; None: no exact number exists."""
     match value:
         case Number(value=number) if not number.is_nan():
             return Number, number

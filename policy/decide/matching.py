@@ -1,4 +1,4 @@
-"""Holds one rule against a request, part by part.
+"""Compares one rule with a request, part by part.
 
 A permission applies when every part is satisfied; a prohibition unless some part is unsatisfied.
 """
@@ -52,7 +52,7 @@ from smalti.policy.model.model import (
 from smalti.vocab.terms import ANONYMIZE, IRI, PLANNED_DUTIES, READ
 
 _ANYTHING: Final = ColumnUses(frozenset())
-"""Of what is done to a table as it is."""
+"""The uses of actions on a table as it is."""
 
 
 class Kind(StrEnum):
@@ -68,19 +68,19 @@ Subject: TypeAlias = Condition | Duty | IRI | None
 
 
 Judged: TypeAlias = tuple[Part, Outcome, Subject]
-"""What was found out about one part of a rule."""
+"""The outcome of one part of a rule, and its subject."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Form:
-    """One way in which a rule lets somebody do something."""
+    """One form in which a rule permits an action."""
 
     permission: Permission
-    """The rule itself, or the permission that its duty, or it as an obligation, amounts to."""
+    """The rule itself, or the permission that is equivalent to its duty or to the obligation."""
     transformation: Transformation | None
-    """What is asked for is held against; None: it allows the action without saying how."""
+    """The permitted transformation; None: the rule does not restrict how the action is done."""
     obligations: tuple[Duty, ...]
-    """What a plan must contain."""
+    """The duties that a plan must contain."""
     duty: Duty | None = None
     """The duty that the permission was made from."""
     uses: ColumnUses = field(init=False)
@@ -91,7 +91,7 @@ class Form:
 
 
 class PreparedRule:
-    """A rule with what can be worked out before any request."""
+    """A rule prepared for requests: what does not depend on them is computed once."""
 
     __slots__ = (
         "by_duty", "form", "is_for_any_purpose", "kind", "of", "order", "policy", "remedies", "rule"
@@ -106,23 +106,23 @@ class PreparedRule:
         self.of = of
         """Of a remedy: its prohibition."""
         self.remedies: tuple[PreparedRule, ...] = ()
-        """What it demands, once it was infringed, and so permits whoever names it."""
+        """Its remedies to anonymize, which permit requests that name them."""
         self.order = 0
-        """Where it stands among the rules of all policies."""
+        """Its position among the rules of all policies."""
         self.is_for_any_purpose = not rule.constraints or rule.purposes is None
         self.form = _own_form(rule, () if of is None else _beside(of.rule))
-        """How it permits what it is about; None where it permits nothing."""
+        """How it permits its own action; None where it permits nothing."""
         self.by_duty = _forms_by_duty(rule, policy.hierarchies)
-        """How it permits to anonymize, where it permits to read what was anonymized so."""
+        """How it permits to anonymize, by its duties to anonymize before reading."""
 
     def forms_for(self, action: IRI) -> tuple[Form, ...]:
-        """The ways in which it may permit an action."""
+        """The forms in which it may permit an action."""
         if self.by_duty and action == ANONYMIZE:
             return self.by_duty
         return () if self.form is None else (self.form,)
 
     def is_about(self, action: IRI) -> bool:
-        """Whether its action, or that of a duty which permits to anonymize, has a part in another."""
+        """Whether its action, or that of a duty which permits to anonymize, overlaps another action."""
         if self.by_duty and action == ANONYMIZE:
             return True
         actions = self.policy.hierarchies.actions
@@ -130,7 +130,7 @@ class PreparedRule:
 
 
 class PreparedPolicy:
-    """A policy with what can be worked out before any request."""
+    """A policy prepared for requests: what does not depend on them is computed once."""
 
     __slots__ = ("conflict", "has_members", "hierarchies", "policy", "rules")
 
@@ -163,7 +163,7 @@ def _rules(policy: Policy) -> Iterator[tuple[Kind, Rule]]:
 
 
 def _remedies(rule: Prohibition) -> Iterator[Duty]:
-    """The remedies to anonymize, each with what its prohibition says of when and of whom."""
+    """The remedies to anonymize, each with the constraints and assignees of its prohibition."""
     for duty in rule.remedies:
         if duty.action == ANONYMIZE and duty.anonymization is not None and duty.output is not None:
             yield replace(
@@ -175,7 +175,7 @@ def _remedies(rule: Prohibition) -> Iterator[Duty]:
 
 
 def _beside(prohibition: Rule) -> tuple[Duty, ...]:
-    """What whoever relies on a remedy to anonymize owes, too: the remedies of other actions."""
+    """The remedies of other actions, which are owed together with a remedy to anonymize."""
     remedies = prohibition.remedies if isinstance(prohibition, Prohibition) else ()
     return tuple(duty for duty in remedies if duty.action != ANONYMIZE)
 
@@ -213,7 +213,7 @@ def _forms_by_duty(rule: Rule, hierarchies: Hierarchies) -> tuple[Form, ...]:
 
 
 def _as_permission(rule: Rule, duty: Duty) -> Permission:
-    """The permission to do what a duty of a rule, or an obligation, demands."""
+    """The permission to do what a duty of a rule, or an obligation, requires."""
     more = () if duty is rule else duty.constraints
     return Permission(
         uid=rule.uid,
@@ -232,7 +232,7 @@ def _as_permission(rule: Rule, duty: Duty) -> Permission:
 
 
 class Situation:
-    """A request, with what is known, under the hierarchies that count for one policy."""
+    """A request with its facts, under the hierarchies that count for one policy."""
 
     __slots__ = ("_requested", "facts", "hierarchies", "owners", "request")
 
@@ -242,7 +242,7 @@ class Situation:
         self.request = request
         self.hierarchies = hierarchies
         self.owners = owners
-        """Who owns all of each target, as far as that is known."""
+        """The known owners of all of each target."""
         self.facts = Facts(request, hierarchies)
         self._requested: Requested | None = None
 
@@ -254,14 +254,14 @@ class Situation:
         return self._requested
 
     def under(self, hierarchies: Hierarchies) -> "Situation":
-        """The same, as a policy with members of its own sees it."""
+        """The same under the hierarchies of a policy with its own memberships."""
         if hierarchies is self.hierarchies:
             return self
         return Situation(self.request, hierarchies, self.owners)
 
 
 def touches(prepared: PreparedRule, situation: Situation) -> bool:
-    """Whether a rule is about a requested target, a part of it, or something that it is a part of.
+    """Whether a rule is about a requested target, a part of it, or a whole that contains it.
 
     A column is a part of its table.
     """
@@ -288,7 +288,7 @@ def forbidden_columns(prepared: PreparedRule, situation: Situation) -> frozenset
 
 
 def prohibited_parts(prepared: PreparedRule, situation: Situation) -> frozenset[IRI]:
-    """The columns that a rule is about, also where it is about all of a target besides."""
+    """The columns that a rule is about, also where it is about all of a target, too."""
     requested = situation.under(prepared.policy.hierarchies).requested
     pairs = ((target, asset.iri) for target in situation.request.targets for asset in prepared.rule.targets)
     return frozenset[IRI]().union(*(requested.columns_about(*pair) for pair in pairs))
@@ -301,7 +301,7 @@ def named_columns(prepared: PreparedRule, situation: Situation) -> frozenset[IRI
 
 
 def judged_as_grant(prepared: PreparedRule, form: Form, situation: Situation) -> Iterator[Judged]:
-    """The parts of what permits; it applies when each is satisfied or left to the rows."""
+    """The parts of a permission; it applies when each is satisfied, or limits the rows."""
     rule, request = prepared.rule, situation.request
     yield Part.POLICY, in_force(prepared.policy.policy, request), None
     yield Part.TARGET, _covered(form.permission.targets, situation, form.uses), None
@@ -333,10 +333,10 @@ def judged_as_grant(prepared: PreparedRule, form: Form, situation: Situation) ->
 
 
 def _of_assigners(prepared: PreparedRule, form: Form, situation: Situation) -> Iterator[Judged]:
-    """What must be true of who assigns a rule, and of whom a remedy's prohibition is for.
+    """The refinements of assigners, and of the assignees of a remedy's prohibition.
 
-    A request says nothing of an assigner, nor of any other party: facts are about the world and the
-    requester. So whatever refines one is unknown.
+    The facts of a request are about the world and the requester, not about an assigner or another party.
+    So these refinements are unknown.
     """
     rules = [
         prepared.rule,
@@ -354,7 +354,7 @@ def _of_assigners(prepared: PreparedRule, form: Form, situation: Situation) -> I
 
 
 def judged_as_prohibition(prepared: PreparedRule, situation: Situation) -> Iterator[Judged]:
-    """The parts of a prohibition but for its refinements; it applies unless one is unsatisfied."""
+    """The parts of a prohibition except its refinements; it applies unless one is unsatisfied."""
     rule = prepared.rule
     yield Part.POLICY, in_force(prepared.policy.policy, situation.request), None
     yield Part.TARGET, _touched(rule.targets, situation), None
@@ -390,7 +390,7 @@ def _within(interval: Interval, moment: Instant) -> Finding:
 
 
 def _covered(assets: tuple[Asset, ...], situation: Situation, uses: ColumnUses = _ANYTHING) -> Outcome:
-    """Whether one rule covers every requested target: what is asked for jointly is granted jointly."""
+    """Whether one rule covers every requested target: joint requests need a joint permission."""
     targets = situation.request.targets
     if len(targets) == 1:
         return _any_asset(targets[0], assets, situation, uses)
@@ -403,7 +403,7 @@ def _touched(assets: tuple[Asset, ...], situation: Situation) -> Outcome:
 
 
 def _reached(assets: tuple[Asset, ...], situation: Situation) -> list[tuple[Reached, Outcome]]:
-    """For each target and asset of a prohibition: what of the target it is about, and whether it is so."""
+    """For each target and asset of a prohibition: the part that it is about, and whether it applies."""
     return [
         (reached, _refined(_of_any(reached), asset, situation))
         for target in situation.request.targets
@@ -461,7 +461,7 @@ def _any_party(parties: tuple[Party, ...], situation: Situation) -> Finding:
 
 
 def fulfilled(duty: Duty, situation: Situation) -> Finding:
-    """Whether a duty was fulfilled: the requester says so, and its constraints are known to hold.
+    """Whether a duty was fulfilled: the requester claims it, and its constraints are known to hold.
 
     ODRL IM 2.6.3: a duty is fulfilled if all of its constraints are satisfied and its action, with all
     refinements, was done. The claim is that it was done; what a request states says nothing of that, so
@@ -482,7 +482,7 @@ def fulfilled(duty: Duty, situation: Situation) -> Finding:
 
 
 def _is_deadline(condition: Condition) -> bool:
-    """Whether a condition says only that something is to be done until some time."""
+    """Whether a condition is only a deadline."""
     if not isinstance(condition, Comparison) or condition.operand != DATE_TIME or condition.unit:
         return False
     is_end = condition.operator in (Operator.LT, Operator.LTEQ)
@@ -490,5 +490,5 @@ def _is_deadline(condition: Condition) -> bool:
 
 
 def _undecided(outcome: Outcome) -> Finding:
-    """What is known where there is no row to ask: nothing."""
+    """The finding of an outcome: one that depends on the rows is unknown."""
     return UNKNOWN if isinstance(outcome, Residual) else outcome

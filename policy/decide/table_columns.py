@@ -1,8 +1,8 @@
-"""Columns as parts of tables: what a rule about a column says of its table, and the other way round.
+"""Columns as parts of tables: how rules about columns apply to tables, and rules about tables to columns.
 
 A column is named by its table's IRI, a slash and a name (`iris.is_column_of`), or it is known of a target
 (`Request.columns`). A rule about a table, or about a collection that the table belongs to, is about each of
-its columns. A prohibition on a column leaves the rest of the table alone: it is told apart here.
+its columns. A prohibition on a column does not apply to the rest of its table.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -23,7 +23,7 @@ _NOTHING: Final[frozenset[IRI]] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What of the requested targets a rule about one asset is about."""
+    """The part of the requested targets that a rule about one asset is about."""
 
     whole: Finding
     """Whether it is about all of a target."""
@@ -39,7 +39,7 @@ NOT_REACHED: Final = Reached(UNSATISFIED)
 
 
 def spellings(iri: IRI) -> tuple[IRI, ...]:
-    """An IRI as it is written, in the one spelling, and not percent-encoded, where these are others."""
+    """The distinct spellings of an IRI: as written, normalised, and not percent-encoded."""
     other = normalised_column(iri)
     plain = IRI(unquote(iri))
     same = other if plain == iri or normalised_column(plain) != other or iri_problem(plain) else plain
@@ -53,7 +53,7 @@ def tables_of(iri: IRI) -> tuple[IRI, ...]:
 
 
 def also_named(columns: Collection[IRI], renamed: frozenset[tuple[IRI, IRI]]) -> frozenset[IRI]:
-    """Some columns under all IRIs that they are known to have had.
+    """Columns under all IRIs that they are known to have had.
 
     An IRI leads to the names in headers that it stood for, and a name to the IRIs that it had. One step, so
     that one wrong description does not make all columns one.
@@ -107,7 +107,7 @@ class Requested:
         return UNKNOWN if UNKNOWN in (relation, *others) else UNSATISFIED
 
     def _wholes_of(self, target: IRI) -> tuple[IRI, ...]:
-        """Other names of a target, and of the table that it may be a column of."""
+        """Other IRIs of a target, and of the tables that it may be a column of."""
         if (wholes := self._wholes.get(target)) is None:
             names = (*spellings(target)[1:], *tables_of(target), *self._tables_declaring(target))
             wholes = self._wholes[target] = names
@@ -121,7 +121,7 @@ class Requested:
     # --- Prohibitions
 
     def touched(self, target: IRI, asset: IRI) -> Reached:
-        """What of a target a prohibition about an asset is about."""
+        """The part of a target that a prohibition about an asset is about."""
         relation = self._assets.relation(target, asset)
         if relation is SATISFIED:
             return Reached(relation)
@@ -138,7 +138,7 @@ class Requested:
         return _NOTHING if is_target else self._columns(target, asset)
 
     def _touched_as_part(self, target: IRI, asset: IRI) -> Finding:
-        """Whether it is about the target in another spelling, or about the table of a column."""
+        """Whether a prohibition is about the target in another spelling, or about the table of a column."""
         names = self._names_of(target)
         if not names.isdisjoint(self.named((asset,))):
             return SATISFIED
@@ -164,11 +164,11 @@ class Requested:
         )
 
     def _names_of(self, target: IRI) -> frozenset[IRI]:
-        """A target, which may be a column, under all IRIs that the column is known to have had."""
+        """A target, which may be a column, under all IRIs that it is known to have had."""
         return also_named((normalised_column(target),), self._renamed)
 
     def _columns_by_name(self, whole: IRI, asset: IRI) -> frozenset[IRI]:
-        """The columns of a table or collection; one of a part of it also as the column of that name."""
+        """The prohibited columns of a table or collection; those of its parts also by name."""
         columns = self._columns(whole, asset)
         of_parts = [
             normalised_column(f"{whole}/{column.rpartition('/')[2]}")
@@ -189,7 +189,7 @@ class Requested:
         return also_named(columns, self._renamed) if columns else _NOTHING
 
     def _column_of(self, target: IRI, name: IRI) -> Iterator[IRI]:
-        """The columns of a target that one of the concepts of a prohibition stands for."""
+        """The columns of a target that a concept of a prohibition means."""
         column = normalised_column(name)
         if column in self._known and column != normalised_column(target):
             yield column
@@ -201,13 +201,13 @@ class Requested:
                 yield normalised_column(f"{target}/{column.rpartition('/')[2]}")
 
     def _shares_columns(self, asset: IRI, table: IRI) -> bool:
-        """Whether an asset has nothing of a table but columns, which hierarchies say to be its parts."""
+        """Whether an asset shares only columns with a table, by the hierarchies."""
         if _is_column(asset, table) and asset not in self._own:
             return True
         shared = self._assets.narrower(asset) & self._assets.narrower(table)
         return bool(shared) and all(_is_column(part, table) and part not in self._own for part in shared)
 
-    # --- What rules are found by
+    # --- Keys of rules
 
     @property
     def sought(self) -> frozenset[IRI]:
@@ -256,11 +256,11 @@ def _is_column(asset: IRI, table: IRI) -> bool:
 
 
 def column_keys(concepts: Iterable[IRI]) -> frozenset[IRI]:
-    """The tables that some concepts may be columns of."""
+    """The tables of which some concepts may be columns."""
     return frozenset(table for iri in concepts for table in tables_of(iri))
 
 
 def columns_in(conditions: Iterable[Condition]) -> frozenset[IRI]:
-    """The columns that limits to rows look at."""
+    """The columns that limits to rows compare."""
     limits = (leaf for leaf in leaves(conditions) if isinstance(leaf, ColumnComparison))
     return frozenset(normalised_column(limit.column.iri) for limit in limits)

@@ -1,7 +1,8 @@
-"""The transformations that a permission to anonymize or to train allows, and which one a planner takes.
+"""The transformations that a permission to anonymize or to train allows, and which one a planner chooses.
 
-Refinements say which are meant. What a request leaves open is chosen by the planner: the bound itself
-(k = 10 of `k gteq 10`, and l where l is larger). That choice is the witness; prohibitions are judged by it.
+The refinements limit the transformations. Where a request leaves a choice, the planner takes the bound
+itself (k = 10 of `k gteq 10`, and l where l is larger). That choice is the witness; prohibitions are judged
+by it.
 `effective_bounds` alone computes k and l from policy and request: for decisions and for plans.
 """
 
@@ -34,7 +35,7 @@ Parameters: TypeAlias = Mapping[IRI, tuple[Value, ...]]
 """By operand; no values: the transformation is known to have none."""
 
 _DEFAULTS: Final = {terms.K_ANONYMITY: terms.MONDRIAN, terms.L_DIVERSITY: terms.MONDRIAN}
-"""The technique of a method where the policy names none."""
+"""The technique of a method if the policy names none."""
 _DETERMINED: Final = frozenset({Operator.EQ, Operator.GTEQ, Operator.LTEQ, Operator.IS_ALL_OF})
 _TOO_MANY: Final = 1 << 62
 _COLUMN_LISTS: Final = (terms.IDENTIFIER, terms.QUASI_IDENTIFIER, terms.SENSITIVE, terms.RELEASED)
@@ -42,14 +43,14 @@ _COLUMN_LISTS: Final = (terms.IDENTIFIER, terms.QUASI_IDENTIFIER, terms.SENSITIV
 
 @dataclass(frozen=True, slots=True)
 class Transformation:
-    """What a permission or duty to anonymize, or a permission to train, allows."""
+    """The transformations that a permission or duty to anonymize, or a permission to train, allows."""
 
     refinements: tuple[Condition, ...]
     """All of them, as conditions on parameters."""
     operands: frozenset[IRI]
-    """That the refinements say something of, or that the transformation is known to be without."""
+    """The operands of the refinements, and those that the transformation is known not to have."""
     witness: Parameters
-    """What the planner chooses."""
+    """The planner's choice."""
     k: Bound | None
     diversity: Bound | None
 
@@ -65,7 +66,7 @@ def transformation(anonymization: Anonymization) -> Transformation:
 def training_transformation(training: Training) -> Transformation:
     """The refinements of an action to train as conditions, and the planner's choice.
 
-    What they leave open is the recipe's, and so unknown here: a prohibition of it applies.
+    The recipe determines the rest, which is unknown here: a prohibition of it applies.
     """
     refinements = training_conditions(training)
     operands = frozenset[IRI]().union(*map(operands_of, refinements))
@@ -73,7 +74,7 @@ def training_transformation(training: Training) -> Transformation:
 
 
 def _chosen(refinements: Sequence[Condition]) -> dict[IRI, tuple[Value, ...]]:
-    """What the planner takes: the bound itself, where there is one."""
+    """The planner's choice: the bound itself, where there is exactly one."""
     determining = [
         condition
         for condition in refinements
@@ -104,11 +105,11 @@ def _raised(anonymization: Anonymization) -> dict[IRI, tuple[Value, ...]]:
 def effective_bounds(
     k: Bound, diversity: Bound | None, asked_k: int | None = None, asked_l: int | None = None
 ) -> tuple[int, int]:
-    """The k and l that a transformation has; l is 1 where only k is promised.
+    """The k and l of a transformation; l is 1 where only k is required.
 
-    The bound itself, or what is asked for, where that is stronger. A k that may rise (`gteq`) is raised to
-    l: a class of l different values has at least l respondents. A k of `eq` stays, even below l: such a
-    transformation does not exist, and is to be refused.
+    The bound itself, or the requested value if that is stronger. A k of `gteq` is raised to l: a class with
+    l different values has at least l respondents. A k of `eq` stays, even below l: such a transformation
+    does not exist, and the caller must refuse it.
     """
     number = k.value if asked_k is None else max(k.value, asked_k)
     least = 1
@@ -118,7 +119,7 @@ def effective_bounds(
 
 
 def whole(values: Sequence[Value]) -> int | None:
-    """The one whole number above 0 that is asked for as k or l; None: it is none."""
+    """The requested k or l, a whole number above 0; None: the values are not one such number."""
     if len(values) != 1 or not isinstance(values[0], Number):
         return None
     number = values[0].value
@@ -146,10 +147,10 @@ def _fields(anonymization: Anonymization) -> list[Condition]:
 def judged_parameters(
     allowed: Transformation, parameters: Parameters
 ) -> list[tuple[Condition | IRI, Finding]]:
-    """What is known of the refinements that a request says something of.
+    """The findings of the refinements whose operands a request states.
 
-    What a request asks for and no refinement speaks of is unknown: the permission does not offer it. A
-    column's own parameters are not asked for one by one, so that they are unknown, too.
+    A requested parameter that no refinement mentions is unknown: the permission does not offer it. So are
+    parameters of single columns, which a request cannot state.
     """
     if not parameters:
         return []
@@ -174,7 +175,7 @@ def judged_parameters(
 
 
 def requested_parameters(allowed: Transformation, parameters: Parameters) -> Parameters:
-    """The parameters of what a request would do under a permission."""
+    """The parameters of the transformation of a request under a permission."""
     if not parameters:
         return allowed.witness
     combined = {**allowed.witness, **parameters}

@@ -1,4 +1,4 @@
-"""IRIs: what a policy may name, and how a column's name becomes one."""
+"""IRIs: which ones a policy may use, and how they name columns."""
 
 import re
 from collections.abc import Iterable
@@ -33,7 +33,7 @@ _COMPLETE: Final = re.compile(r"https?://[^/?#@]+.*|urn:[A-Za-z0-9][A-Za-z0-9-]*
 
 
 def iri_problem(iri: str) -> str:
-    """What keeps a text from being an absolute IRI that a policy may use; empty when nothing does.
+    """Why a text is not an absolute IRI that a policy may use; empty if it is one.
 
     >>> iri_problem("http://example.com/Customer")
     ''
@@ -96,7 +96,7 @@ def is_column_of(table: str, iri: str) -> bool:
 def is_below(table: str, iri: str) -> bool:
     """Whether an IRI lies below a table's, and is not that of a column of it (`is_column_of`).
 
-    Case is passed over: it makes another IRI, which somebody may have meant as the same.
+    Case is ignored: it makes another IRI, which may be meant as the same.
 
     >>> is_below("http://example.com/C", "http://example.com/C#Name")
     True

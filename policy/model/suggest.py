@@ -1,11 +1,11 @@
-"""Did you mean."""
+"""Suggestions for misspelt words."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 
 def did_you_mean(word: str, candidates: Iterable[str]) -> str:
-    """The `help` that names the nearest known word; empty when none is near.
+    """A `help` text that suggests the nearest known word; empty when none is near.
 
     >>> did_you_mean("k-anonimity", ["k-anonymity", "l-diversity"])
     'did you mean `k-anonymity`?'

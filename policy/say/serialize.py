@@ -1,4 +1,4 @@
-"""A policy as the document that our documentation would write for it."""
+"""The canonical document of a policy."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -166,7 +166,7 @@ def _policy(policy: Policy) -> JsonObject:
 
 
 def _is_in_all(shared: Shared, rules: Iterable[Rule]) -> bool:
-    """Whether writing something once for all rules says no more than the rules do."""
+    """Whether every rule has the shared parts, so that writing them once changes no rule."""
     return all(
         set(shared.targets) <= set(group[0].targets)
         and set(shared.assignees) <= set(group[0].assignees)
@@ -212,7 +212,7 @@ def _time(time: datetime) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What a rule need not say: a duty takes it from its rule."""
+    """The parts that a rule inherits: a duty inherits them from its rule."""
 
     targets: tuple[Asset, ...] = ()
     assignees: tuple[Party, ...] = ()
@@ -223,7 +223,7 @@ _NO_PARTS: Final = _Parts()
 
 
 class _Writer:
-    """Writes rules; what belongs to a collection is described where it is named first, and only there."""
+    """Writes rules; memberships are written where a member is first named, and only there."""
 
     def __init__(self, policy: Policy, shared: Shared) -> None:
         self.shared = shared
@@ -260,7 +260,7 @@ class _Writer:
         )
 
     def own(self, rule: Rule, inherited: _Parts) -> _Parts:
-        """What a rule has to say itself."""
+        """The parts that a rule states itself."""
         if inherited is not _NO_PARTS:
             return _Parts(
                 () if rule.targets == inherited.targets else rule.targets,
@@ -432,7 +432,7 @@ def _value(value: Value) -> JsonValue:
 
 
 def number_text(value: Decimal) -> str:
-    """A number as JSON, exact, and as people write it where that is short.
+    """A number as exact JSON; without an exponent where that is short.
 
     >>> number_text(Decimal("1E+1")), number_text(Decimal("0.10")), number_text(Decimal("1e-70"))
     ('10', '0.1', '1e-70')
