@@ -152,7 +152,7 @@ def test_an_interrupted_run_registers_nothing(
 def test_check_says_what_is_valid(tmp_path: Path, policy: Path) -> None:
     assert ok("check", policy, cwd=tmp_path).out == (
         f"{policy}: valid: {USER} may anonymize {CUSTOMER} for marketing: k at least 2, 1 column dropped by"
-        f" name, 2 generalised, 1 kept, each row about another person; output {OUTPUT}. Not checked: the"
+        f" name, 2 generalised, 1 kept, one row for each respondent; output {OUTPUT}. Not checked: the"
         " data and its description\n"
     )
     assert ok("check", policy, "--format", "json", cwd=tmp_path).json == []

@@ -294,7 +294,7 @@ def test_cases_that_do_not_hold_fail(
         ({"tests": [case({"effect": "deny"}), case({"effect": "deny"})]}, "used twice"),
         ({"policies": ["none.jsonld"]}, "cannot be read"),
         ({"policies": ["cases.json"]}, "a policy has errors"),
-        ({"tests": [case({"effect": "deny"}, time="yesterday")]}, "`yesterday` is no point in time"),
+        ({"tests": [case({"effect": "deny"}, time="yesterday")]}, "`yesterday` is not a point in time"),
         ({"tests": [case({"effect": "deny"}, parameters={"kk": 3})]}, "`kk`"),
     ],
 )

@@ -47,18 +47,18 @@ def found(*files: Path) -> list[tuple[str, str]]:
     return [(Path(one["document"]).stem, one["message"]) for one in ran.json if one["code"] == "P623"]
 
 
-NO_DELTA = "that may charge a delta, and it states no ceiling of delta (`smalti:budgetDelta`)"
+NO_DELTA = "the other rule may charge a delta, and this rule states no `smalti:budgetDelta`"
 CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, str]]] = {
     "a delta without a ceiling": ({}, {"words": DELTA, "delta": 1e-5}, {"one": NO_DELTA}),
     "more delta than the ceiling": (
         {"words": DELTA | {"smalti:delta": refinement("smalti:delta", "lteq", 1e-7)}, "delta": 1e-7},
         {"words": DELTA, "delta": 1e-5},
-        {"one": "that may charge more delta at once"},
+        {"one": "the other rule may charge more delta at once"},
     ),
     "as much epsilon as the ceiling": (
         {},
         {"epsilon": 2, "budget": 5},
-        {"one": "that may charge as much epsilon"},
+        {"one": "the other rule may charge all of `smalti:budgetEpsilon`"},
     ),
     "other neighbours": (
         {},
@@ -104,7 +104,8 @@ def test_policy_add_says_it_of_what_is_in_force(tmp_path: Path) -> None:
     ran = add(tmp_path, loud)
     told = " ".join(ran.out.split())
     assert (
-        "warning `http://hospital.example/one/1` is denied once `http://hospital.example/other/1`" in told
+        "warning `http://hospital.example/one/1` is denied after a release under `http://hospital.example/other/1`"
+        in told
     )
     assert NO_DELTA in told
     again = add(tmp_path, written(tmp_path, "third", words=DELTA, delta=1e-5), "--format", "json").json

@@ -57,133 +57,135 @@ _INTRODUCTION = """\
 
 A policy is one ODRL 2.2 document, in JSON-LD (compact, expanded or flattened) or Turtle. This page lists
 every word that smalti knows. A word that is neither listed here nor in ODRL's vocabulary is an error. A
-word that is **not run yet** is checked in full, counts in decisions, and is refused by `smalti plan` and
-`smalti run` by its name. No word is ever ignored."""
+word that is **not run yet** is checked in full and counts in decisions, but `smalti plan` and `smalti run`
+refuse it by its name. No word is ever ignored."""
 
 _POLICIES = """\
 A policy is a Set (also written `Policy`, or without a type), an Agreement, whose rules have an assigner
-and an assignee, or an Offer, which grants nothing: it proposes what an Agreement may say later. It has:
+and an assignee, or an Offer, which grants nothing: it proposes the rules of a later Agreement. It has:
 
 {properties}
 
 Between policies, any prohibition denies. Within a policy, `conflict` says what happens when a permission
-and a prohibition meet:
+and a prohibition both apply:
 
 | `conflict` | meaning |
 | --- | --- |
-| `perm` | the permission counts |
-| `prohibit` | the prohibition counts |
+| `perm` | the permission wins |
+| `prohibit` | the prohibition wins |
 | `invalid`, or absent | the policy is void: its permissions grant nothing, its prohibitions deny |
 
 A column is a part of its table. A permission on a table reaches its columns. A prohibition on a column
-forbids every use of the table that needs it: to generalise or publish it, to count people or choose rows by
-it, to learn from it. What can be done without the column is permitted without it (P621). A prohibited
-column that the data lacks denies a run. A target below another one that names no column of it is a
-finding (P622), unless it is an output of the policy. Where it is prohibited, `policy add`, `plan` and `run`
-warn, unless it has data of its own.
+forbids every use of the table that needs the column: to generalise or publish it, to count people or select
+rows by it, to learn from it. A use that does not need the column is permitted without it (P621). If data
+lack a prohibited column, the run is denied. A target that lies below another target, and is neither its
+column nor an output of the policy, is a finding (P622). Where it is prohibited, `policy add`, `plan` and
+`run` warn, unless it has data of its own.
 
-Action, target, assigner and assignee may stand on the policy, for all rules that do not have them (the
-compact form). A policy with `inheritFrom` takes over the rules of its parents.
+A policy may state action, target, assigner and assignee for all rules that do not have them (the compact
+form). A policy with `inheritFrom` inherits the rules of its parents.
 
-`dct:valid` is an interval such as `2026-01-01/2026-12-31`, or `2026-01-01/..` where it does not end. A
-last day is included; a time needs its zone. Outside the interval the policy is not in force. When the
-time of a request is not known, its permissions do not grant, and its prohibitions apply."""
+`dct:valid` is an interval such as `2026-01-01/2026-12-31`, or `2026-01-01/..` without an end. The last day
+is included; a time needs its zone. Outside the interval the policy is not in force. When the time of a
+request is unknown, the permissions of such a policy do not apply, and its prohibitions do."""
 
 _RULES = """\
 A permission, prohibition, duty, obligation or remedy has:
 
 {properties}
 
-A rule with several actions means one rule for each. A rule with several targets keeps them together
-(joint visibility): a permission for two targets lets both be seen jointly, or each alone, while two
-permissions with one target each do not let both be seen jointly. A prohibition applies as soon as one of
-the requested targets is touched.
+A rule with several actions means one rule for each action. A rule with several targets keeps them together
+(joint visibility): a permission for two targets permits to see both jointly, or each alone, while two
+permissions with one target each do not permit to see both jointly. A prohibition applies as soon as it is
+about one of the requested targets.
 
-A **duty** of a permission must be fulfilled for the permission to apply, unless smalti can do it: a
-duty to anonymize becomes part of the plan ("may read, if anonymized so"). That it was fulfilled is the
-requester's claim. It counts only where each constraint of the duty is known to hold, but for a
-deadline, which may have been kept before. An **obligation** to anonymize permits its assignee to do
-exactly that. A denial reports the **remedies** of its prohibitions: what must be done when one was
-violated all the same. A remedy to anonymize permits exactly that, and only to a request that names it
-by its uid (`--rule`). Its conditions and those of its prohibition must hold, the party is one of its
-assignees (its prohibition's, where it has none; an owner of the target, where neither names anybody),
-the remedies beside it must be fulfilled, and no other prohibition may apply. A **consequence** is what
-must be done when a duty was not fulfilled, and has none itself.
+A **duty** of a permission must be fulfilled for the permission to apply, unless smalti can fulfil it: a
+duty to anonymize becomes part of the plan ("may read, only if anonymized as follows"). That a duty was
+fulfilled is the requester's claim. It counts only if each constraint of the duty is known to hold, except
+for a deadline, which may have been met before. An **obligation** to anonymize permits its assignee to do
+exactly that. A denial reports the **remedies** of its prohibitions: what must be done after a violation. A
+remedy to anonymize permits exactly that, and only to a request that names it by its uid (`--rule`). Its
+conditions and those of its prohibition must hold, the party must be one of its assignees (its prohibition's
+if it has none; an owner of the target if neither names a party), the other remedies of the prohibition must
+be fulfilled, and no other prohibition may apply. A **consequence** is what must be done when a duty was not
+fulfilled; it has no consequences itself.
 
-Notes for people (`dct:title`, `rdfs:comment` and the like) have no effect."""
+Annotations (`dct:title`, `rdfs:comment` and the like) have no effect."""
 
 _MISSING = """\
-A condition is satisfied, not satisfied, or **unknown**, when the request lacks what it compares: a fact,
-a purpose, a time, a parameter. A permission needs every condition satisfied. A prohibition applies unless
-one of its conditions is not satisfied. So a request without a purpose never meets a permission that is
-limited to a purpose, also when the limit is `isNoneOf`, and never escapes a prohibition that is."""
+A condition is satisfied, not satisfied, or **unknown**: the request does not state what it compares, such
+as a fact, a purpose, a time or a parameter. A permission applies only if every condition is satisfied. A
+prohibition applies unless one of its conditions is not satisfied. So a permission that is limited to a
+purpose never applies to a request without a purpose, even if the limit is `isNoneOf`, and a missing
+purpose never keeps a prohibition from applying."""
 
 _EXAMPLE = """\
-One example, with the words that are used most:
+An example with the most common words:
 
 ```json
 {example}
 ```"""
 
 _NEEDED = """\
-A bound is written with its operator. `gteq` with 10 asks for at least 10, and `eq` with 10 accepts 10
-only. Where k is `gteq` and the bound of l is above it, k is raised to l. In a prohibition, any operator
-that fits the value may stand.
+A bound has an operator: `gteq` with 10 requires at least 10, and `eq` with 10 requires exactly 10. Where k
+is `gteq` and the bound of l is above it, k is raised to l. A prohibition may use any operator that fits the
+value.
 
-A column is named by its IRI, or by its bare name, which is resolved under the rule's one target. See
+A column is named by its IRI, or by its bare name, which is resolved under the rule's only target. See
 [descriptions](descriptions.md) for a column's IRI. Columns that no refinement names are dropped. A
 parameter of one column is an `and` of `smalti:column` and the parameter."""
 
 _TRAINING = """\
-A permission to `smalti:train` lets somebody train a model on its one target; its `output` is the model.
-The recipe says which model: it is a name that the engine looks up, and never a path or code. Training is
-**private** when a `smalti:noiseMultiplier` is given, or a bound on the privacy loss (`smalti:epsilon`,
-`smalti:posteriorBelief` or `smalti:membershipAdvantage`, one of them). Private training needs a
-`smalti:clippingNorm`, a `smalti:samplingRate` and a `smalti:delta` above 0; with a noise multiplier it
-needs `smalti:epochs`, too. With a bound the noise follows from the bound. With both, the noise multiplier
-has the operator `eq`, and must meet the bound. Where neither is given, no noise is added, the model may
-keep what it learns, and words of privacy beside it, the sampling rate among them, are an error. The model
-learns from every column but the label, the respondent's, and those that are `mosaicrown:identifier`.
+A permission to `smalti:train` permits to train a model on its only target; its `output` is the model. The
+recipe is the name of the model to train, which the engine looks up, and never a path or code. Training is
+**private** if the policy states a `smalti:noiseMultiplier`, or a bound on the privacy loss: one of
+`smalti:epsilon`, `smalti:posteriorBelief` and `smalti:membershipAdvantage`. Private training needs a
+`smalti:clippingNorm`, a `smalti:samplingRate` and a `smalti:delta` above 0; with a noise multiplier it also
+needs `smalti:epochs`. With a bound alone, the noise is computed from the bound. With both, the noise
+multiplier has the operator `eq`, and must meet the bound. With neither, no noise is added, the model may
+memorise its data, and other words of private training, such as the sampling rate, are errors. The model
+learns from every column except the label, the respondent's, and each `mosaicrown:identifier`.
 
-A duty to `smalti:audit` says which attacks a model must withstand, and what they may show at most. It
-stands in a permission to train, and is about the model then, or in a permission to use or read a model.
+A duty to `smalti:audit` requires which attacks a model must withstand, and bounds their figures. It belongs
+to a permission to train, and is about the trained model, or to a permission to use or read a model.
 Anywhere else it is refused. Each named attack is tried. The audit is passed when the upper limit of each
-figure of each attack, at `smalti:confidence` ({default} when absent), is within its bound. A figure that
-may be 1 would not be bounded, and no model keeps one at 0, or a precision at one half: such bounds are
-errors. A bound that a guess exceeds with any number of records, and a confidence above {highest}, are
-refused by `smalti plan`. An audit that is passed says that these attacks failed, and nothing of others.
-That an audit was done before counts for a model that exists; whoever trains owes the audit of the new
-model, whatever a request claims."""
+figure of each attack, at `smalti:confidence` ({default} when absent), is within its bound. Bounds that
+every model meets (a figure of 1) or that no model meets (a figure of 0, a precision of one half) are
+errors. `smalti plan` refuses a bound that a guess exceeds with any number of records, and a confidence
+above {highest}. A passed audit means that these attacks failed, and says nothing about other attacks. An
+earlier audit counts for an existing model; training always requires the audit of the new model, whatever a
+request claims."""
 
 _RECIPES = """\
-These recipes are built in. `smalti:epochs` of a policy takes the place of the epochs below; private
-training draws its batches by the sampling rate. An installed package adds a recipe by an [entry
-point](how-to/audit-a-model.md#recipes) of the group `{group}`. `smalti check` does not look a recipe up,
-for another machine may have it: `smalti plan` and `smalti run` do."""
+These recipes are built in. `smalti:epochs` of a policy replaces the epochs below; private training draws
+its batches at the sampling rate. An installed package adds a recipe by an [entry
+point](how-to/audit-a-model.md#recipes) of the group `{group}`. `smalti check` does not look up recipes,
+since another machine may have them: `smalti plan` and `smalti run` do."""
 
 _CONDITIONS = """\
 A constraint limits a rule; a refinement limits an action, or the members of a collection of assets or
-parties. It compares a left operand with a right operand, or takes conditions together with `and`, `or`,
-`xone` or `andSequence` (whose operands are an `@list`). The left operand is a word below, or the IRI of a
-column: then the rule is about those rows whose value compares so, and a row without a value satisfies
-nothing.
+parties. It compares a left operand with a right operand, or combines conditions with `and`, `or`, `xone` or
+`andSequence` (whose operands are an `@list`). The left operand is a word below, or the IRI of a column:
+then the rule is limited to the rows whose value satisfies the comparison. A row without a value satisfies
+no comparison.
 
-An IRI is that of a column where it is a target's IRI, a slash and a name, where the description of the
-target's data says so (`propertyUrl`), or where the target's owner says so in a vocabulary (`csvw:column`).
-Any other left operand that is no word below is *unknown* (P508), whatever is stated under it, unless a
-vocabulary declares it (`a odrl:LeftOperand`): no permission that needs it applies, and a prohibition that
-needs it does. In `or`, what another operand satisfies is satisfied all the same; in `xone`, nothing is."""
+An IRI names a column if it is a target's IRI, a slash and a name, if the description of the target's data
+declares it (`propertyUrl`), or if the target's owner declares it in a vocabulary (`csvw:column`). Any other
+left operand that is not a word below is *unknown* (P508), whatever a request states, unless a vocabulary
+declares it (`a odrl:LeftOperand`): a permission that needs it does not apply, and a prohibition that needs
+it does. An `or` with such an operand is satisfied if another operand is; a `xone` never is."""
 
 _PURPOSE_TEXT = """\
 A purpose is a constraint, or MOSAICrOWN's property `purpose` of a rule. A purpose includes every narrower
-one. A request for a broader purpose than the rule names neither meets a permission nor escapes a
-prohibition. A purpose of another vocabulary, as a whole IRI, gets a warning: it matches only itself."""
+one. If a request states a broader purpose than the rule, a permission does not apply, and a prohibition
+does. A purpose of another vocabulary, as a whole IRI, gets a warning: it matches only itself."""
 
 _PLACES = """\
-Whatever is not listed is an error."""
+Anything that is not listed is an error."""
 
 _OTHER_SPELLINGS = """\
-These mean the word on the right. They apply to words, never to the names of assets, parties or columns."""
+Each spelling means the word on the right. This applies to words, never to the names of assets, parties or
+columns."""
 
 _CODES = """\
 What `smalti check` finds, by code. A code never changes its meaning, and is never used again. A document
@@ -227,7 +229,7 @@ def policy_language() -> str:
         "## What a request does not say",
         _MISSING,
         "## Actions",
-        "Permitting or prohibiting an action means every action that is included in it, too.",
+        "A permission or prohibition of an action is also one of every action that is included in it.",
         _table(
             ("action", "included in", "meaning"), map(_action, sorted(ACTION_PARENTS, key=_by_vocabulary))
         ),

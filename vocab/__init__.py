@@ -1,4 +1,4 @@
-"""The words: IRIs, contexts, profile. No behaviour."""
+"""The words of policies and certificates: IRIs, contexts, profile. No behaviour."""
 
 if __name__ != "smalti.vocab":
     raise ImportError("import smalti.vocab, not vocab")

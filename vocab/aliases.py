@@ -1,4 +1,4 @@
-"""Other spellings of words that policies in the wild use, and the one spelling that the code knows.
+"""Other spellings of words that existing policies use, and the one spelling that the code knows.
 
 Aliases are applied to words (properties, operands, operators, actions, purposes, profiles, types) after
 JSON-LD expansion, never to the names of assets, parties or columns.

@@ -1,4 +1,4 @@
-"""The JSON-LD contexts that are shipped, and the addresses that stand for them. Nothing is ever fetched."""
+"""The shipped JSON-LD contexts, and the addresses that mean them. Nothing is ever fetched."""
 
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,7 @@
 """The names of ODRL 2.2's vocabulary, by kind (ODRL Vocabulary & Expression 2.2, sections 3 and 4).
 
-Each is a local name in `http://www.w3.org/ns/odrl/2/`. Knowing a name is not implementing it: these tables
-let a diagnostic say "not implemented yet" of a real word, and "did you mean" of a misspelt one.
+Each is a local name in `http://www.w3.org/ns/odrl/2/`. Not every name is implemented: with these tables a
+diagnostic says "not implemented yet" of a word of ODRL, and "did you mean" of a misspelt one.
 """
 
 from collections.abc import Mapping
@@ -55,7 +55,7 @@ stands under `transfer` here, as ODRL's does, since each action leads up to `use
 
 
 class Measured(StrEnum):
-    """What kind of value a left operand of ODRL is compared with."""
+    """The kind of value that a left operand of ODRL is compared with."""
 
     WHOLE_NUMBER = "a whole number"
     NUMBER = "a number"
@@ -89,7 +89,7 @@ OPERATORS_OF: Final[Mapping[Measured, frozenset[str]]] = MappingProxyType({
     Measured.PURPOSE: _CONCEPTS,
     Measured.ANY: _EQUALITY | _ORDER | {"isA", "isPartOf", "hasPart", "isAllOf"},
 })  # fmt: skip
-"""The operators that make sense with each kind of value."""
+"""The operators that are allowed with each kind of value."""
 
 LEFT_OPERAND_KINDS: Final[Mapping[str, Measured]] = MappingProxyType({
     "absolutePosition": Measured.ANY,

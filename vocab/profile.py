@@ -34,26 +34,26 @@ _HEAD: Final = """\
 
 <https://w3id.org/smalti#> a owl:Ontology, skos:ConceptScheme ;
     dct:title "smalti: an ODRL profile for sanitization"@en ;
-    rdfs:comment "Words with which an ODRL policy says how persons are protected in a dataset."@en .
+    rdfs:comment "Words for ODRL policies that require how persons are protected in a dataset."@en .
 
 s:Method a rdfs:Class ; rdfs:label "Method" ; rdfs:comment "A privacy model: a value of m:method."@en .
 s:Algorithm a rdfs:Class ; rdfs:label "Algorithm" ; rdfs:comment "A technique: a value of s:algorithm."@en .
-s:operator a owl:AnnotationProperty ; rdfs:comment "An ODRL operator that makes sense for a left operand."@en .
-s:range a owl:AnnotationProperty ; rdfs:comment "What stands on the right of a left operand."@en .
+s:operator a owl:AnnotationProperty ; rdfs:comment "An ODRL operator that is allowed with a left operand."@en .
+s:range a owl:AnnotationProperty ; rdfs:comment "What a left operand is compared with."@en .
 s:minimum a owl:AnnotationProperty ; rdfs:comment "The smallest number that a left operand may have."@en .
-s:exclusiveMinimum a owl:AnnotationProperty ; rdfs:comment "The number above which a left operand lies."@en .
+s:exclusiveMinimum a owl:AnnotationProperty ; rdfs:comment "A left operand is above this number."@en .
 s:maximum a owl:AnnotationProperty ; rdfs:comment "The largest number that a left operand may have."@en .
-s:exclusiveMaximum a owl:AnnotationProperty ; rdfs:comment "The number below which a left operand lies."@en .
-s:name a owl:AnnotationProperty ; rdfs:comment "A name that a left operand may have as its value."@en .
+s:exclusiveMaximum a owl:AnnotationProperty ; rdfs:comment "A left operand is below this number."@en .
+s:name a owl:AnnotationProperty ; rdfs:comment "A name that is allowed as the value of a left operand."@en .
 s:form a owl:AnnotationProperty ; rdfs:comment "A regular expression that the whole of a name must match."@en .
 s:refines a owl:AnnotationProperty ; rdfs:comment "An action that a left operand refines."@en .
-s:goesWithMethod a owl:AnnotationProperty ; rdfs:comment "A method that a left operand goes with; without one, every method."@en .
-s:goesWithAlgorithm a owl:AnnotationProperty ; rdfs:comment "An algorithm that a left operand goes with; without one, every algorithm."@en .
+s:goesWithMethod a owl:AnnotationProperty ; rdfs:comment "A method that allows a left operand; without one, every method."@en .
+s:goesWithAlgorithm a owl:AnnotationProperty ; rdfs:comment "An algorithm that allows a left operand; without one, every algorithm."@en .
 s:appliesTo a owl:AnnotationProperty ; rdfs:comment "Whether a parameter is for the whole output, for one column (with s:column, in an odrl:and), or for either."@en .
-s:needs a owl:AnnotationProperty ; rdfs:comment "A left operand that must stand beside."@en .
-s:implemented a owl:AnnotationProperty ; rdfs:comment "Whether this version implements the word; if not, it refuses to run it, by its name."@en .
+s:needs a owl:AnnotationProperty ; rdfs:comment "Another left operand that is required with this one."@en .
+s:implemented a owl:AnnotationProperty ; rdfs:comment "Whether this version implements the word; if not, a run refuses it by its name."@en .
 
-# What the standard leaves open.
+# Meanings that the standard leaves open.
 odrl:isAllOf skos:scopeNote "In this profile: the set of values is exactly the listed set; order and repetitions do not matter."@en .
 odrl:isAnyOf skos:scopeNote "In this profile: some value is among the listed ones, or narrower than one of them."@en .
 odrl:isNoneOf skos:scopeNote "In this profile: there is a value, and none is among the listed ones or narrower than one of them."@en .
@@ -61,7 +61,7 @@ odrl:andSequence skos:scopeNote "In this profile: the same as odrl:and; a decisi
 odrl:purpose skos:scopeNote "In this profile: the purpose that a request states. A request that states none satisfies no limit on the purpose, whatever the operator, and escapes no prohibition. A narrower purpose satisfies a limit to a broader one."@en .
 """  # noqa: E501 (Turtle)
 
-_CERTIFICATES: Final = "# What certificates and reports of audits say.\n"
+_CERTIFICATES: Final = "# Words of certificates and audit reports.\n"
 
 _CLASSES: Final[Mapping[Kind, str]] = MappingProxyType({
     Kind.ACTION: "odrl:Action",
@@ -84,7 +84,7 @@ _LINKS: Final[Mapping[IRI, tuple[tuple[str, IRI], ...]]] = MappingProxyType({
     IRI(SMALTI + "local-differential-privacy"): (("skos:related", IRI(DPV + "DifferentialPrivacy")),),
     IRI(SMALTI + "pseudonym"): (("skos:related", IRI(DPV + "Pseudonymisation")),),
 })  # fmt: skip
-"""How words stand to those of DPV and IDS."""
+"""The relations of words to those of DPV and IDS."""
 
 
 def profile() -> str:
@@ -95,17 +95,20 @@ def profile() -> str:
 def _certificate_terms() -> Iterator[str]:
     for kind, terms in (("rdfs:Class", CERTIFICATE_CLASSES), ("rdf:Property", CERTIFICATE_TERMS)):
         for name, meaning in terms.items():
-            said = f'rdfs:label "{name}" ; rdfs:comment "{meaning[0].upper()}{meaning[1:]}."@en'
-            yield f"s:{name} a {kind} ; {said} ; rdfs:isDefinedBy {_SCHEME} ."
+            annotations = f'rdfs:label "{name}" ; rdfs:comment "{meaning[0].upper()}{meaning[1:]}."@en'
+            yield f"s:{name} a {kind} ; {annotations} ; rdfs:isDefinedBy {_SCHEME} ."
 
 
 def _word(word: Word) -> str:
     kinds = [*([_CLASSES[word.kind]] if word.kind in _CLASSES else []), "skos:Concept"]
-    lines = [f"{_short(word.iri)} a {', '.join(kinds)} ;", *(f"    {said} ;" for said in _said(word))]
+    lines = [
+        f"{_short(word.iri)} a {', '.join(kinds)} ;",
+        *(f"    {statement} ;" for statement in _statements(word)),
+    ]
     return "\n".join(lines).removesuffix(" ;") + " .\n"
 
 
-def _said(word: Word) -> Iterator[str]:
+def _statements(word: Word) -> Iterator[str]:
     yield f"skos:inScheme {_SCHEME}"
     yield f'rdfs:label "{word.name}"'
     yield f'skos:definition "{word.meaning[0].upper()}{word.meaning[1:]}."@en'

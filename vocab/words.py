@@ -1,7 +1,7 @@
-"""Every word of the profile that a policy may use: one frozen table.
+"""The words of the profile that a policy may use: one frozen table.
 
-`profile.ttl` is checked against this table, and so is everything that a policy says: a word that is known
-but not implemented is validated, and refused by `run` by its name; a word that is not in here is a mistake.
+`profile.ttl` and each policy are checked against this table. A word that is known but not implemented is
+validated, and `run` refuses it by its name. A word that is not in the table is an error.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ class Kind(StrEnum):
 
 
 class Range(StrEnum):
-    """What stands on the right of an operand."""
+    """What an operand is compared with."""
 
     NONE = "nothing"
     NAME = "a name"
@@ -41,7 +41,7 @@ class Range(StrEnum):
     COLUMNS = "columns"
     DATASET = "a dataset"
     VALUE = "a value"
-    """A number, a date or a date with time: something that has an order."""
+    """A number, a date or a date with time: values with an order."""
     PURPOSES = "purposes"
 
 
@@ -93,7 +93,7 @@ class Word:
     meaning: str
     """One sentence."""
     operators: frozenset[str] = frozenset()
-    """Local names of the ODRL operators that make sense for it."""
+    """Local names of the ODRL operators that are allowed with it."""
     range: Range = Range.NONE
     limits: Limits = Limits()
     names: tuple[str, ...] = ()
@@ -101,16 +101,16 @@ class Word:
     form: str = ""
     """A regular expression for the whole of a name, where the range is `NAME` and open; empty: any line."""
     implemented: bool = False
-    """Whether `run` can do it."""
+    """Whether `run` implements it."""
     actions: frozenset[IRI] = frozenset()
-    """The actions that it refines; empty for what is no refinement."""
+    """The actions that it refines; empty for words that are not refinements."""
     methods: frozenset[str] = frozenset()
-    """The methods of anonymization that it goes with; empty: any."""
+    """The methods of anonymization that allow it; empty: any."""
     algorithms: frozenset[str] = frozenset()
-    """The algorithms that it goes with; empty: any."""
+    """The algorithms that allow it; empty: any."""
     scope: Scope = Scope.TABLE
     needs: frozenset[IRI] = frozenset()
-    """Other refinements that must stand beside it."""
+    """Other refinements that it requires."""
 
     @property
     def minimum(self) -> int | None:
@@ -177,10 +177,10 @@ ATTACKS: Final = (
     "differential-identifiability",
     "model-inversion",
 )
-"""What an audit may try; each name is one attack."""
+"""The attacks that an audit may try."""
 
 PURE_MECHANISMS: Final = frozenset({"laplace", "exponential", "randomized-response", "pixelation"})
-"""The mechanisms whose loss never exceeds epsilon: they have no delta."""
+"""The mechanisms whose loss never exceeds epsilon, so that they have no delta."""
 
 _EQ = frozenset({"eq"})
 _AT_LEAST = frozenset({"eq", "gteq"})
@@ -202,7 +202,7 @@ _POSITIVE = Limits(Decimal(0), excludes_minimum=True)
 _SHARE = Limits(Decimal(0), Decimal(1))
 _INNER_SHARE = Limits(Decimal(0), Decimal(1), excludes_minimum=True, excludes_maximum=True)
 _ABOVE_A_GUESS = Limits(Decimal("0.5"), Decimal(1), excludes_minimum=True, excludes_maximum=True)
-"""Of what a guess reaches one half of, and a perfect attack 1."""
+"""For a figure that is one half for a guess, and 1 for a perfect attack."""
 _SHARE_BELOW_ONE = Limits(Decimal(0), Decimal(1), excludes_maximum=True)
 _SHARE_ABOVE_ZERO = Limits(Decimal(0), Decimal(1), excludes_minimum=True)
 _TWO_OR_MORE = Limits(Decimal(2))
@@ -256,7 +256,9 @@ def _smalti(*names: str) -> frozenset[IRI]:
 
 
 _ACTIONS = (
-    _action(ANONYMIZE, "to make an asset from the target in which persons are protected as refined", True),
+    _action(
+        ANONYMIZE, "to make an asset from the target that protects persons as the refinements require", True
+    ),
     _action(READ, "to view a target; being allowed to anonymize does not imply it", True),
     _action(SMALTI + "train", "to train a model on the target; included in odrl:derive", True),
     _action(SMALTI + "audit", "to attack a model before it is released; included in odrl:use", True),
@@ -264,7 +266,7 @@ _ACTIONS = (
 
 _SENSITIVE = frozenset({IRI(MOSAICROWN + "sensitive")})
 _SLICE = (
-    _m("method", "the privacy model that is promised", _EQ, Range.NAME, names=METHODS),
+    _m("method", "the privacy model that is required", _EQ, Range.NAME, names=METHODS),
     _m("k", "the number of respondents in each equivalence class", _AT_LEAST, Range.INTEGER,
        limits=_TWO_OR_MORE, methods=frozenset({"k-anonymity", "l-diversity", "t-closeness", "k-map"}),
        algorithms=frozenset({"mondrian", "incognito", "mdav"})),
@@ -273,12 +275,12 @@ _SLICE = (
     _m("identifier", "the columns that are dropped", _ALL, Range.COLUMNS, actions=_ANONYMIZE_ONLY | _TRAIN),
     _m("quasi-identifier", "the columns that are generalised", _ALL, Range.COLUMNS),
     _m("sensitive", "the columns that are kept and must be diverse in each class", _ALL, Range.COLUMNS),
-    _s("released", "the columns that are kept unchanged, on the policy author's word", _ALL, Range.COLUMNS,
-       implemented=True),
-    _s("respondent", "the column that names the person a row is about, or smalti:oneRowEach", _EQ,
+    _s("released", "the columns that are published unchanged, on the policy author's responsibility", _ALL,
+       Range.COLUMNS, implemented=True),
+    _s("respondent", "the column that identifies the person a row is about, or smalti:oneRowEach", _EQ,
        Range.COLUMN, actions=_ANONYMIZE_ONLY | _TRAIN, implemented=True),
-    _s("algorithm", "the technique that meets the promise; mondrian when absent", _EQ, Range.NAME,
-       names=ALGORITHMS, implemented=True),
+    _s("algorithm", "the technique that meets the method's guarantee; mondrian when absent", _EQ,
+       Range.NAME, names=ALGORITHMS, implemented=True),
 )  # fmt: skip
 
 _ONLY_MONDRIAN = frozenset({"mondrian"})
@@ -288,7 +290,7 @@ _MONDRIAN = (
     _s("dimensionality", "whether a cut is made inside one partition or through the whole domain", _EQ,
        Range.NAME, names=("multi", "single"), methods=_CLASSES, algorithms=_ONLY_MONDRIAN,
        implemented=True),
-    _s("cutScore", "what a cut is judged by", _EQ, Range.NAME,
+    _s("cutScore", "the score by which cuts are chosen", _EQ, Range.NAME,
        names=("certainty-penalty", "normalized-span", "entropy"), methods=_CLASSES,
        algorithms=_ONLY_MONDRIAN, implemented=True),
     _s("fragmentColumn", "the quasi-identifier of the first cut, which is the first distributed one", _EQ,
@@ -317,11 +319,11 @@ _ANONYMIZE = (
        _EQ, Range.NAME, names=("observed", "region"), methods=_CLASSES | _MASKING,
        algorithms=frozenset({"mondrian", "incognito", "mdav", "generalization", "global-recoding"}),
        scope=Scope.EITHER),
-    _s("column", "the column that a parameter is for", _EQ, Range.COLUMN, scope=Scope.COLUMN),
-    _s("topCode", "the value from which on values are reported as one", _EQ, Range.VALUE, methods=_MASKING,
-       algorithms=frozenset({"top-coding"}), scope=Scope.COLUMN),
-    _s("bottomCode", "the value up to which values are reported as one", _EQ, Range.VALUE, methods=_MASKING,
-       algorithms=frozenset({"bottom-coding"}), scope=Scope.COLUMN),
+    _s("column", "the column that a parameter applies to", _EQ, Range.COLUMN, scope=Scope.COLUMN),
+    _s("topCode", "the value at and above which all values are reported as one", _EQ, Range.VALUE,
+       methods=_MASKING, algorithms=frozenset({"top-coding"}), scope=Scope.COLUMN),
+    _s("bottomCode", "the value at and below which all values are reported as one", _EQ, Range.VALUE,
+       methods=_MASKING, algorithms=frozenset({"bottom-coding"}), scope=Scope.COLUMN),
     _s("noiseDistribution", "the distribution that noise is drawn from", _EQ, Range.NAME,
        names=("uniform", "normal"), methods=_MASKING, algorithms=frozenset({"noise-addition"}),
        scope=Scope.EITHER),
@@ -329,12 +331,12 @@ _ANONYMIZE = (
        limits=_POSITIVE, methods=_MASKING, algorithms=frozenset({"noise-addition"}), scope=Scope.COLUMN),
     _s("pseudonym", "the columns that are replaced by keyed pseudonyms", _ALL, Range.COLUMNS,
        methods=_CLASSES | _MASKING, needs=_smalti("pseudonymKey")),
-    _s("pseudonymKey", "the name of the key of pseudonyms, never the key", _EQ, Range.NAME,
+    _s("pseudonymKey", "the name of the key of pseudonyms, never the key itself", _EQ, Range.NAME,
        methods=_CLASSES | _MASKING, needs=_smalti("pseudonym")),
     _s("population", "the table of the population that the respondents come from", _EQ, Range.DATASET,
        methods=frozenset({"k-map", "delta-presence"})),
-    _s("presence", "the bounds of the chance that a person is in the table", frozenset({"gteq", "lteq"}),
-       Range.DECIMAL, limits=_SHARE, methods=frozenset({"delta-presence"})),
+    _s("presence", "the bounds of the probability that a person is in the table",
+       frozenset({"gteq", "lteq"}), Range.DECIMAL, limits=_SHARE, methods=frozenset({"delta-presence"})),
     _s("samplingRate", "the share of rows that is drawn, or of records in a training batch", _AT_MOST,
        Range.DECIMAL, limits=_SHARE_ABOVE_ZERO, actions=_ANONYMIZE_ONLY | _TRAIN, methods=_MASKING,
        algorithms=frozenset({"sampling"}), implemented=True),
@@ -357,16 +359,18 @@ _PRIVACY_LOSS = (
     _s("neighbors", "the neighbouring relation over respondents", _EQ, Range.NAME,
        names=("add-or-remove-one", "change-one"), actions=_ANONYMIZE_ONLY | _TRAIN, methods=_DP,
        implemented=True),
-    _s("rowsPerRespondent", "the most rows that one respondent contributes", _AT_MOST, Range.INTEGER,
+    _s("rowsPerRespondent", "the largest number of rows of one respondent", _AT_MOST, Range.INTEGER,
        limits=_ONE_OR_MORE, actions=_ANONYMIZE_ONLY | _TRAIN, methods=_DP, implemented=True),
-    _s("groupsPerRespondent", "the most groups that one respondent contributes to", _AT_MOST, Range.INTEGER,
-       limits=_ONE_OR_MORE, methods=_DP, implemented=True),
-    _s("statistic", "the statistics that may be asked for", _ANY, Range.NAME, methods=_DP,
+    _s("groupsPerRespondent", "the largest number of groups with rows of one respondent", _AT_MOST,
+       Range.INTEGER, limits=_ONE_OR_MORE, methods=_DP, implemented=True),
+    _s("statistic", "the statistics that a request may ask for", _ANY, Range.NAME, methods=_DP,
        names=("count", "distinct-count", "sum", "mean", "variance", "histogram", "contingency", "quantile",
               "mode"), implemented=True),
-    _budget("budgetEpsilon", "the ceiling of epsilon for all releases about the same respondents, for ever",
+    _budget("budgetEpsilon",
+            "the ceiling of epsilon for all releases about the same respondents, without reset",
             _NOT_NEGATIVE),
-    _budget("budgetDelta", "the ceiling of delta for all releases about the same respondents, for ever",
+    _budget("budgetDelta",
+            "the ceiling of delta for all releases about the same respondents, without reset",
             _SHARE_BELOW_ONE),
     _s("measure", "the columns that statistics may be computed on", _ANY, Range.COLUMNS, methods=_ANY_DP,
        implemented=True),
@@ -374,7 +378,7 @@ _PRIVACY_LOSS = (
        implemented=True),
     _s("pixelSize", "the width of a pixelation cell, in pixels", _AT_LEAST, Range.INTEGER,
        limits=_ONE_OR_MORE, methods=_LOCAL_DP, needs=_smalti("mechanism"), implemented=True),
-    _s("pixelNeighborhood", "the number of pixels by which images may differ that `epsilon` is about",
+    _s("pixelNeighborhood", "the largest number of pixels in which neighbouring images differ",
        _AT_LEAST, Range.INTEGER, limits=_ONE_OR_MORE, methods=_LOCAL_DP, needs=_smalti("mechanism"),
        implemented=True),
 )  # fmt: skip
@@ -412,20 +416,20 @@ _METHOD_MEANINGS = (
     "each class of at least k respondents has at least l well-represented sensitive values",
     "each class's sensitive distribution is within t of the whole table's",
     "each combination of quasi-identifiers is shared by at least k persons of the population",
-    "the chance that a person of the population is in the table stays within bounds",
+    "the probability that a person of the population is in the table stays within bounds",
     "the output hardly depends on any one respondent",
     "each respondent's report hardly depends on their true value",
-    "values are hidden by a single technique, without a model's promise",
+    "values are masked by a single technique, without the guarantee of a privacy model",
 )
 _ALGORITHM_MEANINGS = (
     "Mondrian multidimensional partitioning",
     "full-domain generalisation by lattice search",
     "microaggregation around maximally distant records",
-    "quasi-identifiers and sensitive values published apart",
+    "quasi-identifiers and sensitive values published in separate tables",
     "a random share of the rows is published",
-    "single values are left out",
-    "whole columns are left out",
-    "whole records are left out",
+    "single values are suppressed",
+    "whole columns are suppressed",
+    "whole records are suppressed",
     "values are replaced by more general ones",
     "all equal values are recoded alike",
     "values above a threshold are reported as one",
@@ -442,7 +446,7 @@ _ALGORITHMS = tuple(
     for name, meaning in zip(ALGORITHMS, _ALGORITHM_MEANINGS, strict=True)
 )
 _PURPOSES = (
-    _value(MOSAICROWN, "statistical", Kind.PURPOSE, "to make statistics", True),
+    _value(MOSAICROWN, "statistical", Kind.PURPOSE, "to compute statistics", True),
     _value(MOSAICROWN, "institutional", Kind.PURPOSE, "the institution's own tasks", True),
     _value(MOSAICROWN, "marketing", Kind.PURPOSE, "to promote or sell products or services", True),
 )
@@ -450,7 +454,7 @@ _OTHERS = (
     Word(IRI(MOSAICROWN + "purpose"), Kind.CONSTRAINT,
          "the purpose that a rule is limited to; as a property of the rule or as a constraint",
          _PURPOSE_OPERATORS, Range.PURPOSES, implemented=True),
-    _value(SMALTI, "oneRowEach", Kind.VALUE, "each row is about another respondent", True),
+    _value(SMALTI, "oneRowEach", Kind.VALUE, "each row is about a different respondent", True),
 )  # fmt: skip
 
 WORDS: Final[tuple[Word, ...]] = (
@@ -480,7 +484,7 @@ METHOD_NEEDS: Final[Mapping[str, tuple[tuple[IRI, ...], ...]]] = MappingProxyTyp
     "local-differential-privacy": (_one_of("epsilon", "posteriorBelief", "membershipAdvantage"),),
     "masking": (_one_of("algorithm"),),
 })  # fmt: skip
-"""The refinements that each method needs; of several in one place, exactly one."""
+"""The refinements that each method requires; of several in one place, exactly one."""
 
 ALGORITHM_NEEDS: Final[Mapping[str, tuple[IRI, ...]]] = MappingProxyType({
     "sampling": _one_of("samplingRate"),
@@ -488,7 +492,7 @@ ALGORITHM_NEEDS: Final[Mapping[str, tuple[IRI, ...]]] = MappingProxyType({
     "bottom-coding": _one_of("bottomCode"),
     "noise-addition": _one_of("noiseScale"),
 })  # fmt: skip
-"""The refinements that an algorithm needs beside those of its method."""
+"""The refinements that an algorithm requires in addition to those of its method."""
 
 ACTION_NEEDS: Final[Mapping[IRI, tuple[tuple[IRI, ...], ...]]] = MappingProxyType({
     IRI(SMALTI + "train"): (_one_of("recipe"), _one_of("labelColumn")),
@@ -497,7 +501,7 @@ ACTION_NEEDS: Final[Mapping[IRI, tuple[tuple[IRI, ...], ...]]] = MappingProxyTyp
         _one_of("attackAdvantage", "attackPrecision", "truePositiveRate", "epsilonLowerBound"),
     ),
 })  # fmt: skip
-"""The refinements that an action other than to anonymize needs; of several in one place, at least one."""
+"""The refinements that other actions than to anonymize require; of several in one place, at least one."""
 
 
 def words(kind: Kind) -> tuple[Word, ...]:

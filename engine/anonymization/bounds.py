@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from smalti.errors import InternalError, PlanError, SmaltiError
 from smalti.policy.decide.decision import Fact
-from smalti.policy.decide.transformations import taken, whole
+from smalti.policy.decide.transformations import effective_bounds, whole
 from smalti.policy.model.model import Anonymization, Bound, Operator
 from smalti.vocab.terms import K, L
 
@@ -15,7 +15,7 @@ def chosen_bounds(
     """The k and l that are taken; l is 1 where only k is promised.
 
     The bound itself, where nothing is asked for; otherwise what is stronger. `eq` takes no other value.
-    What they come to is what the decision judged prohibitions by (`transformations.taken`): where
+    What they come to is what the decision judged prohibitions by (`effective_bounds`): where
     the policy's l is larger than k, and k may rise, k rises to it. An l that is asked for and is larger
     than both is refused: who asks for it names the larger k, too.
 
@@ -38,8 +38,8 @@ def chosen_bounds(
         )
     for operand in sorted(asked):
         chooser.problem(f"a run cannot ask for `{operand}`", f"`{K}` or `{L}`")
-    unraised, _ = taken(wanted.k, None, asked_k)
-    k, least = taken(wanted.k, wanted.l, asked_k, asked_l)
+    unraised, _ = effective_bounds(wanted.k, None, asked_k)
+    k, least = effective_bounds(wanted.k, wanted.l, asked_k, asked_l)
     if asked_l is not None and least > max(unraised, wanted.l.value if wanted.l else 1):
         expected = f"l of at most {unraised}, or a larger k"
         chooser.problem(f"l = {least} is asked for, with k = {unraised}", expected)

@@ -34,7 +34,7 @@ def shut_out_with(registry: Registry, added: Sequence[StoredPolicy]) -> tuple[st
         ]
         one_ledger = [(iri, target) for iri in people]
         found += [
-            one.told()
+            one.sentence()
             for one in shut_outs(rules, one_ledger)
             if one.rule.policy.uid in uids or one.by.policy.uid in uids
         ]

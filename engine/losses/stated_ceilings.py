@@ -77,7 +77,7 @@ def _releases(prepared: PreparedPolicy, target: IRI) -> Iterator[tuple[Permissio
     """
     for rule in prepared.rules:
         for one in (rule, *rule.remedies):
-            for form in one.forms(ANONYMIZE):
+            for form in one.forms_for(ANONYMIZE):
                 neighbors = _neighbors(form.permission)
                 if neighbors is None:
                     continue

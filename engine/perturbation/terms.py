@@ -17,7 +17,7 @@ from smalti.engine.plan.reads import Mechanism
 from smalti.errors import InternalError, PlanError, SmaltiError, raise_all
 from smalti.policy.decide.comparing import SATISFIED
 from smalti.policy.decide.decision import Fact
-from smalti.policy.decide.transformations import asked_of, transformation
+from smalti.policy.decide.transformations import judged_parameters, transformation
 from smalti.policy.model.model import (
     Anonymization,
     ColumnReference,
@@ -220,7 +220,7 @@ def _not_allowed(wanted: Anonymization, asks: list[Fact]) -> Iterable[SmaltiErro
                 f"a number above {lowest}" + (f" and below {most}" if most.is_finite() else ""),
                 "ask for one",
             )
-    for what, how in asked_of(transformation(wanted), asked):
+    for what, how in judged_parameters(transformation(wanted), asked):
         if how is not SATISFIED:
             asked_word = what.operand if isinstance(what, Comparison) else str(what)
             yield PlanError(

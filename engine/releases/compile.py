@@ -40,7 +40,7 @@ from smalti.engine.tables.description import Source
 from smalti.errors import InternalError, PlanError, SmaltiError, raise_all
 from smalti.policy.decide.conditions import in_words
 from smalti.policy.decide.decision import Finding
-from smalti.policy.decide.transformations import asked_of, transformation
+from smalti.policy.decide.transformations import judged_parameters, transformation
 from smalti.policy.model.iris import normalised_column
 from smalti.policy.model.model import (
     Anonymization,
@@ -163,7 +163,7 @@ def _unfit(query: Query) -> Iterator[SmaltiError]:
 def _outside(wanted: Anonymization, query: Query, target: IRI) -> Iterator[SmaltiError]:
     """What of a query no refinement permits, as the decision finds it."""
     words, allowed = words_of_loss(wanted), transformation(wanted)
-    found = asked_of(allowed, in_words(facts(query, target), allowed.operands))
+    found = judged_parameters(allowed, in_words(facts(query, target), allowed.operands))
     outside = {what for what, finding in found if finding is not Finding.SATISFIED}
     for operand in sorted({one.operand if isinstance(one, Comparison) else str(one) for one in outside}):
         meant = stands_for(query, words) if operand in words else ()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from smalti.errors import UsageError
-from smalti.policy.decide import given
+from smalti.policy.decide import fact_text
 from smalti.policy.decide.decision import Effect, Fact, Request
 from smalti.policy.decide.names import iri, word
 from smalti.policy.model.model import Value
@@ -191,7 +191,7 @@ def _case(path: Path, case: _Case) -> Case:
         ),
         time=_time(asked.time, where),
         facts=tuple(
-            Fact(given.fact_operand(name, where), _values(said, where))
+            Fact(fact_text.fact_operand(name, where), _values(said, where))
             for name, said in world.facts.items()
         ),
         fulfilled=frozenset(iri(duty, where) for duty in world.fulfilled),
@@ -235,7 +235,7 @@ def _plan(here: Path, plan: _Plan) -> ExpectedPlan:
 
 
 def _time(text: str | None, where: str) -> datetime | None:
-    return None if text is None else given.time(text, where)
+    return None if text is None else fact_text.time(text, where)
 
 
 def _iris(uids: tuple[str, ...] | None, where: str) -> frozenset[IRI] | None:
@@ -245,7 +245,7 @@ def _iris(uids: tuple[str, ...] | None, where: str) -> frozenset[IRI] | None:
 def _values(said: _Said, where: str) -> tuple[Value, ...]:
     items = said if isinstance(said, tuple) else (said,)
     written = (str(item).lower() if isinstance(item, bool) else str(item) for item in items)
-    return tuple(given.value(text, where) for text in written)
+    return tuple(fact_text.value(text, where) for text in written)
 
 
 def _problems(path: Path, text: str, tree: JsonValue, error: ValidationError) -> UsageError:

@@ -42,18 +42,18 @@ from smalti.policy.decide.matching import (
     touches,
 )
 from smalti.policy.decide.table_columns import columns_in
-from smalti.policy.decide.transformations import Parameters, requested
+from smalti.policy.decide.transformations import Parameters, requested_parameters
 from smalti.policy.model.iris import is_column_of, normalised_column
 from smalti.policy.model.model import NOWHERE, Condition, ConflictStrategy, Duty, Policy, Rule
 from smalti.vocab.terms import ANONYMIZE, AUDIT, IRI, TRAIN
 
 NEAR_MISSES: Final = 3
-"""Rules about the target that did not apply and are named in the reasons of a refusal..."""
+"""The most rules about the target that a refusal names although they did not apply..."""
 FEW_RULES: Final = 20
-"""... where there are at most so many about the target; of more, an explanation tells."""
+"""... if at most so many are about the target; an explanation names more."""
 _NO_COLUMNS: Final[frozenset[IRI]] = frozenset()
 FAILURES: Final = 2
-"""Parts of each of them that are named."""
+"""The most failing parts of a rule that a refusal names."""
 
 
 def authorize(
@@ -120,7 +120,7 @@ def authorize(
 
 
 def prepare(policy: Policy, hierarchies: Hierarchies) -> PreparedPolicy:
-    """A policy with what can be worked out before any request, its conflicts among it."""
+    """A policy prepared for requests: what does not depend on them is computed once, conflicts included."""
     prepared = PreparedPolicy(policy, hierarchies)
     if policy.conflict is ConflictStrategy.INVALID and policy.prohibitions:
         prepared.conflict = contradiction(prepared)
@@ -129,10 +129,10 @@ def prepare(policy: Policy, hierarchies: Hierarchies) -> PreparedPolicy:
 
 def distinct(policies: Iterable[Policy]) -> list[Policy]:
     """The policies in order, each once."""
-    found: dict[tuple[IRI, str], list[Policy]] = {}
+    by_name: dict[tuple[IRI, str], list[Policy]] = {}
     kept = []
     for policy in policies:
-        same = found.setdefault((policy.uid, policy.document_digest), [])
+        same = by_name.setdefault((policy.uid, policy.document_digest), [])
         if policy not in same:
             same.append(policy)
             kept.append(policy)
@@ -148,7 +148,7 @@ class Rules(ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """How many there are."""
+        """The number of rules."""
 
     @abstractmethod
     def candidates(self, situation: Situation) -> Iterable[PreparedRule]:
@@ -156,23 +156,23 @@ class Rules(ABC):
 
     @abstractmethod
     def touching(self, situation: Situation, most: int | None = None) -> Sequence[PreparedRule]:
-        """In order, exactly the rules about a requested target, a part of it, or a whole with it.
+        """In order, exactly the rules about a requested target, a part of it, or a whole that contains it.
 
         Args:
             situation: the request.
-            most: the number of the first ones that are wanted; None: all.
+            most: at most so many, the first ones; None: all.
         """
 
     @abstractmethod
     def number_touching(self, situation: Situation) -> int:
-        """How many of them there are."""
+        """The number of rules that `touching` returns."""
 
     @abstractmethod
     def is_about(self, situation: Situation) -> bool:
-        """Whether one of them is about the action, or one that has a part in it."""
+        """Whether such a rule is about the requested action, or about one that overlaps it."""
 
     def may_prohibit_only(self, policy: PreparedPolicy) -> bool:
-        """Whether the permissions and obligations of a policy have no say about the request."""
+        """Whether the permissions and obligations of a policy do not count for the request."""
         return False
 
 
@@ -209,7 +209,7 @@ class _Listed(Rules):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Candidate:
-    """A permission that applies, but for prohibitions."""
+    """A permission that applies unless a prohibition denies it."""
 
     prepared: PreparedRule
     form: Form
@@ -231,11 +231,11 @@ class _Candidate:
 
     @property
     def left_as_they_are(self) -> frozenset[IRI]:
-        """The columns that an anonymization publishes unchanged, or shows by the choice of rows."""
+        """The columns that an anonymization publishes unchanged, or discloses by the selection of rows."""
         way = self.form.permission.anonymization
         if way is None:
             return _NO_COLUMNS
-        return columns_in(self.rows).union(normalised_column(one.iri) for one in way.released)
+        return columns_in(self.rows).union(normalised_column(column.iri) for column in way.released)
 
     def grant(self, situation: Situation, tally: "_Tally") -> Grant:
         situation = situation.under(self.policy.hierarchies)
@@ -257,16 +257,16 @@ class _Candidate:
 
 
 def _is_owed_always(duty: Duty, request: Request) -> bool:
-    """Whether a claim that a duty was fulfilled cannot be true.
+    """Whether a duty is owed although the request claims that it was fulfilled.
 
-    What is read is the target itself, and not what was anonymized of it; no model that is still to be
-    trained was audited.
+    A request to read is about the target itself, not about its anonymized data; a model that is still to
+    be trained was not audited.
     """
     return duty.action == ANONYMIZE or (duty.action == AUDIT and request.action == TRAIN)
 
 
 class _Tally:
-    """What the rules say about one request."""
+    """Which rules permit and which deny one request."""
 
     __slots__ = (
         "_columns", "_limited", "_withheld", "chosen", "denying", "forbidding", "granting", "situation",
@@ -278,9 +278,9 @@ class _Tally:
         permitting: list[_Candidate] = []
         forbidding: list[PreparedRule] = []
         self._columns: dict[PreparedRule, frozenset[IRI]] = {}
-        """Of prohibitions that apply to less than all of a target: the columns that they are about."""
+        """The columns of each prohibition that applies to less than all of a target."""
         self._limited: dict[PreparedRule, frozenset[IRI]] = {}
-        """Of prohibitions with refinements: the columns that they are about, beside the table or not."""
+        """The columns of each prohibition with refinements, whether or not it is about the table, too."""
         self._withheld: dict[_Candidate, frozenset[IRI]] = {}
         for prepared in rules.candidates(situation):
             if prepared.kind is not Kind.PROHIBITION:
@@ -296,42 +296,52 @@ class _Tally:
                 for remedy in _named_remedies(prepared, situation.request):
                     permitting += _candidates(remedy, situation)
         self.void = _void(permitting, forbidding)
-        """Policies that contradict themselves and would grant or deny."""
-        self.granting = [one for one in permitting if one.policy not in self.void]
+        """Policies that contradict themselves, and otherwise would grant or deny."""
+        self.granting = [candidate for candidate in permitting if candidate.policy not in self.void]
         """Permissions of policies that are not void."""
         picked = situation.request.rule
-        self.chosen = [one for one in self.granting if one.is_picked(picked)]
+        self.chosen = [candidate for candidate in self.granting if candidate.is_picked(picked)]
         """Those that the request relies on."""
         self.forbidding = forbidding
-        """Prohibitions that apply, but for their refinements."""
+        """Prohibitions that apply, their refinements not considered."""
         self.denying = self._denying(forbidding)
         """Prohibitions that deny a chosen permission."""
         self.surviving = (
-            [one for one in self.chosen if not self._is_denied(one)] if self.denying else self.chosen
+            [candidate for candidate in self.chosen if not self._is_denied(candidate)]
+            if self.denying
+            else self.chosen
         )
         """The permissions that grant the request."""
-        self.withholding = [one for one in self._hitting(list(self._columns)) if one not in self.denying]
+        self.withholding = [rule for rule in self._hitting(list(self._columns)) if rule not in self.denying]
         """Prohibitions on columns that apply, and deny nothing."""
 
     def _denying(self, forbidding: list[PreparedRule]) -> list[PreparedRule]:
         if not forbidding:
             return []
         if self.chosen:
-            return [rule for rule in forbidding if any(self._denies(rule, one) for one in self.chosen)]
+            return [
+                rule
+                for rule in forbidding
+                if any(self._denies(rule, candidate) for candidate in self.chosen)
+            ]
         return [rule for rule in self._hitting(forbidding) if rule not in self._columns]
 
     def _hitting(self, forbidding: list[PreparedRule]) -> list[PreparedRule]:
-        """The prohibitions that strike a chosen permission; where there is none, those that apply."""
+        """The prohibitions that apply to a chosen permission; without one, all that apply."""
         if self.chosen:
-            return [rule for rule in forbidding if any(self._strikes(rule, one) for one in self.chosen)]
-        lenient = {one.policy for one in self.granting if _is_lenient(one.policy)}
+            return [
+                rule
+                for rule in forbidding
+                if any(self._strikes(rule, candidate) for candidate in self.chosen)
+            ]
+        lenient = {candidate.policy for candidate in self.granting if _is_lenient(candidate.policy)}
         return [rule for rule in forbidding if rule.policy not in lenient and self._hits(rule, None)]
 
     def _is_denied(self, candidate: _Candidate) -> bool:
         return any(self._denies(prepared, candidate) for prepared in self.denying)
 
     def _denies(self, prepared: PreparedRule, candidate: _Candidate) -> bool:
-        """Whether a prohibition strikes a permission, which cannot do without what is forbidden."""
+        """Whether a prohibition applies to a permission that needs what it forbids."""
         if not self._strikes(prepared, candidate):
             return False
         columns = self._columns.get(prepared)
@@ -340,13 +350,13 @@ class _Tally:
         return candidate.uses.needs(columns, named_columns(prepared, self.situation))
 
     def _leaves_nothing(self, candidate: _Candidate) -> bool:
-        """Whether each column that is known of what is requested is withheld."""
-        known = self.situation.request.columns
-        if not known or not known <= self.withheld(candidate):
+        """Whether all known columns of the requested targets are withheld."""
+        columns = self.situation.request.columns
+        if not columns or not columns <= self.withheld(candidate):
             return False
         # Where only columns with IRIs of their own are known, there may be others.
         targets = self.situation.request.targets
-        return any(is_column_of(target, column) for target in targets for column in known)
+        return any(is_column_of(target, column) for target in targets for column in columns)
 
     def withheld(self, candidate: _Candidate) -> frozenset[IRI]:
         """The columns that prohibitions withhold from a permission."""
@@ -360,27 +370,29 @@ class _Tally:
         return self._withheld[candidate]
 
     def struck(self) -> list[_Candidate]:
-        """The permissions relied on that are denied by prohibitions on columns alone."""
+        """The chosen permissions that only prohibitions on columns deny."""
         if not (self.denying and self._columns):
             return []
-        denied = [one for one in self.chosen if one not in self.surviving]
+        denied = [candidate for candidate in self.chosen if candidate not in self.surviving]
         whole = [rule for rule in self.denying if rule not in self._columns]
-        return [one for one in denied if not any(self._denies(rule, one) for rule in whole)]
+        return [
+            candidate for candidate in denied if not any(self._denies(rule, candidate) for rule in whole)
+        ]
 
     def named(self, candidate: _Candidate) -> frozenset[IRI]:
-        """What the prohibitions that withhold columns from a permission name."""
+        """The IRIs that the prohibitions name which withhold columns from a permission."""
         striking = [rule for rule in self._columns if self._strikes(rule, candidate)]
         return _NO_COLUMNS.union(*(named_columns(rule, self.situation) for rule in striking))
 
     def spared(self, candidate: _Candidate) -> frozenset[IRI]:
-        """What prohibitions on columns name that only their refinements keep from a permission."""
+        """The columns of prohibitions that apply to a permission but for their refinements."""
         if not self._limited or not candidate.left_as_they_are:
             return _NO_COLUMNS
-        rules = [one for one in self._limited if not self._is_spared_by_strategy(one, candidate)]
+        rules = [rule for rule in self._limited if not self._is_spared_by_strategy(rule, candidate)]
         named = (
-            named_columns(one, self.situation) & self._limited[one]
-            for one in rules
-            if not self._hits(one, candidate)
+            named_columns(rule, self.situation) & self._limited[rule]
+            for rule in rules
+            if not self._hits(rule, candidate)
         )
         return _NO_COLUMNS.union(*named)
 
@@ -389,10 +401,10 @@ class _Tally:
         return self._columns.get(prepared)
 
     def _strikes(self, prepared: PreparedRule, candidate: _Candidate) -> bool:
-        """Whether a prohibition hits a permission, and their policy, if it is one, lets it.
+        """Whether a prohibition applies to a permission, and no conflict strategy spares the permission.
 
-        What `perm` spares is what the policy itself permits: another policy's permission may be weaker. A
-        remedy is spared by the prohibition that it is of alone.
+        `perm` spares the permissions of the same policy only: another policy's permission may be weaker. A
+        remedy is spared from its own prohibition only.
         """
         return not self._is_spared_by_strategy(prepared, candidate) and self._hits(prepared, candidate)
 
@@ -403,52 +415,55 @@ class _Tally:
         return prepared.policy is candidate.policy and _is_lenient(prepared.policy)
 
     def _hits(self, prepared: PreparedRule, candidate: _Candidate | None) -> bool:
-        """Whether a prohibition applies to what a permission would lead to."""
+        """Whether a prohibition applies to the transformation that a permission leads to."""
         if not prepared.rule.refinements or self._leaves_as_it_is(prepared, candidate):
             return True
         judged = judged_refinements(prepared.rule, self._parameters(candidate))
         return all(outcome is not UNSATISFIED for _, outcome, _ in judged)
 
     def _leaves_as_it_is(self, prepared: PreparedRule, candidate: _Candidate | None) -> bool:
-        """Whether a permission shows a column as it is that a prohibition is about.
+        """Whether a permission publishes a prohibited column unchanged.
 
-        No parameter of its transformation says anything of such a column.
+        No parameter of its transformation is about such a column.
         """
         if candidate is None:
             return False
         return not candidate.left_as_they_are.isdisjoint(self._limited.get(prepared) or _NO_COLUMNS)
 
     def _parameters(self, candidate: _Candidate | None) -> Parameters:
-        """Of what a permission would lead to."""
-        known = self.situation.known
+        """The parameters of the transformation that a permission leads to."""
+        facts = self.situation.facts
         if candidate is None or (allowed := candidate.form.transformation) is None:
-            return known.parameters
-        return requested(allowed, known.parameters_in(allowed.operands))
+            return facts.parameters
+        return requested_parameters(allowed, facts.parameters_in(allowed.operands))
 
     def parameters(self, prepared: PreparedRule) -> Parameters:
-        """What the refinements of a rule are judged by; of several transformations, by one that it hits."""
+        """The parameters to judge a rule's refinements by: of a transformation that it applies to."""
         if prepared.kind is not Kind.PROHIBITION or not self.chosen:
-            return self.situation.known.parameters
-        denied = (one for one in self.chosen if self._strikes(prepared, one))
+            return self.situation.facts.parameters
+        denied = (candidate for candidate in self.chosen if self._strikes(prepared, candidate))
         return self._parameters(next(denied, self.chosen[0]))
 
     def form(self, prepared: PreparedRule) -> Form | None:
-        """How a rule permits the request; the first way that it might, where none does."""
-        granting = (one.form for one in self.granting if one.prepared is prepared)
-        return next(granting, next(iter(prepared.forms(self.situation.request.action)), None))
+        """The form in which a rule permits the request; else its first form."""
+        granting = (candidate.form for candidate in self.granting if candidate.prepared is prepared)
+        return next(granting, next(iter(prepared.forms_for(self.situation.request.action)), None))
 
     def overriding(self, prepared: PreparedRule) -> PreparedRule | None:
-        """The rule of its own policy that takes its say from one that would apply."""
+        """The rule of the same policy that overrides a rule which would apply."""
         if prepared.kind is Kind.PROHIBITION:
             if prepared not in self.forbidding or prepared in self.denying:
                 return None
             relied_on = self.chosen or self.granting
-            return next((one.prepared for one in relied_on if self._overrides(one, prepared)), None)
-        mine = [one for one in self.granting if one.prepared is prepared]
-        own = [one for one in self.denying if one.policy is prepared.policy]
-        if any(one in self.surviving for one in mine):
+            return next(
+                (candidate.prepared for candidate in relied_on if self._overrides(candidate, prepared)),
+                None,
+            )
+        mine = [candidate for candidate in self.granting if candidate.prepared is prepared]
+        own = [rule for rule in self.denying if rule.policy is prepared.policy]
+        if any(candidate in self.surviving for candidate in mine):
             return None
-        return next((no for no in own for one in mine if self._denies(no, one)), None)
+        return next((rule for rule in own for candidate in mine if self._denies(rule, candidate)), None)
 
     @staticmethod
     def _overrides(candidate: _Candidate, prohibition: PreparedRule) -> bool:
@@ -457,8 +472,8 @@ class _Tally:
         return candidate.policy is prohibition.policy and _is_lenient(candidate.policy)
 
     def effective(self) -> set[PreparedRule]:
-        """The rules that apply and have a say; a remedy among them, where the request names it."""
-        return {*(one.prepared for one in self.granting), *self.denying, *self.withholding}
+        """The rules that apply and count; remedies only where the request names them."""
+        return {*(candidate.prepared for candidate in self.granting), *self.denying, *self.withholding}
 
 
 def _named_remedies(prepared: PreparedRule, request: Request) -> list[PreparedRule]:
@@ -468,12 +483,12 @@ def _named_remedies(prepared: PreparedRule, request: Request) -> list[PreparedRu
     return [remedy for remedy in prepared.remedies if remedy.rule.uid == request.rule]
 
 
-def _is_of_one_node(one: PreparedRule, other: PreparedRule) -> bool:
-    """Whether two rules are what a document wrote as one, with several actions."""
-    return one is other or (
-        one.policy is other.policy
-        and one.kind is other.kind
-        and replace(one.rule, action=other.rule.action, refinements=other.rule.refinements) == other.rule
+def _is_of_one_node(rule: PreparedRule, other: PreparedRule) -> bool:
+    """Whether a document wrote two rules as one with several actions."""
+    return rule is other or (
+        rule.policy is other.policy
+        and rule.kind is other.kind
+        and replace(rule.rule, action=other.rule.action, refinements=other.rule.refinements) == other.rule
     )
 
 
@@ -482,15 +497,15 @@ def _is_lenient(policy: PreparedPolicy) -> bool:
 
 
 def _void(permitting: list[_Candidate], forbidding: list[PreparedRule]) -> list[PreparedPolicy]:
-    applying = [one.policy for one in permitting] + [one.policy for one in forbidding]
+    applying = [rule.policy for rule in permitting] + [rule.policy for rule in forbidding]
     void = [policy for policy in applying if policy.conflict is not None]
     return list(dict.fromkeys(void)) if void else void
 
 
 def conclude(situation: Situation, rules: Rules, *, explain: bool) -> Decision:
-    """The decision that some rules lead to."""
+    """The decision of a request by some rules."""
     request, tally = situation.request, _Tally(situation, rules)
-    grants = tuple(one.grant(situation, tally) for one in tally.surviving)
+    grants = tuple(candidate.grant(situation, tally) for candidate in tally.surviving)
     effect = effect_of(grants) if grants else _refusal(tally, rules)
     remedies = () if tally.surviving else _remedies(tally)
     return Decision(
@@ -498,7 +513,7 @@ def conclude(situation: Situation, rules: Rules, *, explain: bool) -> Decision:
         effect=effect,
         reasons=tuple(_reasons(effect, tally, rules)),
         grants=grants,
-        struck=tuple(one.grant(situation, tally) for one in tally.struck()),
+        struck=tuple(candidate.grant(situation, tally) for candidate in tally.struck()),
         determining=tuple(dict.fromkeys(_rule_names(tally))),
         remedies=remedies,
         considered=tuple(_reports(tally, rules)) if explain else (),
@@ -507,7 +522,7 @@ def conclude(situation: Situation, rules: Rules, *, explain: bool) -> Decision:
 
 @dataclass(frozen=True, slots=True)
 class ColumnProhibition:
-    """A prohibition on columns, as it is about the targets of one request."""
+    """A prohibition on columns of the targets of one request."""
 
     policy: Policy
     rule: Rule
@@ -520,24 +535,24 @@ class ColumnProhibition:
 def prohibited_columns(
     request: Request, policies: Iterable[Policy], hierarchies: Hierarchies = STANDARD
 ) -> tuple[ColumnProhibition, ...]:
-    """The prohibitions on columns of what is requested that may apply, and those on all of a target.
+    """The prohibitions that may apply to columns of the requested targets, or to all of a target.
 
-    Refinements are not looked at: what would be done is not known. Nor are strategies for conflicts.
+    Refinements are not considered, since the transformation is not known; nor are conflict strategies.
 
     Args:
         request: who does what to which targets.
         policies: those of the targets' owners that are in force.
         hierarchies: what includes what.
     """
-    situation, found = Situation(request, hierarchies), []
+    situation, prohibitions = Situation(request, hierarchies), []
     for policy in distinct(policies):
         for prepared in PreparedPolicy(policy, hierarchies).rules:
             if prepared.kind is Kind.PROHIBITION and _forbids(prepared, situation):
                 columns = forbidden_columns(prepared, situation)
                 columns = columns or _NO_COLUMNS
                 implied = columns - named_columns(prepared, situation)
-                found.append(ColumnProhibition(policy, prepared.rule, columns, implied))
-    return tuple(found)
+                prohibitions.append(ColumnProhibition(policy, prepared.rule, columns, implied))
+    return tuple(prohibitions)
 
 
 def _rule_names(tally: _Tally) -> Iterator[RuleName]:
@@ -563,9 +578,9 @@ def _forbids(prepared: PreparedRule, situation: Situation) -> bool:
 
 
 def _candidates(prepared: PreparedRule, situation: Situation) -> list[_Candidate]:
-    found = []
+    candidates = []
     situation = situation.under(prepared.policy.hierarchies)
-    for form in prepared.forms(situation.request.action):
+    for form in prepared.forms_for(situation.request.action):
         rows: list[Condition] = []
         for _, outcome, _ in judged_as_grant(prepared, form, situation):
             if outcome is SATISFIED:
@@ -574,8 +589,8 @@ def _candidates(prepared: PreparedRule, situation: Situation) -> list[_Candidate
                 break
             rows += rows_of(outcome)
         else:
-            found.append(_candidate(prepared, form, tuple(dict.fromkeys(rows)), situation))
-    return found
+            candidates.append(_candidate(prepared, form, tuple(dict.fromkeys(rows)), situation))
+    return candidates
 
 
 def _candidate(
@@ -583,14 +598,14 @@ def _candidate(
 ) -> _Candidate:
     uses = form.uses
     if form.transformation is not None and uses.columns:
-        asked = situation.known.parameters_in(form.transformation.operands)
-        uses = column_uses(form.permission, form.obligations, asked) if asked else uses
+        parameters = situation.facts.parameters_in(form.transformation.operands)
+        uses = column_uses(form.permission, form.obligations, parameters) if parameters else uses
     # Which rows are published tells the values of the columns by which they are chosen.
     return _Candidate(prepared, form, rows, uses.also(columns_in(rows)))
 
 
 def _refusal(tally: _Tally, rules: Rules) -> Effect:
-    if any(one.policy.conflict is None for one in tally.denying):
+    if any(rule.policy.conflict is None for rule in tally.denying):
         return Effect.DENY
     if tally.void:
         return Effect.VOID
@@ -604,12 +619,12 @@ def _remedies_about(situation: Situation, rules: Rules) -> list[PreparedRule]:
     if situation.request.rule is None or situation.request.action != ANONYMIZE:
         return []
     touching = rules.touching(situation)
-    return [remedy for one in touching for remedy in _named_remedies(one, situation.request)]
+    return [remedy for rule in touching for remedy in _named_remedies(rule, situation.request)]
 
 
 def _remedies(tally: _Tally) -> tuple[Duty, ...]:
-    found = [remedy for prepared in tally.denying for remedy in getattr(prepared.rule, "remedies", ())]
-    return tuple(dict.fromkeys(found))
+    remedies = [remedy for prepared in tally.denying for remedy in getattr(prepared.rule, "remedies", ())]
+    return tuple(dict.fromkeys(remedies))
 
 
 # --- Why
@@ -617,16 +632,20 @@ def _remedies(tally: _Tally) -> tuple[Duty, ...]:
 
 def _reasons(effect: Effect, tally: _Tally, rules: Rules) -> list[Reason]:
     request = tally.situation.request
-    others = [one for one in tally.granting if one not in tally.chosen] if request.rule else []
-    grants = [_matched(one.prepared, one.form, request) for one in (*tally.chosen, *others)]
+    others = (
+        [candidate for candidate in tally.granting if candidate not in tally.chosen] if request.rule else []
+    )
+    grants = [
+        _matched(candidate.prepared, candidate.form, request) for candidate in (*tally.chosen, *others)
+    ]
     denials = [*_denials(tally), *_withholdings(tally)]
     determining = list(_determining(tally)) if tally.void or request.rule else []
     if effect in {Effect.PERMIT, Effect.LIMITED}:
         return _each_once([*grants, *denials, *determining])
-    found = _each_once([*denials, *determining, *grants])
-    if not found:
-        found = [Reason(_nothing(effect, request))]
-    return [*found, *_near_misses(tally, rules)]
+    reasons = _each_once([*denials, *determining, *grants])
+    if not reasons:
+        reasons = [Reason(_nothing(effect, request))]
+    return [*reasons, *_near_misses(tally, rules)]
 
 
 def _each_once(reasons: list[Reason]) -> list[Reason]:
@@ -649,15 +668,19 @@ def _denials(tally: _Tally) -> Iterator[Reason]:
 def _withholdings(tally: _Tally) -> Iterator[Reason]:
     for prepared in tally.withholding:
         columns = tally.columns(prepared)
-        if columns is not None and any(columns <= tally.withheld(one) for one in tally.surviving):
+        if columns is not None and any(
+            columns <= tally.withheld(candidate) for candidate in tally.surviving
+        ):
             text = wording.withheld_columns(columns)
             yield Reason(text, prepared.policy.policy.uid, prepared.rule.uid)
 
 
 def _determining(tally: _Tally) -> Iterator[Reason]:
-    for one in tally.void:
-        if one.conflict is not None:
-            yield Reason(wording.void(one.policy, one.conflict), one.policy.uid, one.conflict[1].uid)
+    for policy in tally.void:
+        if policy.conflict is not None:
+            yield Reason(
+                wording.void(policy.policy, policy.conflict), policy.policy.uid, policy.conflict[1].uid
+            )
     if tally.situation.request.rule is not None and not tally.chosen:
         uid = tally.situation.request.rule
         yield Reason(f"no permission with the uid `{uid}` grants this request")
@@ -668,7 +691,7 @@ def _nothing(effect: Effect, request: Request) -> str:
 
 
 def _near_misses(tally: _Tally, rules: Rules) -> Iterator[Reason]:
-    """Some rules about the targets that have no say, and how many others there are."""
+    """Reasons why some rules about the targets do not apply, and how many others there are."""
     situation, effective = tally.situation, tally.effective()
     named = [remedy for remedy in _remedies_about(situation, rules) if remedy not in effective]
     effective = {rule for rule in effective if rule.kind is not Kind.REMEDY}
@@ -693,7 +716,7 @@ def _is_failure(prepared: PreparedRule, report: PartReport) -> bool:
 
 
 def _reports(tally: _Tally, rules: Rules) -> Iterator[RuleReport]:
-    """Of every rule about the targets; one applies when no part of it fails."""
+    """A report of every rule about the targets; a rule applies when no part of it fails."""
     effective, situation = tally.effective(), tally.situation
     for prepared in (*rules.touching(situation), *_remedies_about(situation, rules)):
         parts = tuple(_parts(prepared, tally, rules))
@@ -703,15 +726,15 @@ def _reports(tally: _Tally, rules: Rules) -> Iterator[RuleReport]:
 
 
 def _parts(prepared: PreparedRule, tally: _Tally, rules: Rules) -> Iterator[PartReport]:
-    """Every part of a rule, however many fail; that of its policy first, and once."""
+    """Reports of all parts of a rule; that of its policy first, and once."""
     situation = tally.situation.under(prepared.policy.hierarchies)
     yield _of_policy(prepared, tally, rules)
-    told = wording.Told(
-        situation.request, situation.known.about(prepared.rule.targets), tally.parameters(prepared)
+    basis = wording.Basis(
+        situation.request, situation.facts.about(prepared.rule.targets), tally.parameters(prepared)
     )
     for part, outcome, subject in _judged(prepared, tally, situation):
         if part is not Part.POLICY:
-            text = wording.of_part(prepared, (part, outcome, subject), told)
+            text = wording.of_part(prepared, (part, outcome, subject), basis)
             where = NOWHERE if subject is None or isinstance(subject, str) else subject.where
             yield PartReport(part, wording.finding_of(outcome), text, where)
 
@@ -727,16 +750,16 @@ def _judged(prepared: PreparedRule, tally: _Tally, situation: Situation) -> Iter
 
 
 def _of_policy(prepared: PreparedRule, tally: _Tally, rules: Rules) -> PartReport:
-    """What its policy as a whole means for a rule: the one thing that says whether it counts."""
+    """Whether a rule counts, by its policy as a whole."""
     policy, request = prepared.policy, tally.situation.request
     forbids = prepared.kind is Kind.PROHIBITION
-    found, text = in_force(policy.policy, request), ""
-    if found is not UNSATISFIED:
+    finding, text = in_force(policy.policy, request), ""
+    if finding is not UNSATISFIED:
         overriding = tally.overriding(prepared)
         if rules.may_prohibit_only(policy):
-            found, text = (found if forbids else UNSATISFIED), wording.prohibits_only(forbids)
+            finding, text = (finding if forbids else UNSATISFIED), wording.prohibits_only(forbids)
         elif policy.conflict is not None:
-            found, text = (found if forbids else UNSATISFIED), wording.voided(policy.conflict, forbids)
+            finding, text = (finding if forbids else UNSATISFIED), wording.voided(policy.conflict, forbids)
         elif overriding is not None:
-            found, text = UNSATISFIED, wording.overridden(overriding)
-    return PartReport(Part.POLICY, found, text or wording.in_force(policy.policy, found, request))
+            finding, text = UNSATISFIED, wording.overridden(overriding)
+    return PartReport(Part.POLICY, finding, text or wording.in_force(policy.policy, finding, request))

@@ -1,4 +1,4 @@
-"""Rules by what they are about: target, party and purpose, so that few are looked at for a request."""
+"""Rules by target, party and purpose, so that a request is compared with few of them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from smalti.vocab.terms import IRI, ODRL_PURPOSE
 _POSITIVE: Final = frozenset({Operator.EQ, Operator.IS_A, Operator.IS_ANY_OF, Operator.IS_PART_OF})
 
 _MOST_LEAVES: Final = 256
-"""Places that one rule takes; a rule of very many parties and purposes is found by fewer of them."""
+"""The most entries of one rule; a rule with very many parties and purposes is found by fewer of them."""
 
 T = TypeVar("T")
 Leaf = dict[int, PreparedRule]
@@ -22,7 +22,7 @@ Leaf = dict[int, PreparedRule]
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """What rules are found by: concepts, each by its one name. None: any."""
+    """The keys by which rules are found: concepts, each by its canonical name. None: any."""
 
     targets: frozenset[IRI]
     parties: frozenset[IRI] | None
@@ -30,14 +30,16 @@ class Keys:
 
     @classmethod
     def of(cls, rule: Rule, hierarchies: Hierarchies) -> "Keys":
-        """What one rule is about."""
+        """The keys of one rule."""
         concept = hierarchies.assets.concept
-        targets = frozenset([concept(one) for asset in rule.targets for one in spellings(asset.iri)])
+        targets = frozenset(
+            [concept(spelling) for asset in rule.targets for spelling in spellings(asset.iri)]
+        )
         parties = frozenset([hierarchies.parties.concept(party.iri) for party in rule.assignees]) or None
         return cls(targets, parties, _purposes(rule, hierarchies.purposes))
 
     def bounded(self) -> "Keys":
-        """Keys that are few enough, and lead to the same rules and others."""
+        """Keys that are few enough, and find at least the same rules."""
         parties, purposes = self.parties, self.purposes
         if len(self.targets) * len(parties or "1") * len(purposes or "1") > _MOST_LEAVES:
             purposes = None
@@ -46,7 +48,7 @@ class Keys:
         return Keys(self.targets, parties, purposes)
 
     def widened(self, hierarchies: Hierarchies) -> "Keys":
-        """The keys of the rules that a request which this is about may meet, too."""
+        """The keys of all rules that may apply to a request with these keys."""
         return Keys(
             related(hierarchies.assets, self.targets),
             None if self.parties is None else related(hierarchies.parties, self.parties),
@@ -55,7 +57,7 @@ class Keys:
 
 
 def _purposes(rule: Rule, purposes: Hierarchy) -> frozenset[IRI] | None:
-    """The purposes without which a rule does not apply."""
+    """The purposes that a rule is limited to; None: any."""
     for constraint in rule.constraints:
         if (
             isinstance(constraint, Comparison)
@@ -70,17 +72,17 @@ def _purposes(rule: Rule, purposes: Hierarchy) -> frozenset[IRI] | None:
 
 
 def related(hierarchy: Hierarchy, iris: Iterable[IRI]) -> frozenset[IRI]:
-    """The concepts that share a part with one of some."""
-    found = [hierarchy.related(iri) for iri in iris]
-    return found[0] if len(found) == 1 else frozenset[IRI]().union(*found)
+    """The concepts that overlap one of some concepts."""
+    concepts = [hierarchy.related(iri) for iri in iris]
+    return concepts[0] if len(concepts) == 1 else frozenset[IRI]().union(*concepts)
 
 
 def related_purposes(hierarchy: Hierarchy, iris: Iterable[IRI] | None) -> frozenset[IRI] | None:
-    """Likewise of purposes; None, any, where one of them is unknown."""
+    """Likewise for purposes; None (any) where one of them is unknown."""
     if iris is None:
         return None
-    known = list(iris)
-    return related(hierarchy, known) if all(map(hierarchy.defines, known)) else None
+    listed = list(iris)
+    return related(hierarchy, listed) if all(map(hierarchy.defines, listed)) else None
 
 
 class Bucket:
@@ -92,13 +94,13 @@ class Bucket:
         self.rules: Leaf = {}
         """In order."""
         self.shared: Leaf = {}
-        """Those of them that may stand in other buckets, or that only may be about the target."""
+        """Those of them that may be in other buckets, too, or may not be about the target."""
         self.by_action: dict[IRI, Leaf] = {}
         self.by_party: dict[IRI | None, dict[IRI | None, Leaf]] = {}
 
 
 class Buckets:
-    """Rules in buckets, each in order of its number."""
+    """Rules in buckets, in the order of their numbers."""
 
     __slots__ = ("_buckets",)
 
@@ -110,7 +112,7 @@ class Buckets:
 
         Args:
             prepared: the rule.
-            keys: what it is found by.
+            keys: the keys that find it.
             is_shared: whether it may be found by targets that it is not about.
         """
         for target in keys.targets:
@@ -141,14 +143,14 @@ class Buckets:
                 del self._buckets[target]
 
     def buckets(self, targets: frozenset[IRI]) -> list[Bucket]:
-        """The buckets of some targets, in disorder."""
-        known = self._buckets
-        if len(known) < len(targets):
-            return [bucket for target, bucket in known.items() if target in targets]
-        return [known[target] for target in targets if target in known]
+        """The buckets of some targets, in any order."""
+        buckets = self._buckets
+        if len(buckets) < len(targets):
+            return [bucket for target, bucket in buckets.items() if target in targets]
+        return [buckets[target] for target in targets if target in buckets]
 
     def find(self, keys: Keys) -> list[PreparedRule]:
-        """In order, the rules that may be met."""
+        """In order, the rules that some keys find."""
         leaves = [
             leaf
             for bucket in self.buckets(keys.targets)
@@ -157,10 +159,10 @@ class Buckets:
         ]
         if len(leaves) == 1:
             return list(leaves[0].values())
-        found: Leaf = {}
+        rules: Leaf = {}
         for leaf in leaves:
-            found.update(leaf)
-        return [found[order] for order in sorted(found)]
+            rules.update(leaf)
+        return [rules[order] for order in sorted(rules)]
 
 
 _ANY: Final[tuple[None]] = (None,)
@@ -173,12 +175,12 @@ def _remove(table: dict[T, Leaf], key: T, order: int) -> None:
 
 
 def _chosen(table: dict[IRI | None, T], keys: frozenset[IRI] | None) -> Iterable[T]:
-    """What stands under one of some keys, or under any."""
+    """The values under one of some keys, or under None."""
     if keys is None:
         return table.values()
     if len(table) <= len(keys):
         return [value for key, value in table.items() if key is None or key in keys]
-    found = [table[key] for key in keys if key in table]
+    values = [table[key] for key in keys if key in table]
     if None in table:
-        found.append(table[None])
-    return found
+        values.append(table[None])
+    return values

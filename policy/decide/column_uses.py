@@ -1,16 +1,15 @@
-"""Which columns a permission cannot do without: what it publishes, and what that rests on."""
+"""The columns that a permission needs: those that it publishes, and those that it computes with."""
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from smalti.policy.decide.conditions import comparisons
 from smalti.policy.decide.transformations import Parameters
 from smalti.policy.model.iris import normalised_column
 from smalti.policy.model.model import (
     Anonymization,
     Comparison,
-    Condition,
     Duty,
-    Logical,
     Named,
     Permission,
     Text,
@@ -25,17 +24,17 @@ _COUNT = Text("count")
 
 @dataclass(frozen=True, slots=True)
 class ColumnUses:
-    """The columns that something uses. Columns that it only drops are not among them."""
+    """The columns that a permission uses, without those that it only drops."""
 
     columns: frozenset[IRI]
     """As `normalised_column` spells them."""
     others_than: frozenset[IRI] | None = None
-    """Where it uses all columns but these, too, whatever columns there are."""
+    """Not None: it also uses all columns except these, whatever columns there are."""
     says_how: bool = False
-    """It says what becomes of columns: those that it does not use, it drops."""
+    """Whether it drops the columns that it does not use."""
 
     def needs(self, some: Collection[IRI], named: Collection[IRI] = ()) -> bool:
-        """Whether it cannot be done without one of some columns.
+        """Whether it needs one of some columns.
 
         Args:
             some: as `normalised_column` spells them.
@@ -49,7 +48,7 @@ class ColumnUses:
         )
 
     def reaches(self, column: IRI) -> bool:
-        """Whether it is about a column, where it is about the table.
+        """Whether it is about a column, if it is about the table.
 
         Args:
             column: as `normalised_column` spells it.
@@ -57,22 +56,22 @@ class ColumnUses:
         return not self.says_how or self.needs((column,))
 
     def also(self, columns: frozenset[IRI]) -> "ColumnUses":
-        """The same, with some columns more."""
+        """The same, with additional columns."""
         return replace(self, columns=self.columns | columns) if columns else self
 
 
 def column_uses(
-    permission: Permission, obligations: Iterable[Duty] = (), asked: Parameters | None = None
+    permission: Permission, obligations: Iterable[Duty] = (), parameters: Parameters | None = None
 ) -> ColumnUses:
-    """What a permission uses, and what it obliges to.
+    """The columns that a permission and its obligations use.
 
-    A respondent's column counts: nobody can count people without it. To read, or to do anything else to a
-    table as it is, uses no column in particular.
+    A respondent's column is used: without it, respondents cannot be counted. To read a table, or to use it
+    as it is in any other way, uses no column in particular.
 
     Args:
-        permission: the rule, or what a duty amounts to.
+        permission: the rule, or the permission that is equivalent to a duty.
         obligations: what whoever uses it must do; what is anonymized so is all that they may have.
-        asked: of the action, where that is known; it tells which of the statistics are meant.
+        parameters: of the requested action, where they are known; they say which statistics are meant.
     """
     owed = frozenset(
         column
@@ -83,50 +82,40 @@ def column_uses(
     if permission.training is not None:
         return _of_training(permission.training).also(owed)
     if permission.anonymization is not None:
-        used = frozenset(_of_anonymization(permission.anonymization, asked or {}))
+        used = frozenset(_of_anonymization(permission.anonymization, parameters or {}))
         return ColumnUses(used | owed, says_how=True)
     return ColumnUses(owed)
 
 
 def _of_training(training: Training) -> ColumnUses:
     respondent = () if training.respondent is None else (training.respondent,)
-    used = frozenset(normalised_column(one.iri) for one in (training.label_column, *respondent))
-    dropped = frozenset(normalised_column(one.iri) for one in training.identifiers)
+    used = frozenset(normalised_column(column.iri) for column in (training.label_column, *respondent))
+    dropped = frozenset(normalised_column(column.iri) for column in training.identifiers)
     return ColumnUses(used, dropped - used, says_how=True)
 
 
-def _of_anonymization(way: Anonymization, asked: Parameters) -> Iterator[IRI]:
+def _of_anonymization(way: Anonymization, parameters: Parameters) -> Iterator[IRI]:
     respondent = () if way.respondent is None else (way.respondent,)
     for reference in (*way.quasi_identifiers, *way.sensitive, *way.released, *respondent):
         yield normalised_column(reference.iri)
-    for condition in way.parameters:
-        for comparison in _comparisons(condition):
-            is_chosen = way.method == DIFFERENTIAL_PRIVACY and comparison.operand in (MEASURE, GROUP_BY)
-            yield from _asked(comparison, asked) if is_chosen else _named(comparison)
-
-
-def _comparisons(condition: Condition) -> Iterator[Comparison]:
-    match condition:
-        case Comparison():
-            yield condition
-        case Logical(operands=operands):
-            for one in operands:
-                yield from _comparisons(one)
+    for comparison in comparisons(way.parameters):
+        is_chosen = way.method == DIFFERENTIAL_PRIVACY and comparison.operand in (MEASURE, GROUP_BY)
+        yield from _requested_columns(comparison, parameters) if is_chosen else _named(comparison)
 
 
 def _named(comparison: Comparison) -> Iterator[IRI]:
     word = BY_IRI.get(comparison.operand)
     if word is None or word.range in _COLUMNS:
-        yield from (normalised_column(one.iri) for one in comparison.values if isinstance(one, Named))
+        yield from (normalised_column(value.iri) for value in comparison.values if isinstance(value, Named))
 
 
-def _asked(comparison: Comparison, asked: Parameters) -> Iterator[IRI]:
-    """Of the columns that statistics may be about, those that a request is about."""
-    stated = asked.get(comparison.operand)
+def _requested_columns(comparison: Comparison, parameters: Parameters) -> Iterator[IRI]:
+    """The columns that a request asks for, of those that statistics may be about."""
+    stated = parameters.get(comparison.operand)
     if stated is not None and all(isinstance(value, Named) for value in stated):
-        yield from (normalised_column(one.iri) for one in stated if isinstance(one, Named))
+        yield from (normalised_column(value.iri) for value in stated if isinstance(value, Named))
         return
-    statistics = asked.get(STATISTIC)
+    statistics = parameters.get(STATISTIC)
     is_grouped_by_none = comparison.operand == GROUP_BY and statistics is not None
     measures_none = statistics is not None and set(statistics) == {_COUNT}
     if stated is not None or not (is_grouped_by_none or measures_none):

@@ -40,30 +40,30 @@ _DURATION: Final = re.compile(
 )
 _LIKE_A_DURATION: Final = re.compile(r"\s*[+-]?P[0-9T]", re.ASCII)
 _LONGEST_DURATION: Final = 64
-"""What is longer is looked at by its beginning alone, so that no text makes it slow."""
+"""Of longer texts only the beginning is compared, so that no text makes it slow."""
 _OPPOSITES: Final = {Operator.GT: Operator.LTEQ, Operator.GTEQ: Operator.LT, Operator.NEQ: Operator.EQ}
 
 
 def finding(holds: bool) -> Finding:
-    """What is known."""
+    """The finding of a known truth value."""
     return SATISFIED if holds else UNSATISFIED
 
 
-def negated(found: Finding) -> Finding:
+def negated(outcome: Finding) -> Finding:
     """Kleene's negation."""
-    if found is UNKNOWN:
+    if outcome is UNKNOWN:
         return UNKNOWN
-    return UNSATISFIED if found is SATISFIED else SATISFIED
+    return UNSATISFIED if outcome is SATISFIED else SATISFIED
 
 
 def compare(operator: Operator, value: Value, reference: Value, hierarchy: Hierarchy | None) -> Finding:
-    """Whether one value stands to one reference as an operator says.
+    """Whether a comparison of one value with one reference holds.
 
     Args:
         operator: `eq`, `isA`, `isPartOf` or `hasPart`, or one of order.
-        value: what is known.
-        reference: what the condition says.
-        hierarchy: what the operand's IRIs are compared by, where there is one.
+        value: the known value.
+        reference: the value in the condition.
+        hierarchy: the hierarchy of the operand's IRIs, where there is one.
     """
     if operator in _OPPOSITES:
         return negated(compare(_OPPOSITES[operator], value, reference, hierarchy))
@@ -131,7 +131,7 @@ class Span:
 
 
 def span(value: Instant | Day) -> Span:
-    """What is known of a point in time, or of a day."""
+    """The span of a point in time, or of a day."""
     if isinstance(value, Day):
         start = datetime.combine(value.day, time(), UTC)
         end = start + _LAST
@@ -164,20 +164,20 @@ def _limit(is_last: bool) -> datetime:
 def _of_times(operator: Operator, value: Instant | Day, reference: Instant | Day) -> Finding:
     if isinstance(value, Day) and isinstance(reference, Day):
         return _of_numbers(operator, Decimal(value.day.toordinal()), Decimal(reference.day.toordinal()))
-    known, wanted = span(value), span(reference)
-    first, last = known.earliest_start, known.latest_end
+    actual, wanted = span(value), span(reference)
+    first, last = actual.earliest_start, actual.latest_end
     match operator:
         case Operator.LT:
-            return _known(last < wanted.earliest_start, first >= wanted.latest_start)
+            return _decided(last < wanted.earliest_start, first >= wanted.latest_start)
         case Operator.LTEQ:
-            return _known(last <= wanted.earliest_end, first > wanted.latest_end)
+            return _decided(last <= wanted.earliest_end, first > wanted.latest_end)
         case Operator.EQ:
             inside = first >= wanted.latest_start and last <= wanted.earliest_end
-            return _known(inside, last < wanted.earliest_start or first > wanted.latest_end)
+            return _decided(inside, last < wanted.earliest_start or first > wanted.latest_end)
     return UNKNOWN
 
 
-def _known(holds: bool, fails: bool) -> Finding:
+def _decided(holds: bool, fails: bool) -> Finding:
     if holds:
         return SATISFIED
     return UNSATISFIED if fails else UNKNOWN

@@ -1,24 +1,23 @@
 """Evaluates conditions in Kleene's strong logic of three values.
 
-What the operators mean where several values are known (their elementary relation is `comparing.compare`):
+The meaning of the operators where several values are known (`comparing.compare` compares two values):
 
-| operator | of a fact about the world | of what the request has one of |
+| operator | facts about the world | values of which the request has one |
 |---|---|---|
-| `eq` `isA` `isAnyOf` `isPartOf` | some value stands so to some listed one | every value does |
-| `neq` `isNoneOf` | not `eq`: no value stands so to any listed one | likewise, of every value |
-| `gt` `gteq` `lt` `lteq` `hasPart` | every value stands so to every listed one | likewise |
-| `isAllOf` | each value stands so to a listed one, and each listed one has such a value | likewise |
+| `eq` `isA` `isAnyOf` `isPartOf` | some value matches some listed one | every value does |
+| `neq` `isNoneOf` | not `eq`: no value matches any listed one | likewise, for every value |
+| `gt` `gteq` `lt` `lteq` `hasPart` | every value matches every listed one | likewise |
+| `isAllOf` | each value matches a listed one, and each listed one a value | likewise |
 
-In the cells with "every", values that differ make it unknown: both readings of such a condition are then
-kept, and the one that permits less counts. What the request has one of: its purpose, its time and the
-parameters of its action. An operand that nothing is known about is unknown, whatever the operator; so a
-missing purpose satisfies neither `eq` nor `isNoneOf`. A unit that a condition states makes it unknown,
-since facts have none.
+In the cells with "every", the condition is unknown if values differ: the reading that permits less counts.
+The request has one purpose, one time and one value of each parameter of its action. An operand without
+known values is unknown, whatever the operator; so a missing purpose satisfies neither `eq` nor `isNoneOf`.
+A condition with a unit is unknown, since facts have none.
 
-A left operand that nobody declared is unknown, whatever is stated under it: it is none of ODRL's or the
-profile's, no vocabulary declares it, and it is no column of a requested target.
+A left operand that is not declared is unknown, whatever values are stated for it: it is neither a word of
+ODRL or the profile, nor declared by a vocabulary, nor a column of a requested target.
 
-A condition on rows cannot be decided here: it stays, as a `Residual`, with the rest simplified away.
+A condition on rows cannot be decided here: it remains as a `Residual`, and the rest is simplified.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -75,19 +74,19 @@ _NEGATIONS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Residual:
-    """What is left of a condition that depends on the row: satisfied by the rows that satisfy it."""
+    """The rest of a condition that depends on the row: satisfied by the rows that satisfy it."""
 
     condition: ColumnComparison | Logical
     """Made of `ColumnComparison` and `Logical` alone."""
     is_exact: bool = True
-    """False: of other rows it is unknown, and not false, for a part beside it is unknown."""
+    """False: for other rows it is unknown, and not false, since another part is unknown."""
 
 
 Outcome: TypeAlias = Finding | Residual
 
 
-class Known:
-    """What a request says and what is known of the world, by left operand."""
+class Facts:
+    """The facts of a request, about the world and its action, by left operand."""
 
     __slots__ = ("_facts", "_has_same", "_own", "_parameters", "_request", "_tables", "hierarchies")
 
@@ -101,14 +100,14 @@ class Known:
         self._has_same = any(fact.same for fact in request.parameters)
 
     def is_declared(self, operand: IRI) -> bool:
-        """Whether what is stated under a left operand counts."""
+        """Whether a left operand is declared, so that its values count."""
         return operand in STANDARD_OPERANDS or normalised_column(operand) in self.hierarchies.operands
 
     def is_column(self, iri: IRI) -> bool:
         """Whether an IRI, as `normalised_column` spells it, is that of a column of each requested target.
 
-        A limit by a column of one target says nothing of the rows of another. A table of its own below a
-        target is a column only where something else than its IRI says so.
+        A limit by a column of one target does not limit the rows of another. A separate table below a
+        target is a column only by a declaration, not by its IRI.
         """
         if len(self._tables) == 1 and iri in self._request.columns:
             return True
@@ -123,9 +122,9 @@ class Known:
         )
 
     def may_be_column(self, iri: IRI) -> bool:
-        """Whether an IRI may be that of a column of some requested target: then no fact is stated under it.
+        """Whether an IRI may be that of a column of a requested target: then facts under it do not count.
 
-        Else a fact would decide a prohibition once more is asked for, and not before.
+        Otherwise a fact could decide a prohibition for a larger request, but not for a smaller one.
         """
         declared = self.hierarchies.columns
         tables = {*self._request.targets, *(table for tables in self._tables for table in tables)}
@@ -133,22 +132,22 @@ class Known:
             is_column_of(table, iri) or iri in declared.get(table, ()) for table in tables
         )
 
-    def about(self, assets: Sequence[Asset]) -> "Known":
+    def about(self, assets: Sequence[Asset]) -> "Facts":
         """The same for a rule about some assets.
 
-        A target that is there only as a column of one of them has no columns itself, whatever IRIs begin
-        with its own: beside it there are the other columns of its table.
+        A target that is a column of one of these assets has no columns itself, whatever IRIs begin with its
+        own: the columns are those of its table.
 
         Args:
-            assets: of the rule.
+            assets: the targets of the rule.
         """
         names = {asset.iri for asset in assets}
         tables = tuple(self._tables_of(target, names) for target in self._request.targets)
         if tables == self._tables:
             return self
-        found = copy(self)
-        found._tables = tables
-        return found
+        narrowed = copy(self)
+        narrowed._tables = tables
+        return narrowed
 
     def _tables_of(self, target: IRI, assets: Collection[IRI]) -> tuple[IRI, ...]:
         if target in self._request.tables or target in assets:
@@ -156,7 +155,7 @@ class Known:
         return tuple(table for table in assets if is_column_of(table, target)) or (target,)
 
     def is_unknown(self, condition: ColumnComparison | Comparison) -> bool:
-        """Whether nobody declared the operand of a comparison."""
+        """Whether the operand of a comparison is not declared."""
         if isinstance(condition, Comparison):
             return not self.is_declared(condition.operand)
         column = condition.column.iri
@@ -172,47 +171,47 @@ class Known:
         return in_words(self._request.parameters, operands) if self._has_same else self._parameters
 
     def values(self, operand: IRI) -> tuple[Value, ...] | None:
-        """What is known under an operand of a constraint; None: nothing."""
-        known = self._facts.get(_spelled(operand)) if self._facts else None
+        """The known values of an operand of a constraint; None: none are known."""
+        stated = self._facts.get(_spelled(operand)) if self._facts else None
         if operand == ODRL_PURPOSE and self._request.purpose is not None:
-            return (Named(self._request.purpose), *(known or ()))
+            return (Named(self._request.purpose), *(stated or ()))
         if operand == DATE_TIME and self._request.time is not None:
-            return (Instant(self._request.time), *(known or ()))
-        return known
+            return (Instant(self._request.time), *(stated or ()))
+        return stated
 
     def hierarchy(self, operand: IRI) -> Hierarchy | None:
-        """What the values of an operand are compared by."""
+        """The hierarchy by which the values of an operand are compared."""
         if operand == ODRL_PURPOSE:
             return self.hierarchies.purposes
         return self.hierarchies.parties if operand == RECIPIENT else None
 
 
 def _spelled(operand: IRI) -> IRI:
-    """The one spelling of an operand that somebody else declares."""
+    """The normalised spelling of an operand that is not standard."""
     return operand if operand in STANDARD_OPERANDS else normalised_column(operand)
 
 
 def _by_operand(facts: Sequence[Fact]) -> dict[IRI, tuple[Value, ...]]:
-    found: dict[IRI, tuple[Value, ...]] = {}
+    values: dict[IRI, tuple[Value, ...]] = {}
     for fact in facts:
         operand = _spelled(fact.operand)
-        found[operand] = (*found.get(operand, ()), *fact.values)
-    return found
+        values[operand] = (*values.get(operand, ()), *fact.values)
+    return values
 
 
-def in_words(asked: Sequence[Fact], operands: Collection[IRI]) -> dict[IRI, tuple[Value, ...]]:
-    """What is asked of an action, each fact by its operand, or else by one under which it is the same.
+def in_words(facts: Sequence[Fact], operands: Collection[IRI]) -> dict[IRI, tuple[Value, ...]]:
+    """The parameters of an action, each by its operand, or by an equivalent one that a permission names.
 
     Args:
-        asked: facts of a request.
-        operands: that a permission speaks of.
+        facts: of the requested action.
+        operands: those that the permission names.
     """
     return _by_operand(
         [
             fact
             if fact.operand in operands
-            else next((one for one in fact.same if one.operand in operands), fact)
-            for fact in asked
+            else next((alias for alias in fact.same if alias.operand in operands), fact)
+            for fact in facts
         ]
     )
 
@@ -226,32 +225,37 @@ def leaves(conditions: Iterable[Condition]) -> Iterator[ColumnComparison | Compa
             yield condition
 
 
-def evaluate(condition: Condition, known: Known) -> Outcome:
-    """What is known of a constraint, or of a refinement of a party or an asset."""
+def comparisons(conditions: Iterable[Condition]) -> Iterator[Comparison]:
+    """Likewise, without limits to rows."""
+    return (leaf for leaf in leaves(conditions) if isinstance(leaf, Comparison))
+
+
+def evaluate(condition: Condition, facts: Facts) -> Outcome:
+    """The outcome of a constraint, or of a refinement of a party or an asset."""
     match condition:
         case Comparison(operand=operand):
-            values = known.values(operand)
+            values = facts.values(operand)
             if values is None or condition.unit is not None:
                 return UNKNOWN
             is_one = operand in {ODRL_PURPOSE, DATE_TIME}
-            return holds(condition, values, known.hierarchy(operand), is_one=is_one)
+            return holds(condition, values, facts.hierarchy(operand), is_one=is_one)
         case ColumnComparison(column=column):
-            if known.is_column(column.iri):
+            if facts.is_column(column.iri):
                 return Residual(condition)
-            if known.may_be_column(column.iri):
+            if facts.may_be_column(column.iri):
                 return UNKNOWN
-            stated = known.values(column.iri)
+            stated = facts.values(column.iri)
             as_fact = Comparison(column.iri, condition.operator, condition.values)
             return UNKNOWN if stated is None else holds(as_fact, stated, None, is_one=False)
         case Logical(operator=operator, operands=operands):
-            return combine(operator, [evaluate(operand, known) for operand in operands])
+            return combine(operator, [evaluate(operand, facts) for operand in operands])
     assert_never(condition)
 
 
 def evaluate_parameter(condition: Condition, parameters: Mapping[IRI, tuple[Value, ...]]) -> Finding:
-    """What is known of a refinement of an action, for an action with these parameters.
+    """The finding of a refinement of an action, for an action with these parameters.
 
-    No values under an operand mean that the action is known to have none.
+    An operand with an empty tuple of values is known to have none.
     """
     match condition:
         case Comparison(operand=operand):
@@ -262,64 +266,66 @@ def evaluate_parameter(condition: Condition, parameters: Mapping[IRI, tuple[Valu
         case ColumnComparison():
             return UNKNOWN
         case Logical(operator=operator, operands=operands):
-            found = combine(operator, [evaluate_parameter(one, parameters) for one in operands])
-            return UNKNOWN if isinstance(found, Residual) else found
+            outcome = combine(operator, [evaluate_parameter(operand, parameters) for operand in operands])
+            return UNKNOWN if isinstance(outcome, Residual) else outcome
     assert_never(condition)
 
 
 def holds(
     comparison: Comparison, values: Sequence[Value], hierarchy: Hierarchy | None, *, is_one: bool
 ) -> Finding:
-    """Whether a comparison holds of the values that are known under its operand.
+    """Whether a comparison holds for the known values of its operand.
 
     Args:
         comparison: without unit.
-        values: all that are true; none mean that there is none, which is known.
-        hierarchy: what IRIs are compared by.
-        is_one: whether the request has one of it, so that values which differ are not known to satisfy.
+        values: all known ones; empty: it is known that there are none.
+        hierarchy: the hierarchy by which IRIs are compared.
+        is_one: whether the request has one value, so that the result is unknown where values differ.
     """
     operator = comparison.operator
     elementary = _ELEMENTARY.get(operator, operator)
     references = comparison.values
     if len(values) == 1 == len(references):
-        found = compare(elementary, values[0], references[0], hierarchy)
-        return negated(found) if operator in _NO else found
-    table = [[compare(elementary, value, one, hierarchy) for one in references] for value in values]
+        finding = compare(elementary, values[0], references[0], hierarchy)
+        return negated(finding) if operator in _NO else finding
+    table = [
+        [compare(elementary, value, reference, hierarchy) for reference in references] for value in values
+    ]
     if operator is Operator.IS_ALL_OF:
         return _all(
             (*map(_some, table), *(map(_some, zip(*table, strict=True)) if table else (UNSATISFIED,)))
         )
     if operator not in _SOME | _NO:
-        return _agreed([found for row in table for found in row])
+        return _agreed([finding for row in table for finding in row])
     each = [_some(row) for row in table]
-    found = _agreed(each) if is_one else _some(each)
-    return negated(found) if operator in _NO else found
+    finding = _agreed(each) if is_one else _some(each)
+    return negated(finding) if operator in _NO else finding
 
 
 def _some(findings: Iterable[Finding]) -> Finding:
-    found = set(findings)
-    if SATISFIED in found:
+    present = set(findings)
+    if SATISFIED in present:
         return SATISFIED
-    return UNKNOWN if UNKNOWN in found else UNSATISFIED
+    return UNKNOWN if UNKNOWN in present else UNSATISFIED
 
 
 def _all(findings: Iterable[Finding]) -> Finding:
-    found = set(findings)
-    if UNSATISFIED in found:
+    present = set(findings)
+    if UNSATISFIED in present:
         return UNSATISFIED
-    return UNKNOWN if UNKNOWN in found else SATISFIED
+    return UNKNOWN if UNKNOWN in present else SATISFIED
 
 
 def _agreed(findings: Iterable[Finding]) -> Finding:
-    found = set(findings) or {UNSATISFIED}
-    return found.pop() if len(found) == 1 else UNKNOWN
+    present = set(findings) or {UNSATISFIED}
+    return present.pop() if len(present) == 1 else UNKNOWN
 
 
 # --- Logical constraints (ODRL IM 2.5.2)
 
 
 def combine(operator: LogicalOperator, outcomes: Sequence[Outcome]) -> Outcome:
-    """What is known of a logical constraint, from what is known of its operands."""
+    """The outcome of a logical constraint, from the outcomes of its operands."""
     match operator:
         case LogicalOperator.AND | LogicalOperator.AND_SEQUENCE:
             return conjunction(outcomes)
@@ -332,29 +338,31 @@ def combine(operator: LogicalOperator, outcomes: Sequence[Outcome]) -> Outcome:
 
 def conjunction(outcomes: Iterable[Outcome]) -> Outcome:
     """All of them. Unknown where one is unknown, even if others depend on the row."""
-    residuals, found = _parted(outcomes)
-    total = _all(found)
+    residuals, findings = _parted(outcomes)
+    total = _all(findings)
     if total is not SATISFIED or not residuals:
         return total
-    return _joined(LogicalOperator.AND, residuals, is_exact=all(one.is_exact for one in residuals))
+    return _joined(
+        LogicalOperator.AND, residuals, is_exact=all(residual.is_exact for residual in residuals)
+    )
 
 
 def disjunction(outcomes: Iterable[Outcome]) -> Outcome:
     """Any of them. Rows that satisfy a part do so even where another part is unknown."""
-    residuals, found = _parted(outcomes)
-    total = _some(found)
+    residuals, findings = _parted(outcomes)
+    total = _some(findings)
     if total is SATISFIED or not residuals:
         return total
-    is_exact = UNKNOWN not in found and all(one.is_exact for one in residuals)
+    is_exact = UNKNOWN not in findings and all(residual.is_exact for residual in residuals)
     return _joined(LogicalOperator.OR, residuals, is_exact=is_exact)
 
 
 def _exactly_one(outcomes: Sequence[Outcome]) -> Outcome:
-    residuals, found = _parted(outcomes)
-    satisfied = found.count(SATISFIED)
+    residuals, findings = _parted(outcomes)
+    satisfied = findings.count(SATISFIED)
     if satisfied > 1:
         return UNSATISFIED
-    if UNKNOWN in found:
+    if UNKNOWN in findings:
         return UNKNOWN
     if not residuals:
         return SATISFIED if satisfied else UNSATISFIED
@@ -366,13 +374,13 @@ def _one_of(residuals: Sequence[Residual]) -> Outcome:
     if len(residuals) == 1:
         return residuals[0]
     # Otherwise that a row does not satisfy the others is never known.
-    is_known = all(one.is_exact for one in residuals)
+    is_known = all(residual.is_exact for residual in residuals)
     return _joined(LogicalOperator.XONE, residuals) if is_known else UNKNOWN
 
 
 def _no_other(residuals: Sequence[Residual]) -> Outcome:
-    """None of these, since something else is satisfied."""
-    others = [_negation(one.condition) if one.is_exact else None for one in residuals]
+    """None of these, since another operand is satisfied."""
+    others = [_negation(residual.condition) if residual.is_exact else None for residual in residuals]
     if any(other is None for other in others):
         return UNKNOWN
     return _joined(LogicalOperator.AND, [Residual(other) for other in others if other is not None])
@@ -380,13 +388,13 @@ def _no_other(residuals: Sequence[Residual]) -> Outcome:
 
 def _parted(outcomes: Iterable[Outcome]) -> tuple[list[Residual], list[Finding]]:
     residuals: list[Residual] = []
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for outcome in outcomes:
         if isinstance(outcome, Residual):
             residuals.append(outcome)
         else:
-            found.append(outcome)
-    return residuals, found
+            findings.append(outcome)
+    return residuals, findings
 
 
 def _joined(operator: LogicalOperator, residuals: Sequence[Residual], *, is_exact: bool = True) -> Residual:
@@ -408,7 +416,7 @@ def _operands(
 
 
 def _negation(condition: Condition) -> ColumnComparison | Logical | None:
-    """Rows that satisfy this one do not satisfy the condition, nor have no value; None: not expressible."""
+    """A condition whose rows have values and do not satisfy the given one; None: not expressible."""
     match condition:
         case ColumnComparison(operator=operator):
             if operator not in _NEGATIONS:

@@ -1,7 +1,7 @@
-"""Contradictions inside of a policy: a permission and a prohibition that one request could meet together.
+"""Contradictions in a policy: a permission and a prohibition that may both apply to one request.
 
-Told from the policy alone (ODRL IM 2.9). Two rules are no contradiction when no request meets both: they
-share no target, no action or no party, or a condition of the one provably excludes one of the other. A
+Found in the policy alone (ODRL IM 2.9). Two rules do not contradict each other if no request meets both:
+they share no target, action or party, or a condition of one provably excludes a condition of the other. A
 prohibition on a column contradicts a permission on its table that uses the column, or all columns. An
 obligation to anonymize, and a duty of a permission to read, permit to anonymize, and count so.
 """
@@ -27,34 +27,34 @@ _LOOKED_UP_IN_A_STEP: Final = 32
 
 
 def contradiction(prepared: PreparedPolicy) -> tuple[Rule, Rule] | None:
-    """A rule that permits and a prohibition, of one policy, that some request could meet together.
+    """A permitting rule and a prohibition of one policy that may both apply to some request.
 
-    Where there are too many pairs to look at, the first one that was not looked at counts.
+    Where a policy has too many pairs, the first pair that was not compared counts as a contradiction.
     """
     prover = Prover(prepared.hierarchies, _STEPS + _STEPS_FOR_EACH_RULE * len(prepared.rules))
     parties = _Parties(prepared.hierarchies.parties, prover)
-    for one, requested, other in _pairs(prepared, _prohibitions((prepared,))):
+    for permitting, requested, prohibiting in _pairs(prepared, _prohibitions((prepared,))):
         prover.step()
         if prover.is_exhausted or any(
-            _share_a_target(requested, form, other, prover)
-            and parties.may_meet(form, other)
-            and _overlap(form, other, prepared.hierarchies.actions, prover)
-            for form in _forms(one)
+            _share_a_target(requested, form, prohibiting, prover)
+            and parties.may_meet(form, prohibiting)
+            and _overlap(form, prohibiting, prepared.hierarchies.actions, prover)
+            for form in _forms_of(permitting)
         ):
-            return one.rule, other.rule
+            return permitting.rule, prohibiting.rule
     return None
 
 
 def met_columns(
     prepared: PreparedPolicy, renamed: frozenset[tuple[IRI, IRI]] = frozenset()
 ) -> Iterator[tuple[Rule, Rule, frozenset[IRI]]]:
-    """Each rule that permits and each prohibition that may meet at columns, with those columns.
+    """Each permitting rule and prohibition that may both apply to columns, with those columns.
 
-    Of a bounded number of pairs; a prohibition of the whole table is none.
+    Compares a bounded number of pairs, and leaves out prohibitions of whole tables.
 
     Args:
         prepared: the policy.
-        renamed: what a description tells of columns of one of its targets (`Request.renamed`).
+        renamed: the described columns of one of its targets (`Request.renamed`).
     """
     yield from _met(prepared, _prohibitions((prepared,)), renamed)
 
@@ -62,11 +62,11 @@ def met_columns(
 def met_columns_between(
     policies: Sequence[PreparedPolicy], renamed: frozenset[tuple[IRI, IRI]] = frozenset()
 ) -> Iterator[tuple[Rule, Rule, frozenset[IRI]]]:
-    """The same, of rules of one policy and prohibitions of another one."""
+    """The same for rules of one policy and prohibitions of another one."""
     prohibitions = _prohibitions(policies)
     for prepared in policies:
         own = set(prepared.policy.prohibitions)
-        yield from (found for found in _met(prepared, prohibitions, renamed) if found[1] not in own)
+        yield from (meeting for meeting in _met(prepared, prohibitions, renamed) if meeting[1] not in own)
 
 
 def _met(
@@ -74,30 +74,30 @@ def _met(
 ) -> Iterator[tuple[Rule, Rule, frozenset[IRI]]]:
     prover = Prover(prepared.hierarchies, _STEPS)
     parties = _Parties(prepared.hierarchies.parties, prover)
-    for one, requested, other in _pairs(prepared, prohibitions, renamed):
-        for form in _forms(one):
+    for permitting, requested, prohibiting in _pairs(prepared, prohibitions, renamed):
+        for form in _forms_of(permitting):
             prover.step()
             if prover.is_exhausted:
                 return
-            columns = _columns_met(requested, form, other)
-            may_meet = columns and parties.may_meet(form, other)
-            if may_meet and _overlap(form, other, prepared.hierarchies.actions, prover):
-                yield one.rule, other.rule, columns
+            columns = _columns_met(requested, form, prohibiting)
+            may_meet = columns and parties.may_meet(form, prohibiting)
+            if may_meet and _overlap(form, prohibiting, prepared.hierarchies.actions, prover):
+                yield permitting.rule, prohibiting.rule, columns
                 break
 
 
 def _columns_met(requested: Requested, form: Form, prohibition: PreparedRule) -> frozenset[IRI]:
-    """The columns of a rule that its form needs and a prohibition forbids; none where it forbids it all."""
+    """The columns that a rule needs and a prohibition forbids; empty if that forbids the table."""
     assets = prohibition.rule.targets
-    found = [requested.touched(target, asset.iri) for target in requested.targets for asset in assets]
-    if any(one.whole is not UNSATISFIED for one in found):
+    reached = [requested.touched(target, asset.iri) for target in requested.targets for asset in assets]
+    if any(part.whole is not UNSATISFIED for part in reached):
         return frozenset()
     uses = form.uses.also(columns_in(form.permission.constraints))
-    return frozenset(column for one in found for column in one.columns if uses.reaches(column))
+    return frozenset(column for part in reached for column in part.columns if uses.reaches(column))
 
 
 class _Parties:
-    """Whom rules are about; worked out once for each, since a rule of many parties may be in many pairs."""
+    """The parties of rules, computed once for each rule: a rule of many parties may be in many pairs."""
 
     def __init__(self, hierarchy: Hierarchy, prover: Prover) -> None:
         self._hierarchy = hierarchy
@@ -106,7 +106,7 @@ class _Parties:
         self._named: dict[PreparedRule, frozenset[IRI]] = {}
 
     def may_meet(self, form: Form, prohibition: PreparedRule) -> bool:
-        """Whether one party may be that of both; so it is taken where there are no steps left to see."""
+        """Whether one party may be that of both rules; True also if no steps are left to compare."""
         if not form.permission.assignees or not prohibition.rule.assignees:
             return True
         if form not in self._reached:
@@ -120,28 +120,28 @@ class _Parties:
         return not affordable or not reached.isdisjoint(named)
 
 
-def _forms(prepared: PreparedRule) -> tuple[Form, ...]:
+def _forms_of(prepared: PreparedRule) -> tuple[Form, ...]:
     if prepared.kind is Kind.OBLIGATION and not prepared.rule.assignees:
         return ()
     return (() if prepared.form is None else (prepared.form,)) + prepared.by_duty
 
 
 def _prohibitions(policies: Iterable[PreparedPolicy]) -> Buckets:
-    found = Buckets()
+    buckets = Buckets()
     for prepared in policies:
         for rule in prepared.rules:
             if rule.kind is Kind.PROHIBITION:
-                found.add(rule, _keys_of(rule))
-    return found
+                buckets.add(rule, _keys_of(rule))
+    return buckets
 
 
 def _pairs(
     prepared: PreparedPolicy, prohibitions: Buckets, renamed: frozenset[tuple[IRI, IRI]] = frozenset()
 ) -> Iterator[tuple[PreparedRule, Requested, PreparedRule]]:
-    """Those with a target, a party and a purpose that may be one."""
+    """The pairs of rules that may share a target, a party and a purpose."""
     hierarchies = prepared.hierarchies
     for rule in prepared.rules:
-        if _forms(rule):
+        if _forms_of(rule):
             requested = _requested(rule, renamed)
             keys = Keys.of(rule.rule, hierarchies).widened(hierarchies)
             keys = replace(keys, targets=keys.targets | requested.sought | requested.sought_tables)
@@ -156,7 +156,7 @@ def _keys_of(prohibition: PreparedRule) -> Keys:
 
 
 def _requested(prepared: PreparedRule, renamed: frozenset[tuple[IRI, IRI]]) -> Requested:
-    """What a rule is about, as a request about all of it would name it."""
+    """The targets of a rule, as those of a request about all of them."""
     targets = tuple(asset.iri for asset in prepared.rule.targets)
     of_targets = {(name, own) for name, own in renamed if not set(tables_of(name)).isdisjoint(targets)}
     columns = frozenset(own for _, own in of_targets)
@@ -171,19 +171,21 @@ def _requested(prepared: PreparedRule, renamed: frozenset[tuple[IRI, IRI]]) -> R
 
 
 def _share_a_target(requested: Requested, form: Form, prohibition: PreparedRule, prover: Prover) -> bool:
-    """Whether a prohibition is about what a rule is about, or about columns of it that its form needs.
+    """Whether a prohibition is about the targets of a rule, or about columns that the rule needs.
 
-    So it is taken where there are no steps left to see.
+    True also where no steps are left to compare them.
     """
     assets = prohibition.rule.targets
     if not prover.affords(len(requested.targets) * len(assets)):
         return True
-    found = (requested.touched(target, asset.iri) for target in requested.targets for asset in assets)
-    return any(one.whole is not UNSATISFIED or any(map(form.uses.reaches, one.columns)) for one in found)
+    reached = (requested.touched(target, asset.iri) for target in requested.targets for asset in assets)
+    return any(
+        part.whole is not UNSATISFIED or any(map(form.uses.reaches, part.columns)) for part in reached
+    )
 
 
 def _overlap(form: Form, other: PreparedRule, actions: Hierarchy, prover: Prover) -> bool:
-    """Whether some request could meet both a form of a rule and a prohibition of one target and party."""
+    """Whether a form of a rule and a prohibition of one target and party may both apply to a request."""
     permission, prohibition = form.permission, other.rule
     return (
         actions.relation(permission.action, prohibition.action) is not UNSATISFIED
@@ -198,8 +200,8 @@ def _transformations_exclude(form: Form, prohibition: Rule, prover: Prover) -> b
     if form.transformation is None:
         return prover.exclude(form.permission.refinements, prohibition.refinements, of_action=True)
     absent = {operand: values for operand, values in form.transformation.witness.items() if not values}
-    for one in prohibition.refinements:
-        if prover.affords(size(one)) and evaluate_parameter(one, absent) is UNSATISFIED:
+    for refinement in prohibition.refinements:
+        if prover.affords(size(refinement)) and evaluate_parameter(refinement, absent) is UNSATISFIED:
             return True
     held = form.transformation.refinements
     return prover.exclude(held, prohibition.refinements, of_action=True)

@@ -1,4 +1,4 @@
-"""A request and the decision about it, as frozen values; `authorize` leads from one to the other."""
+"""Requests and decisions as frozen values; `authorize` decides."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from smalti.vocab.terms import IRI
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What is known under one left operand, about the world, the party or the requested action."""
+    """The values of one left operand, about the world, the party or the requested action."""
 
     operand: IRI
     values: tuple[Value, ...]
     """At least one; several mean that each of them is true."""
     same: "tuple[Fact, ...]" = ()
-    """What is asked of an action, under other operands: a permission that speaks of one of these, and not
-    of `operand`, is held against it. No prohibition is."""
+    """The same requirement under other operands, for permissions that name one of these and not `operand`.
+    Prohibitions ignore them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class Request:
     party: IRI
     action: IRI
     targets: tuple[IRI, ...]
-    """At least one; several are asked for jointly."""
+    """At least one; several are requested jointly."""
     purpose: IRI | None = None
     rule: IRI | None = None
     """The uid of the permission that the requester relies on, when several match; of its duty to anonymize;
@@ -37,9 +37,9 @@ class Request:
     parameters: tuple[Fact, ...] = ()
     """Of the requested action, by the operands of refinements: `mosaicrown:k` is 20, for example."""
     time: datetime | None = None
-    """With its time zone; None: not known, which satisfies no limit on time."""
+    """With its time zone; None: unknown, which satisfies no limit on time."""
     facts: tuple[Fact, ...] = ()
-    """About the world and the party, by the operands of constraints; what is not in here is not known."""
+    """About the world and the party, by the operands of constraints; anything else is unknown."""
     fulfilled: frozenset[IRI] = frozenset()
     """The uids of duties that have been fulfilled."""
     columns: frozenset[IRI] = frozenset()
@@ -55,10 +55,10 @@ class Request:
     as columns have: a permission on the other table does not reach them, and where they are said to be
     parts of it, it is their rows that are. What is known, never the requester's word."""
     understands_limits: bool = False
-    """The requester's word that they read the limits of each grant, and keep to them."""
+    """The requester's claim to read the limits of each grant, and to respect them."""
 
     def __post_init__(self) -> None:
-        """A request about nothing would be permitted by any rule: each of its targets is covered.
+        """Refuse a request without targets, which any rule would permit.
 
         Raises:
             UsageError: it names no target, or one text is given for several.
@@ -70,7 +70,7 @@ class Request:
 
     @property
     def target(self) -> IRI:
-        """The one target of a request about one; the first of several."""
+        """The only target, or the first of several."""
         return self.targets[0]
 
 
@@ -78,16 +78,16 @@ class Effect(StrEnum):
     PERMIT = "permit"
     """Some grant has no limit (`Grant.is_unconditional`)."""
     LIMITED = "limited"
-    """Some grant permits, and each one has a limit: to some rows or columns, or obligations."""
+    """Some grant permits, and each grant has a limit: rows, columns or obligations."""
     DENY = "deny"
     VOID = "void"
-    """A conflict that the policy's own strategy makes void; grants nothing."""
+    """A policy is void by its own conflict strategy; grants nothing."""
     NOT_APPLICABLE = "not applicable"
     """No rule is about these targets and this action; grants nothing."""
 
 
 class Finding(StrEnum):
-    """What is known of a condition (Kleene's strong logic of three values)."""
+    """The truth value of a condition (Kleene's strong logic of three values)."""
 
     SATISFIED = "satisfied"
     UNSATISFIED = "unsatisfied"
@@ -96,7 +96,7 @@ class Finding(StrEnum):
 
 
 class Part(StrEnum):
-    """The parts of a rule that are held against a request."""
+    """The parts of a rule that are compared with a request."""
 
     TARGET = "target"
     ACTION = "action"
@@ -121,7 +121,7 @@ class PartReport:
 
 @dataclass(frozen=True, slots=True)
 class RuleReport:
-    """What was found out about one rule that was considered."""
+    """The report of one rule that was considered."""
 
     policy: IRI
     rule: IRI
@@ -133,7 +133,7 @@ class RuleReport:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One sentence of why, with the rule that it is about."""
+    """One sentence of explanation, with the rule that it is about."""
 
     text: str
     """Names the rule's part that matched or failed; lower case, no full stop."""
@@ -143,7 +143,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class RuleName:
-    """Names one rule among all documents."""
+    """The name of one rule among all documents."""
 
     policy: IRI
     digest: str
@@ -153,15 +153,15 @@ class RuleName:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A permission that grants a request, with what it asks in return."""
+    """A permission that grants a request, with its limits and obligations."""
 
     policy: Policy
     permission: Permission
-    """For a run under a duty to anonymize, or a remedy: the permission that it amounts to."""
+    """For a run under a duty to anonymize, or a remedy: the equivalent permission."""
     rows: tuple[Condition, ...] = ()
     """Only rows that satisfy all of these are granted; made of `ColumnComparison` and `Logical` alone."""
     obligations: tuple[Duty, ...] = ()
-    """What whoever uses the grant must do; a plan under it must contain them."""
+    """The duties of anybody who uses the grant; a plan under it must contain them."""
     withheld: tuple[IRI, ...] = ()
     """Columns of the targets that may be neither published nor shown under the grant."""
     implied: tuple[IRI, ...] = ()
@@ -190,7 +190,7 @@ def effect_of(grants: Sequence[Grant]) -> Effect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What the policies that count say about a request."""
+    """The decision of a request by the policies that count."""
 
     request: Request
     effect: Effect
@@ -199,12 +199,12 @@ class Decision:
     grants: tuple[Grant, ...] = ()
     """More than one only where several permissions match."""
     struck: tuple[Grant, ...] = ()
-    """What only prohibitions on columns keep from granting: a request that names no rule may mean it."""
+    """Grants that only prohibitions on columns deny; a request without a rule may mean one of them."""
     determining: tuple[RuleName, ...] = ()
-    """The rules that it rests on: those that grant; or else the prohibitions that deny, and those that make
-    a policy void. None where nothing permits."""
+    """The rules that determine it: those that grant; else the prohibitions that deny, and the rules that
+    make a policy void. Empty where nothing permits."""
     remedies: tuple[Duty, ...] = ()
-    """Of the prohibitions that deny: what must be done when one of them was violated all the same."""
+    """Of the prohibitions that deny: what must be done after a violation."""
     considered: tuple[RuleReport, ...] = ()
     """Every rule about a target of the request, where an explanation was asked for."""
 
@@ -214,16 +214,16 @@ class Decision:
 
     @property
     def is_permitted(self) -> bool:
-        """Whether the requester may go on: without limit, or within limits that they understand.
+        """Whether the request is permitted: without limit, or within limits that the requester understands.
 
-        A limited decision is no permit to a requester who did not say that they understand limits
+        A limited decision does not permit a requester who does not claim to understand limits
         (`Request.understands_limits`).
         """
         return self.is_unconditional or (self.is_limited and self.request.understands_limits)
 
     @property
     def is_limited(self) -> bool:
-        """Permitted within limits only: whoever goes on keeps to the limits of one of the grants."""
+        """Permitted within the limits of one of the grants only."""
         return self.effect is Effect.LIMITED
 
     @property

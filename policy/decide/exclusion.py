@@ -1,7 +1,7 @@
 """Proves that two conditions exclude each other: where one is satisfied, the other is unsatisfied.
 
-What is not proved is taken as possible. A proof takes a bounded number of steps, so that no document can
-make it slow.
+Without a proof, both may be satisfied. A proof takes a bounded number of steps, so that no document makes
+it slow.
 """
 
 from collections.abc import Iterable, Sequence
@@ -42,7 +42,7 @@ _BY_HIERARCHY: Final = frozenset({Operator.IS_A, Operator.IS_PART_OF, Operator.H
 
 
 class Prover:
-    """Proves exclusions within a number of steps; made for the rules of one policy."""
+    """Proves exclusions within a bounded number of steps, for the rules of one policy."""
 
     def __init__(self, hierarchies: Hierarchies, steps: int) -> None:
         self._hierarchies = hierarchies
@@ -53,24 +53,24 @@ class Prover:
         return self._steps <= 0
 
     def step(self) -> None:
-        """Count a step that is made elsewhere."""
+        """Count a step of the caller."""
         self._steps -= 1
 
     def exclude(
         self, held: Sequence[Condition], other: Sequence[Condition], *, of_action: bool = False
     ) -> bool:
-        """Whether some condition that all hold makes some other one unsatisfied.
+        """Whether one of some satisfied conditions makes one of the others unsatisfied.
 
         Args:
             held: satisfied, all of them.
             other: of which one is to be shown to be unsatisfied.
             of_action: whether they are refinements of an action.
         """
-        pairs = ((one, two) for one in held for two in other)
-        for one, two in pairs:
+        pairs = ((left, right) for left in held for right in other)
+        for left, right in pairs:
             if self.is_exhausted:
                 return False
-            if self._excludes(one, two, of_action):
+            if self._excludes(left, right, of_action):
                 return True
         return False
 
@@ -79,11 +79,11 @@ class Prover:
         # Alternatives first: what holds of all of them may hold for another reason of each.
         for chosen in (True, False):
             if isinstance(held, Logical) and (held.operator in _ANY) is chosen:
-                found = (self._excludes(one, other, of_action) for one in held.operands)
-                return not self.is_exhausted and (all(found) if chosen else any(found))
+                exclusions = (self._excludes(operand, other, of_action) for operand in held.operands)
+                return not self.is_exhausted and (all(exclusions) if chosen else any(exclusions))
             if isinstance(other, Logical) and (other.operator in _ANY) is chosen:
-                found = (self._excludes(held, one, of_action) for one in other.operands)
-                return not self.is_exhausted and (all(found) if chosen else any(found))
+                exclusions = (self._excludes(held, operand, of_action) for operand in other.operands)
+                return not self.is_exhausted and (all(exclusions) if chosen else any(exclusions))
         if not isinstance(held, Comparison) or not isinstance(other, Comparison):
             return False
         return not self.is_exhausted and self._comparisons(held, other, of_action)
@@ -104,7 +104,7 @@ class Prover:
         )
 
     def affords(self, steps: int) -> bool:
-        """Count steps that are about to be made; False where there are too few left to make them."""
+        """Count further steps; False if too few are left."""
         self._steps -= steps
         return not self.is_exhausted
 
@@ -115,27 +115,27 @@ class Prover:
 
 
 def size(condition: Condition) -> int:
-    """The steps that it takes to look at a condition."""
+    """The number of steps to read a condition."""
     if isinstance(condition, Logical):
         return 1 + sum(map(size, condition.operands))
     return 1 + len(condition.values)
 
 
 def _lists_exclude(held: Comparison, other: Comparison, *, is_exact: bool) -> bool:
-    """Whether one list is inside of the other, or apart from it, so that no pair need be compared."""
+    """Whether one list contains the other or is disjoint from it, so that no values are compared."""
     values, others = frozenset(held.values), frozenset(other.values)
     if held.operator in _POSITIVE and other.operator in _NEGATIVE:
         return values <= others
     if held.operator in _NEGATIVE and other.operator in _POSITIVE:
         return others <= values
     equal = is_exact and held.operator in _EQUAL and other.operator in _EQUAL
-    if not equal or not all(isinstance(one, Named) for one in values | others):
+    if not equal or not all(isinstance(value, Named) for value in values | others):
         return False
     return _spelled(values).isdisjoint(_spelled(others))
 
 
 def _spelled(values: Iterable[Value]) -> set[IRI]:
-    return {normalised_iri(one.iri) for one in values if isinstance(one, Named)}
+    return {normalised_iri(value.iri) for value in values if isinstance(value, Named)}
 
 
 def _comparisons_exclude(
@@ -146,7 +146,7 @@ def _comparisons_exclude(
     if held.operator in _UPPER | _LOWER:
         return _order_excludes(held, other)
     if held.operator in _POSITIVE and other.operator in _POSITIVE:
-        apart = (_are_apart(one, two, hierarchy) for one in held.values for two in other.values)
+        apart = (_are_apart(left, right, hierarchy) for left in held.values for right in other.values)
         return is_one and all(apart)
     if held.operator in _POSITIVE and other.operator in _NEGATIVE:
         return _are_within(held.values, other.values, hierarchy)
@@ -156,7 +156,7 @@ def _comparisons_exclude(
 
 
 def _is_exact(held: Comparison) -> bool:
-    """Whether a condition leaves nothing but its listed values."""
+    """Whether a condition allows only its listed values."""
     plain = all(isinstance(value, Named | Number | Text | Truth) for value in held.values)
     return plain and held.operator in _EQUAL | {Operator.IS_ALL_OF}
 
@@ -169,19 +169,19 @@ def _values_exclude(held: Comparison, other: Comparison) -> bool:
     return all(holds(other, (value,), None, is_one=True) is UNSATISFIED for value in held.values)
 
 
-def _are_apart(one: Value, other: Value, hierarchy: Hierarchy | None) -> bool:
-    """Whether nothing that is within one concept may be within the other."""
-    both = isinstance(one, Named) and isinstance(other, Named) and hierarchy is not None
-    return both and compare(Operator.EQ, one, other, hierarchy) is UNSATISFIED
+def _are_apart(left: Value, right: Value, hierarchy: Hierarchy | None) -> bool:
+    """Whether two concepts have no narrower concept in common."""
+    both = isinstance(left, Named) and isinstance(right, Named) and hierarchy is not None
+    return both and compare(Operator.EQ, left, right, hierarchy) is UNSATISFIED
 
 
 def _are_within(values: Sequence[Value], references: Sequence[Value], hierarchy: Hierarchy | None) -> bool:
-    """Whether what equals any of some values equals one of the references."""
-    return all(any(_is_within(one, two, hierarchy) for two in references) for one in values)
+    """Whether everything that equals one of some values equals one of the references."""
+    return all(any(_is_within(value, reference, hierarchy) for reference in references) for value in values)
 
 
 def _is_within(value: Value, reference: Value, hierarchy: Hierarchy | None) -> bool:
-    """Whether all that equals a value equals the reference, too."""
+    """Whether everything that equals a value equals the reference, too."""
     if isinstance(value, Named) and isinstance(reference, Named):
         return compare(Operator.EQ, value, reference, hierarchy) is SATISFIED
     return value == reference
@@ -195,7 +195,7 @@ def _order_excludes(held: Comparison, other: Comparison) -> bool:
     limit, others = limits[0][1], [number for _, number in limits[1:]]
     if other.operator in _EQUAL:
         values = [Number(number) for number in others]
-        return all(compare(held.operator, one, Number(limit), None) is UNSATISFIED for one in values)
+        return all(compare(held.operator, value, Number(limit), None) is UNSATISFIED for value in values)
     if held.operator in _UPPER and other.operator in _LOWER and len(others) == 1:
         low, high = others[0], limit
     elif held.operator in _LOWER and other.operator in _UPPER and len(others) == 1:
@@ -206,7 +206,7 @@ def _order_excludes(held: Comparison, other: Comparison) -> bool:
 
 
 def _ordinal(value: Value) -> tuple[type[Value] | None, Decimal]:
-    """A value as a number that is ordered likewise, among values of its type; None: not as exactly."""
+    """A value as a number with the same order among values of its type; None: no exact number exists."""
     match value:
         case Number(value=number) if not number.is_nan():
             return Number, number

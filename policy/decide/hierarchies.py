@@ -1,4 +1,4 @@
-"""What includes what: groups of parties, collections of assets, actions, and purposes.
+"""Hierarchies of parties, assets, actions and purposes: which concept includes which.
 
 A hierarchy is a partial order of concepts. It may have several broader concepts for one. Concepts that
 include each other, directly or around a circle, are one in effect: each covers the other. (A data market's
@@ -26,7 +26,7 @@ _NONE: Final[frozenset[IRI]] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """What is said about concepts of one kind."""
+    """The stated relations between concepts of one kind."""
 
     broader: tuple[tuple[IRI, IRI], ...] = ()
     """Pairs of a narrower concept and a broader one: a member and its group, a purpose and a wider one."""
@@ -37,7 +37,7 @@ class Relations:
 
     @property
     def concepts(self) -> frozenset[IRI]:
-        """Every concept that something is said about."""
+        """Every concept that a relation names."""
         return self.defined.union(*self.broader, *self.exact)
 
     def __add__(self, other: "Relations") -> "Relations":
@@ -58,7 +58,7 @@ class Spelling:
 
 
 class Hierarchy:
-    """The concepts of one kind; it never changes, but remembers what it worked out."""
+    """The concepts of one kind. Immutable, except for a cache of results."""
 
     __slots__ = (
         "_above", "_below", "_broader", "_closed", "_columns", "_concepts", "_names", "_related",
@@ -75,7 +75,7 @@ class Hierarchy:
         """Make a hierarchy.
 
         Args:
-            relations: what is said.
+            relations: the stated relations.
             is_closed: whether a concept that nothing is said about is a concept of its own. Otherwise it
                 may be any, and what it is to another one is unknown.
             spelling: which IRIs are one concept's, though they are written in several ways; None: none are.
@@ -97,7 +97,7 @@ class Hierarchy:
         if self._spelling is None or self._spelling.is_kept:
             return _names(self.relations)
         spelled = self._spelling.of
-        exact = tuple((spelled(one), spelled(other)) for one, other in self.relations.exact)
+        exact = tuple((spelled(left), spelled(right)) for left, right in self.relations.exact)
         return _names(replace(self.relations, exact=exact))
 
     def _spell(self) -> dict[IRI, IRI]:
@@ -121,31 +121,31 @@ class Hierarchy:
         return self._names.get(iri, iri)
 
     def defines(self, iri: IRI) -> bool:
-        """Whether anything is said about a concept."""
+        """Whether some relation names a concept."""
         return self.concept(iri) in self._concepts
 
     def broader(self, iri: IRI) -> frozenset[IRI]:
         """The concept and all that include it, each by its one name."""
-        if (known := self._broader.get(iri)) is not None:
-            return known
-        found = frozenset(_reached(self.concept(iri), self.directly_broader))
-        if len(found) > 1:  # concepts that nobody defined are as many as requests make up
-            self._broader[iri] = found
-        return found
+        if (cached := self._broader.get(iri)) is not None:
+            return cached
+        concepts = frozenset(_reached(self.concept(iri), self.directly_broader))
+        if len(concepts) > 1:  # concepts that nobody defined are as many as requests make up
+            self._broader[iri] = concepts
+        return concepts
 
     def related(self, iri: IRI) -> frozenset[IRI]:
         """The concepts that share a part with a concept: all that include something that it includes."""
-        if (known := self._related.get(iri)) is not None:
-            return known
+        if (cached := self._related.get(iri)) is not None:
+            return cached
         concept = self.concept(iri)
         if self.directly_narrower(concept):
             below = _reached(concept, self.directly_narrower)
-            found = _NONE.union(*map(self.broader, below))
+            concepts = _NONE.union(*map(self.broader, below))
         else:
-            found = self.broader(concept)
-        if len(found) > 1:
-            self._related[iri] = found
-        return found
+            concepts = self.broader(concept)
+        if len(concepts) > 1:
+            self._related[iri] = concepts
+        return concepts
 
     def narrower(self, iri: IRI) -> frozenset[IRI]:
         """The concept and all that it includes, each by its one name."""
@@ -197,7 +197,7 @@ class Hierarchy:
         return Finding.UNSATISFIED
 
     def with_(self, relations: Relations) -> "Hierarchy":
-        """The hierarchy with what is said in addition."""
+        """The hierarchy with further relations."""
         if relations == Relations():
             return self
         return type(self)(self.relations + relations, is_closed=self._closed, spelling=self._spelling)
@@ -208,7 +208,7 @@ class Hierarchy:
 
 
 class _Extended(Hierarchy):
-    """A hierarchy with a few pairs more."""
+    """A hierarchy with a few additional pairs."""
 
     __slots__ = ("_base",)
 
@@ -245,20 +245,20 @@ def _names(relations: Relations) -> dict[IRI, IRI]:
             iri = above
         return iri
 
-    for one, other in relations.exact:
-        first, second = sorted((find(one), find(other)))
+    for left, right in relations.exact:
+        first, second = sorted((find(left), find(right)))
         if first != second:
             root[second] = first
     return {iri: find(iri) for iri in list(root)}
 
 
 def _reached(start: IRI, step: Callable[[IRI], Sequence[IRI]]) -> set[IRI]:
-    found, pending = {start}, [start]
+    reached, pending = {start}, [start]
     while pending:
-        new = set(step(pending.pop())) - found
-        found |= new
+        new = set(step(pending.pop())) - reached
+        reached |= new
         pending += new
-    return found
+    return reached
 
 
 # --- All four kinds
@@ -266,7 +266,7 @@ def _reached(start: IRI, step: Callable[[IRI], Sequence[IRI]]) -> set[IRI]:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """What a data market says about its own concepts, of each kind."""
+    """What a data market declares about its own concepts, of each kind."""
 
     parties: Relations = field(default_factory=Relations)
     assets: Relations = field(default_factory=Relations)
@@ -280,7 +280,7 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hierarchies:
-    """What includes what, for each kind of concept that a rule may name; and what names an operand."""
+    """The hierarchy of each kind of concept that a rule may name, and the declared operands and columns."""
 
     parties: Hierarchy
     """Closed: a party that no group is known of is in no group."""
@@ -311,17 +311,17 @@ class Hierarchies:
 
         Raises:
             PolicyError: a standard action or purpose would get a broader one, or become one with another
-                one: that would widen what policies grant that never heard of it.
+                one: that would widen what other policies grant.
         """
         added = Vocabulary()
-        for one in vocabularies:
+        for vocabulary in vocabularies:
             added = Vocabulary(
-                parties=added.parties + one.parties,
-                assets=added.assets + one.assets,
-                actions=added.actions + one.actions,
-                purposes=added.purposes + one.purposes,
-                operands=added.operands | one.operands,
-                columns=added.columns + one.columns,
+                parties=added.parties + vocabulary.parties,
+                assets=added.assets + vocabulary.assets,
+                actions=added.actions + vocabulary.actions,
+                purposes=added.purposes + vocabulary.purposes,
+                operands=added.operands | vocabulary.operands,
+                columns=added.columns + vocabulary.columns,
             )
         return Hierarchies(
             parties=self.parties.with_(added.parties),
@@ -333,11 +333,13 @@ class Hierarchies:
         )
 
     def with_members(self, memberships: Iterable[Membership]) -> "Hierarchies":
-        """These hierarchies with members of collections of assets and of parties, as a policy says them."""
+        """These hierarchies with the memberships of a policy, of assets and of parties."""
         of_parties: list[tuple[IRI, IRI]] = []
         of_assets: list[tuple[IRI, IRI]] = []
-        for one in memberships:
-            (of_parties if one.of_parties else of_assets).append((one.member, one.collection))
+        for membership in memberships:
+            (of_parties if membership.of_parties else of_assets).append(
+                (membership.member, membership.collection)
+            )
         if not (of_parties or of_assets):
             return self
         parties = self.parties.with_members(tuple(of_parties)) if of_parties else self.parties
@@ -345,11 +347,11 @@ class Hierarchies:
         return replace(self, parties=parties, assets=assets)
 
 
-def _with_columns(known: Mapping[IRI, frozenset[IRI]], added: Pairs) -> Mapping[IRI, frozenset[IRI]]:
-    found = dict(known)
+def _with_columns(declared: Mapping[IRI, frozenset[IRI]], added: Pairs) -> Mapping[IRI, frozenset[IRI]]:
+    columns = dict(declared)
     for table, column in added:
-        found[table] = found.get(table, _NONE) | {normalised_column(column)}
-    return found
+        columns[table] = columns.get(table, _NONE) | {normalised_column(column)}
+    return columns
 
 
 def _pairs(table: Mapping[IRI, tuple[IRI, ...]]) -> tuple[tuple[IRI, IRI], ...]:
@@ -357,7 +359,7 @@ def _pairs(table: Mapping[IRI, tuple[IRI, ...]]) -> tuple[tuple[IRI, IRI], ...]:
 
 
 def _checked(kind: str, before: Hierarchy, after: Hierarchy) -> Hierarchy:
-    """The changed hierarchy; an error where it changes what a standard concept is."""
+    """The changed hierarchy; an error where it changes a standard concept."""
     standard = (STANDARD.actions if kind == "action" else STANDARD.purposes).relations.concepts
     names: dict[IRI, IRI] = {}
     for iri in sorted(standard & before.relations.concepts if after is not before else ()):
@@ -365,18 +367,18 @@ def _checked(kind: str, before: Hierarchy, after: Hierarchy) -> Hierarchy:
         if other != before.concept(iri):
             raise PolicyError(
                 "the data market's vocabulary",
-                f"it makes the standard {kind}s `{other}` and `{iri}` one",
-                f"names of its own for one standard {kind}",
+                f"it makes the standard {kind}s `{other}` and `{iri}` one concept",
+                f"own names for at most one standard {kind}",
             )
         if after.broader(iri) != {after.concept(above) for above in before.broader(iri)}:
             raise PolicyError(
                 "the data market's vocabulary",
                 f"it puts the standard {kind} `{iri}` under another {kind}",
-                f"{kind}s of its own that are narrower than standard ones",
-                f"leave it where it is: permissions for that {kind} would reach further than they say",
+                f"own {kind}s that are narrower than standard ones",
+                f"leave it out: permissions for that {kind} would permit more than they state",
             )
     return after
 
 
 STANDARD: Final = Hierarchies.standard()
-"""What the vocabularies say that every policy may use."""
+"""The hierarchies of the shipped vocabularies, which every policy may use."""

@@ -1,4 +1,4 @@
-"""Stored policies, arranged so that a decision looks at few of them.
+"""An index of stored policies, by which a decision reads few of them.
 
 Decisions over an index and over the list of the same policies (`policy.decide.authorize`) are equal.
 """
@@ -22,13 +22,13 @@ from smalti.vocab.terms import ANONYMIZE, IRI, ODRL_PURPOSE, READ
 
 
 class Standing(StrEnum):
-    """What a policy has to say about a request, by who issued it."""
+    """How far a policy counts for a request, by its issuer."""
 
     FULL = "full"
     PROHIBITS = "prohibits"
     """Its permissions and obligations grant nothing."""
     NONE = "none"
-    """As if it were not there."""
+    """The policy does not count."""
 
 
 Standings: TypeAlias = Callable[[Policy], Standing]
@@ -36,7 +36,7 @@ _OTHER_THAN_PERMITTING: Final = frozenset({Kind.PROHIBITION})
 
 
 class PolicyIndex:
-    """Policies that are in force; it follows additions and removals at the cost of the policy alone."""
+    """Policies that are in force; adding or removing one costs time in its own size only."""
 
     def __init__(self, hierarchies: Hierarchies = STANDARD, policies: Iterable[Policy] = ()) -> None:
         """Make an index.
@@ -49,7 +49,7 @@ class PolicyIndex:
         self._policies: dict[tuple[IRI, str], list[PreparedPolicy]] = {}
         self._buckets = Buckets()
         self._columns = Buckets()
-        """By the tables that what rules are about may be columns of."""
+        """By the tables of which the targets of rules may be columns."""
         self._next = 0
         self._size = 0
         for policy in policies:
@@ -61,7 +61,7 @@ class PolicyIndex:
         return self._size
 
     def add(self, policy: Policy) -> None:
-        """Add a policy, after those that it has; one that it has already counts once."""
+        """Add a policy after the others; a policy that is present counts once."""
         if self._find(policy) is not None:
             return
         prepared = prepare(policy, self.hierarchies)
@@ -78,7 +78,7 @@ class PolicyIndex:
         """Remove a policy.
 
         Raises:
-            KeyError: it has none such.
+            KeyError: the policy is not in the index.
         """
         prepared = self._find(policy)
         if prepared is None:
@@ -102,7 +102,7 @@ class PolicyIndex:
         return _policies(_Indexed(self, self._buckets, self._columns, None).candidates(situation))
 
     def about(self, targets: Iterable[IRI]) -> tuple[Policy, ...]:
-        """The policies with a rule about a target, a part of one, or a whole with one; in order."""
+        """The policies with a rule about a target, a part of it, or a whole that contains it; in order."""
         request = Request(party=IRI(""), action=IRI(""), targets=tuple(targets))
         touching = _Indexed(self, self._buckets, self._columns, None).touching(
             Situation(request, self.hierarchies)
@@ -122,7 +122,7 @@ class PolicyIndex:
         Args:
             request: who wants to do what.
             explain: whether the decision reports each part of each rule about the targets.
-            standing: what each policy has to say about this request; None: each in full. It is asked once
+            standing: how far each policy counts for this request; None: each in full. It is called once
                 for each policy that may count. The numbers of rules in the reasons count all policies.
             owners: who owns all of each target; a remedy that names nobody is theirs.
         """
@@ -131,7 +131,7 @@ class PolicyIndex:
 
 
 def _policies(rules: Iterable[PreparedRule]) -> tuple[Policy, ...]:
-    return tuple(one.policy for one in dict.fromkeys(rule.policy for rule in rules))
+    return tuple(policy.policy for policy in dict.fromkeys(rule.policy for rule in rules))
 
 
 def _name(policy: Policy) -> tuple[IRI, str]:
@@ -139,7 +139,7 @@ def _name(policy: Policy) -> tuple[IRI, str]:
 
 
 def _keys(rule: PreparedRule) -> Keys:
-    """What a rule is found by; members that its policy names lead to it, too, and whose remedies it has."""
+    """The keys of a rule, with the memberships of its policy and the assignees of its remedies."""
     keys = Keys.of(rule.rule, rule.policy.hierarchies)
     if keys.parties is not None and rule.remedies:
         concept = rule.policy.hierarchies.parties.concept
@@ -147,7 +147,7 @@ def _keys(rule: PreparedRule) -> Keys:
         keys = replace(keys, parties=keys.parties.union(obliged))
     if rule.policy.has_members:
         own, members = rule.policy.hierarchies, rule.policy.policy.memberships
-        named = {iri for one in members for iri in (one.member, one.collection)}
+        named = {iri for membership in members for iri in (membership.member, membership.collection)}
         targets = keys.targets | _led_to(keys.targets, named, own.assets)
         parties = keys.parties and keys.parties | _led_to(keys.parties, named, own.parties)
         keys = Keys(targets, parties, keys.purposes)
@@ -155,19 +155,19 @@ def _keys(rule: PreparedRule) -> Keys:
 
 
 def _column_keys(rule: PreparedRule, keys: Keys) -> Keys:
-    """What a rule is found by, where a table is asked for of which it is about a column."""
+    """The keys that find a rule about a column by a request for its table."""
     tables = column_keys(keys.targets)
     if rule.policy.has_members:
         own, members = rule.policy.hierarchies.assets, rule.policy.policy.memberships
-        named = {iri for one in members for iri in (one.member, one.collection)}
+        named = {iri for membership in members for iri in (membership.member, membership.collection)}
         tables |= {normalised_column(iri) for iri in _led_to(tables, named, own)}
     return replace(keys, targets=tables).bounded()
 
 
 def _led_to(concepts: frozenset[IRI], named: set[IRI], hierarchy: Hierarchy) -> frozenset[IRI]:
-    """The concepts of a policy's memberships that share a part with one of some.
+    """The concepts of a policy's memberships that overlap one of some concepts.
 
-    Each way from a requested concept to one of the rule's that uses a membership passes one of them.
+    Each path from a requested concept to a concept of the rule that uses a membership contains one of them.
     """
     reached = related(hierarchy, concepts)
     return frozenset([hierarchy.concept(iri) for iri in named]) & reached
@@ -176,7 +176,7 @@ def _led_to(concepts: frozenset[IRI], named: set[IRI], hierarchy: Hierarchy) -> 
 def _sought(situation: Situation) -> Keys:
     """The keys of the rules that may apply to a request."""
     hierarchies, request = situation.hierarchies, situation.request
-    stated = situation.known.values(ODRL_PURPOSE) or ()
+    stated = situation.facts.values(ODRL_PURPOSE) or ()
     named = [value.iri for value in stated if isinstance(value, Named)]
     purposes = named if named and len(named) == len(stated) else None
     return Keys(
@@ -187,7 +187,7 @@ def _sought(situation: Situation) -> Keys:
 
 
 class _Indexed(Rules):
-    """The rules of an index that count for one request; made for it."""
+    """The rules of an index that count for one request."""
 
     def __init__(
         self, index: PolicyIndex, buckets: Buckets, columns: Buckets, standing: Standings | None
@@ -205,22 +205,24 @@ class _Indexed(Rules):
 
     def candidates(self, situation: Situation) -> list[PreparedRule]:
         keys = _sought(situation)
-        found = self._buckets.find(keys)
+        rules = self._buckets.find(keys)
         if of_columns := self._columns.find(replace(keys, targets=situation.requested.sought_tables)):
-            numbered = {rule.order: rule for rule in (*found, *of_columns)}
-            found = [numbered[order] for order in sorted(numbered)]
-        return found if self._standing is None else [rule for rule in found if self._has_a_say(rule)]
+            numbered = {rule.order: rule for rule in (*rules, *of_columns)}
+            rules = [numbered[order] for order in sorted(numbered)]
+        return rules if self._standing is None else [rule for rule in rules if self._has_a_say(rule)]
 
     def touching(self, situation: Situation, most: int | None = None) -> Sequence[PreparedRule]:
-        found: dict[int, PreparedRule] = {}
+        rules: dict[int, PreparedRule] = {}
         for bucket in self._about(situation):
             there: Iterable[tuple[int, PreparedRule]] = bucket.rules.items()
             if self._standing is not None or bucket.shared:
                 there = (
-                    one for one in there if self._is_there(one[1]) and _is_about(one, bucket, situation)
+                    entry
+                    for entry in there
+                    if self._is_there(entry[1]) and _is_about(entry, bucket, situation)
                 )
-            found.update(islice(there, most))
-        return [found[order] for order in sorted(found)][:most]
+            rules.update(islice(there, most))
+        return [rules[order] for order in sorted(rules)][:most]
 
     def number_touching(self, situation: Situation) -> int:
         buckets = self._about(situation)
@@ -233,13 +235,15 @@ class _Indexed(Rules):
         )
 
     def is_about(self, situation: Situation) -> bool:
-        actions, asked = situation.hierarchies.actions, situation.request.action
+        actions, requested = situation.hierarchies.actions, situation.request.action
         return any(
-            rule.is_about(asked) and self._is_there(rule) and _is_about((order, rule), bucket, situation)
+            rule.is_about(requested)
+            and self._is_there(rule)
+            and _is_about((order, rule), bucket, situation)
             for bucket in self._about(situation)
             for action, rules in bucket.by_action.items()
-            if actions.relation(asked, action) is not UNSATISFIED
-            or (asked == ANONYMIZE and actions.covers(action, READ))
+            if actions.relation(requested, action) is not UNSATISFIED
+            or (requested == ANONYMIZE and actions.covers(action, READ))
             for order, rule in rules.items()
         )
 
@@ -263,14 +267,14 @@ class _Indexed(Rules):
         return self._standing is None or self._standing_of(rule.policy) is not Standing.NONE
 
     def _standing_of(self, prepared: PreparedPolicy) -> Standing:
-        found = self._standings.get(prepared)
-        if found is None:
-            found = Standing.FULL if self._standing is None else self._standing(prepared.policy)
-            self._standings[prepared] = found
-        return found
+        standing = self._standings.get(prepared)
+        if standing is None:
+            standing = Standing.FULL if self._standing is None else self._standing(prepared.policy)
+            self._standings[prepared] = standing
+        return standing
 
 
-def _is_about(found: tuple[int, PreparedRule], bucket: Bucket, situation: Situation) -> bool:
-    """Whether a rule of a bucket is about a requested target; only shared ones need a look."""
-    order, rule = found
+def _is_about(entry: tuple[int, PreparedRule], bucket: Bucket, situation: Situation) -> bool:
+    """Whether a rule of a bucket is about a requested target; only shared rules are compared."""
+    order, rule = entry
     return order not in bucket.shared or touches(rule, situation)

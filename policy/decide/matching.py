@@ -1,4 +1,4 @@
-"""Holds one rule against a request, part by part.
+"""Compares one rule with a request, part by part.
 
 A permission applies when every part is satisfied; a prohibition unless some part is unsatisfied.
 """
@@ -12,7 +12,7 @@ from smalti.policy.decide.column_uses import ColumnUses, column_uses
 from smalti.policy.decide.comparing import SATISFIED, UNKNOWN, UNSATISFIED, span
 from smalti.policy.decide.conditions import (
     DATE_TIME,
-    Known,
+    Facts,
     Outcome,
     Residual,
     conjunction,
@@ -27,7 +27,7 @@ from smalti.policy.decide.table_columns import NOT_REACHED, Reached, Requested
 from smalti.policy.decide.transformations import (
     Parameters,
     Transformation,
-    asked_of,
+    judged_parameters,
     training_transformation,
     transformation,
 )
@@ -52,7 +52,7 @@ from smalti.policy.model.model import (
 from smalti.vocab.terms import ANONYMIZE, IRI, PLANNED_DUTIES, READ
 
 _ANYTHING: Final = ColumnUses(frozenset())
-"""Of what is done to a table as it is."""
+"""The uses of actions on a table as it is."""
 
 
 class Kind(StrEnum):
@@ -68,19 +68,19 @@ Subject: TypeAlias = Condition | Duty | IRI | None
 
 
 Judged: TypeAlias = tuple[Part, Outcome, Subject]
-"""What was found out about one part of a rule."""
+"""The outcome of one part of a rule, and its subject."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Form:
-    """One way in which a rule lets somebody do something."""
+    """One form in which a rule permits an action."""
 
     permission: Permission
-    """The rule itself, or the permission that its duty, or it as an obligation, amounts to."""
+    """The rule itself, or the permission that is equivalent to its duty or to the obligation."""
     transformation: Transformation | None
-    """What is asked for is held against; None: it allows the action without saying how."""
+    """The permitted transformation; None: the rule does not restrict how the action is done."""
     obligations: tuple[Duty, ...]
-    """What a plan must contain."""
+    """The duties that a plan must contain."""
     duty: Duty | None = None
     """The duty that the permission was made from."""
     uses: ColumnUses = field(init=False)
@@ -91,7 +91,7 @@ class Form:
 
 
 class PreparedRule:
-    """A rule with what can be worked out before any request."""
+    """A rule prepared for requests: what does not depend on them is computed once."""
 
     __slots__ = (
         "by_duty", "form", "is_for_any_purpose", "kind", "of", "order", "policy", "remedies", "rule"
@@ -106,23 +106,23 @@ class PreparedRule:
         self.of = of
         """Of a remedy: its prohibition."""
         self.remedies: tuple[PreparedRule, ...] = ()
-        """What it demands, once it was infringed, and so permits whoever names it."""
+        """Its remedies to anonymize, which permit requests that name them."""
         self.order = 0
-        """Where it stands among the rules of all policies."""
+        """Its position among the rules of all policies."""
         self.is_for_any_purpose = not rule.constraints or rule.purposes is None
         self.form = _own_form(rule, () if of is None else _beside(of.rule))
-        """How it permits what it is about; None where it permits nothing."""
+        """How it permits its own action; None where it permits nothing."""
         self.by_duty = _forms_by_duty(rule, policy.hierarchies)
-        """How it permits to anonymize, where it permits to read what was anonymized so."""
+        """How it permits to anonymize, by its duties to anonymize before reading."""
 
-    def forms(self, action: IRI) -> tuple[Form, ...]:
-        """The ways in which it may permit an action."""
+    def forms_for(self, action: IRI) -> tuple[Form, ...]:
+        """The forms in which it may permit an action."""
         if self.by_duty and action == ANONYMIZE:
             return self.by_duty
         return () if self.form is None else (self.form,)
 
     def is_about(self, action: IRI) -> bool:
-        """Whether its action, or that of a duty which permits to anonymize, has a part in another."""
+        """Whether its action, or that of a duty which permits to anonymize, overlaps another action."""
         if self.by_duty and action == ANONYMIZE:
             return True
         actions = self.policy.hierarchies.actions
@@ -130,7 +130,7 @@ class PreparedRule:
 
 
 class PreparedPolicy:
-    """A policy with what can be worked out before any request."""
+    """A policy prepared for requests: what does not depend on them is computed once."""
 
     __slots__ = ("conflict", "has_members", "hierarchies", "policy", "rules")
 
@@ -147,13 +147,13 @@ class PreparedPolicy:
 
     def _prepare_remedies(self) -> None:
         """Each remedy once, also of a prohibition that was written with several actions."""
-        found: set[tuple[tuple[Asset, ...], Rule]] = set()
+        seen: set[tuple[tuple[Asset, ...], Rule]] = set()
         for rule in self.rules:
             if isinstance(rule.rule, Prohibition) and rule.rule.remedies:
-                own = [(rule.rule.targets, one) for one in _remedies(rule.rule)]
-                new = [key for key in dict.fromkeys(own) if key not in found]
-                rule.remedies = tuple(PreparedRule(self, one, Kind.REMEDY, rule) for _, one in new)
-                found.update(new)
+                own = [(rule.rule.targets, remedy) for remedy in _remedies(rule.rule)]
+                new = [key for key in dict.fromkeys(own) if key not in seen]
+                rule.remedies = tuple(PreparedRule(self, remedy, Kind.REMEDY, rule) for _, remedy in new)
+                seen.update(new)
 
 
 def _rules(policy: Policy) -> Iterator[tuple[Kind, Rule]]:
@@ -163,7 +163,7 @@ def _rules(policy: Policy) -> Iterator[tuple[Kind, Rule]]:
 
 
 def _remedies(rule: Prohibition) -> Iterator[Duty]:
-    """The remedies to anonymize, each with what its prohibition says of when and of whom."""
+    """The remedies to anonymize, each with the constraints and assignees of its prohibition."""
     for duty in rule.remedies:
         if duty.action == ANONYMIZE and duty.anonymization is not None and duty.output is not None:
             yield replace(
@@ -175,7 +175,7 @@ def _remedies(rule: Prohibition) -> Iterator[Duty]:
 
 
 def _beside(prohibition: Rule) -> tuple[Duty, ...]:
-    """What whoever relies on a remedy to anonymize owes, too: the remedies of other actions."""
+    """The remedies of other actions, which are owed together with a remedy to anonymize."""
     remedies = prohibition.remedies if isinstance(prohibition, Prohibition) else ()
     return tuple(duty for duty in remedies if duty.action != ANONYMIZE)
 
@@ -213,7 +213,7 @@ def _forms_by_duty(rule: Rule, hierarchies: Hierarchies) -> tuple[Form, ...]:
 
 
 def _as_permission(rule: Rule, duty: Duty) -> Permission:
-    """The permission to do what a duty of a rule, or an obligation, demands."""
+    """The permission to do what a duty of a rule, or an obligation, requires."""
     more = () if duty is rule else duty.constraints
     return Permission(
         uid=rule.uid,
@@ -232,9 +232,9 @@ def _as_permission(rule: Rule, duty: Duty) -> Permission:
 
 
 class Situation:
-    """A request, with what is known, under the hierarchies that count for one policy."""
+    """A request with its facts, under the hierarchies that count for one policy."""
 
-    __slots__ = ("_requested", "hierarchies", "known", "owners", "request")
+    __slots__ = ("_requested", "facts", "hierarchies", "owners", "request")
 
     def __init__(
         self, request: Request, hierarchies: Hierarchies, owners: frozenset[IRI] = frozenset()
@@ -242,8 +242,8 @@ class Situation:
         self.request = request
         self.hierarchies = hierarchies
         self.owners = owners
-        """Who owns all of each target, as far as that is known."""
-        self.known = Known(request, hierarchies)
+        """The known owners of all of each target."""
+        self.facts = Facts(request, hierarchies)
         self._requested: Requested | None = None
 
     @property
@@ -254,14 +254,14 @@ class Situation:
         return self._requested
 
     def under(self, hierarchies: Hierarchies) -> "Situation":
-        """The same, as a policy with members of its own sees it."""
+        """The same under the hierarchies of a policy with its own memberships."""
         if hierarchies is self.hierarchies:
             return self
         return Situation(self.request, hierarchies, self.owners)
 
 
 def touches(prepared: PreparedRule, situation: Situation) -> bool:
-    """Whether a rule is about a requested target, a part of it, or something that it is a part of.
+    """Whether a rule is about a requested target, a part of it, or a whole that contains it.
 
     A column is a part of its table.
     """
@@ -277,18 +277,18 @@ def forbidden_columns(prepared: PreparedRule, situation: Situation) -> frozenset
         both. Else at least one column, as `policy.model.iris.normalised_column` spells it.
     """
     situation = situation.under(prepared.policy.hierarchies)
-    found = [
+    touching = [
         reached
         for reached, outcome in _reached(prepared.rule.targets, situation)
         if outcome is not UNSATISFIED
     ]
-    if not found or any(reached.whole is not UNSATISFIED for reached in found):
+    if not touching or any(reached.whole is not UNSATISFIED for reached in touching):
         return None
-    return frozenset[IRI]().union(*(reached.columns for reached in found))
+    return frozenset[IRI]().union(*(reached.columns for reached in touching))
 
 
 def prohibited_parts(prepared: PreparedRule, situation: Situation) -> frozenset[IRI]:
-    """The columns that a rule is about, also where it is about all of a target besides."""
+    """The columns that a rule is about, also where it is about all of a target, too."""
     requested = situation.under(prepared.policy.hierarchies).requested
     pairs = ((target, asset.iri) for target in situation.request.targets for asset in prepared.rule.targets)
     return frozenset[IRI]().union(*(requested.columns_about(*pair) for pair in pairs))
@@ -301,7 +301,7 @@ def named_columns(prepared: PreparedRule, situation: Situation) -> frozenset[IRI
 
 
 def judged_as_grant(prepared: PreparedRule, form: Form, situation: Situation) -> Iterator[Judged]:
-    """The parts of what permits; it applies when each is satisfied or left to the rows."""
+    """The parts of a permission; it applies when each is satisfied, or limits the rows."""
     rule, request = prepared.rule, situation.request
     yield Part.POLICY, in_force(prepared.policy.policy, request), None
     yield Part.TARGET, _covered(form.permission.targets, situation, form.uses), None
@@ -316,16 +316,16 @@ def judged_as_grant(prepared: PreparedRule, form: Form, situation: Situation) ->
         yield Part.TARGET, _covered(prepared.of.rule.targets, situation), None
     yield from _of_assigners(prepared, form, situation)
     constraints = form.permission.constraints
-    known = situation.known.about(form.permission.targets) if constraints else situation.known
+    facts = situation.facts.about(form.permission.targets) if constraints else situation.facts
     for condition in constraints:
-        yield Part.CONSTRAINT, evaluate(condition, known), condition
+        yield Part.CONSTRAINT, evaluate(condition, facts), condition
     for condition in form.permission.refinements:
-        found = evaluate_refinement(condition, situation.known.parameters)
-        yield Part.REFINEMENT, found, condition
+        outcome = evaluate_refinement(condition, situation.facts.parameters)
+        yield Part.REFINEMENT, outcome, condition
     if form.transformation is not None:
-        parameters = situation.known.parameters_in(form.transformation.operands)
-        for subject, asked in asked_of(form.transformation, parameters):
-            yield Part.REFINEMENT, asked, subject
+        parameters = situation.facts.parameters_in(form.transformation.operands)
+        for subject, outcome in judged_parameters(form.transformation, parameters):
+            yield Part.REFINEMENT, outcome, subject
     duties = rule.duties if isinstance(rule, Permission) else ()
     for duty in duties if prepared.of is None else _beside(prepared.of.rule):
         if duty.action not in PLANNED_DUTIES:
@@ -333,10 +333,10 @@ def judged_as_grant(prepared: PreparedRule, form: Form, situation: Situation) ->
 
 
 def _of_assigners(prepared: PreparedRule, form: Form, situation: Situation) -> Iterator[Judged]:
-    """What must be true of who assigns a rule, and of whom a remedy's prohibition is for.
+    """The refinements of assigners, and of the assignees of a remedy's prohibition.
 
-    A request says nothing of an assigner, nor of any other party: facts are about the world and the
-    requester. So whatever refines one is unknown.
+    The facts of a request are about the world and the requester, not about an assigner or another party.
+    So these refinements are unknown.
     """
     rules = [
         prepared.rule,
@@ -354,7 +354,7 @@ def _of_assigners(prepared: PreparedRule, form: Form, situation: Situation) -> I
 
 
 def judged_as_prohibition(prepared: PreparedRule, situation: Situation) -> Iterator[Judged]:
-    """The parts of a prohibition but for its refinements; it applies unless one is unsatisfied."""
+    """The parts of a prohibition except its refinements; it applies unless one is unsatisfied."""
     rule = prepared.rule
     yield Part.POLICY, in_force(prepared.policy.policy, situation.request), None
     yield Part.TARGET, _touched(rule.targets, situation), None
@@ -362,7 +362,7 @@ def judged_as_prohibition(prepared: PreparedRule, situation: Situation) -> Itera
     yield Part.ACTION, actions.relation(situation.request.action, rule.action), None
     yield Part.PARTY, _parties(prepared, situation), None
     for condition in rule.constraints:
-        yield Part.CONSTRAINT, _undecided(evaluate(condition, situation.known)), condition
+        yield Part.CONSTRAINT, _undecided(evaluate(condition, situation.facts)), condition
 
 
 def judged_refinements(rule: Rule, parameters: Parameters) -> Iterator[Judged]:
@@ -381,16 +381,16 @@ def in_force(policy: Policy, request: Request) -> Finding:
 
 
 def _within(interval: Interval, moment: Instant) -> Finding:
-    known = span(moment)
-    if interval.contains(known.earliest_start) and interval.contains(known.latest_end):
+    time_span = span(moment)
+    if interval.contains(time_span.earliest_start) and interval.contains(time_span.latest_end):
         return SATISFIED
-    is_before = interval.start is not None and known.latest_end < interval.start
-    is_after = interval.end is not None and known.earliest_start >= interval.end
+    is_before = interval.start is not None and time_span.latest_end < interval.start
+    is_after = interval.end is not None and time_span.earliest_start >= interval.end
     return UNSATISFIED if is_before or is_after else UNKNOWN
 
 
 def _covered(assets: tuple[Asset, ...], situation: Situation, uses: ColumnUses = _ANYTHING) -> Outcome:
-    """Whether one rule covers every requested target: what is asked for jointly is granted jointly."""
+    """Whether one rule covers every requested target: joint requests need a joint permission."""
     targets = situation.request.targets
     if len(targets) == 1:
         return _any_asset(targets[0], assets, situation, uses)
@@ -398,12 +398,12 @@ def _covered(assets: tuple[Asset, ...], situation: Situation, uses: ColumnUses =
 
 
 def _touched(assets: tuple[Asset, ...], situation: Situation) -> Outcome:
-    found = [outcome for _, outcome in _reached(assets, situation)]
-    return _undecided(found[0] if len(found) == 1 else disjunction(found))
+    outcomes = [outcome for _, outcome in _reached(assets, situation)]
+    return _undecided(outcomes[0] if len(outcomes) == 1 else disjunction(outcomes))
 
 
 def _reached(assets: tuple[Asset, ...], situation: Situation) -> list[tuple[Reached, Outcome]]:
-    """For each target and asset of a prohibition: what of the target it is about, and whether it is so."""
+    """For each target and asset of a prohibition: the part that it is about, and whether it applies."""
     return [
         (reached, _refined(_of_any(reached), asset, situation))
         for target in situation.request.targets
@@ -419,20 +419,20 @@ def _of_any(reached: Reached) -> Finding:
 def _refined(relation: Finding, asset: Asset, situation: Situation) -> Outcome:
     if relation is UNSATISFIED or not asset.refinements:
         return relation
-    known = situation.known.about((asset,))
-    return conjunction((relation, *(evaluate(one, known) for one in asset.refinements)))
+    facts = situation.facts.about((asset,))
+    return conjunction((relation, *(evaluate(refinement, facts) for refinement in asset.refinements)))
 
 
 def _any_asset(target: IRI, assets: tuple[Asset, ...], situation: Situation, uses: ColumnUses) -> Outcome:
-    found: list[Outcome] = []
+    relations: list[Outcome] = []
     reaches = uses.reaches(normalised_column(target))
     for asset in assets:
         covered = situation.requested.covered(target, asset.iri, reaches_columns=reaches)
         relation = _refined(covered, asset, situation)
         if relation is SATISFIED:
             return SATISFIED
-        found.append(relation)
-    return disjunction(found)
+        relations.append(relation)
+    return disjunction(relations)
 
 
 def _parties(prepared: PreparedRule, situation: Situation) -> Finding:
@@ -446,20 +446,22 @@ def _parties(prepared: PreparedRule, situation: Situation) -> Finding:
 
 
 def _any_party(parties: tuple[Party, ...], situation: Situation) -> Finding:
-    found: list[Outcome] = []
+    relations: list[Outcome] = []
     for party in parties:
         relation: Outcome = situation.hierarchies.parties.relation(situation.request.party, party.iri)
         if relation is not UNSATISFIED and party.refinements:
-            known = situation.known
-            relation = conjunction((relation, *(evaluate(one, known) for one in party.refinements)))
+            facts = situation.facts
+            relation = conjunction(
+                (relation, *(evaluate(refinement, facts) for refinement in party.refinements))
+            )
         if relation is SATISFIED:
             return SATISFIED
-        found.append(relation)
-    return _undecided(disjunction(found))
+        relations.append(relation)
+    return _undecided(disjunction(relations))
 
 
 def fulfilled(duty: Duty, situation: Situation) -> Finding:
-    """Whether a duty was fulfilled: the requester says so, and its constraints are known to hold.
+    """Whether a duty was fulfilled: the requester claims it, and its constraints are known to hold.
 
     ODRL IM 2.6.3: a duty is fulfilled if all of its constraints are satisfied and its action, with all
     refinements, was done. The claim is that it was done; what a request states says nothing of that, so
@@ -468,19 +470,19 @@ def fulfilled(duty: Duty, situation: Situation) -> Finding:
     """
     if duty.uid not in situation.request.fulfilled:
         return UNKNOWN
-    known = situation.known
-    found = [evaluate(one, known) for one in duty.constraints if not _is_deadline(one)]
+    facts = situation.facts
+    outcomes = [evaluate(condition, facts) for condition in duty.constraints if not _is_deadline(condition)]
     if any(party.refinements for party in duty.assignees):
-        found.append(_any_party(duty.assignees, situation))
+        outcomes.append(_any_party(duty.assignees, situation))
     claimed = [*duty.constraints, *duty.refinements]
-    claimed += [one for target in duty.targets for one in target.refinements]
-    if any(party.refinements for party in duty.assigners) or any(map(known.is_unknown, leaves(claimed))):
-        found.append(UNKNOWN)
-    return _undecided(conjunction(found))
+    claimed += [refinement for target in duty.targets for refinement in target.refinements]
+    if any(party.refinements for party in duty.assigners) or any(map(facts.is_unknown, leaves(claimed))):
+        outcomes.append(UNKNOWN)
+    return _undecided(conjunction(outcomes))
 
 
 def _is_deadline(condition: Condition) -> bool:
-    """Whether a condition says only that something is to be done until some time."""
+    """Whether a condition is only a deadline."""
     if not isinstance(condition, Comparison) or condition.operand != DATE_TIME or condition.unit:
         return False
     is_end = condition.operator in (Operator.LT, Operator.LTEQ)
@@ -488,5 +490,5 @@ def _is_deadline(condition: Condition) -> bool:
 
 
 def _undecided(outcome: Outcome) -> Finding:
-    """What is known where there is no row to ask: nothing."""
+    """The finding of an outcome: one that depends on the rows is unknown."""
     return UNKNOWN if isinstance(outcome, Residual) else outcome

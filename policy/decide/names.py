@@ -1,4 +1,4 @@
-"""Words and IRIs that a caller writes outside a document: on the command line, or in a call."""
+"""Words and IRIs outside of documents: on the command line, or in a call."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -38,26 +38,26 @@ def word(kind: Kind, written: str, where: str) -> IRI:
     'http://www.w3.org/ns/odrl/2/read'
 
     Raises:
-        UsageError: it is neither a known name nor an IRI, or no word of the vocabulary that it points to.
+        UsageError: it is neither a known name nor an IRI, or its vocabulary has no such word.
     """
-    known = _names(kind)
-    if written in known:
-        return known[written]
+    names = _names(kind)
+    if written in names:
+        return names[written]
     prefix, colon, name = written.partition(":")
     full = _PREFIXES[prefix] + name if colon and prefix in _PREFIXES else written
-    found = IRI(canonical(full))
-    if found in known.values():
-        return found
-    if not iri_problem(full) and not found.startswith(_VOCABULARIES):
-        return found
+    canonical_iri = IRI(canonical(full))
+    if canonical_iri in names.values():
+        return canonical_iri
+    if not iri_problem(full) and not canonical_iri.startswith(_VOCABULARIES):
+        return canonical_iri
     local = full.rpartition("#")[2].rpartition("/")[2]
-    way_out = did_you_mean(local, known) or "write the name, or the full IRI"
-    raise UsageError(where, f"`{written}` is no {_what(kind)} that is known", _expected(kind), way_out)
+    way_out = did_you_mean(local, names) or "write the name, or the full IRI"
+    raise UsageError(where, f"`{written}` is not a known {_what(kind)}", _expected(kind), way_out)
 
 
 @cache
 def _names(kind: Kind) -> Mapping[str, IRI]:
-    """Every word of a kind under its name; ODRL's own where two vocabularies have the name."""
+    """The words of a kind by name; of two vocabularies with the name, ODRL's."""
     words = [entry.iri for entry in WORDS if entry.kind is kind]
     match kind:
         case Kind.ACTION:
@@ -88,7 +88,7 @@ def iri(written: str, where: str) -> IRI:
     """An absolute IRI as it was written.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is not an absolute IRI.
     """
     problem = iri_problem(written)
     if problem:

@@ -1,8 +1,8 @@
-"""Columns as parts of tables: what a rule about a column says of its table, and the other way round.
+"""Columns as parts of tables: how rules about columns apply to tables, and rules about tables to columns.
 
 A column is named by its table's IRI, a slash and a name (`iris.is_column_of`), or it is known of a target
 (`Request.columns`). A rule about a table, or about a collection that the table belongs to, is about each of
-its columns. A prohibition on a column leaves the rest of the table alone: it is told apart here.
+its columns. A prohibition on a column does not apply to the rest of its table.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -11,10 +11,11 @@ from typing import Final
 from urllib.parse import unquote
 
 from smalti.policy.decide.comparing import SATISFIED, UNKNOWN, UNSATISFIED
+from smalti.policy.decide.conditions import leaves
 from smalti.policy.decide.decision import Finding, Request
 from smalti.policy.decide.hierarchies import Hierarchies
 from smalti.policy.model.iris import iri_problem, normalised_column, table_of
-from smalti.policy.model.model import ColumnComparison, Condition, Logical
+from smalti.policy.model.model import ColumnComparison, Condition
 from smalti.vocab.terms import IRI
 
 _NOTHING: Final[frozenset[IRI]] = frozenset()
@@ -22,7 +23,7 @@ _NOTHING: Final[frozenset[IRI]] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What of the requested targets a rule about one asset is about."""
+    """The part of the requested targets that a rule about one asset is about."""
 
     whole: Finding
     """Whether it is about all of a target."""
@@ -38,7 +39,7 @@ NOT_REACHED: Final = Reached(UNSATISFIED)
 
 
 def spellings(iri: IRI) -> tuple[IRI, ...]:
-    """An IRI as it is written, in the one spelling, and not percent-encoded, where these are others."""
+    """The distinct spellings of an IRI: as written, normalised, and not percent-encoded."""
     other = normalised_column(iri)
     plain = IRI(unquote(iri))
     same = other if plain == iri or normalised_column(plain) != other or iri_problem(plain) else plain
@@ -47,12 +48,12 @@ def spellings(iri: IRI) -> tuple[IRI, ...]:
 
 def tables_of(iri: IRI) -> tuple[IRI, ...]:
     """The tables that an IRI may name a column of: one, in up to two spellings."""
-    found = (table_of(one) for one in spellings(iri))
-    return tuple(dict.fromkeys(one for one in found if one is not None))
+    tables = (table_of(spelling) for spelling in spellings(iri))
+    return tuple(dict.fromkeys(table for table in tables if table is not None))
 
 
 def also_named(columns: Collection[IRI], renamed: frozenset[tuple[IRI, IRI]]) -> frozenset[IRI]:
-    """Some columns under all IRIs that they are known to have had.
+    """Columns under all IRIs that they are known to have had.
 
     An IRI leads to the names in headers that it stood for, and a name to the IRIs that it had. One step, so
     that one wrong description does not make all columns one.
@@ -75,9 +76,9 @@ class Requested:
         self._declared = hierarchies.columns
         self._renamed = request.renamed
         self.targets = request.targets
-        parts = (one for target in request.targets for one in self._assets.narrower(target))
-        names = {name for one in (*request.targets, *parts) for name in spellings(one)}
-        wholes = (one for target in request.targets for one in self._assets.broader(target))
+        parts = (part for target in request.targets for part in self._assets.narrower(target))
+        names = {name for asset in (*request.targets, *parts) for name in spellings(asset)}
+        wholes = (whole for target in request.targets for whole in self._assets.broader(target))
         declaring = names.union(*map(spellings, wholes))
         declared = (self._declared.get(name, _NOTHING) for name in declaring)
         recorded = (own for name, own in request.renamed if not names.isdisjoint(tables_of(name)))
@@ -96,21 +97,21 @@ class Requested:
             asset: a target of the permission.
             reaches_columns: whether the permission, if it is on the table of a column, is about the column.
         """
-        found = self._assets.relation(target, asset)
-        if found is SATISFIED:
-            return found
+        relation = self._assets.relation(target, asset)
+        if relation is SATISFIED:
+            return relation
         names = () if target in self._own or not reaches_columns else self._wholes_of(target)
         others = [self._assets.relation(name, asset) for name in names]
         if SATISFIED in others:
             return SATISFIED
-        return UNKNOWN if UNKNOWN in (found, *others) else UNSATISFIED
+        return UNKNOWN if UNKNOWN in (relation, *others) else UNSATISFIED
 
     def _wholes_of(self, target: IRI) -> tuple[IRI, ...]:
-        """Other names of a target, and of the table that it may be a column of."""
-        if (found := self._wholes.get(target)) is None:
+        """Other IRIs of a target, and of the tables that it may be a column of."""
+        if (wholes := self._wholes.get(target)) is None:
             names = (*spellings(target)[1:], *tables_of(target), *self._tables_declaring(target))
-            found = self._wholes[target] = names
-        return found
+            wholes = self._wholes[target] = names
+        return wholes
 
     def _tables_declaring(self, target: IRI) -> Iterator[IRI]:
         """The tables that a vocabulary declares a target to be a column of."""
@@ -120,16 +121,16 @@ class Requested:
     # --- Prohibitions
 
     def touched(self, target: IRI, asset: IRI) -> Reached:
-        """What of a target a prohibition about an asset is about."""
-        found = self._assets.relation(target, asset)
-        if found is SATISFIED:
-            return Reached(found)
+        """The part of a target that a prohibition about an asset is about."""
+        relation = self._assets.relation(target, asset)
+        if relation is SATISFIED:
+            return Reached(relation)
         columns = self._columns(target, asset)
-        if found is UNKNOWN and columns and self._shares_columns(asset, target):
-            found = UNSATISFIED
-        if found is UNSATISFIED:
-            found = self._touched_as_part(target, asset)
-        return Reached(found, columns) if found is not UNSATISFIED or columns else NOT_REACHED
+        if relation is UNKNOWN and columns and self._shares_columns(asset, target):
+            relation = UNSATISFIED
+        if relation is UNSATISFIED:
+            relation = self._touched_as_part(target, asset)
+        return Reached(relation, columns) if relation is not UNSATISFIED or columns else NOT_REACHED
 
     def columns_about(self, target: IRI, asset: IRI) -> frozenset[IRI]:
         """The columns of a target that a prohibition about another asset is about."""
@@ -137,7 +138,7 @@ class Requested:
         return _NOTHING if is_target else self._columns(target, asset)
 
     def _touched_as_part(self, target: IRI, asset: IRI) -> Finding:
-        """Whether it is about the target in another spelling, or about the table of a column."""
+        """Whether a prohibition is about the target in another spelling, or about the table of a column."""
         names = self._names_of(target)
         if not names.isdisjoint(self.named((asset,))):
             return SATISFIED
@@ -158,14 +159,16 @@ class Requested:
 
     def named(self, assets: Iterable[IRI]) -> frozenset[IRI]:
         """The IRIs that a rule about some assets names, by itself or by a hierarchy, in one spelling."""
-        return frozenset(normalised_column(one) for asset in assets for one in self._assets.narrower(asset))
+        return frozenset(
+            normalised_column(part) for asset in assets for part in self._assets.narrower(asset)
+        )
 
     def _names_of(self, target: IRI) -> frozenset[IRI]:
-        """A target, which may be a column, under all IRIs that the column is known to have had."""
+        """A target, which may be a column, under all IRIs that it is known to have had."""
         return also_named((normalised_column(target),), self._renamed)
 
     def _columns_by_name(self, whole: IRI, asset: IRI) -> frozenset[IRI]:
-        """The columns of a table or collection; one of a part of it also as the column of that name."""
+        """The prohibited columns of a table or collection; those of its parts also by name."""
         columns = self._columns(whole, asset)
         of_parts = [
             normalised_column(f"{whole}/{column.rpartition('/')[2]}")
@@ -176,17 +179,17 @@ class Requested:
         return columns.union(of_parts)
 
     def _columns(self, target: IRI, asset: IRI) -> frozenset[IRI]:
-        found: set[IRI] = set()
-        for one in self._assets.narrower(asset):
-            for name in spellings(one):
-                found.update(self._column_of(target, name))
+        columns: set[IRI] = set()
+        for part in self._assets.narrower(asset):
+            for name in spellings(part):
+                columns.update(self._column_of(target, name))
             # A column of which another column is said to be a part shows what is forbidden of the part.
-            wholes = self._assets.broader(one) if _is_column(one, target) else _NOTHING
-            found.update(normalised_column(whole) for whole in wholes if _is_column(whole, target))
-        return also_named(found, self._renamed) if found else _NOTHING
+            wholes = self._assets.broader(part) if _is_column(part, target) else _NOTHING
+            columns.update(normalised_column(whole) for whole in wholes if _is_column(whole, target))
+        return also_named(columns, self._renamed) if columns else _NOTHING
 
     def _column_of(self, target: IRI, name: IRI) -> Iterator[IRI]:
-        """The columns of a target that one of the concepts of a prohibition stands for."""
+        """The columns of a target that a concept of a prohibition means."""
         column = normalised_column(name)
         if column in self._known and column != normalised_column(target):
             yield column
@@ -198,13 +201,13 @@ class Requested:
                 yield normalised_column(f"{target}/{column.rpartition('/')[2]}")
 
     def _shares_columns(self, asset: IRI, table: IRI) -> bool:
-        """Whether an asset has nothing of a table but columns, which hierarchies say to be its parts."""
+        """Whether an asset shares only columns with a table, by the hierarchies."""
         if _is_column(asset, table) and asset not in self._own:
             return True
         shared = self._assets.narrower(asset) & self._assets.narrower(table)
-        return bool(shared) and all(_is_column(one, table) and one not in self._own for one in shared)
+        return bool(shared) and all(_is_column(part, table) and part not in self._own for part in shared)
 
-    # --- What rules are found by
+    # --- Keys of rules
 
     @property
     def sought(self) -> frozenset[IRI]:
@@ -219,11 +222,13 @@ class Requested:
     def _keys(self) -> tuple[frozenset[IRI], frozenset[IRI]]:
         if self._sought is None:
             assets = self._assets
-            related = [assets.related(one) for target in self.targets for one in spellings(target)]
+            related = [
+                assets.related(spelling) for target in self.targets for spelling in spellings(target)
+            ]
             near = _NOTHING.union(*related)
-            tables = _NOTHING.union(*(spellings(one) for one in near))
-            wholes = [one for target in self.targets for one in self._wholes_of(target)]
-            wholes += [one for target in self.targets for one in self._recorded_tables_of(target)]
+            tables = _NOTHING.union(*(spellings(asset) for asset in near))
+            wholes = [whole for target in self.targets for whole in self._wholes_of(target)]
+            wholes += [whole for target in self.targets for whole in self._recorded_tables_of(target)]
             names = _NOTHING.union(*map(self._names_of, self.targets))
             parts = [part for table in tables for part in assets.columns_of(table)]
             parts += [
@@ -232,10 +237,10 @@ class Requested:
                 for part in assets.columns_of(whole)
                 if normalised_column(part) in names
             ]
-            collections = _NOTHING.union(*(assets.related(one) for one in wholes)) - set(wholes)
-            tables = tables.union(*(spellings(one) for one in collections))
-            known = also_named(self._known, self._renamed)
-            others = [assets.related(one) for one in (*wholes, *parts, *known, *names)]
+            collections = _NOTHING.union(*(assets.related(whole) for whole in wholes)) - set(wholes)
+            tables = tables.union(*(spellings(collection) for collection in collections))
+            columns = also_named(self._known, self._renamed)
+            others = [assets.related(asset) for asset in (*wholes, *parts, *columns, *names)]
             sought = near.union(*others)
             self._sought = sought.union(*map(spellings, sought)), tables
         return self._sought
@@ -251,17 +256,11 @@ def _is_column(asset: IRI, table: IRI) -> bool:
 
 
 def column_keys(concepts: Iterable[IRI]) -> frozenset[IRI]:
-    """The tables that some concepts may be columns of."""
+    """The tables of which some concepts may be columns."""
     return frozenset(table for iri in concepts for table in tables_of(iri))
 
 
 def columns_in(conditions: Iterable[Condition]) -> frozenset[IRI]:
-    """The columns that limits to rows look at."""
-    found: set[IRI] = set()
-    for condition in conditions:
-        match condition:
-            case ColumnComparison(column=column):
-                found.add(normalised_column(column.iri))
-            case Logical(operands=operands):
-                found |= columns_in(operands)
-    return frozenset(found)
+    """The columns that limits to rows compare."""
+    limits = (leaf for leaf in leaves(conditions) if isinstance(leaf, ColumnComparison))
+    return frozenset(normalised_column(limit.column.iri) for limit in limits)

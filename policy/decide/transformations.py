@@ -1,8 +1,9 @@
-"""The transformations that a permission to anonymize or to train allows, and which one a planner takes.
+"""The transformations that a permission to anonymize or to train allows, and which one a planner chooses.
 
-Refinements say which are meant. What a request leaves open is chosen by the planner: the bound itself
-(k = 10 of `k gteq 10`, and l where l is larger). That choice is the witness; prohibitions are judged by it.
-What k and l come to, with what is asked for, is said by `taken` alone: to decisions and to plans.
+The refinements limit the transformations. Where a request leaves a choice, the planner takes the bound
+itself (k = 10 of `k gteq 10`, and l where l is larger). That choice is the witness; prohibitions are judged
+by it.
+`effective_bounds` alone computes k and l from policy and request: for decisions and for plans.
 """
 
 from collections import Counter
@@ -19,12 +20,12 @@ from smalti.policy.model.model import (
     Bound,
     Comparison,
     Condition,
-    Logical,
     Number,
     Operator,
     Text,
     Training,
     Value,
+    operands_of,
 )
 from smalti.policy.model.refinements import all_columns, bounded, equal, respondent_of, training_conditions
 from smalti.vocab import terms
@@ -34,7 +35,7 @@ Parameters: TypeAlias = Mapping[IRI, tuple[Value, ...]]
 """By operand; no values: the transformation is known to have none."""
 
 _DEFAULTS: Final = {terms.K_ANONYMITY: terms.MONDRIAN, terms.L_DIVERSITY: terms.MONDRIAN}
-"""The technique of a method where the policy names none."""
+"""The technique of a method if the policy names none."""
 _DETERMINED: Final = frozenset({Operator.EQ, Operator.GTEQ, Operator.LTEQ, Operator.IS_ALL_OF})
 _TOO_MANY: Final = 1 << 62
 _COLUMN_LISTS: Final = (terms.IDENTIFIER, terms.QUASI_IDENTIFIER, terms.SENSITIVE, terms.RELEASED)
@@ -42,42 +43,50 @@ _COLUMN_LISTS: Final = (terms.IDENTIFIER, terms.QUASI_IDENTIFIER, terms.SENSITIV
 
 @dataclass(frozen=True, slots=True)
 class Transformation:
-    """What a permission or duty to anonymize, or a permission to train, allows."""
+    """The transformations that a permission or duty to anonymize, or a permission to train, allows."""
 
     refinements: tuple[Condition, ...]
     """All of them, as conditions on parameters."""
     operands: frozenset[IRI]
-    """That the refinements say something of, or that the transformation is known to be without."""
+    """The operands of the refinements, and those that the transformation is known not to have."""
     witness: Parameters
-    """What the planner chooses."""
+    """The planner's choice."""
     k: Bound | None
     diversity: Bound | None
 
 
 def transformation(anonymization: Anonymization) -> Transformation:
     """The refinements of an action to anonymize as conditions, and the planner's choice."""
-    said = (*_fields(anonymization), *anonymization.parameters)
-    witness = {**dict.fromkeys(_COLUMN_LISTS, ()), **_chosen(said), **_raised(anonymization)}
-    operands = frozenset[IRI]().union(witness, *map(_operands, said))
-    return Transformation(said, operands, witness, anonymization.k, anonymization.l)
+    refinements = (*_fields(anonymization), *anonymization.parameters)
+    witness = {**dict.fromkeys(_COLUMN_LISTS, ()), **_chosen(refinements), **_raised(anonymization)}
+    operands = frozenset[IRI]().union(witness, *map(operands_of, refinements))
+    return Transformation(refinements, operands, witness, anonymization.k, anonymization.l)
 
 
 def training_transformation(training: Training) -> Transformation:
     """The refinements of an action to train as conditions, and the planner's choice.
 
-    What they leave open is the recipe's, and so unknown here: a prohibition of it applies.
+    The recipe determines the rest, which is unknown here: a prohibition of it applies.
     """
-    said = training_conditions(training)
-    operands = frozenset[IRI]().union(*map(_operands, said))
-    return Transformation(said, operands, _chosen(said), None, None)
+    refinements = training_conditions(training)
+    operands = frozenset[IRI]().union(*map(operands_of, refinements))
+    return Transformation(refinements, operands, _chosen(refinements), None, None)
 
 
-def _chosen(said: Sequence[Condition]) -> dict[IRI, tuple[Value, ...]]:
-    """What the planner takes: the bound itself, where there is one."""
-    determining = [one for one in said if isinstance(one, Comparison) and _determines(one)]
-    times = Counter(one.operand for one in determining)
+def _chosen(refinements: Sequence[Condition]) -> dict[IRI, tuple[Value, ...]]:
+    """The planner's choice: the bound itself, where there is exactly one."""
+    determining = [
+        condition
+        for condition in refinements
+        if isinstance(condition, Comparison) and _determines(condition)
+    ]
+    times = Counter(comparison.operand for comparison in determining)
     # Of several bounds, as `gteq` and `lteq` of one operand, none is the planner's choice.
-    return {one.operand: one.values for one in determining if times[one.operand] == 1}
+    return {
+        comparison.operand: comparison.values
+        for comparison in determining
+        if times[comparison.operand] == 1
+    }
 
 
 def _determines(condition: Comparison) -> bool:
@@ -89,18 +98,18 @@ def _determines(condition: Comparison) -> bool:
 def _raised(anonymization: Anonymization) -> dict[IRI, tuple[Value, ...]]:
     if anonymization.k is None or anonymization.l is None:
         return {}
-    k, _ = taken(anonymization.k, anonymization.l)
+    k, _ = effective_bounds(anonymization.k, anonymization.l)
     return {terms.K: (Number(Decimal(k)),)}
 
 
-def taken(
+def effective_bounds(
     k: Bound, diversity: Bound | None, asked_k: int | None = None, asked_l: int | None = None
 ) -> tuple[int, int]:
-    """The k and l that a transformation has; l is 1 where only k is promised.
+    """The k and l of a transformation; l is 1 where only k is required.
 
-    The bound itself, or what is asked for, where that is stronger. A k that may rise (`gteq`) is raised to
-    l: a class of l different values has at least l respondents. A k of `eq` stays, even below l: such a
-    transformation does not exist, and is to be refused.
+    The bound itself, or the requested value if that is stronger. A k of `gteq` is raised to l: a class with
+    l different values has at least l respondents. A k of `eq` stays, even below l: such a transformation
+    does not exist, and the caller must refuse it.
     """
     number = k.value if asked_k is None else max(k.value, asked_k)
     least = 1
@@ -110,7 +119,7 @@ def taken(
 
 
 def whole(values: Sequence[Value]) -> int | None:
-    """The one whole number above 0 that is asked for as k or l; None: it is none."""
+    """The requested k or l, a whole number above 0; None: the values are not one such number."""
     if len(values) != 1 or not isinstance(values[0], Number):
         return None
     number = values[0].value
@@ -121,7 +130,7 @@ def whole(values: Sequence[Value]) -> int | None:
 
 def _fields(anonymization: Anonymization) -> list[Condition]:
     algorithm = anonymization.algorithm or _DEFAULTS.get(anonymization.method)
-    found: list[Condition | None] = [
+    conditions: list[Condition | None] = [
         equal(terms.METHOD, Text(anonymization.method)),
         equal(terms.ALGORITHM, Text(algorithm)) if algorithm else None,
         bounded(terms.K, anonymization.k),
@@ -132,59 +141,58 @@ def _fields(anonymization: Anonymization) -> list[Condition]:
         all_columns(terms.RELEASED, anonymization.released),
         respondent_of(anonymization),
     ]
-    return [condition for condition in found if condition is not None]
+    return [condition for condition in conditions if condition is not None]
 
 
-def _operands(condition: Condition) -> frozenset[IRI]:
-    match condition:
-        case Comparison(operand=operand):
-            return frozenset((operand,))
-        case Logical(operands=operands):
-            return frozenset[IRI]().union(*map(_operands, operands))
-    return frozenset()
+def judged_parameters(
+    allowed: Transformation, parameters: Parameters
+) -> list[tuple[Condition | IRI, Finding]]:
+    """The findings of the refinements whose operands a request states.
 
-
-def asked_of(allowed: Transformation, asked: Parameters) -> list[tuple[Condition | IRI, Finding]]:
-    """What is known of the refinements that a request says something of.
-
-    What a request asks for and no refinement speaks of is unknown: the permission does not offer it. A
-    column's own parameters are not asked for one by one, so that they are unknown, too.
+    A requested parameter that no refinement mentions is unknown: the permission does not offer it. So are
+    parameters of single columns, which a request cannot state.
     """
-    if not asked:
+    if not parameters:
         return []
-    found: list[tuple[Condition | IRI, Finding]] = []
+    judged: list[tuple[Condition | IRI, Finding]] = []
     for condition in allowed.refinements:
-        if _operands(condition) & asked.keys():
-            found.append((condition, evaluate_parameter(condition, asked)))
-    for operand in sorted(asked.keys() - allowed.operands):
-        found.append((operand, UNKNOWN))
+        if operands_of(condition) & parameters.keys():
+            judged.append((condition, evaluate_parameter(condition, parameters)))
+    for operand in sorted(parameters.keys() - allowed.operands):
+        judged.append((operand, UNKNOWN))
     for operand in _COLUMN_LISTS:
-        if asked.get(operand) and not allowed.witness.get(operand):
-            found.append((operand, UNKNOWN))
-    if terms.L in asked and allowed.k is not None:
-        k, least = _taken(allowed, asked)
+        if parameters.get(operand) and not allowed.witness.get(operand):
+            judged.append((operand, UNKNOWN))
+    if terms.L in parameters and allowed.k is not None:
+        k, least = _effective_bounds(allowed, parameters)
         if k < least:
-            found += [(one, UNSATISFIED) for one in allowed.refinements if _operands(one) == {terms.K}]
-    return found
+            judged += [
+                (refinement, UNSATISFIED)
+                for refinement in allowed.refinements
+                if operands_of(refinement) == {terms.K}
+            ]
+    return judged
 
 
-def requested(allowed: Transformation, asked: Parameters) -> Parameters:
-    """The parameters of what a request would do under a permission."""
-    if not asked:
+def requested_parameters(allowed: Transformation, parameters: Parameters) -> Parameters:
+    """The parameters of the transformation of a request under a permission."""
+    if not parameters:
         return allowed.witness
-    found = {**allowed.witness, **asked}
+    combined = {**allowed.witness, **parameters}
     if allowed.k is None:
-        return found
-    k, least = _taken(allowed, asked)
+        return combined
+    k, least = _effective_bounds(allowed, parameters)
     # What is no bound stays as it is asked for: no plan is made of it.
-    if terms.K not in asked or whole(asked[terms.K]) is not None:
-        found[terms.K] = (Number(Decimal(k)),)
-    if allowed.diversity is not None and terms.L in asked and whole(asked[terms.L]) is not None:
-        found[terms.L] = (Number(Decimal(least)),)
-    return found
+    if terms.K not in parameters or whole(parameters[terms.K]) is not None:
+        combined[terms.K] = (Number(Decimal(k)),)
+    if allowed.diversity is not None and terms.L in parameters and whole(parameters[terms.L]) is not None:
+        combined[terms.L] = (Number(Decimal(least)),)
+    return combined
 
 
-def _taken(allowed: Transformation, asked: Parameters) -> tuple[int, int]:
+def _effective_bounds(allowed: Transformation, parameters: Parameters) -> tuple[int, int]:
     if allowed.k is None:
         return 1, 1
-    return taken(allowed.k, allowed.diversity, whole(asked.get(terms.K, ())), whole(asked.get(terms.L, ())))
+    return effective_bounds(
+        allowed.k, allowed.diversity, whole(parameters.get(terms.K, ())), whole(parameters.get(terms.L, ()))
+    )

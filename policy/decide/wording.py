@@ -1,4 +1,4 @@
-"""What was found out about rules, in words; lower case, no full stop, and no value of a fact."""
+"""The reasons of a decision in words: lower case, no full stop, and no value of a fact."""
 
 import re
 from collections import Counter
@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Final, TypeAlias, assert_never
 
 from smalti.policy.decide.comparing import SATISFIED, UNKNOWN, UNSATISFIED
-from smalti.policy.decide.conditions import DATE_TIME, Known, Outcome, Residual
+from smalti.policy.decide.conditions import DATE_TIME, Facts, Outcome, Residual, leaves
 from smalti.policy.decide.decision import Finding, Part, Reason, Request
 from smalti.policy.decide.matching import Judged, Kind, PreparedRule, Subject
 from smalti.policy.decide.table_columns import tables_of
@@ -38,7 +38,7 @@ Values: TypeAlias = Callable[[IRI], Sequence[Value] | None]
 """What is stated under an operand; None: nothing."""
 
 _SHOWN: Final = 5
-"""Values, parties and operands that are named of a longer list."""
+"""The most values, parties or operands that a list names."""
 _POSITIVE: Final = frozenset({Operator.EQ, Operator.IS_A, Operator.IS_ANY_OF, Operator.IS_PART_OF})
 _NEGATIVE: Final = frozenset({Operator.NEQ, Operator.IS_NONE_OF})
 
@@ -48,13 +48,13 @@ _SHORT: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]+[/#](?:[^?]*[/#])?([^/#?
 
 
 def local_name(iri: IRI) -> str:
-    """What follows the last `#` or `/`; the whole IRI where nothing does, or only its host."""
-    found = _SHORT.fullmatch(iri)
-    return iri if found is None else found[1]
+    """The last part of an IRI, after its last `#` or `/`; the whole IRI where it has only a host."""
+    match = _SHORT.fullmatch(iri)
+    return iri if match is None else match[1]
 
 
 class _Names:
-    """Short names of some IRIs that are told together: in full where two of them have one local name."""
+    """Short names of IRIs in one message; the whole IRI where two of them share a local name."""
 
     def __init__(self, iris: Iterable[IRI]) -> None:
         times = Counter(map(local_name, set(iris)))
@@ -66,13 +66,13 @@ class _Names:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a rule is held against."""
+class Basis:
+    """What a rule is compared with."""
 
     request: Request
-    known: Known
+    facts: Facts
     parameters: Parameters
-    """What the refinements of its action are judged by."""
+    """The parameters that the refinements of its action are compared with."""
 
 
 def _listed(words: Sequence[str], conjunction: str) -> str:
@@ -90,12 +90,12 @@ def _either(iris: Iterable[IRI], name: Callable[[IRI], str] = str) -> str:
 
 
 def matched(prepared: PreparedRule, duty: Duty | None, request: Request) -> str:
-    """That a rule permits or forbids a request.
+    """Why a rule permits or forbids a request.
 
     Args:
         prepared: the rule.
-        duty: the one of its duties that permits it, since it permits what was anonymized so.
-        request: what is asked for.
+        duty: its duty to anonymize, where that permits the request.
+        request: the request.
     """
     rule = prepared.rule
     named = rule.assignees or (duty is not None and duty.assignees)
@@ -107,9 +107,7 @@ def matched(prepared: PreparedRule, duty: Duty | None, request: Request) -> str:
         purpose = f"purpose `{local_name(request.purpose)}`"
     action = f"action `{local_name(rule.action)}`"
     if duty is not None:
-        action = (
-            f"its duty to `{local_name(duty.action)}` [{duty.uid}] what it lets `{local_name(rule.action)}`"
-        )
+        action = f"its duty to `{local_name(duty.action)}` [{duty.uid}] for the {action}"
     return (
         f"this {prepared.kind.value} {verb} it: it matches target {_targets(request)}, "
         f"{action}, {party} and {purpose}"
@@ -117,15 +115,15 @@ def matched(prepared: PreparedRule, duty: Duty | None, request: Request) -> str:
 
 
 def forbidden_columns(columns: Iterable[IRI]) -> str:
-    """That a prohibition on columns denies what cannot do without them."""
+    """Why a prohibition on columns denies a permission that needs them."""
     return (
-        f"this prohibition forbids the use of {_columns(columns)}, which the permission cannot do without:"
-        " a permission that leaves it out may be granted"
+        f"this prohibition forbids the use of {_columns(columns)}, which the permission needs;"
+        " a permission that does not use it may be granted"
     )
 
 
 def withheld_columns(columns: Iterable[IRI]) -> str:
-    """That a prohibition on columns takes them out of what is granted."""
+    """Which columns a prohibition withholds from a grant."""
     return f"this prohibition withholds {_columns(columns)}: it may be neither published nor shown"
 
 
@@ -140,7 +138,7 @@ def _targets(request: Request) -> str:
 
 
 def void(policy: Policy, conflict: tuple[Rule, Rule]) -> str:
-    """That a policy contradicts itself."""
+    """Why a policy is void: two of its rules contradict each other."""
     permission, prohibition = conflict
     kind = "permission" if permission in policy.permissions else "obligation"
     return (
@@ -150,7 +148,7 @@ def void(policy: Policy, conflict: tuple[Rule, Rule]) -> str:
 
 
 def not_applying(prepared: PreparedRule, why: Sequence[str]) -> str:
-    """That a rule does not apply, and why."""
+    """Why a rule does not apply."""
     return f"this {prepared.kind} does not apply: {'; '.join(dict.fromkeys(why))}"
 
 
@@ -164,11 +162,11 @@ def not_about(request: Request) -> str:
 
 
 def others(unnamed: int, elsewhere: int) -> Iterator[Reason]:
-    """How many rules have no say and are not named: about what is asked for, and about other targets."""
+    """How many rules do not apply and are not named: about the requested targets, and about others."""
     if unnamed > 0:
         noun = "1 more rule" if unnamed == 1 else f"{unnamed} more rules"
         verb = "does" if unnamed == 1 else "do"
-        yield Reason(f"{noun} about what is asked for {verb} not apply; an explanation says why")
+        yield Reason(f"{noun} about the requested targets {verb} not apply; an explanation says why")
     if elsewhere:
         noun = "1 rule is" if elsewhere == 1 else f"{elsewhere} rules are"
         yield Reason(f"{noun} about other targets")
@@ -177,199 +175,207 @@ def others(unnamed: int, elsewhere: int) -> Iterator[Reason]:
 # --- Parts of a rule
 
 
-def of_part(prepared: PreparedRule, judged: Judged, told: Told) -> str:
-    """What was found out about one part of a rule but its policy."""
+def of_part(prepared: PreparedRule, judged: Judged, basis: Basis) -> str:
+    """Whether one part of a rule matches the request, and why."""
     rule, (part, outcome, subject) = prepared.rule, judged
     match part:
         case Part.TARGET:
-            return _target(rule, outcome, told)
+            return _target(rule, outcome, basis)
         case Part.ACTION:
-            return _action(prepared, outcome, subject, told.request)
+            return _action(prepared, outcome, subject, basis.request)
         case Part.PARTY:
-            return _party(prepared, outcome, told) if subject is None else _other_party(subject)
+            return _party(prepared, outcome, basis) if subject is None else _other_party(subject)
         case Part.CONSTRAINT | Part.REFINEMENT:
-            return _condition(part, outcome, subject, told)
+            return _condition(part, outcome, subject, basis)
         case Part.DUTY:
-            return _duty(prepared.kind, outcome, subject, told.request)
+            return _duty(prepared.kind, outcome, subject, basis.request)
         case Part.POLICY:
-            return in_force(prepared.policy.policy, finding_of(outcome), told.request)
+            return in_force(prepared.policy.policy, finding_of(outcome), basis.request)
     assert_never(part)
 
 
-def _target(rule: Rule, outcome: Outcome, told: Told) -> str:
+def _target(rule: Rule, outcome: Outcome, basis: Basis) -> str:
     if isinstance(outcome, Residual):
-        return "it covers rows of what is asked for"
+        return "it covers some rows of the requested targets"
     if outcome is SATISFIED:
-        return "it covers what is asked for"
+        return "it covers every requested target"
     about = f"it is about the target {_either(target.iri for target in rule.targets)}"
     if outcome is UNSATISFIED and any(
-        table in told.request.targets for target in rule.targets for table in tables_of(target.iri)
+        table in basis.request.targets for target in rule.targets for table in tables_of(target.iri)
     ):
-        return f"{about}, a column, and not about the table that it is a part of"
-    if outcome is UNSATISFIED and len(told.request.targets) == 1:
+        return f"{about}, which is a column, and not about the whole table"
+    if outcome is UNSATISFIED and len(basis.request.targets) == 1:
         return about
-    refinements = [one for target in rule.targets for one in target.refinements]
-    missing = _missing(outcome, refinements, told.known, told.known.values)
-    return f"{about}, and not about all that is asked for" + (missing and f": {missing}")
+    refinements = [refinement for target in rule.targets for refinement in target.refinements]
+    missing = _missing(outcome, refinements, basis.facts, basis.facts.values)
+    return f"{about}, and not about every requested target" + (missing and f": {missing}")
 
 
 def _action(prepared: PreparedRule, outcome: Outcome, subject: Subject, request: Request) -> str:
-    action, asked = local_name(prepared.rule.action), local_name(request.action)
+    action, requested = local_name(prepared.rule.action), local_name(request.action)
     if isinstance(subject, Duty):
         duty = f"its duty to `{local_name(subject.action)}`"
-        return f"{duty} what it lets `{action}` permits that [{subject.uid}]"
+        return f"{duty} [{subject.uid}] for the action `{action}` permits `{requested}`"
     if outcome is SATISFIED:
-        return f"its action `{action}` covers `{asked}`"
+        return f"its action `{action}` covers `{requested}`"
     if prepared.kind is Kind.OBLIGATION and prepared.form is None:
         return f"an obligation to `{action}` permits nothing"
-    return f"it is about the action `{action}`, and the request is to `{asked}`"
+    return f"it is about the action `{action}`, and the request is to `{requested}`"
 
 
-def _party(prepared: PreparedRule, outcome: Outcome, told: Told) -> str:
+def _party(prepared: PreparedRule, outcome: Outcome, basis: Basis) -> str:
     rule = prepared.rule
     if not rule.assignees and prepared.kind is Kind.REMEDY:
         who = "owns" if outcome is SATISFIED else "is not known to own"
-        return f"it names nobody, and the party `{told.request.party}` {who} all that is asked for"
+        return f"it names no party, and the party `{basis.request.party}` {who} every requested target"
     if not rule.assignees:
-        return "it is about any party" if outcome is SATISFIED else "it names nobody whom it obliges"
+        return "it is about any party" if outcome is SATISFIED else "it names no party that it obliges"
     about = f"it is about the party {_either(party.iri for party in rule.assignees)}"
     if outcome is SATISFIED:
         return about
-    refinements = [one for party in rule.assignees for one in party.refinements]
-    missing = _missing(outcome, refinements, told.known, told.known.values)
-    return f"{about}, and the request is by `{told.request.party}`" + (missing and f": {missing}")
+    refinements = [refinement for party in rule.assignees for refinement in party.refinements]
+    missing = _missing(outcome, refinements, basis.facts, basis.facts.values)
+    return f"{about}, and the request is by `{basis.request.party}`" + (missing and f": {missing}")
 
 
 def _other_party(subject: Subject) -> str:
     assert isinstance(subject, Comparison | ColumnComparison | Logical)  # noqa: S101
-    return f"it names a party of whom {condition(subject)} must hold: the request does not say so"
+    return f"it names a party for which {condition(subject)} must hold, and the request does not state this"
 
 
-def _condition(part: Part, outcome: Outcome, subject: Subject, told: Told) -> str:
+def _condition(part: Part, outcome: Outcome, subject: Subject, basis: Basis) -> str:
     if isinstance(subject, str):
-        return f"it says nothing of `{local_name(subject)}`, which the request asks for"
+        return f"it does not mention `{local_name(subject)}`, which the request asks for"
     assert isinstance(subject, Comparison | ColumnComparison | Logical)  # noqa: S101
     if isinstance(outcome, Residual):
         return f"its {part} {condition(subject)} limits the rows"
-    return _decided(part, finding_of(outcome), subject, told)
+    return _decided(part, finding_of(outcome), subject, basis)
 
 
-def _decided(part: Part, found: Finding, subject: Condition, told: Told) -> str:
-    values = told.known.values if part is Part.CONSTRAINT else told.parameters.get
-    if found is SATISFIED:
-        return f"its {part} {condition(subject)} is {found}"
+def _decided(part: Part, finding: Finding, subject: Condition, basis: Basis) -> str:
+    values = basis.facts.values if part is Part.CONSTRAINT else basis.parameters.get
+    if finding is SATISFIED:
+        return f"its {part} {condition(subject)} is {finding}"
     stated = _stated(subject, values)
     if stated is not None and isinstance(subject, Comparison) and _is_limit_of_purposes(subject):
         return _purpose(subject, stated)
-    text = f"its {part} {condition(subject, stated or ())} is {found}"
-    if missing := _missing(found, [subject], told.known, values):
+    text = f"its {part} {condition(subject, stated or ())} is {finding}"
+    if missing := _missing(finding, [subject], basis.facts, values):
         return f"{text}: {missing}"
     if stated:
         names = _Names([*_iris(subject), *_iris_of(stated)])
-        return f"{text}: the request states {_listed([f'`{_value(one, names)}`' for one in stated], 'and')}"
+        values_stated = [f"`{_value(value, names)}`" for value in stated]
+        return f"{text}: the request states {_listed(values_stated, 'and')}"
     return text
 
 
-def _is_limit_of_purposes(found: Comparison) -> bool:
-    return found.operand == ODRL_PURPOSE and found.operator in _POSITIVE | _NEGATIVE
+def _is_limit_of_purposes(comparison: Comparison) -> bool:
+    return comparison.operand == ODRL_PURPOSE and comparison.operator in _POSITIVE | _NEGATIVE
 
 
 def _stated(subject: Condition, values: Values) -> Sequence[Value] | None:
-    """What is stated under the operand of a comparison; None: it may not be told.
+    """What is stated under the operand of a comparison; None: messages must not contain it.
 
-    Only concepts and the time of the request are told: texts, numbers and days may be about people.
+    They contain concepts and the time of the request only: texts, numbers and days may be about people.
     """
     if not isinstance(subject, Comparison):
         return None
     stated = values(subject.operand) or ()
     is_time = subject.operand == DATE_TIME
-    tellable = all(isinstance(one, Named) or (is_time and isinstance(one, Instant)) for one in stated)
+    tellable = all(isinstance(value, Named) or (is_time and isinstance(value, Instant)) for value in stated)
     return stated if tellable else None
 
 
-def _missing(outcome: Outcome, conditions: Iterable[Condition], known: Known, values: Values) -> str:
-    """The operands that nobody declares, and those under which nothing is stated.
+def _missing(outcome: Outcome, conditions: Iterable[Condition], facts: Facts, values: Values) -> str:
+    """The operands that are not declared, and those that the request states nothing for.
 
-    Nothing where the conditions are not unknown.
+    Empty where the conditions are not unknown.
     """
     if outcome is not UNKNOWN:
         return ""
-    compared = [leaf for one in conditions for leaf in _comparisons(one)]
-    undeclared = dict.fromkeys(_operand(one) for one in compared if known.is_unknown(one))
-    operands = dict.fromkeys(_operand(one) for one in compared if not _is_of_rows(one, known))
-    missing = [one for one in operands if one not in undeclared and values(one) is None]
-    told = []
+    compared = list(leaves(conditions))
+    undeclared = dict.fromkeys(
+        _operand(comparison) for comparison in compared if facts.is_unknown(comparison)
+    )
+    operands = dict.fromkeys(
+        _operand(comparison) for comparison in compared if not _is_of_rows(comparison, facts)
+    )
+    missing = [operand for operand in operands if operand not in undeclared and values(operand) is None]
+    parts = []
     if undeclared:
-        noun = "operand" if len(undeclared) == 1 else "operands"
-        told.append(f"nobody declares the {noun} {_listed([f'`{one}`' for one in undeclared], 'and')}")
+        noun, verb = ("operand", "is") if len(undeclared) == 1 else ("operands", "are")
+        parts.append(
+            f"the {noun} {_listed([f'`{operand}`' for operand in undeclared], 'and')} {verb} not declared"
+        )
     if missing:
         names = _Names(operands)
-        told.append(f"the request states no {_listed([f'`{names(one)}`' for one in missing], 'and no')}")
-    return ", and ".join(told)
+        parts.append(
+            f"the request states no {_listed([f'`{names(operand)}`' for operand in missing], 'and no')}"
+        )
+    return ", and ".join(parts)
 
 
-def _is_of_rows(found: Comparison | ColumnComparison, known: Known) -> bool:
-    return isinstance(found, ColumnComparison) and known.is_column(found.column.iri)
+def _is_of_rows(comparison: Comparison | ColumnComparison, facts: Facts) -> bool:
+    return isinstance(comparison, ColumnComparison) and facts.is_column(comparison.column.iri)
 
 
-def _operand(found: Comparison | ColumnComparison) -> IRI:
-    return found.operand if isinstance(found, Comparison) else found.column.iri
-
-
-def _comparisons(found: Condition) -> Iterator[Comparison | ColumnComparison]:
-    if not isinstance(found, Logical):
-        yield found
-        return
-    for one in found.operands:
-        yield from _comparisons(one)
+def _operand(comparison: Comparison | ColumnComparison) -> IRI:
+    return comparison.operand if isinstance(comparison, Comparison) else comparison.column.iri
 
 
 def _purpose(limit: Comparison, stated: Sequence[Value]) -> str:
-    limits, asked = _iris_of(limit.values), _iris_of(stated)
-    names = _Names([*limits, *asked])
+    limits, requested = _iris_of(limit.values), _iris_of(stated)
+    names = _Names([*limits, *requested])
     other = "any purpose but" if limit.operator in _NEGATIVE else "the purpose"
-    told = f"is for {_listed([f'`{names(one)}`' for one in asked], 'and')}" if asked else "states none"
-    return f"it is limited to {other} {_either(limits, names)}, and the request {told}"
+    statement = (
+        f"is for {_listed([f'`{names(purpose)}`' for purpose in requested], 'and')}"
+        if requested
+        else "states none"
+    )
+    return f"it is limited to {other} {_either(limits, names)}, and the request {statement}"
 
 
 def _duty(kind: Kind, outcome: Outcome, subject: Subject, request: Request) -> str:
     assert isinstance(subject, Duty)  # noqa: S101
-    which = "the remedy beside it to" if kind is Kind.REMEDY else "its duty to"
+    which = "its prohibition's other remedy to" if kind is Kind.REMEDY else "its duty to"
     name = f"{which} `{local_name(subject.action)}`"
     if subject.action in PLANNED_DUTIES:
         parties = _either(party.iri for party in subject.assignees)
-        return f"{name} is that of {parties}, and the request is by `{request.party}`"
+        return f"{name} is for {parties}, and the request is by `{request.party}`"
     if outcome is SATISFIED:
         return f"{name} has been fulfilled [{subject.uid}]"
-    claimed = ": the claim counts only where what the duty demands is known to hold"
+    claimed = ": a claim counts only if the conditions of the duty are known to hold"
     is_claimed = subject.uid in request.fulfilled
     return f"{name} is not known to be fulfilled [{subject.uid}]{claimed if is_claimed else ''}"
 
 
-# --- Its policy as a whole
+# --- The policy of a rule
 
 
-def in_force(policy: Policy, found: Finding, request: Request) -> str:
+def in_force(policy: Policy, finding: Finding, request: Request) -> str:
     """Whether a policy is in force."""
     if policy.type is PolicyType.OFFER:
         return "its policy is an Offer, which grants and forbids nothing"
-    if found is SATISFIED:
+    if finding is SATISFIED:
         return "its policy is in force"
-    if found is UNKNOWN:
-        return "its policy is in force for some time only, and the time of the request is not known"
+    if finding is UNKNOWN:
+        return "its policy is in force for a limited time, and the time of the request is not known"
     return "its policy is not in force at the time of the request"
 
 
 def prohibits_only(forbids: bool) -> str:
     """That a policy may prohibit only, for a prohibition or another rule of it."""
-    return "its policy may prohibit only" + (", and this does" if forbids else ", and so permits nothing")
+    return "its policy may prohibit only" + (
+        ", as this rule does" if forbids else ", and so permits nothing"
+    )
 
 
 def voided(conflict: tuple[Rule, Rule], forbids: bool) -> str:
     """That a policy is void, for a prohibition or another rule of it."""
-    one, other = conflict
+    permission, prohibition = conflict
     still = ", and its prohibitions still forbid" if forbids else ", and so permits nothing"
-    return f"its policy is void, since its rules `{one.uid}` and `{other.uid}` contradict each other{still}"
+    rules = f"`{permission.uid}` and `{prohibition.uid}`"
+    return f"its policy is void, since its rules {rules} contradict each other{still}"
 
 
 def overridden(by: PreparedRule) -> str:
@@ -380,43 +386,39 @@ def overridden(by: PreparedRule) -> str:
 # --- Conditions
 
 
-def condition(found: Condition, beside: Sequence[Value] = ()) -> str:
+def condition(subject: Condition, beside: Sequence[Value] = ()) -> str:
     """A condition as a policy's author would say it, in backticks.
 
     Args:
-        found: the condition.
-        beside: the values that are told beside it.
+        subject: the condition.
+        beside: the values that the same message names.
     """
-    return quoted(_written(found, _Names([*_iris(found), *_iris_of(beside)])))
+    return quoted(_written(subject, _Names([*_iris(subject), *_iris_of(beside)])))
 
 
-def _iris(found: Condition) -> Iterator[IRI]:
-    """What a condition names."""
-    match found:
-        case Comparison(operand=operand, values=values):
-            yield from (operand, *_iris_of(values))
-        case ColumnComparison(column=column, values=values):
-            yield from (column.iri, *_iris_of(values))
-        case Logical(operands=operands):
-            for one in operands:
-                yield from _iris(one)
+def _iris(subject: Condition) -> Iterator[IRI]:
+    """The IRIs that a condition names."""
+    for leaf in leaves([subject]):
+        yield from (_operand(leaf), *_iris_of(leaf.values))
 
 
 def _iris_of(values: Sequence[Value]) -> list[IRI]:
     return [value.iri for value in values if isinstance(value, Named)]
 
 
-def _written(found: Condition, names: _Names) -> str:
-    match found:
+def _written(subject: Condition, names: _Names) -> str:
+    match subject:
         case Comparison():
-            unit = f" {local_name(found.unit)}" if found.unit else ""
-            return f"{names(found.operand)} {found.operator} {_values(found.values, names)}{unit}"
+            unit = f" {local_name(subject.unit)}" if subject.unit else ""
+            return f"{names(subject.operand)} {subject.operator} {_values(subject.values, names)}{unit}"
         case ColumnComparison():
-            return f"{names(found.column.iri)} {found.operator} {_values(found.values, names)}"
+            return f"{names(subject.column.iri)} {subject.operator} {_values(subject.values, names)}"
         case Logical():
-            parts = [_written(operand, names) for operand in found.operands]
-            return f"{found.operator}({', '.join(parts[:_SHOWN])}{', ...' if len(parts) > _SHOWN else ''})"
-    assert_never(found)
+            parts = [_written(operand, names) for operand in subject.operands]
+            return (
+                f"{subject.operator}({', '.join(parts[:_SHOWN])}{', ...' if len(parts) > _SHOWN else ''})"
+            )
+    assert_never(subject)
 
 
 def _values(values: Sequence[Value], names: _Names) -> str:
@@ -448,5 +450,5 @@ _LONGEST: Final = 20
 
 
 def finding_of(outcome: Outcome) -> Finding:
-    """The finding of a part; what is left to the rows is satisfied, by some of them."""
+    """The finding of a part; a limit to rows is satisfied by some of them."""
     return SATISFIED if isinstance(outcome, Residual) else outcome

@@ -1,1 +1,1 @@
-"""What a valid policy probably does not mean, alone or beside data."""
+"""Warnings about valid policies, alone or with a description of their data."""

@@ -1,4 +1,4 @@
-"""Holds a policy against the description of the data that it is about, without the data."""
+"""Compares a policy with the description of its data, without the data."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ from smalti.vocab.terms import IRI, SMALTI
 from smalti.vocab.words import BY_IRI, Range
 
 _MOST: Final = 20
-"""Columns that are named in one finding."""
+"""The most columns that one finding names."""
 _COLUMN: Final = IRI(SMALTI + "column")
 _OF_NUMBERS: Final = frozenset({SMALTI + "noiseScale", SMALTI + "noiseDistribution"})
 _OF_ORDERED: Final = frozenset({SMALTI + "topCode", SMALTI + "bottomCode"})
@@ -43,32 +43,32 @@ _FORMS_OF_NUMBERS: Final = frozenset({Text("mean"), Text("median")})
 _ORDERS: Final = frozenset({Operator.GT, Operator.GTEQ, Operator.LT, Operator.LTEQ})
 _NUMBERS: Final = frozenset({"integer", "decimal", "double"})
 _FITTING: Final = {Number: _NUMBERS, Day: frozenset({"date"}), Instant: frozenset({"dateTime"})}
-"""The datatypes that a value can be compared in; a text is read as one of the column's."""
+"""The datatypes that a value can be compared with; a text is read in the column's datatype."""
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """An action to anonymize, as a rule allows or asks for it."""
+    """An action to anonymize that a rule permits or requires."""
 
     rule: Rule
     way: Anonymization
 
 
 def check_dataset(policy: Policy, facts: DatasetFacts) -> tuple[Diagnostic, ...]:
-    """What of a policy does not fit the description of its data.
+    """Findings where a policy does not match the description of its data.
 
-    Errors: columns that the description does not have, datatypes that cannot be compared or treated as the
-    policy says, a respondent other than the description's. Notes: described columns that are dropped since
-    no role names them.
+    Errors: columns that the description does not have, datatypes that do not support what the policy
+    requires, a respondent other than the description's. Notes: described columns without a role, which are
+    dropped.
 
     Args:
         policy: a valid one.
-        facts: what is known of the table of one of its targets.
+        facts: the description of one of its targets.
     """
     target = facts.describes(policy)
     if target is None:
         message = (
-            f"the description {quoted(facts.source)} says of none of the policy's targets that it is its"
+            f"the description {quoted(facts.source)} does not say which target of the policy it describes"
         )
         help_ = "give the described columns a `propertyUrl` under the target's IRI"
         return (Diagnostic("P613", Severity.WARNING, message, policy.where, help=help_),)
@@ -77,7 +77,7 @@ def check_dataset(policy: Policy, facts: DatasetFacts) -> tuple[Diagnostic, ...]
         if target in {asset.iri for asset in rule.targets}:
             checker.rule(rule)
         checker.parts(rule)
-    return tuple(dict.fromkeys(checker.found))
+    return tuple(dict.fromkeys(checker.diagnostics))
 
 
 def all_rules(rules: Iterable[Rule]) -> Iterator[Rule]:
@@ -90,13 +90,13 @@ def all_rules(rules: Iterable[Rule]) -> Iterator[Rule]:
 
 
 def outputs(rules: Iterable[Rule]) -> frozenset[IRI]:
-    """The assets that rules name for what is made under them."""
-    made = (rule.output for rule in all_rules(rules) if isinstance(rule, Permission | Duty))
-    return frozenset(output for output in made if output is not None)
+    """The outputs that rules name."""
+    named = (rule.output for rule in all_rules(rules) if isinstance(rule, Permission | Duty))
+    return frozenset(output for output in named if output is not None)
 
 
 def uses(policy: Policy, target: IRI) -> Iterator[Use]:
-    """Every action to anonymize a target that a rule of the policy allows or asks for."""
+    """Every action to anonymize a target that a rule of the policy permits or requires."""
     for rule in all_rules(policy.rules):
         way = rule.anonymization if isinstance(rule, Permission | Duty) else None
         if way is not None and target in {asset.iri for asset in rule.targets}:
@@ -106,16 +106,16 @@ def uses(policy: Policy, target: IRI) -> Iterator[Use]:
 def parameters_of(
     conditions: Iterable[Condition],
 ) -> Iterator[tuple[Comparison, tuple[ColumnReference, ...]]]:
-    """Each parameter, with the columns that it is for (none: for all)."""
+    """Each parameter, with the columns that it applies to (none: all)."""
     for condition in conditions:
         match condition:
             case Comparison():
                 yield condition, ()
             case Logical(operands=operands):
-                plain = [one for one in operands if isinstance(one, Comparison)]
-                own = [one for one in plain if one.operand == _COLUMN]
-                columns = tuple(column for one in own for column in _named(one))
-                yield from ((one, columns) for one in plain if one not in own)
+                plain = [operand for operand in operands if isinstance(operand, Comparison)]
+                own = [comparison for comparison in plain if comparison.operand == _COLUMN]
+                columns = tuple(column for comparison in own for column in _named(comparison))
+                yield from ((comparison, columns) for comparison in plain if comparison not in own)
 
 
 def _named(comparison: Comparison) -> Iterator[ColumnReference]:
@@ -125,15 +125,20 @@ def _named(comparison: Comparison) -> Iterator[ColumnReference]:
 
 
 class _Checker:
-    def __init__(self, target: IRI, facts: DatasetFacts, made: frozenset[IRI]) -> None:
+    def __init__(self, target: IRI, facts: DatasetFacts, output_assets: frozenset[IRI]) -> None:
         self.target = target
         self.facts = facts
-        self.made = made
+        self.output_assets = output_assets
         self.columns = facts.columns_of(target)
-        self.found: list[Diagnostic] = []
+        self.diagnostics: list[Diagnostic] = []
 
     def rule(self, rule: Rule) -> None:
-        refined = [one for asset in rule.targets if asset.iri == self.target for one in asset.refinements]
+        refined = [
+            refinement
+            for asset in rule.targets
+            if asset.iri == self.target
+            for refinement in asset.refinements
+        ]
         for condition in (*rule.constraints, *refined):
             self.rows(condition)
         if isinstance(rule, Permission | Duty) and rule.anonymization is not None:
@@ -142,14 +147,14 @@ class _Checker:
             self.training(rule.training)
 
     def parts(self, rule: Rule) -> None:
-        """Targets below the table, which are columns of it, or something that nobody may mean."""
+        """Targets below the table that are not described as its columns."""
         names = {column_iri(self.target, column.name) for column in self.columns.values()}
-        known = {*self.columns, *map(normalised_column, names)}
+        described = {*self.columns, *map(normalised_column, names)}
         stem = normalised_column(self.target)
         for asset in rule.targets:
             iri = normalised_column(asset.iri)
             is_part = is_column_of(self.target, iri) or is_below(self.target, iri)
-            if is_part and iri not in known and asset.iri not in self.made:
+            if is_part and iri not in described and asset.iri not in self.output_assets:
                 listed = [column.name for column in self.columns.values()]
                 message = (
                     f"the target {quoted(asset.iri)} is below the table, and the description"
@@ -158,16 +163,18 @@ class _Checker:
                 help_ = (
                     did_you_mean(iri.removeprefix(stem).strip("/#?"), listed) or f"it has {_listed(listed)}"
                 )
-                self.found.append(Diagnostic("P622", Severity.WARNING, message, asset.where, help=help_))
+                self.diagnostics.append(
+                    Diagnostic("P622", Severity.WARNING, message, asset.where, help=help_)
+                )
 
     def column(self, reference: ColumnReference) -> ColumnFacts | None:
-        """What is said of a column; None after an error."""
+        """The description of a column; None after an error."""
         if reference.iri in self.columns:
             return self.columns[reference.iri]
         stem = normalised_column(f"{self.target}/")
-        known = [iri.removeprefix(stem) for iri in self.columns]
+        names = [iri.removeprefix(stem) for iri in self.columns]
         message = f"the description {quoted(self.facts.source)} has no column {quoted(reference.iri)}"
-        help_ = did_you_mean(reference.iri.removeprefix(stem), known) or f"it has {_listed(known)}"
+        help_ = did_you_mean(reference.iri.removeprefix(stem), names) or f"it has {_listed(names)}"
         self.error("P610", reference.where, message, help_)
         return None
 
@@ -181,7 +188,7 @@ class _Checker:
                     self.row(condition)
 
     def _is_ours(self, reference: ColumnReference) -> bool:
-        """Whether a column can be one of this table: in a rule about several, others may be meant."""
+        """Whether a column can be one of this table: a rule about several tables may name others."""
         stem = normalised_column(f"{self.target}/")
         return reference.iri in self.columns or reference.iri.startswith(stem)
 
@@ -220,17 +227,17 @@ class _Checker:
         dropped = [column.name for iri, column in self.columns.items() if iri not in named]
         if dropped and any(iri in named for iri in self.columns):
             message = f"dropped, since the rule names no role for {_listed(dropped)}"
-            self.found.append(Diagnostic("P611", Severity.NOTE, message, way.where))
+            self.diagnostics.append(Diagnostic("P611", Severity.NOTE, message, way.where))
 
     def lists(self, comparison: Comparison) -> tuple[ColumnReference, ...]:
-        """The columns that a parameter itself lists; they must be there."""
+        """The columns that a parameter itself lists; they must exist."""
         word = BY_IRI.get(comparison.operand)
         if word is None or word.range not in {Range.COLUMN, Range.COLUMNS}:
             return ()
-        found = tuple(_named(comparison))
-        for reference in found:
+        references = tuple(_named(comparison))
+        for reference in references:
             self.column(reference)
-        return found
+        return references
 
     def parameter(self, comparison: Comparison, reference: ColumnReference) -> None:
         column = self.column(reference)
@@ -256,10 +263,10 @@ class _Checker:
             other = quoted(self.facts.respondent or "oneRowEach")
             place = way.respondent.where if way.respondent is not None else way.where
             message = f"the description {quoted(self.facts.source)} declares another respondent: {other}"
-            self.error("P614", place, message, "let one of them say it, or both the same")
+            self.error("P614", place, message, "declare it in one place, or the same in both")
 
     def error(self, code: str, where: Where, message: str, help_: str) -> None:
-        self.found.append(Diagnostic(code, Severity.ERROR, message, where, help=help_))
+        self.diagnostics.append(Diagnostic(code, Severity.ERROR, message, where, help=help_))
 
 
 _KINDS: Final = {Number: "number", Day: "date", Instant: "date-time", Truth: "truth value", Named: "name"}

@@ -1,6 +1,6 @@
-"""Operands whose IRIs do not say whether they are columns: what is known of the data tells."""
+"""Operands whose IRIs do not show whether they are columns."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from smalti.policy.decide.conditions import leaves
 from smalti.policy.lint.check_dataset import all_rules
@@ -8,9 +8,7 @@ from smalti.policy.model.iris import is_column_of
 from smalti.policy.model.model import (
     ColumnComparison,
     ColumnReference,
-    Comparison,
     Condition,
-    Logical,
     Policy,
     Rule,
     Where,
@@ -19,43 +17,35 @@ from smalti.vocab.terms import IRI
 
 
 def speaks_of_foreign_columns(policy: Policy) -> bool:
-    """Whether some operand of a policy is a column only if a description or a vocabulary says so."""
+    """Whether some operand of a policy may be a column only by a description or a vocabulary."""
     targets = policy.targets
     return any(
-        not any(is_column_of(target, one.iri) for target in targets) for one in possible_columns(policy)
+        not any(is_column_of(target, column.iri) for target in targets)
+        for column in possible_columns(policy)
     )
 
 
 def possible_columns(policy: Policy) -> Iterator[ColumnReference]:
     """Each operand of a policy's conditions that may be a column."""
     for rule in all_rules(policy.rules):
-        yield from _columns(_conditions(rule))
+        for leaf in leaves(_conditions(rule)):
+            if isinstance(leaf, ColumnComparison):
+                yield leaf.column
 
 
 def named_operands(policy: Policy) -> Iterator[tuple[IRI, Where]]:
     """The operands of a policy's conditions, columns among them, and where they are named."""
     for rule in all_rules(policy.rules):
         parties = (*rule.assignees, *rule.assigners)
-        refinements = [one for party in parties for one in party.refinements]
-        for found in leaves([*_conditions(rule), *refinements]):
-            if isinstance(found, ColumnComparison):
-                yield found.column.iri, found.column.where
+        refinements = [refinement for party in parties for refinement in party.refinements]
+        for comparison in leaves([*_conditions(rule), *refinements]):
+            if isinstance(comparison, ColumnComparison):
+                yield comparison.column.iri, comparison.column.where
             else:
-                yield found.operand, found.where
+                yield comparison.operand, comparison.where
 
 
 def _conditions(rule: Rule) -> Iterator[Condition]:
     yield from rule.constraints
     for asset in rule.targets:
         yield from asset.refinements
-
-
-def _columns(conditions: Iterable[Condition]) -> Iterator[ColumnReference]:
-    for condition in conditions:
-        match condition:
-            case ColumnComparison(column=column):
-                yield column
-            case Logical(operands=operands):
-                yield from _columns(operands)
-            case Comparison():
-                pass

@@ -1,9 +1,10 @@
-"""What a valid policy probably does not mean: rules that can never apply, promises that say little."""
+"""Warnings about valid policies: rules that can never apply, and guarantees that protect little."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
+from smalti.policy.decide.conditions import comparisons
 from smalti.policy.decide.conflicts import contradiction, met_columns, met_columns_between
 from smalti.policy.decide.exclusion import Prover, size
 from smalti.policy.decide.hierarchies import STANDARD, Hierarchies
@@ -46,9 +47,9 @@ from smalti.vocab.terms import (
 _LABEL_BOUNDS: Final = IRI(SMALTI + "labelBounds")
 _DIVERSITY: Final = IRI(SMALTI + "diversity")
 _PAIRS: Final = 64
-"""Conditions, or prohibitions, that one is compared with: enough for people, and bounded for a machine."""
+"""The most conditions, or prohibitions, that one is compared with."""
 _STEPS: Final = 100_000
-"""Of proofs that conditions exclude each other, in one policy; and of those that one covers another."""
+"""The most steps of proofs in one policy: that conditions exclude, or cover, each other."""
 _BUDGETS: Final = (BUDGET_EPSILON, BUDGET_DELTA)
 _CONJUNCTIONS: Final = frozenset({LogicalOperator.AND, LogicalOperator.AND_SEQUENCE})
 _POSITIVE: Final = frozenset({Operator.EQ, Operator.IS_A, Operator.IS_ANY_OF})
@@ -62,32 +63,36 @@ def lint(
     now: datetime | None = None,
     hierarchies: Hierarchies = STANDARD,
 ) -> tuple[Diagnostic, ...]:
-    """What a valid policy probably does not mean; warnings and notes with their places, never errors.
+    """Warnings and notes about a valid policy, with their places; never errors.
 
-    Without data and network, and without more than is certain: what could apply to some request is not
-    reported.
+    Reads no data and no network. Reports a rule only when it is certain that no request meets it.
 
     Args:
         policy: a valid one.
-        dataset: what is known of the table of one of its targets; None: nothing.
-        now: with its time zone; None: whether the policy has ended is not looked at.
+        dataset: the description of one of its targets; None: there is none.
+        now: with its time zone; None: whether the policy has ended is not checked.
         hierarchies: what includes what.
     """
-    found = [*_ended(policy, now), *_void(policy, hierarchies)]
-    found += [*_columns(policy, dataset, hierarchies), *_below(policy, dataset)]
+    diagnostics = [*_ended(policy, now), *_void(policy, hierarchies)]
+    diagnostics += [*_columns(policy, dataset, hierarchies), *_below(policy, dataset)]
     prover = Prover(hierarchies, _STEPS)
     for rule in policy.permissions:
-        found += [*_never(rule, prover), *_unguarded(rule)]
+        diagnostics += [*_never(rule, prover), *_unguarded(rule)]
     if policy.conflict is ConflictStrategy.PROHIBIT:
-        found += _overridden(policy, hierarchies)
+        diagnostics += _overridden(policy, hierarchies)
     for way in _ways(policy):
-        found += _respondent(way, None)
-    found += _budgets(policy)
+        diagnostics += _respondent(way, None)
+    diagnostics += _budgets(policy)
     target = dataset.describes(policy) if dataset is not None else None
-    found += _undeclared(policy, dataset if target is not None else None)
+    diagnostics += _undeclared(policy, dataset if target is not None else None)
     if dataset is not None and target is not None:
-        found += _about_data(list(uses(policy, target)), target, dataset)
-    return tuple(sorted(dict.fromkeys(found), key=lambda one: (one.where.line, one.where.column, one.code)))
+        diagnostics += _about_data(list(uses(policy, target)), target, dataset)
+    return tuple(
+        sorted(
+            dict.fromkeys(diagnostics),
+            key=lambda diagnostic: (diagnostic.where.line, diagnostic.where.column, diagnostic.code),
+        )
+    )
 
 
 def _warning(code: str, where: Where, message: str, help_: str = "") -> Diagnostic:
@@ -101,7 +106,7 @@ def _ended(policy: Policy, now: datetime | None) -> Iterator[Diagnostic]:
     if now is None or policy.valid is None or policy.valid.end is None or now < policy.valid.end:
         return
     end = policy.valid.end.astimezone(UTC).isoformat().replace("+00:00", "Z").removesuffix("T00:00:00Z")
-    message = f"the policy ended at {end}: it permits and forbids nothing any more"
+    message = f"the policy ended at {end}: it no longer permits or forbids anything"
     yield _warning("P603", policy.where, message, "set a later end in `dct:valid`, or remove the policy")
 
 
@@ -111,27 +116,27 @@ def _void(policy: Policy, hierarchies: Hierarchies) -> Iterator[Diagnostic]:
     pair = contradiction(PreparedPolicy(policy, hierarchies))
     if pair is None:
         return
-    one, other = pair
+    rule, prohibition = pair
     message = (
-        f"the policy is void, and permits nothing: some request would meet this rule and {_named(other)}, "
-        "which contradict each other"
+        "the policy is void, and permits nothing: some request would meet this rule and"
+        f" {_named(prohibition)}, which contradict each other"
     )
-    help_ = 'add "conflict": "prohibit" (or "perm"), or keep the two rules apart'
-    yield _warning("P602", one.where, message, help_)
+    help_ = 'add "conflict": "prohibit" (or "perm"), or change the rules so that they do not overlap'
+    yield _warning("P602", rule.where, message, help_)
 
 
 def _columns(
     policy: Policy, dataset: DatasetFacts | None, hierarchies: Hierarchies
 ) -> Iterator[Diagnostic]:
-    """Permissions and prohibitions that meet at a column; of a void policy, it is said that it is void."""
+    """Permissions and prohibitions that overlap at a column; void policies have another warning."""
     if policy.conflict is ConflictStrategy.INVALID or not policy.prohibitions:
         return
     described = None if dataset is None else dataset.describes(policy)
     renamed = frozenset() if dataset is None or described is None else dataset.renamed_of(described)
     for rule, other, columns in met_columns(PreparedPolicy(policy, hierarchies), renamed):
         if policy.conflict is ConflictStrategy.PERMIT:
-            message = f"{_named(other)} forbids {_some(columns)}, and does not hold against this rule"
-            help_ = 'that is what "conflict": "perm" means; "prohibit" lets the prohibition win'
+            message = f"{_named(other)} forbids {_some(columns)}, but does not override this rule"
+            help_ = '"conflict": "perm" lets the permission win; "prohibit" lets the prohibition win'
             yield _warning("P621", rule.where, message, help_)
         else:
             yield _met(rule, _named(other), columns)
@@ -142,9 +147,9 @@ def columns_between(
     renamed: frozenset[tuple[IRI, IRI]] = frozenset(),
     hierarchies: Hierarchies = STANDARD,
 ) -> Iterator[tuple[Rule, Rule, Diagnostic]]:
-    """Rules of some policies, and prohibitions of others that they meet at columns.
+    """Rules of some policies, and prohibitions of others that they overlap at columns.
 
-    As if one owner had put all of them in force: between policies every prohibition holds.
+    As if one owner had put all of them in force: between policies every prohibition applies.
 
     Args:
         policies: each one once.
@@ -158,8 +163,8 @@ def columns_between(
 
 def _met(rule: Rule, prohibition: str, columns: Collection[IRI]) -> Diagnostic:
     if isinstance(rule, Permission) and rule.anonymization is None and rule.training is None:
-        message = f"this permission meets {prohibition}: where both apply, {_some(columns)} is withheld"
-        help_ = "say so in the policy's description, or keep the two rules apart"
+        message = f"this permission overlaps {prohibition}: where both apply, {_some(columns)} is withheld"
+        help_ = "document it in the policy, or change the rules so that they do not overlap"
     else:
         needed = _some(columns)
         message = f"this rule needs {needed}, which {prohibition} forbids: where both apply, it is denied"
@@ -172,15 +177,17 @@ def _some(columns: Collection[IRI]) -> str:
 
 
 def _below(policy: Policy, dataset: DatasetFacts | None) -> Iterator[Diagnostic]:
-    """Targets below another target that name no column of it; of a described table, its columns tell."""
+    """Targets below another target that name no column of it; `check_dataset` checks described tables."""
     described = None if dataset is None else dataset.describes(policy)
     assets = [asset for rule in all_rules(policy.rules) for asset in rule.targets]
-    wholes, made = parts_of_others(asset.iri for asset in assets), outputs(policy.rules)
+    wholes, output_assets = parts_of_others(asset.iri for asset in assets), outputs(policy.rules)
     for asset in assets:
-        table = next((one for one in wholes.get(asset.iri, ()) if is_below(one, asset.iri)), None)
-        if table is not None and table != described and asset.iri not in made:
-            message = f"the target {quoted(asset.iri)} is below {quoted(table)}, and names no column of it"
-            help_ = f"a column is named {quoted(f'{table}/NAME')}; a table of its own needs no such IRI"
+        table = next((whole for whole in wholes.get(asset.iri, ()) if is_below(whole, asset.iri)), None)
+        if table is not None and table != described and asset.iri not in output_assets:
+            message = f"the target {quoted(asset.iri)} is below {quoted(table)}, and is not a column of it"
+            help_ = (
+                f"name a column {quoted(f'{table}/NAME')}, and a separate table by an IRI that is not below"
+            )
             yield _warning("P622", asset.where, message, help_)
 
 
@@ -190,27 +197,27 @@ def _named(rule: Rule) -> str:
 
 
 def _never(rule: Permission, prover: Prover) -> Iterator[Diagnostic]:
-    """A permission whose own limits exclude each other."""
+    """Permissions whose own constraints exclude each other."""
     limits = list(_all_of(rule.constraints))[:_PAIRS]
-    for at, one in enumerate(limits):
-        other = next((two for two in limits[:at] if _exclude(one, two, prover)), None)
+    for at, limit in enumerate(limits):
+        other = next((earlier for earlier in limits[:at] if _exclude(limit, earlier, prover)), None)
         if other is not None:
             message = "this permission never applies: two of its constraints exclude each other"
-            help_ = f"the other one is at line {other.where.line}" if other.where.line else ""
-            yield _warning("P601", one.where, message, help_)
+            help_ = f"the other constraint is at line {other.where.line}" if other.where.line else ""
+            yield _warning("P601", limit.where, message, help_)
             return
 
 
-def _exclude(one: Condition, other: Condition, prover: Prover) -> bool:
-    of_rows = isinstance(one, ColumnComparison) and isinstance(other, ColumnComparison)
-    first, second = (_of_one_value(one), _of_one_value(other)) if of_rows else (one, other)
+def _exclude(left: Condition, right: Condition, prover: Prover) -> bool:
+    of_rows = isinstance(left, ColumnComparison) and isinstance(right, ColumnComparison)
+    first, second = (_of_one_value(left), _of_one_value(right)) if of_rows else (left, right)
     return prover.exclude([first], [second], of_action=of_rows) or prover.exclude(
         [second], [first], of_action=of_rows
     )
 
 
 def _of_one_value(condition: Condition) -> Condition:
-    """A limit to rows, as one on a parameter: there is one value in each row, too."""
+    """A limit to rows as a condition on a parameter: each has exactly one value."""
     if not isinstance(condition, ColumnComparison):
         return condition
     return Comparison(condition.column.iri, condition.operator, condition.values)
@@ -226,12 +233,14 @@ def _all_of(conditions: Iterable[Condition]) -> Iterator[Condition]:
 
 
 def _budgets(policy: Policy) -> Iterator[Diagnostic]:
-    """Releases that no ledger can take, and ledgers that no run charges."""
+    """Releases without a budget, and budgets that no run charges."""
     rules: tuple[Permission | Duty, ...] = (*policy.permissions, *policy.obligations)
     for rule in rules:
         duties = rule.duties if isinstance(rule, Permission) else ()
-        ways = [one for one in (rule.anonymization, *(duty.anonymization for duty in duties)) if one]
-        budgets = [one for one in _comparisons(rule.constraints) if one.operand in _BUDGETS]
+        ways = [way for way in (rule.anonymization, *(duty.anonymization for duty in duties)) if way]
+        budgets = [
+            comparison for comparison in comparisons(rule.constraints) if comparison.operand in _BUDGETS
+        ]
         for way in ways:
             what = f"the method {quoted(way.method)}"
             yield from _budget_of(way.method in CHARGED_METHODS, what, way.where, budgets)
@@ -244,32 +253,24 @@ def _budgets(policy: Policy) -> Iterator[Diagnostic]:
 def _budget_of(
     is_charged: bool, what: str, where: Where, budgets: Sequence[Comparison]
 ) -> Iterator[Diagnostic]:
-    if is_charged and all(one.operand != BUDGET_EPSILON for one in budgets):
-        message = "no `smalti:budgetEpsilon` is declared, and so nothing can ever be released"
-        help_ = "add it to the constraints of the rule: what all releases may lose together, for ever"
+    if is_charged and all(budget.operand != BUDGET_EPSILON for budget in budgets):
+        message = "no `smalti:budgetEpsilon` is declared, so that no release is possible"
+        help_ = "add it to the rule's constraints: the limit on the epsilon of all releases together"
         yield _warning("P615", where, message, help_)
     if not is_charged and budgets:
         word = f"`smalti:{budgets[0].operand.removeprefix(SMALTI)}`"
-        message = f"{word} stands beside {what}, which charges no budget: `run` refuses it"
+        message = f"{word} is declared for {what}, which charges no budget: `run` refuses it"
         yield _warning("P616", budgets[0].where, message, "leave it out")
 
 
 def _unguarded(rule: Permission) -> Iterator[Diagnostic]:
-    """Training that neither bounds what the model keeps, nor has it attacked."""
+    """Training without noise whose model need not be audited."""
     training = rule.training
     if training is None or training.is_private or any(duty.audit for duty in rule.duties):
         return
-    message = "the model is trained without noise, and nobody has to audit it"
+    message = "the model is trained without noise, and no audit is required"
     help_ = "add a bound such as `smalti:epsilon`, or a duty to `smalti:audit`"
     yield _warning("P617", training.where, message, help_)
-
-
-def _comparisons(conditions: Iterable[Condition]) -> Iterator[Comparison]:
-    for condition in conditions:
-        if isinstance(condition, Comparison):
-            yield condition
-        elif isinstance(condition, Logical):
-            yield from _comparisons(condition.operands)
 
 
 def _overridden(policy: Policy, hierarchies: Hierarchies) -> Iterator[Diagnostic]:
@@ -288,7 +289,7 @@ def _overridden(policy: Policy, hierarchies: Hierarchies) -> Iterator[Diagnostic
 
 
 class _Covering:
-    """Tells prohibitions that cover permissions, in a bounded number of steps."""
+    """Finds prohibitions that cover permissions, in a bounded number of steps."""
 
     def __init__(self, hierarchies: Hierarchies, steps: int) -> None:
         self._hierarchies = hierarchies
@@ -304,21 +305,24 @@ class _Covering:
         targets = {target.iri for target in prohibition.targets if not target.refinements}
         parties = set(prohibition.assignees)
         return (
-            all(self._hierarchies.actions.covers(prohibition.action, one) for one in self._permitted(rule))
+            all(
+                self._hierarchies.actions.covers(prohibition.action, action)
+                for action in self._permitted(rule)
+            )
             and all(target.iri in targets for target in rule.targets)
             and (not parties or (bool(rule.assignees) and set(rule.assignees) <= parties))
             and all(self._implies(rule.constraints, condition) for condition in prohibition.constraints)
         )
 
     def _permitted(self, rule: Permission) -> tuple[IRI, ...]:
-        """Its action; and to anonymize, where it lets what was anonymized be read."""
+        """Its action; and to anonymize, where it permits to read the anonymized data."""
         is_to_read = self._hierarchies.actions.covers(rule.action, READ)
         by_duty = is_to_read and any(duty.action == ANONYMIZE for duty in rule.duties)
         return (rule.action, ANONYMIZE) if by_duty else (rule.action,)
 
     def _implies(self, conditions: Sequence[Condition], condition: Condition) -> bool:
-        """Whether a condition holds wherever all of some others do, as far as that is seen at once."""
-        return any(self._is_implied(one, condition) for one in conditions)
+        """Whether one of some conditions implies another; False also where this is not evident."""
+        return any(self._is_implied(held, condition) for held in conditions)
 
     def _is_implied(self, held: Condition, condition: Condition) -> bool:
         if self._steps <= 0 or not self._affords(size(condition)):
@@ -337,7 +341,7 @@ class _Covering:
 
 
 def _purposes(condition: Condition) -> tuple[IRI, ...]:
-    """The purposes of which a condition demands one; empty where it demands something else."""
+    """The purposes of which a condition requires one; empty for other conditions."""
     if not isinstance(condition, Comparison) or condition.operand != ODRL_PURPOSE:
         return ()
     if condition.operator not in _POSITIVE:
@@ -345,7 +349,7 @@ def _purposes(condition: Condition) -> tuple[IRI, ...]:
     return tuple(value.iri for value in condition.values if isinstance(value, Named))
 
 
-# --- Promises that say little
+# --- Guarantees that protect little
 
 
 def _about_data(all_uses: Sequence[Use], target: IRI, facts: DatasetFacts) -> Iterator[Diagnostic]:
@@ -360,7 +364,7 @@ def _about_data(all_uses: Sequence[Use], target: IRI, facts: DatasetFacts) -> It
 
 
 def _extremes(ways: Iterable[Anonymization], columns: Columns) -> Iterator[Diagnostic]:
-    """Once for a policy: the ends of ranges are values of people, unless bounds are public."""
+    """Once for a policy: the ends of ranges are values of respondents, unless bounds are public."""
     for way in ways:
         ranged = [
             columns[reference.iri].name
@@ -370,15 +374,15 @@ def _extremes(ways: Iterable[Anonymization], columns: Columns) -> Iterator[Diagn
         if ranged and Text("region") not in _parameter(way, _LABEL_BOUNDS):
             listed = ", ".join(quoted(name) for name in ranged[:5]) + (", ..." if len(ranged) > 5 else "")
             message = (
-                f"the ends of ranges are values of real people, the smallest and largest too: {listed}"
+                f"the ends of ranges are values of respondents, even the smallest and largest: {listed}"
             )
-            help_ = "where that shows too much, limit the rows, or wait for `smalti:labelBounds` `region`"
+            help_ = "if this shows too much, limit the rows: `smalti:labelBounds` `region` is not run yet"
             yield Diagnostic("P605", Severity.NOTE, message, way.where, help=help_)
             return
 
 
 def _too_much(way: Anonymization, columns: Columns, facts: DatasetFacts) -> Iterator[Diagnostic]:
-    """Bounds that no run can meet."""
+    """Bounds of k and l that no run can meet."""
     if way.k is not None and facts.most_rows is not None and way.k.value > facts.most_rows:
         message = f"k is {way.k.value}, and the data has at most {facts.most_rows} rows"
         yield _warning("P608", way.k.where, message, "lower k: no run can meet it")
@@ -395,7 +399,7 @@ def _too_much(way: Anonymization, columns: Columns, facts: DatasetFacts) -> Iter
 
 
 def _near_unique(way: Anonymization, columns: Columns, facts: DatasetFacts) -> Iterator[Diagnostic]:
-    """Distinct l-diversity holds by itself where nearly every row has a value of its own."""
+    """Distinct l-diversity is trivial where nearly every row has its own value."""
     kinds = _parameter(way, _DIVERSITY)
     if way.method != L_DIVERSITY or (kinds and Text("distinct") not in kinds):
         return
@@ -404,18 +408,18 @@ def _near_unique(way: Anonymization, columns: Columns, facts: DatasetFacts) -> I
         if column is not None and column.is_key:
             message = (
                 f"distinct l-diversity says little about {quoted(column.name)}: the description "
-                f"{quoted(facts.source)} calls it a key, so each row has a value of its own"
+                f"{quoted(facts.source)} declares it a key, so each row has its own value"
             )
             yield _warning("P606", reference.where, message, "publish it more coarsely, or not at all")
 
 
 def _keys(way: Anonymization, columns: Columns) -> Iterator[Diagnostic]:
-    """A key that is published leads from each row to one row of the data."""
+    """A published key links each row to one row of the data."""
     for reference in (*way.sensitive, *way.released):
         column = columns.get(reference.iri)
         if column is not None and column.is_key:
-            message = f"the column {quoted(column.name)} tells rows apart, and would be published as it is"
-            yield _warning("P609", reference.where, message, "make it an `identifier`: it is dropped then")
+            message = f"the column {quoted(column.name)} identifies rows, and would be published unchanged"
+            yield _warning("P609", reference.where, message, "make it an `identifier`, which is dropped")
 
 
 def _ways(policy: Policy) -> Iterator[Anonymization]:
@@ -425,36 +429,42 @@ def _ways(policy: Policy) -> Iterator[Anonymization]:
 
 
 def _respondent(way: Anonymization, described: IRI | None) -> Iterator[Diagnostic]:
-    """A quasi-identifier that is the respondent: generalised, and one person's all the same."""
+    """A quasi-identifier that identifies the respondent."""
     declared = described if way.respondent is None else way.respondent.iri
     for reference in way.quasi_identifiers:
         if reference.iri == declared:
-            message = f"the column {quoted(reference.iri)} names the respondent, and is generalised"
-            help_ = "make it an `identifier`: it still tells people apart, and is dropped"
+            message = f"the column {quoted(reference.iri)} identifies the respondent, and is generalised"
+            help_ = "make it an `identifier`: it still identifies respondents, and is dropped"
             yield _warning("P607", reference.where, message, help_)
 
 
 def _undeclared(policy: Policy, dataset: DatasetFacts | None) -> Iterator[Diagnostic]:
-    """A promise about people, where nothing said so far tells them apart."""
+    """Rules whose respondents neither the policy nor the description declares."""
     if dataset is not None and (dataset.respondent is not None or dataset.one_row_each):
         return
     for rule in all_rules(policy.rules):
         way = rule.anonymization if isinstance(rule, Permission | Duty) else None
         training = rule.training if isinstance(rule, Permission) else None
-        asked = way or training
-        if asked is None or asked.respondent is not None or asked.one_row_each:
+        subject = way or training
+        if subject is None or subject.respondent is not None or subject.one_row_each:
             continue
-        where = "the policy" if dataset is None else f"the policy, and {quoted(dataset.source)} too,"
-        message = f"{where} does not say which rows are about one person: k would count rows"
+        silent = "the policy does not say"
+        if dataset is not None:
+            silent = f"neither the policy nor {quoted(dataset.source)} says"
+        message = f"{silent} which rows are about one person: k would count rows"
         help_ = (
-            "`run` refuses until it is said: `smalti:respondent` `eq` a column or `smalti:oneRowEach`, or"
-            " in the description, or in the request"
+            "declare it, or `run` refuses: `smalti:respondent` `eq` a column or `smalti:oneRowEach`, here,"
+            " in the description or in the request"
         )
         severity = Severity.NOTE if dataset is None else Severity.WARNING
-        yield Diagnostic("P620", severity, message, asked.where, help=help_)
+        yield Diagnostic("P620", severity, message, subject.where, help=help_)
 
 
 def _parameter(way: Anonymization, operand: IRI) -> frozenset[object]:
     """The values of a parameter, for any column."""
-    found = [one.values for one, _ in parameters_of(way.parameters) if one.operand == operand]
-    return frozenset(value for values in found for value in values)
+    lists = [
+        comparison.values
+        for comparison, _ in parameters_of(way.parameters)
+        if comparison.operand == operand
+    ]
+    return frozenset(value for values in lists for value in values)

@@ -1,9 +1,9 @@
-"""Rules that shut each other out of one ledger: after a release by one of them, another never gets room.
+"""Rules that shut each other out of one ledger: after a release under one of them, another is denied.
 
 All releases about the same respondents add up, whatever rule they are made under, and nothing resets the
-sum. So a rule whose ceiling leaves no room for what another rule may charge is denied once that has
-happened; and all charges of a ledger are about one neighbouring relation. Only what the rules state is
-looked at: of a loss that is bounded as a belief or an advantage, how much epsilon it takes is not known.
+sum. So a rule is denied once another rule has charged more than its ceiling allows; and all charges of a
+ledger are about one neighbouring relation. Only the bounds that rules state are compared: the epsilon of a
+loss that is bounded as a belief or an advantage is not known here.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -45,7 +45,7 @@ _DEFAULT: Final = "add-or-remove-one"
 _OF_REPORTS: Final = "change-one"
 """The neighbouring relation of local perturbation, whatever the document says."""
 _MOST: Final = 256
-"""Rules that are compared with each other: enough for people, and bounded for a machine."""
+"""The most rules that are compared with each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class ChargedRule:
     targets: frozenset[IRI]
     neighbors: str
     epsilon: Decimal | None
-    """The most that one run may charge; None: not stated as such."""
+    """The most that one run may charge; None: not stated as an epsilon."""
     delta: Decimal
     """Likewise; 0 where none may be charged."""
     most_epsilon: Decimal
@@ -65,25 +65,25 @@ class ChargedRule:
     most_delta: Decimal
     """Likewise; 0 where no `smalti:budgetDelta` is stated."""
     states_delta: bool
-    """Whether one is stated."""
+    """Whether a `smalti:budgetDelta` is stated."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShutOut:
-    """That a rule is denied, or may be, once another one was used."""
+    """A rule that is denied, or may be, after a release under another one."""
 
     rule: ChargedRule
     by: ChargedRule
     why: str
-    """Lower case, no full stop; speaks of the rule as "it" and of the other one as "that"."""
+    """Lower case, no full stop; calls the rule "this rule", and `by` "the other rule"."""
 
-    def told(self) -> str:
+    def sentence(self) -> str:
         """One sentence, lower case, without a full stop."""
-        return f"`{self.rule.rule.uid}` is denied once `{self.by.rule.uid}` was used: {self.why}"
+        return f"`{self.rule.rule.uid}` is denied after a release under `{self.by.rule.uid}`: {self.why}"
 
 
 def charged_rules(policy: Policy) -> Iterator[ChargedRule]:
-    """The rules of a policy whose runs charge a ledger; those without a ceiling permit none: left out."""
+    """The rules of a policy whose runs charge a ledger; rules without a ceiling permit no release."""
     for rule in (*policy.permissions, *policy.obligations):
         yield from _charged(policy, rule, rule.constraints)
         for duty in rule.duties if isinstance(rule, Permission) else ():
@@ -102,7 +102,7 @@ def shut_outs(
     """Which rules shut which others out, in their order; each pair at most once in each direction.
 
     Args:
-        rules: that may be about the same respondents; further ones than 256 are not looked at.
+        rules: those that may be about the same respondents; only the first 256 are compared.
         memberships: pairs of an asset and what it belongs to: one ledger.
     """
     ledger_of = _Ledgers(memberships)
@@ -118,25 +118,27 @@ def shut_outs(
 
 def _why(rule: ChargedRule, by: ChargedRule) -> str | None:
     if rule.neighbors != by.neighbors:
-        return f"it is about the neighbouring relation `{rule.neighbors}`, and that about `{by.neighbors}`"
+        return (
+            f"this rule has the neighbouring relation `{rule.neighbors}`, the other rule `{by.neighbors}`"
+        )
     if by.delta > rule.most_delta:
         if not rule.states_delta:
-            return "that may charge a delta, and it states no ceiling of delta (`smalti:budgetDelta`)"
-        return "that may charge more delta at once than its `smalti:budgetDelta` allows in all"
+            return "the other rule may charge a delta, and this rule states no `smalti:budgetDelta`"
+        return "the other rule may charge more delta at once than `smalti:budgetDelta` of this rule"
     if by.epsilon is not None and by.epsilon >= rule.most_epsilon:
-        return "that may charge as much epsilon at once as its `smalti:budgetEpsilon` allows in all"
+        return "the other rule may charge all of `smalti:budgetEpsilon` of this rule at once"
     return None
 
 
 class _Ledgers:
-    """By asset, one that stands for all that belong together with it."""
+    """By asset, the one that names its ledger: assets that belong together share it."""
 
     def __init__(self, memberships: Iterable[tuple[IRI, IRI]]) -> None:
         self._above: dict[IRI, IRI] = {}
         for member, collection in memberships:
-            one, other = self(member), self(collection)
-            if one != other:
-                self._above[one] = other
+            root, other_root = self(member), self(collection)
+            if root != other_root:
+                self._above[root] = other_root
 
     def __call__(self, asset: IRI) -> IRI:
         while asset in self._above:
@@ -154,7 +156,7 @@ def _charged(
     training = rule.training if isinstance(rule, Permission) else None
     way = rule.anonymization if isinstance(rule, Permission | Duty) else None
     ceilings = {
-        operand: [one for limit in constraints for one in _ceilings(limit, operand)]
+        operand: [ceiling for limit in constraints for ceiling in _ceilings(limit, operand)]
         for operand in (BUDGET_EPSILON, BUDGET_DELTA)
     }
     if not ceilings[BUDGET_EPSILON]:
@@ -188,30 +190,36 @@ def _value(bound: DecimalBound | None) -> Decimal | None:
 
 
 def _of_release(way: Anonymization) -> tuple[str, Decimal | None, Decimal]:
-    said = [one for one, columns in parameters_of(way.parameters) if not columns]
-    texts = [v.text for one in said if one.operand == NEIGHBORS for v in one.values if isinstance(v, Text)]
+    comparisons = [comparison for comparison, columns in parameters_of(way.parameters) if not columns]
+    texts = [
+        value.text
+        for comparison in comparisons
+        if comparison.operand == NEIGHBORS
+        for value in comparison.values
+        if isinstance(value, Text)
+    ]
     stated = texts[0] if texts else _DEFAULT
     neighbors = _OF_REPORTS if way.method == LOCAL_DIFFERENTIAL_PRIVACY else stated
-    return neighbors, _bound(said, EPSILON), _bound(said, DELTA) or Decimal(0)
+    return neighbors, _bound(comparisons, EPSILON), _bound(comparisons, DELTA) or Decimal(0)
 
 
-def _bound(said: Iterable[Comparison], operand: IRI) -> Decimal | None:
+def _bound(comparisons: Iterable[Comparison], operand: IRI) -> Decimal | None:
     """The most that some parameters allow of a word; None where they state nothing of it."""
-    found = [
+    numbers = [
         value.value
-        for one in said
-        if one.operand == operand and one.operator in _AT_MOST
-        for value in one.values
+        for comparison in comparisons
+        if comparison.operand == operand and comparison.operator in _AT_MOST
+        for value in comparison.values
         if isinstance(value, Number)
     ]
-    return min(found, default=None)
+    return min(numbers, default=None)
 
 
 def _ceilings(condition: Condition, operand: IRI) -> Iterator[Decimal]:
-    """What must hold of a budget wherever a condition does."""
+    """The ceilings of a budget that a condition implies."""
     match condition:
         case Comparison() if condition.operand == operand and condition.operator is Operator.LTEQ:
             yield from (value.value for value in condition.values if isinstance(value, Number))
         case Logical(operator=operator, operands=operands) if operator in _ALL_HOLD:
-            for one in operands:
-                yield from _ceilings(one, operand)
+            for part in operands:
+                yield from _ceilings(part, operand)

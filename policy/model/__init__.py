@@ -1,1 +1,1 @@
-"""What a policy says, as frozen values."""
+"""Policies as frozen values."""

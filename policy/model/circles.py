@@ -1,4 +1,4 @@
-"""Circles among things that lead to each other."""
+"""Cycles in directed graphs."""
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping
@@ -8,7 +8,7 @@ _T = TypeVar("_T", bound=Hashable)
 
 
 def on_circles(leads_to: Mapping[_T, Collection[_T]]) -> frozenset[_T]:
-    """The things that lie on a circle, or on a way from one circle to another; in linear time.
+    """The nodes on a cycle, or on a path from one cycle to another; in linear time.
 
     >>> sorted(on_circles({"a": ["b"], "b": ["c"], "c": ["b", "d"], "d": []}))
     ['b', 'c']
@@ -25,7 +25,7 @@ def on_circles(leads_to: Mapping[_T, Collection[_T]]) -> frozenset[_T]:
 
 
 def _peeled(forward: Mapping[_T, Iterable[_T]], backward: Mapping[_T, Collection[_T]]) -> set[_T]:
-    """What nothing leads to, once what nothing leads to is taken away."""
+    """The nodes without a predecessor, after such nodes are removed again and again."""
     left = Counter({thing: len(others) for thing, others in backward.items()})
     ready = [thing for thing in forward if not left[thing]]
     for thing in ready:  # grows while it is walked

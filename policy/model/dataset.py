@@ -1,4 +1,4 @@
-"""What is known of a table without its data, as far as a policy can be held against it."""
+"""The description of a table without its data, as far as a policy is compared with it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,36 +9,36 @@ from smalti.policy.model.model import Policy
 from smalti.vocab.terms import IRI
 
 ORDERED: Final = frozenset({"integer", "decimal", "double", "date", "dateTime"})
-"""Datatypes whose values lie on a line."""
+"""Datatypes whose values have an order."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnFacts:
-    """What a description says of one column."""
+    """The description of one column."""
 
     name: str
     """As the table's header writes it."""
     iri: IRI | None = None
     """None: the target's IRI, a slash and the name."""
     datatype: str | None = None
-    """`string`, or one of `ORDERED`; None: not said."""
+    """`string`, or one of `ORDERED`; None: not declared."""
     is_key: bool = False
-    """Its value alone tells rows apart."""
+    """Its value alone identifies a row."""
     most_values: int | None = None
     """It has at most so many different values."""
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetFacts:
-    """What a description says of one table."""
+    """The description of one table."""
 
     columns: tuple[ColumnFacts, ...]
     source: str
     """The description's name, for messages."""
     target: IRI | None = None
-    """The asset that it describes; None: not said."""
+    """The asset that it describes; None: not declared."""
     respondent: str | None = None
-    """The name of the column that tells respondents apart."""
+    """The name of the column that identifies respondents."""
     one_row_each: bool = False
     most_rows: int | None = None
     """It has at most so many rows, and so at most so many respondents."""
@@ -59,7 +59,7 @@ class DatasetFacts:
         }
 
     def describes(self, policy: Policy) -> IRI | None:
-        """The target of a policy that the description is about; None where that cannot be told.
+        """The target of a policy that the description is about; None where it is ambiguous.
 
         Its own target, or the one target of the policy, or the one under which a described column stands.
         """
@@ -67,13 +67,15 @@ class DatasetFacts:
         described = set(map(normalised_column, stated))
         parts = parts_of_others(policy.targets)
         tables = [
-            one for one in policy.targets if normalised_column(one) not in described and one not in parts
+            target
+            for target in policy.targets
+            if normalised_column(target) not in described and target not in parts
         ]
         if self.target is not None or len(tables) == 1:
             return self.target or tables[0]
-        found = [
+        matching = [
             target
             for target in sorted(policy.targets)
             if any(iri.startswith(f"{target}/") for iri in stated)
         ]
-        return found[0] if len(found) == 1 else None
+        return matching[0] if len(matching) == 1 else None

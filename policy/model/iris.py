@@ -1,4 +1,4 @@
-"""IRIs: what a policy may name, and how a column's name becomes one."""
+"""IRIs: which ones a policy may use, and how they name columns."""
 
 import re
 from collections.abc import Iterable
@@ -33,7 +33,7 @@ _COMPLETE: Final = re.compile(r"https?://[^/?#@]+.*|urn:[A-Za-z0-9][A-Za-z0-9-]*
 
 
 def iri_problem(iri: str) -> str:
-    """What keeps a text from being an absolute IRI that a policy may use; empty when nothing does.
+    """Why a text is not an absolute IRI that a policy may use; empty if it is one.
 
     >>> iri_problem("http://example.com/Customer")
     ''
@@ -96,7 +96,7 @@ def is_column_of(table: str, iri: str) -> bool:
 def is_below(table: str, iri: str) -> bool:
     """Whether an IRI lies below a table's, and is not that of a column of it (`is_column_of`).
 
-    Case is passed over: it makes another IRI, which somebody may have meant as the same.
+    Case is ignored: it makes another IRI, which may be meant as the same.
 
     >>> is_below("http://example.com/C", "http://example.com/C#Name")
     True
@@ -108,9 +108,9 @@ def is_below(table: str, iri: str) -> bool:
     True
     """
     names = {table.lower(), normalised_column(table).lower()}
-    stems = tuple(one if one.endswith(mark) else f"{one}{mark}" for one in names for mark in _MARKS)
+    stems = tuple(name if name.endswith(mark) else f"{name}{mark}" for name in names for mark in _MARKS)
     spelled = {iri.lower(), normalised_column(iri).lower()}
-    starts = names.isdisjoint(spelled) and any(one.startswith(stems) for one in spelled)
+    starts = names.isdisjoint(spelled) and any(spelling.startswith(stems) for spelling in spelled)
     return starts and not is_column_of(table, iri)
 
 
@@ -123,7 +123,7 @@ def parts_of_others(iris: Iterable[IRI]) -> dict[IRI, tuple[IRI, ...]]:
     {'http://example.com/C#Name': ('http://example.com/C',)}
     """
     texts = {(text.lower(), iri) for iri in set(iris) for text in (iri, normalised_column(iri))}
-    found: dict[IRI, dict[IRI, None]] = {}
+    parts: dict[IRI, dict[IRI, None]] = {}
     begun: list[tuple[str, IRI]] = []
     # In this order, whatever begins with a text follows it at once.
     for text, iri in sorted(texts):
@@ -132,9 +132,9 @@ def parts_of_others(iris: Iterable[IRI]) -> dict[IRI, tuple[IRI, ...]]:
         near = [whole for stem, whole in begun if stem[-1:] in _MARKS or text[len(stem) :][:1] in _MARKS]
         for whole in near:
             if whole != iri and (is_column_of(whole, iri) or is_below(whole, iri)):
-                found.setdefault(iri, {})[whole] = None
+                parts.setdefault(iri, {})[whole] = None
         begun.append((text, iri))
-    return {iri: tuple(wholes) for iri, wholes in found.items()}
+    return {iri: tuple(wholes) for iri, wholes in parts.items()}
 
 
 def table_of(iri: str) -> IRI | None:
@@ -184,21 +184,21 @@ def _spelled_label(label: str) -> str:
     if not label.startswith(_PUNYCODE):
         return label
     try:
-        meant = label.removeprefix(_PUNYCODE).encode("ascii").decode("punycode").lower()
+        decoded = label.removeprefix(_PUNYCODE).encode("ascii").decode("punycode").lower()
     except UnicodeError:
         return label
-    return label if meant.isascii() else meant
+    return label if decoded.isascii() else decoded
 
 
-def _decoded(found: re.Match[str]) -> str:
+def _decoded(match: re.Match[str]) -> str:
     try:
-        return unquote(found.group(), errors="strict")
+        return unquote(match.group(), errors="strict")
     except UnicodeError:
-        return found.group()
+        return match.group()
 
 
-def _spelled(found: re.Match[str]) -> str:
-    part = found.group()
+def _spelled(match: re.Match[str]) -> str:
+    part = match.group()
     if not part.isascii() or part == "%":
         return quote(part)
     character = chr(int(part[1:], 16))
@@ -223,8 +223,8 @@ def normalised_column(iri: str) -> IRI:
     """
     spelled_out = normalised_iri(iri)
     if (path := _PATH.fullmatch(spelled_out)) is not None:
-        return IRI(path[1] + _RESERVED.sub(lambda found: quote(found.group()), path[2]))
+        return IRI(path[1] + _RESERVED.sub(lambda match: quote(match.group()), path[2]))
     table, slash, name = spelled_out.rpartition("/")
     if not slash or table.endswith("/") or _IS_NO_NAME.search(name):
         return spelled_out
-    return IRI(f"{table}/{_RESERVED.sub(lambda found: quote(found.group()), name)}")
+    return IRI(f"{table}/{_RESERVED.sub(lambda match: quote(match.group()), name)}")

@@ -1,4 +1,4 @@
-"""What a policy means, as one text and one digest that do not depend on how the document is written."""
+"""The meaning of a policy as canonical text and digest, whatever the form of its document."""
 
 import hashlib
 import json
@@ -12,7 +12,7 @@ from smalti.policy.model.model import Condition, Logical, LogicalOperator, Permi
 from smalti.vocab.terms import IRI
 
 GENERATED: Final = ("urn:smalti:policy:sha256:", "urn:smalti:rule:sha256:")
-"""How the uids begin that are made from a document's digest, where it gives none."""
+"""The prefixes of uids that are made from a document's digest, where it states none."""
 
 # The words of the canonical text. Stored digests depend on them: renaming a class must not change one.
 _KINDS: Final[dict[type, str]] = {
@@ -51,12 +51,12 @@ _PARTS: Final = {
 
 
 def is_generated(uid: IRI) -> bool:
-    """Whether a uid was made from a document's digest, since the document gives none."""
+    """Whether a uid was made from a document's digest, since the document states none."""
     return uid.startswith(GENERATED)
 
 
 def meaning_digest(policy: Policy) -> str:
-    """`sha256:` and hexadecimal digits of what a policy means.
+    """The digest of a policy's meaning: `sha256:` and hexadecimal digits.
 
     Two policies have one digest exactly when `canonical_meaning` is one text for both. So it survives
     another order, layout, spelling or form of the document, and changes with every change that some
@@ -76,12 +76,12 @@ def meaning_digest(policy: Policy) -> str:
 
 
 def grant_digest(permission: Permission, rows: tuple[Condition, ...]) -> str:
-    """Likewise, of a permission that grants a request, on the rows that it is limited to."""
+    """The digest of a permission that grants a request, with the rows that it is limited to."""
     return "sha256:" + hashlib.sha256(f"{_text(permission)}{_text(rows)}".encode()).hexdigest()
 
 
 def canonical_meaning(policy: Policy) -> str:
-    """What a policy means, as JSON in canonical form (RFC 8785); what is in it: `meaning_digest`.
+    """The meaning of a policy as canonical JSON (RFC 8785); `meaning_digest` lists its contents.
 
     Linear in the policy's size, but for sorting: no blank nodes are matched.
     """
@@ -114,9 +114,9 @@ def _scalar(value: object) -> str:
 
 
 def _set(items: tuple[object, ...]) -> str:
-    found = [_text(item) for item in items]
+    texts = [_text(item) for item in items]
     # Two equal rules are two grants, of which a run must name one; all else is a set.
-    kept = found if items and isinstance(items[0], model.Rule) else set(found)
+    kept = texts if items and isinstance(items[0], model.Rule) else set(texts)
     return f"[{','.join(sorted(kept))}]"
 
 

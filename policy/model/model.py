@@ -1,7 +1,7 @@
-"""What a policy says, as frozen values.
+"""Policies as frozen values.
 
 A `Policy` exists only when its document had no error (see `smalti.policy.read.parse`): nothing in here is
-unchecked text. Two values are equal when they say the same; where it is said (`where`) does not count.
+unchecked text. Two values are equal when they have the same meaning; their place (`where`) does not count.
 """
 
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ class Where:
 
 
 NOWHERE = Where("", 0, 0)
-"""The place of what no document says."""
+"""The place of values that are in no document."""
 
 
 class Operator(StrEnum):
@@ -65,7 +65,7 @@ class LogicalOperator(StrEnum):
 
 
 class ConflictStrategy(StrEnum):
-    """What a permission and a prohibition of one policy about the same request amount to (ODRL IM 2.9)."""
+    """Which rule wins if a permission and a prohibition of one policy apply to a request (ODRL IM 2.9)."""
 
     PERMIT = "perm"
     PROHIBIT = "prohibit"
@@ -77,7 +77,7 @@ class PolicyType(StrEnum):
 
     SET = "Set"
     OFFER = "Offer"
-    """Grants nothing: it proposes what an Agreement may say later."""
+    """Grants nothing: it proposes the rules of a later Agreement."""
     AGREEMENT = "Agreement"
 
 
@@ -215,7 +215,7 @@ class Anonymization:
     respondent: ColumnReference | None
     """The column that names the person a row is about, when the policy declares one."""
     one_row_each: bool
-    """True when the policy declares that each row is about another person."""
+    """True when the policy declares that each row is about a different person."""
     parameters: tuple[Condition, ...] = ()
     """Every other refinement, checked against the profile; a parameter of one column is a `Logical` with
     `and` of `smalti:column` and the parameter."""
@@ -276,7 +276,7 @@ class Training:
 
     @property
     def loss_bound(self) -> DecimalBound | None:
-        """The bound on the privacy loss, in whichever of the three words it is said."""
+        """The bound on the privacy loss, as an epsilon, a belief or an advantage."""
         return self.epsilon or self.posterior_belief or self.membership_advantage
 
 
@@ -311,12 +311,13 @@ class Audit:
     where: Where = field(default=NOWHERE, compare=False, repr=False)
 
 
-def _operands(condition: Condition) -> frozenset[IRI]:
+def operands_of(condition: Condition) -> frozenset[IRI]:
+    """The operands of the comparisons in a condition; columns are left out."""
     match condition:
         case Comparison(operand=operand):
             return frozenset({operand})
         case Logical(operands=operands):
-            return frozenset[IRI]().union(*map(_operands, operands))
+            return frozenset[IRI]().union(*map(operands_of, operands))
         case ColumnComparison():
             return frozenset()
 
@@ -383,12 +384,12 @@ class Rule:
 
         None: no constraint is about the purpose. Empty: some are, and they are no plain list of purposes.
         """
-        found: frozenset[IRI] | None = None
+        purposes: frozenset[IRI] | None = None
         for constraint in self.constraints:
-            if ODRL_PURPOSE in _operands(constraint):
+            if ODRL_PURPOSE in operands_of(constraint):
                 listed = _listed_purposes(constraint)
-                found = listed if found is None else found & listed
-        return found
+                purposes = listed if purposes is None else purposes & listed
+        return purposes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -405,7 +406,7 @@ class Duty(Rule):
 
     @property
     def how(self) -> tuple[IRI, str] | None:
-        """As of a permission, of what makes an asset."""
+        """As `Permission.how`, for actions that make an asset."""
         return None if self.anonymization is None else (self.action, self.anonymization.method)
 
 
@@ -422,7 +423,7 @@ class Permission(Rule):
 
     @property
     def how(self) -> tuple[IRI, str | None] | None:
-        """The action that it says how to do, and by which method; None: it says that of none."""
+        """The action that it specifies, and its method; None: it specifies none."""
         if self.training is not None:
             return TRAIN, None
         return None if self.anonymization is None else (ANONYMIZE, self.anonymization.method)
@@ -440,7 +441,7 @@ class Prohibition(Rule):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Membership:
-    """A document's word that an asset or a party belongs to a collection; counts in its own policy only."""
+    """A document's statement that an asset or a party belongs to a collection; for its own policy only."""
 
     member: IRI
     collection: IRI
@@ -462,7 +463,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
-    """What a policy says once for all its rules (compact form, ODRL IM 2.7.1).
+    """The parts that a policy states once for all its rules (compact form, ODRL IM 2.7.1).
 
     Its own rules have it already. The rules of policies that inherit from it take it where they lack it.
     """

@@ -1,7 +1,7 @@
 """The refinements of an action, as conditions on the parameters of what is done.
 
 Actions to train and to audit are read into values of their own (`model.Training`, `model.Audit`); here they
-are conditions again, for whoever compares, writes or tells them.
+are conditions again, to compare, write or describe them.
 """
 
 from decimal import Decimal
@@ -29,7 +29,7 @@ from smalti.vocab.terms import IRI
 
 
 def refinements_of(rule: Rule) -> tuple[Condition, ...]:
-    """The refinements of a rule's action; none of an action to anonymize, which has columns, too."""
+    """The refinements of a rule's action, except of actions to anonymize."""
     if isinstance(rule, Permission) and rule.training is not None:
         return training_conditions(rule.training)
     if isinstance(rule, Duty) and rule.audit is not None:
@@ -38,8 +38,8 @@ def refinements_of(rule: Rule) -> tuple[Condition, ...]:
 
 
 def training_conditions(training: Training) -> tuple[Condition, ...]:
-    """What is said of training, in the order in which it is told."""
-    found = [
+    """The refinements of training, in the order of descriptions."""
+    conditions = [
         equal(terms.RECIPE, Text(training.recipe)),
         equal(terms.LABEL_COLUMN, Named(training.label_column.iri)),
         all_columns(terms.IDENTIFIER, training.identifiers),
@@ -55,12 +55,12 @@ def training_conditions(training: Training) -> tuple[Condition, ...]:
         equal(terms.NEIGHBORS, Text(training.neighbors)) if training.neighbors else None,
         bounded(terms.ROWS_PER_RESPONDENT, training.rows_per_respondent),
     ]
-    return (*(one for one in found if one is not None), *training.parameters)
+    return (*(condition for condition in conditions if condition is not None), *training.parameters)
 
 
 def audit_conditions(audit: Audit) -> tuple[Condition, ...]:
-    """What is said of an audit, in the order in which it is told."""
-    found = [
+    """The refinements of an audit, in the order of descriptions."""
+    conditions = [
         Comparison(terms.ATTACK, Operator.IS_ALL_OF, tuple(map(Text, audit.attacks))),
         _number(terms.ATTACK_ADVANTAGE, Operator.LTEQ, audit.attack_advantage),
         _number(terms.ATTACK_PRECISION, Operator.LTEQ, audit.attack_precision),
@@ -69,33 +69,33 @@ def audit_conditions(audit: Audit) -> tuple[Condition, ...]:
         _number(terms.EPSILON_LOWER_BOUND, Operator.LTEQ, audit.epsilon_lower_bound),
         _number(terms.CONFIDENCE, Operator.EQ, audit.confidence),
     ]
-    return (*(one for one in found if one is not None), *audit.parameters)
+    return (*(condition for condition in conditions if condition is not None), *audit.parameters)
 
 
 def equal(operand: IRI, value: Value) -> Comparison:
-    """That a parameter has one value."""
+    """The condition that a parameter has one value."""
     return Comparison(operand, Operator.EQ, (value,))
 
 
 def bounded(operand: IRI, bound: Bound | DecimalBound | None) -> Comparison | None:
-    """That a parameter keeps a bound; nothing without one."""
+    """The condition that a parameter meets a bound; None without a bound."""
     if bound is None:
         return None
     return Comparison(operand, bound.operator, (Number(Decimal(bound.value)),), where=bound.where)
 
 
 def all_columns(operand: IRI, columns: tuple[ColumnReference, ...]) -> Comparison | None:
-    """That the columns of a role are these; nothing without any."""
+    """The condition that the columns of a role are these; None without columns."""
     if not columns:
         return None
     return Comparison(operand, Operator.IS_ALL_OF, tuple(Named(column.iri) for column in columns))
 
 
-def respondent_of(said: Anonymization | Training) -> Comparison | None:
-    """What tells people apart; nothing where that is not said."""
-    if said.one_row_each:
+def respondent_of(way: Anonymization | Training) -> Comparison | None:
+    """The condition that declares respondents; None where they are not declared."""
+    if way.one_row_each:
         return equal(terms.RESPONDENT, Named(terms.ONE_ROW_EACH))
-    return None if said.respondent is None else equal(terms.RESPONDENT, Named(said.respondent.iri))
+    return None if way.respondent is None else equal(terms.RESPONDENT, Named(way.respondent.iri))
 
 
 def _number(operand: IRI, operator: Operator, number: Decimal | None) -> Comparison | None:

@@ -1,9 +1,10 @@
-"""What a policy says, in plain words; and what checking it does not look at."""
+"""A policy in plain words, and what `check` does not check."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
+from smalti.policy.decide.conditions import comparisons
 from smalti.policy.lint.check_dataset import all_rules
 from smalti.policy.model.iris import is_column_of
 from smalti.policy.model.model import (
@@ -58,9 +59,9 @@ from smalti.vocab.terms import (
 from smalti.vocab.words import BY_IRI
 
 _MOST: Final = 5
-"""Members of a list that are named."""
+"""The most members of a list that are named."""
 _DEEPEST: Final = 3
-"""Conditions inside of each other that are told."""
+"""The deepest level of nested conditions that is written out."""
 _DATE_TIME: Final = ODRL + "dateTime"
 _COLUMN: Final = SMALTI + "column"
 _COMPARED: Final = {
@@ -96,41 +97,40 @@ _POSITIVE: Final = frozenset({Operator.EQ, Operator.IS_A, Operator.IS_ANY_OF})
 def describe(policy: Policy) -> tuple[str, ...]:
     """One sentence for each rule of a policy, without full stop: who may, may not or must do what, and how.
 
-    Lists are cut after five members. What a condition compares with is the policy's own word; no data is
-    known here.
+    Lists are cut after five members. Values in conditions come from the policy, never from data.
     """
     return tuple(_sentence(rule, policy) for rule in policy.rules)
 
 
 def not_checked(policy: Policy, with_dataset: bool) -> tuple[str, ...]:
-    """What `check` did not look at, and `run` may still refuse.
+    """What `check` did not check, and `run` may still refuse.
 
     Args:
         policy: a valid one.
-        with_dataset: whether a description of the data was held against it.
+        with_dataset: whether it was compared with a description of the data.
     """
     data = "the data" if with_dataset else "the data and its description"
-    recipes = any(one.training is not None for one in policy.permissions)
+    recipes = any(permission.training is not None for permission in policy.permissions)
     words = _list(_unimplemented(policy), "and")
     return (
         data,
-        *(["whether there is such a recipe, which `plan` looks up"] if recipes else []),
-        *([f"what `run` refuses until it is implemented: {words}"] if words else []),
+        *(["whether the recipe exists, which `plan` checks"] if recipes else []),
+        *([f"words that `run` refuses as not implemented: {words}"] if words else []),
     )
 
 
 def summary(policy: Policy, with_dataset: bool = False) -> str:
-    """What `check` says of a valid policy: on one line for one rule, otherwise a line for each.
+    """The summary of a valid policy for `check`: one line for one rule, otherwise a line for each.
 
     Args:
         policy: a valid one.
-        with_dataset: whether a description of the data was held against it.
+        with_dataset: whether it was compared with a description of the data.
     """
-    told, unseen = describe(policy), "; ".join(not_checked(policy, with_dataset))
-    if len(told) == 1:
-        return f"{told[0]}. Not checked: {unseen}"
-    rules = [f"  - {sentence}" for sentence in told]
-    return "\n".join([f"{len(told)} rules", *rules, f"  Not checked: {unseen}"])
+    sentences, unseen = describe(policy), "; ".join(not_checked(policy, with_dataset))
+    if len(sentences) == 1:
+        return f"{sentences[0]}. Not checked: {unseen}"
+    rules = [f"  - {sentence}" for sentence in sentences]
+    return "\n".join([f"{len(sentences)} rules", *rules, f"  Not checked: {unseen}"])
 
 
 def _unimplemented(policy: Policy) -> list[str]:
@@ -140,7 +140,8 @@ def _unimplemented(policy: Policy) -> list[str]:
 
 
 def _later(rule: Rule) -> Iterator[str]:
-    for iri in (rule.action, *_operands((*rule.constraints, *rule.refinements))):
+    operands = [leaf.operand for leaf in comparisons((*rule.constraints, *rule.refinements))]
+    for iri in (rule.action, *operands):
         if iri in BY_IRI and not BY_IRI[iri].implemented:
             yield f"`{'smalti:' if iri.startswith(SMALTI) else ''}{BY_IRI[iri].name}`"
     way = _anonymization(rule)
@@ -148,26 +149,17 @@ def _later(rule: Rule) -> Iterator[str]:
     yield from (word for word, _ in unimplemented_refinements(rule))
 
 
-def _operands(conditions: Iterable[Condition]) -> Iterator[IRI]:
-    for condition in conditions:
-        match condition:
-            case Comparison(operand=operand):
-                yield operand
-            case Logical(operands=operands):
-                yield from _operands(operands)
-
-
 # --- Sentences
 
 
 def describe_duty(duty: Duty) -> str:
-    """What must be done, as part of a sentence."""
+    """A duty, as part of a sentence."""
     return _duty(duty)
 
 
 def describe_condition(condition: Condition) -> str:
-    """What must hold, as part of a sentence."""
-    return _told(condition)
+    """A condition, as part of a sentence."""
+    return _condition(condition)
 
 
 def _sentence(rule: Rule, policy: Policy) -> str:
@@ -192,7 +184,7 @@ def _who_does_what(rule: Rule) -> str:
 def _deed(rule: Rule) -> str:
     """Action, targets, purposes, and how."""
     how, purposes = _how(rule), _purposes(rule)
-    refined = _list([_told(one) for one in rule.refinements], "and")
+    refined = _list([_condition(refinement) for refinement in rule.refinements], "and")
     done = [_local(rule.action), f"(where {refined})" if refined else "", _targets(rule), purposes]
     text = " ".join(part for part in done if part).removesuffix(",")
     if not how:
@@ -202,7 +194,7 @@ def _deed(rule: Rule) -> str:
 
 
 def _how(rule: Rule) -> str:
-    """In which way it is anonymized, trained or audited; empty for what has no way."""
+    """How a rule anonymizes, trains or audits; empty for other actions."""
     if isinstance(rule, Permission) and rule.training is not None:
         return _training(rule.training)
     if isinstance(rule, Duty) and rule.audit is not None:
@@ -212,22 +204,26 @@ def _how(rule: Rule) -> str:
 
 
 def _limits(rule: Rule) -> Iterator[str]:
-    """The constraints, other than a list of purposes; those about rows by themselves.
+    """The constraints other than a list of purposes; limits to rows apart.
 
-    What is not known keeps a permission from applying, and no prohibition.
+    An unknown condition keeps a permission from applying, but not a prohibition.
     """
     rest = [condition for condition in rule.constraints if not _lists_purposes(condition)]
     about = [_is_about_rows(condition, rule.targets) for condition in rest]
-    rows = _list([_told(one) for one, is_it in zip(rest, about, strict=True) if is_it], "and")
-    world = _list([_told(one) for one, is_it in zip(rest, about, strict=True) if not is_it], "and")
+    rows = _list(
+        [_condition(condition) for condition, is_it in zip(rest, about, strict=True) if is_it], "and"
+    )
+    world = _list(
+        [_condition(condition) for condition, is_it in zip(rest, about, strict=True) if not is_it], "and"
+    )
     forbids = isinstance(rule, Prohibition)
     if rows:
         yield f"all rows, not only where {rows}" if forbids else f"only rows where {rows}"
     if world:
-        yield f"if {world}, or that is not known" if forbids else f"only if {world}"
-    undeclared = dict.fromkeys(iri for one in rest for iri in _undeclared(one, rule.targets))
+        yield f"if {world}, or if this is unknown" if forbids else f"only if {world}"
+    undeclared = dict.fromkeys(iri for condition in rest for iri in _undeclared(condition, rule.targets))
     if undeclared:
-        yield f"not known unless {_list([f'`{iri}`' for iri in undeclared], 'and')} is declared"
+        yield f"unknown unless {_list([f'`{iri}`' for iri in undeclared], 'and')} is declared"
 
 
 def _in_return(rule: Rule) -> Iterator[str]:
@@ -235,17 +231,17 @@ def _in_return(rule: Rule) -> Iterator[str]:
         case Permission(duties=duties):
             yield from (_as_condition(duty) for duty in duties)
         case Prohibition(remedies=remedies):
-            yield from (f"whoever does it all the same must {_duty(remedy)}" for remedy in remedies)
+            yield from (f"whoever violates this must {_duty(remedy)}" for remedy in remedies)
         case Duty(consequences=consequences):
-            yield from (f"otherwise must {_duty(one)}" for one in consequences)
+            yield from (f"otherwise must {_duty(consequence)}" for consequence in consequences)
 
 
 def _as_condition(duty: Duty) -> str:
-    """A duty of a permission."""
+    """A duty of a permission, which the permission depends on."""
     if duty.anonymization is None:
         return f"in return must {_duty(duty)}"
     output = f"; output {duty.output}" if duty.output else ""
-    return ", ".join([f"only if anonymized so: {_way(duty.anonymization)}{output}", *_limits(duty)])
+    return ", ".join([f"only if anonymized as follows: {_way(duty.anonymization)}{output}", *_limits(duty)])
 
 
 def _duty(duty: Duty) -> str:
@@ -271,19 +267,19 @@ def _moment(time: datetime) -> str:
 
 
 def _parties(parties: Sequence[Party], otherwise: str) -> str:
-    return _list([_collection(party, "whoever of") for party in parties], "or") or otherwise
+    return _list([_collection(party, "members of") for party in parties], "or") or otherwise
 
 
 def _targets(rule: Rule) -> str:
-    targets = [_collection(target, "what of") for target in rule.targets]
+    targets = [_collection(target, "the part of") for target in rule.targets]
     listed = _list(targets, "or" if isinstance(rule, Prohibition) else "and")
     return f"{listed}, also jointly," if isinstance(rule, Permission) and len(targets) > 1 else listed
 
 
-def _collection(one: Asset | Party, of: str) -> str:
-    if not one.refinements:
-        return one.iri
-    return f"{of} {one.iri} where {_list([_told(c) for c in one.refinements], 'and')}"
+def _collection(collection: Asset | Party, of: str) -> str:
+    if not collection.refinements:
+        return collection.iri
+    return f"{of} {collection.iri} where {_list([_condition(c) for c in collection.refinements], 'and')}"
 
 
 def _lists_purposes(condition: Condition) -> bool:
@@ -300,7 +296,7 @@ def _purposes(rule: Rule) -> str:
         for condition in rule.constraints
         if isinstance(condition, Comparison) and _lists_purposes(condition)
     ]
-    unknown = " or a purpose that is not known" if lists and isinstance(rule, Prohibition) else ""
+    unknown = " or an unknown purpose" if lists and isinstance(rule, Prohibition) else ""
     return f"for {', and for '.join(lists)}{unknown}" if lists else ""
 
 
@@ -309,7 +305,7 @@ def _purposes(rule: Rule) -> str:
 
 def _way(way: Anonymization) -> str:
     plain = way.method in {K_ANONYMITY, L_DIVERSITY}
-    told = [
+    parts = [
         "" if plain else way.method,
         "" if way.algorithm in {None, MONDRIAN} else f"by {way.algorithm}",
         _bound("k", way.k),
@@ -318,30 +314,30 @@ def _way(way: Anonymization) -> str:
         *_columns(way),
         _persons(way),
     ]
-    return ", ".join(part for part in told if part)
+    return ", ".join(part for part in parts if part)
 
 
 def _columns(way: Anonymization) -> list[str]:
-    """`3 columns dropped by name`, `3 generalised`: the noun is said once."""
+    """`3 columns dropped by name`, `3 generalised`: the noun appears once."""
     fates = (
         (len(way.identifiers), "dropped by name"),
         (len(way.quasi_identifiers), "generalised"),
         (len(way.sensitive), "kept"),
-        (len(way.released), "released as they are"),
+        (len(way.released), "released unchanged"),
     )
     return _fates(fates)
 
 
 def _fates(fates: Iterable[tuple[int, str]]) -> list[str]:
-    told = [(count, fate) for count, fate in fates if count]
-    nouns = ["column " if count == 1 else "columns " for count, _ in told[:1]] + [""] * len(told)
-    return [f"{count} {noun}{fate}" for (count, fate), noun in zip(told, nouns, strict=False)]
+    present = [(count, fate) for count, fate in fates if count]
+    nouns = ["column " if count == 1 else "columns " for count, _ in present[:1]] + [""] * len(present)
+    return [f"{count} {noun}{fate}" for (count, fate), noun in zip(present, nouns, strict=False)]
 
 
 def _persons(way: Anonymization | Training) -> str:
     if way.one_row_each:
-        return "each row about another person"
-    return f"persons told apart by {_local(way.respondent.iri)}" if way.respondent else ""
+        return "one row for each respondent"
+    return f"respondents identified by {_local(way.respondent.iri)}" if way.respondent else ""
 
 
 def _bound(name: str, bound: Bound | None) -> str:
@@ -349,19 +345,28 @@ def _bound(name: str, bound: Bound | None) -> str:
 
 
 def _parameter(condition: Condition) -> str:
-    """A parameter in short; one of a column with the column behind it."""
+    """A parameter in short; a parameter of one column ends with the column."""
     match condition:
         case Comparison(operand=operand, operator=operator, values=values):
             compared = _PARAMETER.get(operator, _COMPARED[operator])
             return f"{_local(operand)} {compared} {_list([_value(value) for value in values], 'or')}"
         case Logical(operator=LogicalOperator.AND, operands=operands):
-            own = [one for one in operands if isinstance(one, Comparison) and one.operand == _COLUMN]
-            others = [_parameter(one) for one in operands if one not in own]
-            columns = [_local(value.iri) for one in own for value in one.values if isinstance(value, Named)]
+            own = [
+                operand
+                for operand in operands
+                if isinstance(operand, Comparison) and operand.operand == _COLUMN
+            ]
+            others = [_parameter(operand) for operand in operands if operand not in own]
+            columns = [
+                _local(value.iri)
+                for comparison in own
+                for value in comparison.values
+                if isinstance(value, Named)
+            ]
             return (
                 f"{' and '.join(others)} for {' and '.join(columns)}" if columns else " and ".join(others)
             )
-    return _told(condition)
+    return _condition(condition)
 
 
 # --- Training and audits
@@ -369,9 +374,9 @@ def _parameter(condition: Condition) -> str:
 
 def _training(training: Training) -> str:
     model = f"a model by `{training.recipe}` that predicts {_local(training.label_column.iri)}"
-    told = {RECIPE, LABEL_COLUMN, IDENTIFIER, RESPONDENT}
-    others = [one for one in training_conditions(training) if _operand(one) not in told]
-    noise = "with noise" if training.is_private else "without noise, so that it may keep what it learns"
+    named = {RECIPE, LABEL_COLUMN, IDENTIFIER, RESPONDENT}
+    others = [condition for condition in training_conditions(training) if _operand(condition) not in named]
+    noise = "with noise" if training.is_private else "without noise, so that it may memorise its data"
     columns = _fates(((len(training.identifiers), "dropped by name"),))
     parts = [model, noise, *map(_parameter, others), *columns, _persons(training)]
     return ", ".join(part for part in parts if part)
@@ -379,8 +384,10 @@ def _training(training: Training) -> str:
 
 def _audit(audit: Audit) -> str:
     attacks = _list([f"`{name}`" for name in audit.attacks], "and")
-    told = {ATTACK, TRUE_POSITIVE_RATE, FALSE_POSITIVE_RATE, CONFIDENCE}
-    bounds = [_parameter(one) for one in audit_conditions(audit) if _operand(one) not in told]
+    named = {ATTACK, TRUE_POSITIVE_RATE, FALSE_POSITIVE_RATE, CONFIDENCE}
+    bounds = [
+        _parameter(condition) for condition in audit_conditions(audit) if _operand(condition) not in named
+    ]
     if audit.true_positive_rate is not None and audit.false_positive_rate is not None:
         highest, at = number_text(audit.true_positive_rate), number_text(audit.false_positive_rate)
         bounds.append(f"truePositiveRate at most {highest} where falsePositiveRate = {at}")
@@ -404,12 +411,12 @@ def _is_about_rows(condition: Condition, targets: Sequence[Asset]) -> bool:
 
 
 def _may_be_column(iri: IRI, targets: Sequence[Asset]) -> bool:
-    """Whether an IRI is a column's by its form; a duty without targets of its own has its rule's."""
+    """Whether an IRI has the form of a column's; a duty without targets has those of its rule."""
     return not targets or any(is_column_of(target.iri, iri) for target in targets)
 
 
 def _undeclared(condition: Condition, targets: Sequence[Asset], depth: int = 0) -> Iterator[IRI]:
-    """The operands that are unknown unless somebody declares them, as deep as conditions are told."""
+    """The operands that are unknown unless declared, as deep as conditions are written out."""
     match condition:
         case ColumnComparison(column=column) if not _may_be_column(column.iri, targets):
             yield column.iri
@@ -418,17 +425,17 @@ def _undeclared(condition: Condition, targets: Sequence[Asset], depth: int = 0) 
                 yield from _undeclared(operand, targets, depth + 1)
 
 
-def _told(condition: Condition, depth: int = 0) -> str:
+def _condition(condition: Condition, depth: int = 0) -> str:
     match condition:
         case Comparison(operand=operand, operator=operator, values=values, unit=unit):
-            told = _compared(_local(operand), operator, values, operand == _DATE_TIME)
-            return f"{told} ({_local(unit)})" if unit is not None else told
+            text = _compared(_local(operand), operator, values, operand == _DATE_TIME)
+            return f"{text} ({_local(unit)})" if unit is not None else text
         case ColumnComparison(column=column, operator=operator, values=values):
             return _compared(_local(column.iri), operator, values, False)
         case Logical(operator=operator, operands=operands):
             if depth == _DEEPEST:
                 return f"({len(operands)} conditions)"
-            inside = _JOINED[operator].join(_told(operand, depth + 1) for operand in operands[:_MOST])
+            inside = _JOINED[operator].join(_condition(operand, depth + 1) for operand in operands[:_MOST])
             more = f" and {len(operands) - _MOST} more" if len(operands) > _MOST else ""
             return f"{'exactly one of ' if operator is LogicalOperator.XONE else ''}({inside}{more})"
 

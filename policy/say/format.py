@@ -1,4 +1,4 @@
-"""The canonical layout of a policy document (`smalti fmt`); what it says is left as it is."""
+"""The canonical layout of a policy document (`smalti fmt`), which keeps its contents."""
 
 import re
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Formatted:
     """A document in the canonical layout, or why it has none."""
 
     text: str | None
-    """None where the document is no JSON: nothing is ever repaired."""
+    """None where the document is not JSON: nothing is ever repaired."""
     diagnostics: tuple[Diagnostic, ...] = ()
     """All errors, where there is no text."""
 

@@ -1,4 +1,4 @@
-"""A policy as the document that our documentation would write for it."""
+"""The canonical document of a policy."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -95,8 +95,8 @@ def serialize(policy: Policy) -> bytes:
 
 def _object(*members: tuple[str, JsonValue | None]) -> JsonObject:
     """An object with those members that have a value."""
-    found = [Member(JsonString(key, _NOWHERE), value) for key, value in members if value is not None]
-    return JsonObject(tuple(found), _NOWHERE)
+    present = [Member(JsonString(key, _NOWHERE), value) for key, value in members if value is not None]
+    return JsonObject(tuple(present), _NOWHERE)
 
 
 def _string(text: str) -> JsonString:
@@ -109,8 +109,8 @@ def _array(items: Iterable[JsonValue]) -> JsonArray:
 
 def _list(items: Iterable[JsonValue]) -> JsonArray | None:
     """A list, or nothing in place of an empty one."""
-    found = _array(items)
-    return found if found.items else None
+    array = _array(items)
+    return array if array.items else None
 
 
 def _one_or_list(items: Sequence[JsonValue]) -> JsonValue | None:
@@ -166,12 +166,14 @@ def _policy(policy: Policy) -> JsonObject:
 
 
 def _is_in_all(shared: Shared, rules: Iterable[Rule]) -> bool:
-    """Whether writing something once for all rules says no more than the rules do."""
+    """Whether every rule has the shared parts, so that writing them once changes no rule."""
     return all(
         set(shared.targets) <= set(group[0].targets)
         and set(shared.assignees) <= set(group[0].assignees)
         and set(shared.assigners) <= set(group[0].assigners)
-        and tuple(one.action for one in group[len(group) - len(shared.actions) :] if not _is_refined(one))
+        and tuple(
+            rule.action for rule in group[len(group) - len(shared.actions) :] if not _is_refined(rule)
+        )
         == shared.actions
         for group in _as_written(rules)
     )
@@ -210,7 +212,7 @@ def _time(time: datetime) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What a rule need not say: a duty takes it from its rule."""
+    """The parts that a rule inherits: a duty inherits them from its rule."""
 
     targets: tuple[Asset, ...] = ()
     assignees: tuple[Party, ...] = ()
@@ -221,7 +223,7 @@ _NO_PARTS: Final = _Parts()
 
 
 class _Writer:
-    """Writes rules; what belongs to a collection is described where it is named first, and only there."""
+    """Writes rules; memberships are written where a member is first named, and only there."""
 
     def __init__(self, policy: Policy, shared: Shared) -> None:
         self.shared = shared
@@ -230,13 +232,13 @@ class _Writer:
             key = membership.member, membership.of_parties
             self.collections.setdefault(key, []).append(membership.collection)
 
-    def rules(self, rules: Sequence[Rule], given: _Parts) -> list[JsonValue]:
+    def rules(self, rules: Sequence[Rule], inherited: _Parts) -> list[JsonValue]:
         """One object for each rule as it was written: with all its actions."""
-        return [self.rule(group, given) for group in _as_written(rules)]
+        return [self.rule(group, inherited) for group in _as_written(rules)]
 
-    def rule(self, actions: Sequence[Rule], given: _Parts) -> JsonObject:
-        rule = next((one for one in actions if one.action in MAKING), actions[0])
-        own = self.own(rule, given)
+    def rule(self, actions: Sequence[Rule], inherited: _Parts) -> JsonObject:
+        rule = next((candidate for candidate in actions if candidate.action in MAKING), actions[0])
+        own = self.own(rule, inherited)
         purpose = _purpose_property(rule)
         output = rule.output if isinstance(rule, Permission | Duty) else None
         inner = _Parts(rule.targets, rule.assignees, rule.assigners)
@@ -248,7 +250,7 @@ class _Writer:
             ("assigner", self.parties(own.assigners)),
             ("assignee", self.parties(own.assignees)),
             ("target", self.targets(own.targets)),
-            ("action", _actions(self.own_actions(actions, given))),
+            ("action", _actions(self.own_actions(actions, inherited))),
             ("output", None if output is None else self.named(output)),
             ("purpose", purpose),
             ("constraint", None if purpose else _list(map(_condition, rule.constraints))),
@@ -257,23 +259,23 @@ class _Writer:
             ("consequence", _list(self.rules(consequences, inner))),
         )
 
-    def own(self, rule: Rule, given: _Parts) -> _Parts:
-        """What a rule has to say itself."""
-        if given is not _NO_PARTS:
+    def own(self, rule: Rule, inherited: _Parts) -> _Parts:
+        """The parts that a rule states itself."""
+        if inherited is not _NO_PARTS:
             return _Parts(
-                () if rule.targets == given.targets else rule.targets,
-                () if rule.assignees == given.assignees else rule.assignees,
-                () if rule.assigners == given.assigners else rule.assigners,
+                () if rule.targets == inherited.targets else rule.targets,
+                () if rule.assignees == inherited.assignees else rule.assignees,
+                () if rule.assigners == inherited.assigners else rule.assigners,
             )
         shared = self.shared
         return _Parts(
-            tuple(one for one in rule.targets if one not in shared.targets),
-            tuple(one for one in rule.assignees if one not in shared.assignees),
-            tuple(one for one in rule.assigners if one not in shared.assigners),
+            tuple(target for target in rule.targets if target not in shared.targets),
+            tuple(assignee for assignee in rule.assignees if assignee not in shared.assignees),
+            tuple(assigner for assigner in rule.assigners if assigner not in shared.assigners),
         )
 
-    def own_actions(self, actions: Sequence[Rule], given: _Parts) -> Sequence[Rule]:
-        count = len(self.shared.actions) if given is _NO_PARTS else 0
+    def own_actions(self, actions: Sequence[Rule], inherited: _Parts) -> Sequence[Rule]:
+        count = len(self.shared.actions) if inherited is _NO_PARTS else 0
         return actions[: len(actions) - count]
 
     def targets(self, targets: Sequence[Asset]) -> JsonValue | None:
@@ -288,13 +290,16 @@ class _Writer:
     def party(self, party: Party) -> JsonValue:
         return self.collection(party, "PartyCollection")
 
-    def collection(self, one: Asset | Party, kind: str) -> JsonValue:
-        if not one.refinements:
-            return self.named(one.iri, isinstance(one, Party))
+    def collection(self, collection: Asset | Party, kind: str) -> JsonValue:
+        if not collection.refinements:
+            return self.named(collection.iri, isinstance(collection, Party))
         return _object(
             ("@type", _string(kind)),
-            ("source", _string(one.iri)),  # no membership is read there: it is written at a plain name
-            ("refinement", _list(map(_condition, one.refinements))),
+            (
+                "source",
+                _string(collection.iri),
+            ),  # no membership is read there: it is written at a plain name
+            ("refinement", _list(map(_condition, collection.refinements))),
         )
 
     def named(self, iri: IRI, is_party: bool = False) -> JsonValue:
@@ -302,7 +307,7 @@ class _Writer:
         collections = self.collections.pop((iri, is_party), [])
         if not collections:
             return _string(iri)
-        wholes = [self.named(one, is_party) for one in collections]
+        wholes = [self.named(collection, is_party) for collection in collections]
         return _object(("uid", _string(iri)), ("partOf", _one_or_list(wholes)))
 
 
@@ -331,7 +336,7 @@ def _actions(rules: Sequence[Rule]) -> JsonValue | None:
     written = [_action(rule) for rule in rules]
     if not written:
         return None
-    plain = all(isinstance(one, JsonString) for one in written)
+    plain = all(isinstance(value, JsonString) for value in written)
     return written[0] if plain and len(written) == 1 else _array(written)
 
 
@@ -349,24 +354,24 @@ def _action(rule: Rule) -> JsonValue:
 
 
 def _refinements(anonymization: Anonymization) -> list[JsonValue]:
-    found = [_comparison(METHOD, Operator.EQ, _string(anonymization.method))]
+    conditions = [_comparison(METHOD, Operator.EQ, _string(anonymization.method))]
     if anonymization.algorithm is not None:
-        found.append(_comparison(ALGORITHM, Operator.EQ, _string(anonymization.algorithm)))
+        conditions.append(_comparison(ALGORITHM, Operator.EQ, _string(anonymization.algorithm)))
     for word, bound in ((K, anonymization.k), (L, anonymization.l)):
-        found += _bound(word, bound)
+        conditions += _bound(word, bound)
     respondent = IRI(_short(ONE_ROW_EACH)) if anonymization.one_row_each else None
     if anonymization.respondent is not None:
         respondent = anonymization.respondent.iri
     if respondent is not None:
-        found.append(_comparison(RESPONDENT, Operator.EQ, _reference(respondent)))
+        conditions.append(_comparison(RESPONDENT, Operator.EQ, _reference(respondent)))
     for word, columns in (
         (IDENTIFIER, anonymization.identifiers),
         (QUASI_IDENTIFIER, anonymization.quasi_identifiers),
         (SENSITIVE, anonymization.sensitive),
         (RELEASED, anonymization.released),
     ):
-        found += _columns(word, columns)
-    return [*found, *map(_condition, anonymization.parameters)]
+        conditions += _columns(word, columns)
+    return [*conditions, *map(_condition, anonymization.parameters)]
 
 
 def _bound(word: IRI, bound: Bound | None) -> list[JsonValue]:
@@ -427,7 +432,7 @@ def _value(value: Value) -> JsonValue:
 
 
 def number_text(value: Decimal) -> str:
-    """A number as JSON, exact, and as people write it where that is short.
+    """A number as exact JSON; without an exponent where that is short.
 
     >>> number_text(Decimal("1E+1")), number_text(Decimal("0.10")), number_text(Decimal("1e-70"))
     ('10', '0.1', '1e-70')

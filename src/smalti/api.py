@@ -30,7 +30,7 @@ from smalti.engine.tables.stores import located, on_disk
 from smalti.errors import UsageError
 from smalti.estimating import estimate
 from smalti.policy.decide import authorize as authorizing
-from smalti.policy.decide import given
+from smalti.policy.decide import fact_text
 from smalti.policy.decide.decision import Decision, Effect, Fact, Request
 from smalti.policy.decide.hierarchies import Hierarchies
 from smalti.policy.decide.names import iri, word
@@ -370,7 +370,7 @@ def _request(
         rule=None if rule is None else iri(rule, "rule (--rule)"),
         respondent=_respondent(choices.get("respondent"), choices.get("one_row_each", False)),
         asks=tuple(
-            given.about(given.parameter(one, "parameters (--with)"), target)
+            fact_text.about(fact_text.parameter(one, "parameters (--with)"), target)
             for one in choices.get("parameters", ())
         ),
         query=_query(choices.get("query")),

@@ -11,7 +11,7 @@ from smalti.engine.losses.stated_ceilings import StatedCeiling, stated_ceilings
 from smalti.engine.registry.budget import Budget, Charge, ComposedLoss, EpsilonDelta, compose
 from smalti.engine.registry.registry import Registry
 from smalti.errors import SmaltiError, UsageError, raise_all
-from smalti.policy.decide import given
+from smalti.policy.decide import fact_text
 from smalti.policy.decide.names import iri
 from smalti.policy.model.model import Number
 from smalti.transforms.identifiability import mu_for_epsilon
@@ -191,7 +191,7 @@ def _asked(epsilon: str, delta: str, releases: int) -> EpsilonDelta:
 
 
 def _number(written: str) -> Decimal | None:
-    found = given.value(written, "number")
+    found = fact_text.value(written, "number")
     return found.value if isinstance(found, Number) else None
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from smalti.engine.arguments import public
 from smalti.engine.registry.authority import decide as decide_request
 from smalti.engine.registry.registry import Registry
-from smalti.policy.decide import given
+from smalti.policy.decide import fact_text
 from smalti.policy.decide.decision import Decision, Request
 from smalti.policy.decide.names import iri, word
 from smalti.vocab.words import Kind
@@ -66,9 +66,9 @@ def decide(  # noqa: PLR0913 (each a part of the request)
         targets=tuple(iri(one, "target (--target)") for one in targets),
         purpose=None if purpose is None else word(Kind.PURPOSE, purpose, "purpose (--purpose)"),
         rule=None if rule is None else iri(rule, "rule (--rule)"),
-        parameters=tuple(given.parameter(one, "parameters (--with)") for one in parameters),
-        time=given.time(time, "time (--time)") if isinstance(time, str) else time,
-        facts=tuple(given.fact(one, "facts (--fact)") for one in facts),
+        parameters=tuple(fact_text.parameter(one, "parameters (--with)") for one in parameters),
+        time=fact_text.time(time, "time (--time)") if isinstance(time, str) else time,
+        facts=tuple(fact_text.fact(one, "facts (--fact)") for one in facts),
         fulfilled=frozenset(iri(one, "fulfilled (--fulfilled)") for one in fulfilled),
         understands_limits=understands_limits,
     )

@@ -531,7 +531,7 @@ def test_a_duty_to_anonymize_is_about_anonymizing() -> None:
     assert PolicyIndex(STANDARD, given).authorize(asking(k=3)) == refused
     assert authorize(ANONYMIZE, [policy(permission())]).effect is Effect.NOT_APPLICABLE
     permitted = authorize(ANONYMIZE, given, explain=True)
-    assert "its duty to `anonymize` [urn:x:d] what it lets `read`" in permitted.reasons[0].text
+    assert "its duty to `anonymize` [urn:x:d] for the action `read`" in permitted.reasons[0].text
     action = permitted.considered[0].parts[2]
     assert (action.part, action.finding) == (Part.ACTION, Finding.SATISFIED)
     assert "its duty to `anonymize`" in action.text
@@ -640,7 +640,7 @@ LATER = Interval(NOW + timedelta(days=1), None)
         (remedied(targets=(Asset(SHOP),), of={"target": BANK}), "about other targets"),
         (remedied(assignees=(Party(ZOO),)), "it is about the party"),
         (remedied(assignees=(), of={"assignee": ZOO}), "it is about the party"),
-        (remedied(assignees=()), "it names nobody"),
+        (remedied(assignees=()), "it names no party"),
         (remedied(constraints=ELSEWHERE), "limited to the purpose"),
         (remedied(of={"constraints": ELSEWHERE}), "limited to the purpose"),
         (remedied(prohibition("urn:x:m", action=terms.ANONYMIZE)), "this prohibition forbids it"),
@@ -679,7 +679,7 @@ def test_a_remedy_needs_what_else_its_prohibition_demands() -> None:
     given = beside(duty(INFORM, "urn:x:told"))
     refused = authorize(ASKED, [given])
     assert refused.effect is Effect.DENY
-    text = "the remedy beside it to `inform` is not known to be fulfilled [urn:x:told]"
+    text = "its prohibition's other remedy to `inform` is not known to be fulfilled [urn:x:told]"
     assert any(text in reason.text for reason in refused.reasons)
     told = replace(ASKED, fulfilled=frozenset({IRI("urn:x:told")}))
     assert authorize(told, [given]).is_permitted
@@ -706,7 +706,7 @@ def test_a_refined_assigner_is_told_as_a_party() -> None:
     assert decision.effect is Effect.DENY
     (told,) = (part for part in decision.considered[0].parts if part.finding is Finding.UNKNOWN)
     assert told.part is Part.PARTY
-    assert "names a party of whom" in told.text
+    assert "names a party for which" in told.text
 
 
 def test_the_other_actions_of_a_remedy_do_not_vanish() -> None:
@@ -714,7 +714,9 @@ def test_the_other_actions_of_a_remedy_do_not_vanish() -> None:
     given = beside(duty(IRI(terms.ODRL + "delete"), REMEDY))
     refused = authorize(ASKED, [given])
     assert refused.effect is Effect.DENY
-    assert any("the remedy beside it to `delete` is not known" in one.text for one in refused.reasons)
+    assert any(
+        "its prohibition's other remedy to `delete` is not known" in one.text for one in refused.reasons
+    )
     assert authorize(replace(ASKED, fulfilled=frozenset({REMEDY})), [given]).is_permitted
 
 
@@ -825,7 +827,7 @@ def test_a_parameter_that_the_permission_does_not_offer_is_refused() -> None:
     suppressing = Fact(IRI(terms.SMALTI + "suppressionLimit"), (Number(Decimal("0.5")),))
     refused = authorize(replace(ANONYMIZE, parameters=(suppressing,)), [policy(anonymizing())])
     assert refused.effect is Effect.DENY
-    assert any("says nothing of `suppressionLimit`" in reason.text for reason in refused.reasons)
+    assert any("does not mention `suppressionLimit`" in reason.text for reason in refused.reasons)
     named = Fact(terms.SENSITIVE, (Named(IRI(SHOP + "/illness")),))
     assert not authorize(replace(ANONYMIZE, parameters=(named,)), [policy(anonymizing())]).is_permitted
 
@@ -976,7 +978,8 @@ def test_reasons_are_few_however_many_rules_there_are(count: int, named: int) ->
     texts = [reason.text for reason in decision.reasons]
     assert len(texts) == named + 3
     assert (
-        f"{count - named} more rules about what is asked for do not apply; an explanation says why" in texts
+        f"{count - named} more rules about the requested targets do not apply; an explanation says why"
+        in texts
     )
     assert "1 rule is about other targets" in texts
 
@@ -1006,7 +1009,10 @@ def test_an_explanation_reports_each_part_of_each_rule_about_the_target() -> Non
     ("operand", "found"),
     [
         (IRI(terms.ODRL + "product"), "`product eq doctor` is unsatisfied"),
-        (IRI("http://example.com/role"), "`role eq doctor` is unknown: nobody declares the operand"),
+        (
+            IRI("http://example.com/role"),
+            "`role eq doctor` is unknown: the operand `http://example.com/role` is not declared",
+        ),
     ],
 )
 def test_no_value_of_a_fact_is_told(operand: IRI, found: str) -> None:
@@ -1045,7 +1051,7 @@ def test_what_the_request_does_not_state_is_named() -> None:
     role = Comparison(IRI("http://example.com/role"), Operator.EQ, (Text("doctor"),))
     given = [policy(permission(assignees=(Party(ACME, (role,)),)))]
     doctors = authorize(REQUEST, given)
-    assert "`: nobody declares the operand `http://example.com/role`" in repr(doctors.reasons)
+    assert "`: the operand `http://example.com/role` is not declared" in repr(doctors.reasons)
     with_roles = STANDARD.with_(Vocabulary(operands=frozenset({role.operand})))
     doctors = authorize(REQUEST, given, with_roles)
     assert "`: the request states no `role`" in repr(doctors.reasons)

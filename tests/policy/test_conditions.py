@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from worlds import COUNT, NOW, ROLE, WORLD, Row, row_satisfies
 
 from smalti.policy.decide.comparing import compare
-from smalti.policy.decide.conditions import DATE_TIME, Known, Residual, evaluate, holds, rows_of
+from smalti.policy.decide.conditions import DATE_TIME, Facts, Residual, evaluate, holds, rows_of
 from smalti.policy.decide.decision import Fact, Finding, Request
 from smalti.policy.model.model import (
     ColumnComparison,
@@ -165,11 +165,11 @@ def test_several_values(
 def test_nothing_known_is_unknown(operator: Operator) -> None:
     for operand in (ODRL_PURPOSE, DATE_TIME, COUNT, worlds.RECIPIENT):
         condition = Comparison(operand, operator, (Named(worlds.MARKETING),))
-        assert evaluate(condition, Known(REQUEST, WORLD)) is UNKNOWN
+        assert evaluate(condition, Facts(REQUEST, WORLD)) is UNKNOWN
 
 
 def test_a_unit_is_unknown() -> None:
-    known = Known(replace(REQUEST, facts=(Fact(COUNT, (number("5"),)),)), WORLD)
+    known = Facts(replace(REQUEST, facts=(Fact(COUNT, (number("5"),)),)), WORLD)
     condition = Comparison(COUNT, EQ, (number("5"),))
     assert evaluate(condition, known) is YES
     assert evaluate(replace(condition, unit=IRI("http://example.com/EUR")), known) is UNKNOWN
@@ -179,19 +179,19 @@ def test_purpose_time_and_recipient() -> None:
     asked = replace(
         REQUEST, purpose=worlds.DIRECT, time=NOW, facts=(Fact(worlds.RECIPIENT, (Named(worlds.ANN),)),)
     )
-    known = Known(asked, WORLD)
+    known = Facts(asked, WORLD)
     assert evaluate(Comparison(ODRL_PURPOSE, EQ, (Named(terms.MARKETING),)), known) is YES
     assert evaluate(Comparison(DATE_TIME, GT, (Instant(NOW - timedelta(days=1)),)), known) is YES
     assert evaluate(Comparison(worlds.RECIPIENT, EQ, (Named(worlds.STAFF),)), known) is YES
     # A request for several purposes is for each of them.
     both = replace(asked, facts=(Fact(ODRL_PURPOSE, (Named(terms.STATISTICAL),)),))
-    found = evaluate(Comparison(ODRL_PURPOSE, EQ, (Named(terms.MARKETING),)), Known(both, WORLD))
+    found = evaluate(Comparison(ODRL_PURPOSE, EQ, (Named(terms.MARKETING),)), Facts(both, WORLD))
     assert found is UNKNOWN
 
 
 # --- Logical constraints
 
-_KNOWN = Known(replace(REQUEST, facts=(Fact(ROLE, (Text("a"),)),)), WORLD)
+_KNOWN = Facts(replace(REQUEST, facts=(Fact(ROLE, (Text("a"),)),)), WORLD)
 TRUE, FALSE = Comparison(ROLE, EQ, (Text("a"),)), Comparison(ROLE, EQ, (Text("b"),))
 MAYBE = Comparison(COUNT, EQ, (number("1"),))
 
@@ -236,10 +236,10 @@ def test_knowing_more_never_overturns_what_is_known(
     condition: Condition, positions: set[int], rows: list[Row]
 ) -> None:
     """Of conditions on facts and on rows alike: what a row gets from less, it gets from more."""
-    some = Known(replace(REQUEST, facts=tuple(_EVERYTHING[position] for position in positions)), WORLD)
+    some = Facts(replace(REQUEST, facts=tuple(_EVERYTHING[position] for position in positions)), WORLD)
     less, more = (
         evaluate(condition, some),
-        evaluate(condition, Known(replace(REQUEST, facts=_EVERYTHING), WORLD)),
+        evaluate(condition, Facts(replace(REQUEST, facts=_EVERYTHING), WORLD)),
     )
     if isinstance(less, Finding) and less is not UNKNOWN:
         assert more is less
@@ -253,7 +253,7 @@ def _passes(outcome: Finding | Residual, row: Row) -> bool:
     return outcome is YES
 
 
-def _holds_of(condition: Condition, known: Known, row: Row) -> bool | None:
+def _holds_of(condition: Condition, known: Facts, row: Row) -> bool | None:
     """Kleene's logic, once more and by another way: None is unknown. A row without a value is unknown."""
     if isinstance(condition, Comparison):
         return {YES: True, NO: False, UNKNOWN: None}[evaluate(condition, known)]  # type: ignore[index]
@@ -288,9 +288,9 @@ def test_what_is_left_to_the_rows_is_what_the_condition_says_of_them(
     condition: Condition, facts: tuple[Fact, ...], row: Row
 ) -> None:
     assume(None not in row.values())  # what no value satisfies is the filter's own matter
-    known = Known(replace(REQUEST, facts=facts), WORLD)
-    outcome = evaluate(condition, known)
-    expected = _holds_of(condition, known, row)
+    stated = Facts(replace(REQUEST, facts=facts), WORLD)
+    outcome = evaluate(condition, stated)
+    expected = _holds_of(condition, stated, row)
     assert not _passes(outcome, row) or expected is True
     if isinstance(outcome, Finding) and outcome is not UNKNOWN:
         assert expected is (outcome is YES)
@@ -359,7 +359,7 @@ def test_durations_that_are_written_differently_are_not_known_to_be_unequal(
     }  # fmt: skip
     for operator, texts in others.items():
         condition = Comparison(PERIOD, operator, tuple(map(Text, texts)))
-        assert evaluate(condition, Known(fact, WORLD)) is UNKNOWN
+        assert evaluate(condition, Facts(fact, WORLD)) is UNKNOWN
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ def test_who() -> None:
     assert told(replace(duty, assignees=(), targets=())) == "everybody must delete"
     refined = Party(IRI("http://org/staff"), refinements=(compared("spatial", Operator.EQ, Text("IT")),))
     assert told(may(assignees=(refined,))).startswith(
-        "whoever of http://org/staff where spatial is `IT` may "
+        "members of http://org/staff where spatial is `IT` may "
     )
 
 
@@ -130,8 +130,8 @@ def test_what_is_not_known_is_told_apart_for_permissions_and_prohibitions() -> N
     )
     forbidden = Prohibition(uid=UID, action=READ, targets=(ONE,), constraints=limits)
     assert told(forbidden) == (
-        "nobody may read http://x.org/a for Marketing or a purpose that is not known; "
-        "all rows, not only where Age is at least 18; if count is at most 5, or that is not known"
+        "nobody may read http://x.org/a for Marketing or an unknown purpose; "
+        "all rows, not only where Age is at least 18; if count is at most 5, or if this is unknown"
     )
 
 
@@ -167,10 +167,10 @@ def test_ways_to_anonymize() -> None:
     rule = may(action=ANONYMIZE, anonymization=way, output=IRI("http://x.org/o"))
     assert told(rule) == (
         "http://org/ann may anonymize http://x.org/a: t-closeness, by mdav, k = 5, "
-        "outputForm = `mean` for Age, t at most 0.1, 1 column generalised, 2 released as they are, "
-        "persons told apart by Id; output http://x.org/o"
+        "outputForm = `mean` for Age, t at most 0.1, 1 column generalised, 2 released unchanged, "
+        "respondents identified by Id; output http://x.org/o"
     )
-    assert "each row about another person" in told(may(anonymization=replace(WAY, one_row_each=True)))
+    assert "one row for each respondent" in told(may(anonymization=replace(WAY, one_row_each=True)))
 
 
 def test_duties_remedies_and_consequences() -> None:
@@ -179,10 +179,11 @@ def test_duties_remedies_and_consequences() -> None:
     so = Duty(uid=UID, action=ANONYMIZE, targets=(ONE,), anonymization=WAY, output=IRI("http://x.org/o"))
     assert told(may(duties=(inform, so))) == (
         "http://org/ann may read http://x.org/a; in return must inform http://x.org/a, "
-        "otherwise must delete http://x.org/a; only if anonymized so: k = 5, 1 column generalised; output http://x.org/o"
+        "otherwise must delete http://x.org/a; "
+        "only if anonymized as follows: k = 5, 1 column generalised; output http://x.org/o"
     )
     forbidden = Prohibition(uid=UID, action=READ, targets=(ONE,), remedies=(then,))
-    assert told(forbidden).endswith("; whoever does it all the same must delete http://x.org/a")
+    assert told(forbidden).endswith("; whoever violates this must delete http://x.org/a")
 
 
 def test_validity_and_offers() -> None:
@@ -221,7 +222,7 @@ def test_that_a_recipe_was_not_looked_up_is_said() -> None:
     learns = may(action=IRI(SMALTI + "train"), training=Training(recipe="mlp-12", label_column=AGE))
     assert not_checked(policy(learns), with_dataset=True) == (
         "the data",
-        "whether there is such a recipe, which `plan` looks up",
+        "whether the recipe exists, which `plan` checks",
     )
 
 
@@ -233,7 +234,7 @@ def test_words_that_run_refuses_are_named() -> None:
     rule = may(alpha, action=ANONYMIZE, anonymization=way, duties=(duty,))
     (data, words) = not_checked(policy(rule), with_dataset=True)
     assert data == "the data"
-    assert words.startswith("what `run` refuses until it is implemented: ")
+    assert words.startswith("words that `run` refuses as not implemented: ")
     for word in ("`smalti:alpha`", "`t-closeness`", "`mdav`", "`smalti:t`"):
         assert word in words
     assert not_checked(policy(may()), with_dataset=True) == ("the data",)

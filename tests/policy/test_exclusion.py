@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from worlds import COUNT, NOW, ROLE, WORLD
 
 from smalti.policy.decide.comparing import SATISFIED, UNSATISFIED, compare
-from smalti.policy.decide.conditions import DATE_TIME, Known, evaluate, evaluate_parameter
+from smalti.policy.decide.conditions import DATE_TIME, Facts, evaluate, evaluate_parameter
 from smalti.policy.decide.decision import Fact, Finding, Request
 from smalti.policy.decide.exclusion import Prover
 from smalti.policy.decide.hierarchies import Hierarchy
@@ -65,7 +65,7 @@ def test_what_is_proved_is_so(operand: IRI, of_action: bool, data: st.DataObject
             parameters = {operand: values}
             both = evaluate_parameter(held, parameters), evaluate_parameter(other, parameters)
         else:
-            known = Known(replace(REQUEST, facts=(Fact(operand, values),)), WORLD)
+            known = Facts(replace(REQUEST, facts=(Fact(operand, values),)), WORLD)
             both = evaluate(held, known), evaluate(other, known)  # type: ignore[assignment]
         assert both[0] is not SATISFIED or both[1] is UNSATISFIED
 

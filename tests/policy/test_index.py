@@ -116,7 +116,7 @@ def test_one_thing_is_said_of_a_policy_that_may_prohibit_only() -> None:
         for report in decision.considered
     }
     assert said["p"] == [(Finding.UNSATISFIED, "its policy may prohibit only, and so permits nothing")]
-    assert said["m"] == [(Finding.SATISFIED, "its policy may prohibit only, and this does")]
+    assert said["m"] == [(Finding.SATISFIED, "its policy may prohibit only, as this rule does")]
     assert [report.applies for report in decision.considered] == [False, True]
     assert any("may prohibit only" in reason.text for reason in decision.reasons)
 

@@ -168,7 +168,7 @@ def test_a_budget_that_nothing_charges_is_pointed_out() -> None:
     rule = may(budget, action=ANONYMIZE, anonymization=way, output=IRI("http://x.org/o"))
     (found,) = lint(policy(rule))
     assert (found.code, found.where.line) == ("P616", 30)
-    assert "`smalti:budgetEpsilon` stands beside the method `l-diversity`" in found.message
+    assert "`smalti:budgetEpsilon` is declared for the method `l-diversity`" in found.message
     assert lint(policy(may(budget))) == ()
 
 
@@ -385,7 +385,7 @@ def test_a_promise_about_people_whom_nothing_tells_apart() -> None:
     (note,) = lint(anonymizing())
     assert (note.code, note.severity, note.where.line) == ("P620", Severity.NOTE, 20)
     assert "k would count rows" in note.message
-    assert "`run` refuses until it is said" in note.help
+    assert "declare it, or `run` refuses" in note.help
     (warning,) = lint(anonymizing(), replace(FACTS, respondent=None))
     assert (warning.code, warning.severity) == ("P620", Severity.WARNING)
     assert "`t.csv-metadata.json`" in warning.message
@@ -531,7 +531,7 @@ def test_places_come_from_the_document() -> None:
   {"leftOperand": "count", "operator": "lt", "rightOperand": 5},
   {"leftOperand": "count", "operator": "gt", "rightOperand": 9}]}}"""
     (found,) = lint(parse(document.encode(), "a.jsonld").policies[0])
-    assert (found.code, found.where.line, found.help) == ("P601", 5, "the other one is at line 4")
+    assert (found.code, found.where.line, found.help) == ("P601", 5, "the other constraint is at line 4")
 
 
 # --- Columns of a table
@@ -552,7 +552,7 @@ def test_rules_that_meet_at_a_column() -> None:
         assert "the prohibition at line 9" in found.message
         assert words in found.message
         (found,) = lint(policy(rule, against, conflict=ConflictStrategy.PERMIT))
-        assert (found.code, "does not hold" in found.message) == ("P621", True)
+        assert (found.code, "does not override" in found.message) == ("P621", True)
         assert shown(lint(policy(rule, against, conflict=ConflictStrategy.INVALID))) == [("P602", 7)]
     elsewhere = may_not(action=USE, targets=(Asset(IRI(f"{TARGET}/born")),))
     assert lint(policy(anonymizing, elsewhere)) == ()

@@ -316,7 +316,9 @@ def test_a_permission_to_anonymize_reaches_the_columns_that_it_uses() -> None:
 def test_a_permission_on_a_column_is_none_on_its_table() -> None:
     decision = decide(policy(permit(NAME)))
     assert decision.effect is Effect.DENY
-    assert any("a column, and not about the table" in reason.text for reason in decision.reasons)
+    assert any(
+        "which is a column, and not about the whole table" in reason.text for reason in decision.reasons
+    )
 
 
 def test_several_targets_are_asked_for_jointly() -> None:

@@ -52,7 +52,8 @@ def test_a_rule_is_shut_out_exactly_where_the_ledger_would_have_no_room(
         and (by.epsilon is None or by.epsilon < one.most_epsilon)
     )
     assert ((one.rule.uid, by.rule.uid) in found) is (are_same and not has_room)
-    assert all("`urn:x:rule`" in two.told() and "`urn:x:by`" in two.told() for two in shut_outs((one, by)))
+    sentences = [shut_out.sentence() for shut_out in shut_outs((one, by))]
+    assert all("`urn:x:rule`" in sentence and "`urn:x:by`" in sentence for sentence in sentences)
 
 
 def test_a_rule_does_not_shut_itself_out() -> None:

@@ -330,7 +330,7 @@ def test_training_and_audit_are_told_in_a_sentence() -> None:
     ):  # fmt: skip
         assert part in told
     (plain,) = describe(require(train()))
-    assert "without noise, so that it may keep what it learns" in plain
+    assert "without noise, so that it may memorise its data" in plain
 
 
 def test_training_fits_the_description_of_the_data() -> None:

@@ -445,7 +445,7 @@ def test_a_remedy_of_several_actions_keeps_all_of_them(registry: Registry) -> No
     registry.add_policy(document, "no-use", OWNER)
     decision = decide(registry, REMEDY)
     assert decision.effect is Effect.DENY
-    assert "the remedy beside it to `delete` is not known to be fulfilled" in texts(decision)
+    assert "its prohibition's other remedy to `delete` is not known to be fulfilled" in texts(decision)
 
 
 NESTED = ("duty", "remedy")

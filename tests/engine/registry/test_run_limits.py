@@ -24,7 +24,7 @@ from smalti.engine.run.recheck import recheck, repeat
 from smalti.engine.run.run import plan_undecided
 from smalti.errors import GuaranteeError, PlanError, SmaltiError, UsageError
 from smalti.policy.decide.decision import Decision, Effect, Fact, Grant
-from smalti.policy.decide.transformations import requested, transformation
+from smalti.policy.decide.transformations import requested_parameters, transformation
 from smalti.policy.model.model import Anonymization, Bound, Duty, Number, Operator
 from smalti.policy.read.parse import parse, require
 from smalti.vocab.terms import IRI, L_DIVERSITY, K, L
@@ -465,7 +465,7 @@ def test_a_run_takes_the_k_and_l_that_prohibitions_were_judged_by(
     }
     problems: list[SmaltiError] = []
     taken = chosen_bounds(wanted, [Fact(*one) for one in asked.items()], problems)
-    judged = requested(transformation(wanted), asked)
+    judged = requested_parameters(transformation(wanted), asked)
     if problems:
         return
     assert judged[K] == (Number(Decimal(taken[0])),)

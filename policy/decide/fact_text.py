@@ -1,4 +1,4 @@
-"""Facts that a caller gives beside a request: on the command line, or in a file of tests."""
+"""Reads the facts of a request from text: of the command line, or of a file of tests."""
 
 import re
 from datetime import UTC, date, datetime
@@ -25,7 +25,7 @@ _TRUTHS: Final = {"true": True, "false": False}
 
 
 def value(written: str, where: str) -> Value:
-    """What a text stands for: a number, a day, a point in time, true or false, an IRI, or itself.
+    """The value of a text: a number, a day, a point in time, true or false, an IRI, or the text itself.
 
     >>> value("20", "--with")
     Number(value=Decimal('20'))
@@ -35,7 +35,7 @@ def value(written: str, where: str) -> Value:
     Named(iri='http://example.com/party/a')
 
     Raises:
-        UsageError: it looks like a day or a point in time, and there is no such one.
+        UsageError: it has the form of a day or a point in time, but does not exist.
     """
     if _NUMBER.fullmatch(written):
         return Number(Decimal(written))
@@ -52,14 +52,16 @@ def _moment(written: str, where: str) -> Day | Instant:
             return Day(date.fromisoformat(written))
         return Instant(datetime.fromisoformat(written))
     except ValueError:
-        raise UsageError(where, f"`{written}` does not exist", "a day or a time of the calendar") from None
+        raise UsageError(
+            where, f"`{written}` does not exist", "an existing date, or date with time"
+        ) from None
 
 
 def time(written: str, where: str) -> datetime:
     """A point in time with its zone; a day means its first instant in UTC.
 
     Raises:
-        UsageError: it is none, or has no time zone.
+        UsageError: it is not a point in time, or has no time zone.
     """
     expected = "a time with its zone, such as 2026-05-01T12:00:00Z, or a day"
     is_moment = _DAY.fullmatch(written) or _INSTANT.fullmatch(written)
@@ -67,7 +69,7 @@ def time(written: str, where: str) -> datetime:
     if isinstance(moment, Day):
         return datetime(moment.day.year, moment.day.month, moment.day.day, tzinfo=UTC)
     if moment is None or moment.time.tzinfo is None:
-        raise UsageError(where, f"`{written}` is no point in time", expected)
+        raise UsageError(where, f"`{written}` is not a point in time", expected)
     return moment.time
 
 
@@ -75,7 +77,7 @@ def fact(written: str, where: str) -> Fact:
     """One fact about the world or the party: `OPERAND=VALUE`.
 
     Raises:
-        UsageError: it is written otherwise, or the operand is no known word and no IRI.
+        UsageError: it has another form, or the operand is neither a known word nor an IRI.
     """
     name, value_ = _halves(written, where)
     return Fact(fact_operand(name, where), (value(value_, where),))
@@ -97,44 +99,46 @@ def parameter(written: str, where: str) -> Fact:
     """One parameter of the requested action: `WORD=VALUE`, for example `k=20`.
 
     Raises:
-        UsageError: it is written otherwise, the word is none of the profile, or has no such value.
+        UsageError: it has another form, or the profile has no such word, or the word no such value.
     """
     name, value_ = _halves(written, where)
-    operand, found = word(Kind.REFINEMENT, name, where), value(value_, where)
-    known = BY_IRI.get(operand)
-    if known is not None and known.range in _NUMBERS and not _is_in(known.range, found):
-        raise UsageError(where, f"`{name}` is {known.range}, and `{value_}` is not", f"{name}=NUMBER")
-    if known is not None and known.range in _COLUMNS and isinstance(found, Named):
-        found = Named(normalised_column(found.iri))
-    return Fact(operand, (found,))
+    operand, stated = word(Kind.REFINEMENT, name, where), value(value_, where)
+    entry = BY_IRI.get(operand)
+    if entry is not None and entry.range in _NUMBERS and not _is_in(entry.range, stated):
+        raise UsageError(where, f"`{name}` must be {entry.range}, not `{value_}`", f"{name}=NUMBER")
+    if entry is not None and entry.range in _COLUMNS and isinstance(stated, Named):
+        stated = Named(normalised_column(stated.iri))
+    return Fact(operand, (stated,))
 
 
-def about(asked: Fact, target: IRI) -> Fact:
-    """A parameter whose columns may be named as the header of a target names them.
+def about(stated: Fact, target: IRI) -> Fact:
+    """A parameter whose columns are named as in the header of a target, with their IRIs.
 
     >>> about(parameter("measure=age", "--with"), IRI("http://example.com/Customer")).values
     (Named(iri='http://example.com/Customer/age'),)
     """
-    known = BY_IRI.get(asked.operand)
-    if known is None or known.range not in _COLUMNS:
-        return asked
+    entry = BY_IRI.get(stated.operand)
+    if entry is None or entry.range not in _COLUMNS:
+        return stated
     return Fact(
-        asked.operand,
+        stated.operand,
         tuple(
-            Named(normalised_column(column_iri(target, one.text))) if isinstance(one, Text) else one
-            for one in asked.values
+            Named(normalised_column(column_iri(target, column.text)))
+            if isinstance(column, Text)
+            else column
+            for column in stated.values
         ),
     )
 
 
-def _is_in(range_: Range, found: Value) -> bool:
-    if not isinstance(found, Number):
+def _is_in(range_: Range, stated: Value) -> bool:
+    if not isinstance(stated, Number):
         return False
-    return range_ is not Range.INTEGER or found.value == found.value.to_integral_value()
+    return range_ is not Range.INTEGER or stated.value == stated.value.to_integral_value()
 
 
 def _halves(written: str, where: str) -> tuple[str, str]:
     name, separator, value_ = written.partition("=")
     if not separator or not name or not value_:
-        raise UsageError(where, f"`{written}` says nothing", "WORD=VALUE")
+        raise UsageError(where, f"`{written}` has no word or no value", "WORD=VALUE")
     return name, value_
