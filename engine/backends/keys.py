@@ -94,11 +94,11 @@ class Keys:
         """The packed columns, in their order."""
         columns: list[Integers] = []
         for key, group in zip(self.keys, self.packing.groups, strict=True):
-            rest, found = key, []
+            rest, numbers = key, []
             for _, size in reversed(group[1:]):
                 rest, number = np.divmod(rest, size)
-                found.append(number)
-            columns += [rest, *reversed(found)]
+                numbers.append(number)
+            columns += [rest, *reversed(numbers)]
         return columns
 
     def places_of(self, table: pa.Table) -> Integers:

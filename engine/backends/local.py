@@ -115,8 +115,8 @@ class LocalRelations(Relations):
         self.give(name, schema.empty_table())
         nodes = self.take(f"SELECT DISTINCT node FROM {source}").column("node").to_pylist()
         for node in nodes:
-            made = function(self.take(f"SELECT * FROM {source} WHERE node = {node}"))
-            self._connection.register("given", made)
+            rows = function(self.take(f"SELECT * FROM {source} WHERE node = {node}"))
+            self._connection.register("given", rows)
             self._run(f"INSERT INTO {name} SELECT * FROM given")
             self._connection.unregister("given")
 

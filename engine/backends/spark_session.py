@@ -64,12 +64,12 @@ def is_local(master: str) -> bool:
 
 @contextmanager
 def session(
-    given: "SparkSession | None", master: str | None, settings: Mapping[str, str], workspace: Path
+    existing: "SparkSession | None", master: str | None, settings: Mapping[str, str], workspace: Path
 ) -> Iterator[tuple["SparkSession", bool]]:
     """The session for a run, and whether it was made for it; such a one is stopped when the block fails.
 
     Args:
-        given: the caller's own; None: the active one, or one made here.
+        existing: the caller's own; None: the active one, or one made here.
         master: of one made here; None: what `spark-submit` says, or this machine.
         settings: of one made here.
         workspace: a folder private to the run.
@@ -84,8 +84,8 @@ def session(
         raise BackendError(
             "spark engine", "PySpark is not installed", "the extra `spark`", INSTALL_SPARK
         ) from None
-    found = given or SparkSession.getActiveSession()
-    if found is not None:
+    running = existing or SparkSession.getActiveSession()
+    if running is not None:
         if master is not None or settings:
             raise UsageError(
                 "spark engine",
@@ -93,14 +93,14 @@ def session(
                 "no --master and no --conf",
                 "stop that session first",
             )
-        _take_this_python(found)
-        yield found, False
+        _take_this_python(running)
+        yield running, False
         return
-    made = _start(master, settings, workspace)
+    started = _start(master, settings, workspace)
     try:
-        yield made, True
+        yield started, True
     except BaseException:
-        made.stop()
+        started.stop()
         raise
 
 
@@ -203,13 +203,13 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _take_this_python(found: "SparkSession") -> None:
+def _take_this_python(running: "SparkSession") -> None:
     """Let the workers of a caller's session take this interpreter, where the caller chose none.
 
     Spark's own choice is the `python3` that is found first, which may lack smalti. It is not put back: a
     second run in the same session may still need it.
     """
-    context = found.sparkContext
+    context = running.sparkContext
     if context.pythonExec == _ANY_PYTHON and context.getConf().get("spark.pyspark.python") is None:
         context.pythonExec = sys.executable
 
@@ -218,20 +218,20 @@ def _not_started(master: str | None, settings: Mapping[str, str]) -> BackendErro
     from pyspark import SparkContext
 
     # Names only: a setting's value may be a secret.
-    given = [f"--conf {key}" for key in settings] + ([] if master is None else [f"--master {master}"])
+    options = [f"--conf {key}" for key in settings] + ([] if master is None else [f"--master {master}"])
     if SparkContext._gateway is None:
         # Java ends at once where it does not know the kind of master, or cannot take a setting.
         return BackendError(
             "spark engine",
             "Java is there, and Spark does not start in it"
-            + (f" with {', '.join(given)}" if given else ""),
+            + (f" with {', '.join(options)}" if options else ""),
             f"a Java runtime {OLDEST_JAVA} or newer"
-            + (", and a master and settings that Spark takes" if given else ""),
+            + (", and a master and settings that Spark takes" if options else ""),
             "`smalti doctor` says which Java is found; or use --engine local",
         )
     return BackendError(
         "spark engine",
-        "no session starts" + (f" with {', '.join(given)}" if given else ""),
+        "no session starts" + (f" with {', '.join(options)}" if options else ""),
         "a master that answers, and settings that Spark takes",
         "try them with spark-submit, or use --engine local",
     )

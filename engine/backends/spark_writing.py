@@ -92,8 +92,8 @@ def write_parts(frame: "DataFrame", publication: Publication, folder: Path) -> l
         )
 
     written = frame.mapInArrow(write, _SCHEMA).toArrow().to_pylist()
-    found = (_Part(row["part"], row["rows"], row["files"]) for row in written)
-    return sorted(found, key=lambda part: part.number)
+    parts = (_Part(row["part"], row["rows"], row["files"]) for row in written)
+    return sorted(parts, key=lambda part: part.number)
 
 
 def _join_links(folder: Path, parts: list[_Part], link: Path) -> None:

@@ -125,7 +125,7 @@ def kind_by_step(steps: Collection[str]) -> Kind:
     Raises:
         KeyError: it has none that tells.
     """
-    return _only(entry.kind for entry in TABLE if entry.step in steps)
+    return _single(entry.kind for entry in TABLE if entry.step in steps)
 
 
 def kind_by_member(members: Collection[str]) -> Kind:
@@ -134,14 +134,14 @@ def kind_by_member(members: Collection[str]) -> Kind:
     Raises:
         KeyError: it has no member that tells.
     """
-    return _only(entry.kind for entry in TABLE if entry.member in members)
+    return _single(entry.kind for entry in TABLE if entry.member in members)
 
 
-def _only(kinds: Iterable[Kind]) -> Kind:
-    found = list(kinds)
-    if len(found) != 1:
-        raise KeyError(found)
-    return found[0]
+def _single(kinds: Iterable[Kind]) -> Kind:
+    matching = list(kinds)
+    if len(matching) != 1:
+        raise KeyError(matching)
+    return matching[0]
 
 
 def capability_module(kind: Kind) -> ModuleType:
@@ -161,8 +161,8 @@ def report_class(kind: Kind) -> type[Any]:
 
 def _named(name: str) -> type[Any]:
     module, _, attribute = name.partition(":")
-    found: type[Any] = getattr(import_module(module), attribute)
-    return found
+    loaded: type[Any] = getattr(import_module(module), attribute)
+    return loaded
 
 
 def _entry(kind: Kind) -> Entry:

@@ -60,13 +60,13 @@ def loss_to_object(loss: StatedLoss) -> dict[str, Json]:
     }
 
 
-def loss_from_object(told: Mapping[str, Any]) -> StatedLoss:
+def loss_from_object(stated: Mapping[str, Any]) -> StatedLoss:
     """The inverse of `loss_to_object`, of what the certificate's schema has accepted."""
     return StatedLoss(
-        Decimal(told["epsilon"]),
-        Decimal(told["delta"]),
-        told["posteriorBelief"],
-        told["membershipAdvantage"],
+        Decimal(stated["epsilon"]),
+        Decimal(stated["delta"]),
+        stated["posteriorBelief"],
+        stated["membershipAdvantage"],
     )
 
 

@@ -138,11 +138,13 @@ class Filter:
 
 
 def _columns(conditions: tuple[RowCondition, ...]) -> frozenset[str]:
-    found = (
-        frozenset({one.column}) if isinstance(one, RowComparison) else _columns(one.operands)
-        for one in conditions
+    columns = (
+        frozenset({condition.column})
+        if isinstance(condition, RowComparison)
+        else _columns(condition.operands)
+        for condition in conditions
     )
-    return frozenset[str]().union(*found)
+    return frozenset[str]().union(*columns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,10 @@ def plan_from_json(text: str) -> AnyPlan:
         document = json.loads(text)
         _format_of(document)
         steps = {step.pop("step"): step for step in document["steps"]}
-        found: AnyPlan = plan_class(_kind_in(document, steps)).from_steps(steps)
+        plan: AnyPlan = plan_class(_kind_in(document, steps)).from_steps(steps)
     except (ValueError, KeyError, TypeError, AttributeError):  # pydantic's errors are ValueErrors
         raise _no_plan() from None
-    return found
+    return plan
 
 
 def names_kind(text: str) -> bool:

@@ -88,11 +88,11 @@ class OwnerReport:
             f" {self._rows()}"
         )
         if self.diversity:
-            listed = ", ".join(f"{one.column} {one.l}" for one in self.diversity)
+            listed = ", ".join(f"{entry.column} {entry.l}" for entry in self.diversity)
             yield f"achieved l (least over the classes): {listed}"
         yield f"information lost (global certainty penalty): {self.loss:.1%}"
         if self.exact:
-            listed = ", ".join(f"{one.column} {one.values} ({one.rare})" for one in self.exact)
+            listed = ", ".join(f"{entry.column} {entry.values} ({entry.rare})" for entry in self.exact)
             yield f"texts published exactly, alone or in sets (of these, in fewer rows than k): {listed}"
         if self.rows_alike:
             yield f"{self.rows_alike} rows repeat in all columns but the sensitive ones"
@@ -117,8 +117,8 @@ class OwnerReport:
     def _rows(self) -> str:
         """Where the rows of the file are, so that the numbers add up."""
         left_out = {"withdrawn": self.rows_withdrawn, "not granted": self.rows_filtered}
-        told = [f"{count} {why}" for why, count in left_out.items() if count]
-        return ", ".join([f"{self.rows_in} rows in", *told, f"{self.rows_out} out"])
+        reasons = [f"{count} {why}" for why, count in left_out.items() if count]
+        return ", ".join([f"{self.rows_in} rows in", *reasons, f"{self.rows_out} out"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -135,7 +135,10 @@ def _is_prefix(name: str, iri: object) -> bool:
 def _csvw_context(value: Any) -> Any:
     """CSVW's own, and prefixes: a context that defines words could redefine ours."""
     first, *more = value if isinstance(value, list) else [value]
-    plain = all(isinstance(one, dict) and all(map(_is_prefix, one, one.values())) for one in more)
+    plain = all(
+        isinstance(prefixes, dict) and all(map(_is_prefix, prefixes, prefixes.values()))
+        for prefixes in more
+    )
     if first not in ("http://www.w3.org/ns/csvw", "https://www.w3.org/ns/csvw") or not plain:
         raise ValueError("not CSVW's context")
     return value
@@ -200,10 +203,10 @@ def _no_number(text: str) -> NoReturn:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise ValueError("a key is there twice")
-    return found
+    return members
 
 
 def _without_notes(value: Any) -> Any:
@@ -225,10 +228,10 @@ def _not_understood(name: str, error: Exception) -> SmaltiError:
         )
     if isinstance(error, ValidationError):
         faults = error.errors(include_input=False, include_url=False, include_context=False)
-        told = "; ".join(dict.fromkeys(_fault(fault["loc"], fault["type"]) for fault in faults))
+        listed = "; ".join(dict.fromkeys(_fault(fault["loc"], fault["type"]) for fault in faults))
         return DataError(
             name,
-            f"the description is not understood: {told}",
+            f"the description is not understood: {listed}",
             "CSVW with `url` and `tableSchema.columns`, each with `name`, `datatype`, `propertyUrl`",
             "correct it; docs/descriptions.md lists all that is understood",
         )
@@ -288,7 +291,7 @@ def _key(name: str, document: _Metadata) -> tuple[str, ...]:
     names = (key,) if isinstance(key, str) else tuple(key)
     unknown = set(names) - {column.name for column in document.table_schema.columns}
     if unknown:
-        listed = ", ".join(f"`{one}`" for one in sorted(unknown))
+        listed = ", ".join(f"`{column_name}`" for column_name in sorted(unknown))
         raise DataError(
             name,
             f"the primary key names {listed}",
@@ -306,10 +309,12 @@ def _column(name: str, column: _Column) -> ColumnDescription:
     base = column.datatype.base if isinstance(column.datatype, _Datatype) else column.datatype
     where = f"{name}, column `{column.name}`"
     if base is not None and base not in _DATATYPES:
-        known = ", ".join(sorted(_DATATYPES))
+        implemented = ", ".join(sorted(_DATATYPES))
         close = difflib.get_close_matches(base, _DATATYPES, n=1)
         way_out = f"did you mean `{close[0]}`?" if close else "declare one of these"
-        raise DataError(where, f"the datatype `{base}` is not implemented", f"one of {known}", way_out)
+        raise DataError(
+            where, f"the datatype `{base}` is not implemented", f"one of {implemented}", way_out
+        )
     if column.property_url is not None and ("{" in column.property_url or ":" not in column.property_url):
         raise DataError(
             where, "`propertyUrl` is no absolute IRI", "an IRI without templates", "write it out"
@@ -326,7 +331,11 @@ def _column(name: str, column: _Column) -> ColumnDescription:
     iri = IRI(column.property_url) if column.property_url else None
     datatype = _DATATYPES[base] if base else None
     derived = column.datatype if isinstance(column.datatype, _Datatype) else _Datatype(base="string")
-    partitions = None if column.partitions is None else [one.predicate.value for one in column.partitions]
+    partitions = (
+        None
+        if column.partitions is None
+        else [partition.predicate.value for partition in column.partitions]
+    )
     lower, upper = bounds(where, (column.lower, derived.minimum), (column.upper, derived.maximum))
     return ColumnDescription(
         column.name, iri, datatype, column.time_zone, bool(column.required), column.most_values,

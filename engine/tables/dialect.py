@@ -120,12 +120,12 @@ def join_ranges(name: str, facts: Iterable[RangeFacts], fields: int) -> list[Par
         DataError: names the first record that breaks the dialect, and how, as `check_csv` does; or says
             that the file changed between the reads.
     """
-    ranges = sorted(facts, key=lambda one: (one.begin, one.end))
+    ranges = sorted(facts, key=lambda range_facts: (range_facts.begin, range_facts.end))
     _check_cover(name, ranges)
     whole, starts = LINE_END, list[tuple[int, int]]()
-    for one in ranges:
-        piece = one.pieces[whole.is_inside]
-        starts += _first_record(whole, one, piece)
+    for range_facts in ranges:
+        piece = range_facts.pieces[whole.is_inside]
+        starts += _first_record(whole, range_facts, piece)
         whole = _accepted(name, join(whole, piece, fields))
     whole = _accepted(name, ended(whole, fields))
     size, records = ranges[-1].size if ranges else 0, whole.ends - 2
@@ -136,20 +136,20 @@ def join_ranges(name: str, facts: Iterable[RangeFacts], fields: int) -> list[Par
 
 
 def _check_cover(name: str, ranges: list[RangeFacts]) -> None:
-    sizes = {one.size for one in ranges}
-    if len(sizes) > 1 or any(one.end > one.size for one in ranges):
+    sizes = {facts.size for facts in ranges}
+    if len(sizes) > 1 or any(facts.end > facts.size for facts in ranges):
         raise changed(name)
-    ends = [0, *(one.end for one in ranges)]
-    if [one.begin for one in ranges] != ends[:-1] or ends[-1] not in {0, *sizes}:
+    ends = [0, *(facts.end for facts in ranges)]
+    if [facts.begin for facts in ranges] != ends[:-1] or ends[-1] not in {0, *sizes}:
         raise InternalError("ranges do not cover a file")
 
 
-def _first_record(before: Piece, one: RangeFacts, piece: Piece) -> list[tuple[int, int]]:
+def _first_record(before: Piece, facts: RangeFacts, piece: Piece) -> list[tuple[int, int]]:
     """Where the first record that begins in a range begins, and its number; the header is none."""
     first = before.ends - 2
-    if first >= 0 and not before.tail.length and one.begin < one.end:
-        return [(one.begin, first)]
-    if piece.first_end is not None and piece.first_end < one.end:
+    if first >= 0 and not before.tail.length and facts.begin < facts.end:
+        return [(facts.begin, first)]
+    if piece.first_end is not None and piece.first_end < facts.end:
         return [(piece.first_end, first + 1)]
     return []
 
@@ -181,11 +181,11 @@ def _scan(
     for window in windows:
         marks = Marks(window)
         pieces = [
-            one if one.fault else join(one, marks.piece(fields, is_inside=one.is_inside), fields)
-            for one in pieces
+            piece if piece.fault else join(piece, marks.piece(fields, is_inside=piece.is_inside), fields)
+            for piece in pieces
         ]
         reached += window.length
-        if all(one.fault for one in pieces):
+        if all(piece.fault for piece in pieces):
             return RangeFacts(begin, end, size, tuple(pieces))
     return RangeFacts(begin, end, size if reached >= end else reached, tuple(pieces))
 

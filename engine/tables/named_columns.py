@@ -33,9 +33,9 @@ class NamedColumns:
         for name, spelling in spellings.items():
             if _folded(spelling) == _folded(word):
                 return name
-        known = {spelling: name for name, spelling in spellings.items() if name in self._named}
-        close = difflib.get_close_matches(word, list(known), n=1)
-        return known[close[0]] if close else None
+        candidates = {spelling: name for name, spelling in spellings.items() if name in self._named}
+        close = difflib.get_close_matches(word, list(candidates), n=1)
+        return candidates[close[0]] if close else None
 
     def listed(self) -> str:
         """Which columns there are, as far as it may be said: a sentence's text."""

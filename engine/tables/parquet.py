@@ -114,14 +114,14 @@ def _in_pieces(name: str, batch: pa.RecordBatch, longest: int | None) -> Iterato
 
 def text_bytes(batch: pa.RecordBatch) -> NDArray[np.int64]:
     """How many bytes the texts of each row have; columns of other types count for nothing."""
-    found = np.zeros(batch.num_rows, np.int64)
+    sizes = np.zeros(batch.num_rows, np.int64)
     for column in batch.columns:
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            found += _lengths(column)
+            sizes += _lengths(column)
         elif _is_binary(kind):
-            found += (_lengths(column) + 2) // 3 * 4
-    return found
+            sizes += (_lengths(column) + 2) // 3 * 4
+    return sizes
 
 
 def _is_binary(kind: pa.DataType) -> bool:
@@ -133,8 +133,8 @@ def _lengths(column: pa.Array) -> NDArray[np.int64]:
         lengths = pc.binary_length(column.dictionary).take(column.indices)
     else:
         lengths = pc.binary_length(column)
-    found: NDArray[np.int64] = pc.fill_null(lengths, 0).to_numpy(zero_copy_only=False).astype(np.int64)
-    return found
+    present: NDArray[np.int64] = pc.fill_null(lengths, 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return present
 
 
 def _as_text(column: pa.Array) -> pa.Array:
@@ -147,7 +147,8 @@ def _as_text(column: pa.Array) -> pa.Array:
         return _plain_decimals(column)
     if _is_binary(column.type):
         return pa.array(
-            [None if one is None else b64encode(one).decode() for one in column.to_pylist()], pa.string()
+            [None if value is None else b64encode(value).decode() for value in column.to_pylist()],
+            pa.string(),
         )
     return pc.cast(column, pa.string())
 

@@ -32,23 +32,23 @@ def files_in(folder: Path) -> tuple[OutputFormat, tuple[Path, ...]]:
     try:
         with os.scandir(folder) as opened:
             entries = sorted(opened, key=lambda entry: os.fsencode(entry.name))
-        found = {Path(entry): _kind_of(folder, entry) for entry in entries if not _is_passed_over(entry)}
+        kinds = {Path(entry): _kind_of(folder, entry) for entry in entries if not _is_passed_over(entry)}
     except OSError:
         raise UsageError(
             str(folder), "the folder cannot be read", "a folder that you may read", "check its permissions"
         ) from None
-    if not found:
+    if not kinds:
         raise UsageError(
             str(folder), "the folder holds no table", "files that end in .csv or .parquet", "check the path"
         )
-    if len(set(found.values())) > 1:
+    if len(set(kinds.values())) > 1:
         raise UsageError(
             str(folder),
             "it holds CSV and Parquet files",
             "files of one kind, which are one table",
             "keep the two apart, and bind one of them",
         )
-    return next(iter(found.values())), tuple(found)
+    return next(iter(kinds.values())), tuple(kinds)
 
 
 def is_packed(name: str) -> bool:

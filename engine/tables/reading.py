@@ -131,20 +131,20 @@ def join_files(source: Source, files: Iterable[FileContents]) -> Contents:
     digests: list[str] = []
     first: FileContents | None = None
     rows = 0
-    for number, found in enumerate(files):
-        first = first or found
-        _check_columns(source, number, first, found)
-        digests.append(found.digest)
-        parts += [replace(part, first=rows + part.first, file=number) for part in found.parts]
-        rows += sum(part.records for part in found.parts)
+    for number, contents in enumerate(files):
+        first = first or contents
+        _check_columns(source, number, first, contents)
+        digests.append(contents.digest)
+        parts += [replace(part, first=rows + part.first, file=number) for part in contents.parts]
+        rows += sum(part.records for part in contents.parts)
     if first is None:
         raise InternalError("a source without files")
     return Contents(first.header, rows, tuple(digests), first.datatypes, tuple(parts))
 
 
-def _check_columns(source: Source, number: int, first: FileContents, found: FileContents) -> None:
+def _check_columns(source: Source, number: int, first: FileContents, contents: FileContents) -> None:
     """That a file has the columns of the first one, in their order and of their types."""
-    problem = _other_columns(source, first, found)
+    problem = _other_columns(source, first, contents)
     if problem is not None:
         raise DataError(
             source.paths[number].name,
@@ -154,28 +154,28 @@ def _check_columns(source: Source, number: int, first: FileContents, found: File
         )
 
 
-def _other_columns(source: Source, first: FileContents, found: FileContents) -> str | None:
+def _other_columns(source: Source, first: FileContents, contents: FileContents) -> str | None:
     there = f"`{source.paths[0].name}`"
     described = {column.name for column in source.description.columns}
 
-    def told(place: int, name: str) -> str:
+    def name_of(place: int, name: str) -> str:
         # Where a header is missing, its names are values of the first record.
         is_known = source.format is OutputFormat.PARQUET or name in described
         return f"column {place}" + (f" (`{name}`)" if is_known else "")
 
     for place, name in enumerate(first.header, 1):
-        if name not in found.header:
-            return f"{told(place, name)} of {there} is missing"
-    for place, name in enumerate(found.header, 1):
+        if name not in contents.header:
+            return f"{name_of(place, name)} of {there} is missing"
+    for place, name in enumerate(contents.header, 1):
         if name not in first.header:
-            return f"{told(place, name)} is not in {there}"
-    for place, (name, before) in enumerate(zip(found.header, first.header, strict=True), 1):
+            return f"{name_of(place, name)} is not in {there}"
+    for place, (name, before) in enumerate(zip(contents.header, first.header, strict=True), 1):
         if name != before:
-            return f"{told(place, name)} is column {first.header.index(name) + 1} in {there}"
-    for place, (is_now, was) in enumerate(zip(found.datatypes, first.datatypes, strict=True)):
+            return f"{name_of(place, name)} is column {first.header.index(name) + 1} in {there}"
+    for place, (is_now, was) in enumerate(zip(contents.datatypes, first.datatypes, strict=True)):
         if is_now is not was:
             name = first.header[place]
-            return f"{told(place + 1, name)} is {_stated(is_now)}, and {_stated(was)} in {there}"
+            return f"{name_of(place + 1, name)} is {_stated(is_now)}, and {_stated(was)} in {there}"
     return None
 
 

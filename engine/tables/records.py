@@ -178,9 +178,9 @@ class Marks:
         commas = self._comma & ~inside
         ends = _positions(self._line_feed & ~inside)
         ranks, all_commas = _ranks(commas, ends)
-        found = self._first_fault(inside)
-        if found is not None:
-            ends = ends[: np.searchsorted(ends, found.position)]
+        fault = self._first_fault(inside)
+        if fault is not None:
+            ends = ends[: np.searchsorted(ends, fault.position)]
         last = int(ends[-1]) + 1 if len(ends) else 0
         tail = Fragment(
             all_commas - (int(ranks[len(ends) - 1]) if len(ends) else 0), self._window.length - last
@@ -191,7 +191,7 @@ class Marks:
             tail=tail,
             has_quotes=self._has_quotes,
             has_inner_lines=bool(((self._line_feed | self._return) & inside).any()),
-            fault=None if found is None else found.of_record(len(ends), last),
+            fault=None if fault is None else fault.of_record(len(ends), last),
         )
         return self._with_records(piece, ends, ranks[: len(ends)], fields) if len(ends) else piece
 
@@ -229,17 +229,17 @@ class Marks:
     def _first_fault(self, inside: Words) -> "_Found | None":
         data, after = self._window.data, self._window.data[1 + self._window.length :][:1]
         nul = data.find(b"\0", 1, 1 + self._window.length)
-        found = [
+        faults = [
             _Found(_not_utf8(self._window), "bytes that are not UTF-8", "UTF-8"),
             _Found(nul - 1 if nul > 0 else -1, "a NUL byte", "text"),
         ]
         if self._has_quotes:
             stray = _first(self._stray_quotes(inside, after))
-            found.append(_Found(stray, "a quote stands inside a field", "quotes around whole fields only"))
+            faults.append(_Found(stray, "a quote stands inside a field", "quotes around whole fields only"))
         if self._has_returns:
             ends = self._before(self._line_feed, last=after == b"\n")
-            found.append(_Found(_first(self._return & ~inside & ~ends), *_LONE_RETURN))
-        return min((one for one in found if one.position >= 0), key=_Found.place, default=None)
+            faults.append(_Found(_first(self._return & ~inside & ~ends), *_LONE_RETURN))
+        return min((fault for fault in faults if fault.position >= 0), key=_Found.place, default=None)
 
     def _stray_quotes(self, inside: Words, after: bytes) -> Words:
         """Quotes that neither begin nor end a field, and are no part of a doubled one."""

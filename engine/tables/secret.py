@@ -36,9 +36,9 @@ def load_secret(registry: Path | None) -> bytes:
     Raises:
         RegistryError: the secret is too short, readable by others, or cannot be read or made.
     """
-    given = os.environ.get(ENVIRONMENT)
-    if given:
-        return _long_enough(given.encode(), ENVIRONMENT)
+    secret = os.environ.get(ENVIRONMENT)
+    if secret:
+        return _long_enough(secret.encode(), ENVIRONMENT)
     if registry is None:
         raise RegistryError(
             ENVIRONMENT,

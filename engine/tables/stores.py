@@ -52,10 +52,10 @@ def located(text: str, where: str) -> Path | StoredObject:
     Raises:
         UsageError: it is a URI of another kind.
     """
-    found = _SCHEME.match(text)
-    if found is None:
+    match = _SCHEME.match(text)
+    if match is None:
         return Path(text)
-    scheme = found[1].lower()
+    scheme = match[1].lower()
     if scheme not in SCHEMES:
         raise UsageError(
             where,
@@ -72,15 +72,15 @@ def on_disk(text: str, where: str) -> Path:
     Raises:
         UsageError: it is a URI.
     """
-    found = located(text, where)
-    if not isinstance(found, Path):
+    place = located(text, where)
+    if not isinstance(place, Path):
         raise UsageError(
             where,
-            f"`{found.scheme}://` cannot be written to yet",
+            f"`{place.scheme}://` cannot be written to yet",
             "a folder on a disk, or on a mounted store",
             "name a folder, and copy the output to the store",
         )
-    return found
+    return place
 
 
 def fetched(data: Path | StoredObject, folder: Path, phase: Phase = lambda _: None) -> Path:
@@ -140,37 +140,37 @@ class _Fetching:
         return cls(store, path.rstrip("/"), data.scheme, folder)
 
     def all(self) -> Path:
-        found = self._there(self._path)
+        info = self._there(self._path)
         if _name(self._path).endswith(METADATA_SUFFIX):
-            description = self._copied(found, self._folder)
+            description = self._copied(info, self._folder)
             beside = self._path.removesuffix(_name(self._path)) + read_description(description)[1]
             self._taken(self._there(beside))
             return description
-        taken = self._taken(found)
+        table = self._taken(info)
         description = self._info(self._path + METADATA_SUFFIX)
         if description.is_file:
             self._copied(description, self._folder)
-        return taken
+        return table
 
-    def _taken(self, found: "FileInfo") -> Path:
+    def _taken(self, info: "FileInfo") -> Path:
         """A copy of an object or of those under a prefix, which are a table."""
-        if not found.is_file:
-            return self._folder_taken(found)
-        if Path(found.path).suffix.lower() not in KINDS:
+        if not info.is_file:
+            return self._folder_taken(info)
+        if Path(info.path).suffix.lower() not in KINDS:
             raise UsageError(
-                self._where(found.path),
+                self._where(info.path),
                 "the object's kind is not known",
                 "a name that ends in .csv or .parquet",
-                "unpack it" if is_packed(found.path) else "rename or convert it",
+                "unpack it" if is_packed(info.path) else "rename or convert it",
             )
-        return self._copied(found, self._folder)
+        return self._copied(info, self._folder)
 
-    def _folder_taken(self, found: "FileInfo") -> Path:
+    def _folder_taken(self, prefix: "FileInfo") -> Path:
         """A folder with the objects under a prefix; of those that are no part of a table only the names."""
-        folder = self._folder / _name(found.path)
+        folder = self._folder / _name(prefix.path)
         with _disk():
             folder.mkdir(mode=0o700)
-        before = self._listed(found.path)
+        before = self._listed(prefix.path)
         for info in before:
             place = folder / _name(info.path)
             if info.is_file and place.suffix.lower() in KINDS and place.name[0] not in "._":
@@ -178,34 +178,34 @@ class _Fetching:
                 continue
             with _disk():
                 place.touch() if info.is_file else place.mkdir()
-        if list(map(_told, self._listed(found.path))) != list(map(_told, before)):
-            raise self._changed(found.path)
+        if list(map(_state_of, self._listed(prefix.path))) != list(map(_state_of, before)):
+            raise self._changed(prefix.path)
         return folder
 
     def _listed(self, path: str) -> list["FileInfo"]:
         from pyarrow.fs import FileSelector  # noqa: PLC0415
 
         with _answers(self._where(path)):
-            found = self._store.get_file_info(FileSelector(path))
-        return sorted(found, key=lambda info: info.path)
+            infos = self._store.get_file_info(FileSelector(path))
+        return sorted(infos, key=lambda info: info.path)
 
-    def _copied(self, found: "FileInfo", folder: Path) -> Path:
+    def _copied(self, info: "FileInfo", folder: Path) -> Path:
         """A copy of one object in a folder; it is the same before and after."""
-        where = self._where(found.path)
-        copy, size = folder / _name(found.path), 0
+        where = self._where(info.path)
+        copy, size = folder / _name(info.path), 0
         with _answers(where):
             before, stream = (
-                self._state(found.path),
-                self._store.open_input_stream(found.path, compression=None),
+                self._state(info.path),
+                self._store.open_input_stream(info.path, compression=None),
             )
         with stream, _disk(), copy.open("xb") as file:
             while data := self._read(stream, where):
                 file.write(data)
                 size += len(data)
         with _answers(where):
-            after = self._state(found.path)
+            after = self._state(info.path)
         if before != after or size != after.size:
-            raise self._changed(found.path)
+            raise self._changed(info.path)
         return copy
 
     def _read(self, stream: "NativeFile", where: str) -> bytes:
@@ -221,12 +221,12 @@ class _Fetching:
         return _State(path, info.size, info.mtime_ns, tag)
 
     def _there(self, path: str) -> "FileInfo":
-        found = self._info(path)
-        if not _name(path) or (not found.is_file and found.type.name != "Directory"):
+        info = self._info(path)
+        if not _name(path) or (not info.is_file and info.type.name != "Directory"):
             raise UsageError(
                 self._where(path), "there is no such object", "an object of the store", "check the address"
             )
-        return found
+        return info
 
     def _info(self, path: str) -> "FileInfo":
         with _answers(self._where(path)):
@@ -245,7 +245,7 @@ class _Fetching:
         )
 
 
-def _told(info: "FileInfo") -> tuple[str, str, int | None, int | None]:
+def _state_of(info: "FileInfo") -> tuple[str, str, int | None, int | None]:
     return info.path, info.type.name, info.size, info.mtime_ns
 
 

@@ -138,12 +138,12 @@ class CsvForm:
         Raises:
             GuaranteeError: the first line does not end with LF, or fields are quoted in more than one way.
         """
-        found, inside = Marks.of(self._header or b""), Marks.of("".join(names).encode())
-        if found.returns != inside.returns:
+        header, inside = Marks.of(self._header or b""), Marks.of("".join(names).encode())
+        if header.returns != inside.returns:
             raise self._line_ends()
         written = sum(any(mark in name for mark in ',"\r\n') for name in names)
         in_header = {2 * (inside.quotes + fields) for fields in (written, self._columns)}
-        if found.quotes and found.quotes not in in_header:
+        if header.quotes and header.quotes not in in_header:
             raise self._quoting()
         if self._quotes and self._quotes not in self._uniform_quotes():
             raise self._quoting()

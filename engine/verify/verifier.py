@@ -165,8 +165,8 @@ def verify_published(
         return shown(published.table.rows, published.digests, counted, promise, attested, recounts)
 
 
-def _check_digests(output: Output, found: tuple[str, ...], recorded: tuple[str, ...]) -> None:
-    for path, here, there in zip_longest(output.paths, found, recorded):
+def _check_digests(output: Output, actual: tuple[str, ...], recorded: tuple[str, ...]) -> None:
+    for path, here, there in zip_longest(output.paths, actual, recorded):
         if here != there:
             where = output.path if path is None else path
             raise broken(where.name, "its bytes are not those that were recorded", "the recorded digest")

@@ -159,10 +159,10 @@ def private_optimizer(
     private = hyperparameters.private
     assert private is not None  # noqa: S101 (for the type checker)
     is_adam = hyperparameters.optimizer is Optimizer.ADAM
-    made = getattr(both.privacy, f"{variant.value}{'Adam' if is_adam else 'SGD'}Optimizer")
+    optimizer = getattr(both.privacy, f"{variant.value}{'Adam' if is_adam else 'SGD'}Optimizer")
     # Theirs is divided by the size of the batch, which depends on who is in it.
     times = records / hyperparameters.batch_size
-    return made(
+    return optimizer(
         l2_norm_clip=private.clipping_norm,
         noise_multiplier=private.noise_multiplier,
         num_microbatches=records,

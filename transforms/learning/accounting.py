@@ -213,8 +213,8 @@ class SampledGaussian:
             return math.inf
         places = np.linspace(start, max(end, start + 1e-6), _POINTS)
         exceeded = (np.maximum(accountant.get_delta(places), 0) + self.rounding) / delta
-        known = exceeded < 1
-        return float(np.min(places[known] - np.log1p(-exceeded[known]), initial=math.inf))
+        usable = exceeded < 1
+        return float(np.min(places[usable] - np.log1p(-exceeded[usable]), initial=math.inf))
 
     def belief(self, delta: float) -> float:
         """The posterior belief, at prior one half, that is exceeded with probability delta at most.

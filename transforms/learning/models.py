@@ -40,8 +40,10 @@ class TrainedModel:
         Returns:
             Shape (records, classes); those of a record sum to 1 up to rounding of 32 bits.
         """
-        found: Floats = TrainedModels(self.description, stack([self.parameters])).confidences(features)[0]
-        return found
+        confidences: Floats = TrainedModels(self.description, stack([self.parameters])).confidences(
+            features
+        )[0]
+        return confidences
 
 
 @dataclass(frozen=True, slots=True, eq=False)

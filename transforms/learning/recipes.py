@@ -68,23 +68,23 @@ def recipe(name: str) -> Recipe:
     """
     if name in _OURS:
         return _OURS[name]
-    found = entry_points(group=GROUP, name=name)
-    if not found:
+    entries = entry_points(group=GROUP, name=name)
+    if not entries:
         raise PlanError(
             "recipe",
             f"there is no recipe `{name}` here",
-            " or ".join(f"`{known}`" for known in recipe_names()),
+            " or ".join(f"`{available}`" for available in recipe_names()),
             "name one of these, or install the package that brings it",
         )
-    packages = {entry.dist.name if entry.dist else "?" for entry in found}
-    if len(found) > 1:
+    packages = {entry.dist.name if entry.dist else "?" for entry in entries}
+    if len(entries) > 1:
         raise PlanError(
             "recipe",
             f"more than one package has a recipe `{name}`: {', '.join(sorted(packages))}",
             "one package for each name",
             "uninstall the others",
         )
-    return _loaded(next(iter(found)), packages.pop())
+    return _loaded(next(iter(entries)), packages.pop())
 
 
 def _loaded(entry: EntryPoint, package: str) -> Recipe:

@@ -173,8 +173,8 @@ class MembershipInference:
         So it is as large as the target's, which itself is such a set.
         """
         members = halves(len(audited), self.shadow_models, self._draw(2))
-        known = np.ones((len(members), len(rest)), np.bool_)
-        return audited.joined("the shadow training data", rest), np.hstack([members, known])
+        not_audited = np.ones((len(members), len(rest)), np.bool_)
+        return audited.joined("the shadow training data", rest), np.hstack([members, not_audited])
 
     def _asked_about_population(self) -> Floats | None:
         if self.population is None:
@@ -220,17 +220,22 @@ class MembershipInference:
     def _problems_of_data(self) -> list[SmaltiError]:
         training, test = self.target.training, self.target.test
         problems: list[SmaltiError] = []
-        for given in (test, self.pool, self.population):
-            if given is not None and (
-                given.classes != training.classes or given.features.shape[1] != training.features.shape[1]
+        for records in (test, self.pool, self.population):
+            if records is not None and (
+                records.classes != training.classes
+                or records.features.shape[1] != training.features.shape[1]
             ):
                 problems.append(
-                    DataError(given.name, "other features or classes", f"those of {training.name}")
+                    DataError(records.name, "other features or classes", f"those of {training.name}")
                 )
         if problems:
             return problems
         pairs = ((test, training), (self.population, training), (self.population, test))
-        return [_shared(given, other) for given, other in pairs if given and given.occurs_in(other).any()]
+        return [
+            _shared(records, other)
+            for records, other in pairs
+            if records and records.occurs_in(other).any()
+        ]
 
     def _problems_of_size(self, confidence: float, false_positive_rate: float | None) -> list[SmaltiError]:
         size = min(len(self.target.training), len(self.target.test))
@@ -248,18 +253,18 @@ class MembershipInference:
         return [DataError("the audit", problem, expected, way_out)]
 
 
-def _shared(given: DataSet, other: DataSet) -> DataError:
+def _shared(records: DataSet, other: DataSet) -> DataError:
     return DataError(
-        given.name,
-        f"{int(given.occurs_in(other).sum())} records are also in {other.name}",
+        records.name,
+        f"{int(records.occurs_in(other).sum())} records are also in {other.name}",
         "disjoint data, by content",
         "take these records out",
     )
 
 
 def _answers(where: str, classifier: Classifier, records: DataSet) -> Floats:
-    given = classifier.confidences(records.features)
-    return checked_confidences(where, given, len(records), records.classes)
+    answers = classifier.confidences(records.features)
+    return checked_confidences(where, answers, len(records), records.classes)
 
 
 def _shadow_answers(group: ModelGroup, records: DataSet, members: Flags) -> ShadowAnswers:

@@ -67,8 +67,8 @@ class DataSet:
 
     def occurs_in(self, others: "DataSet") -> Flags:
         """bool[records]: whether the content of a record is that of one of the others."""
-        known = frozenset(others.digests())
-        return np.fromiter((digest in known for digest in self.digests()), np.bool_, len(self))
+        digests = frozenset(others.digests())
+        return np.fromiter((digest in digests for digest in self.digests()), np.bool_, len(self))
 
     def joined(self, name: str, others: "DataSet") -> Self:
         """These records, then the others."""

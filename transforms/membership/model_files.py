@@ -95,7 +95,7 @@ def _refused(path: Path) -> DataError:
     return DataError(
         str(path),
         _REFUSED.get(path.suffix.lower(), "this is no kind of file that models are read from"),
-        "a file that ends in " + ", ".join(f"`{one}`" for one in _READERS),
+        "a file that ends in " + ", ".join(f"`{suffix}`" for suffix in _READERS),
         _WAY_OUT,
     )
 
@@ -141,15 +141,15 @@ def _graph(path: Path, form: ModelForm, gives_logits: bool) -> Classifier:
 def _estimator(path: Path, form: ModelForm, _: bool) -> Classifier:
     where = str(path)
     loaded = _unpacked(where, _content(path))
-    known = np.asarray(getattr(loaded, "classes_", None))
-    if not hasattr(loaded, "predict_proba") or known.ndim != 1:
+    labels = np.asarray(getattr(loaded, "classes_", None))
+    if not hasattr(loaded, "predict_proba") or labels.ndim != 1:
         raise DataError(
             where,
             "what it holds gives no confidences",
             "one fitted classifier of scikit-learn that has `predict_proba`",
         )
     places = {name: number for number, name in enumerate(form.classes)}
-    if any(str(name) not in places for name in known):
+    if any(str(name) not in places for name in labels):
         raise DataError(
             where,
             "its classes are not those of the data",
@@ -164,7 +164,7 @@ def _estimator(path: Path, form: ModelForm, _: bool) -> Classifier:
             f"{form.features} features, as in the data",
             "give the columns that it was trained on, in their order",
         )
-    numbers = np.array([places[str(name)] for name in known], np.int64)
+    numbers = np.array([places[str(name)] for name in labels], np.int64)
     return FromEstimator(_Numbered(where, loaded, numbers), len(form.classes))
 
 
@@ -175,7 +175,7 @@ def _unpacked(where: str, content: bytes) -> Any:
         raise not_installed("models", "the library that reads estimators", "skops", "audit") from None
     try:
         with ZipFile(io.BytesIO(content)) as packed:
-            size = sum(one.file_size for one in packed.infolist())
+            size = sum(member.file_size for member in packed.infolist())
     except (BadZipFile, ValueError, OSError):
         raise _unreadable(where) from None
     if size > LARGEST_FILE:
@@ -220,12 +220,14 @@ def _names_in(schema: Any) -> Iterator[str]:
 def _with_compiled_code(schema: Any) -> list[str]:
     """The types in a file of skops, nested ones too, that are not known to do without compiled code."""
     names = set(_types_in(schema))
-    known = tuple(f"sklearn.{one}" for one in _COMPUTE_WITH_NUMPY)
+    allowed = tuple(f"sklearn.{type_name}" for type_name in _COMPUTE_WITH_NUMPY)
     return sorted(
-        one
-        for one in names
-        if one.startswith(("sklearn.", "scipy."))
-        and not any(one.startswith(name) if name.endswith(".") else one == name for name in known)
+        type_name
+        for type_name in names
+        if type_name.startswith(("sklearn.", "scipy."))
+        and not any(
+            type_name.startswith(name) if name.endswith(".") else type_name == name for name in allowed
+        )
     )
 
 
@@ -269,7 +271,8 @@ def _unchecked(where: str, types: list[str]) -> DataError:
 
 def _shown(types: list[str]) -> str:
     shown = ", ".join(
-        f"`{one}`" if _TYPE_NAME.fullmatch(one) else "one of an odd name" for one in types[:_SHOWN_TYPES]
+        f"`{type_name}`" if _TYPE_NAME.fullmatch(type_name) else "one of an odd name"
+        for type_name in types[:_SHOWN_TYPES]
     )
     return f"{shown} and {len(types) - _SHOWN_TYPES} more" if len(types) > _SHOWN_TYPES else shown
 
@@ -292,12 +295,12 @@ class _Numbered:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # that columns have no names here
                 with joblib.parallel_config(backend="sequential"):  # whatever the file says of processes
-                    found: Floats = self.estimator.predict_proba(features)
+                    confidences: Floats = self.estimator.predict_proba(features)
         except Exception:
             raise DataError(
                 self.where, "the model fails when it is asked about records", "a fitted classifier"
             ) from None
-        return found
+        return confidences
 
 
 _READERS: Final[Mapping[str, Callable[[Path, ModelForm, bool], Classifier]]] = MappingProxyType(

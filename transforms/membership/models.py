@@ -188,12 +188,12 @@ class FromTorch:
                 part.training = was_training
 
 
-def _numbers(given: Tensor) -> NDArray[np.floating]:
-    if not hasattr(given, "detach"):
+def _numbers(answer: Tensor) -> NDArray[np.floating]:
+    if not hasattr(answer, "detach"):
         raise _no_tensors("it gives something else than one tensor")
-    found = given.detach().cpu()
+    on_cpu = answer.detach().cpu()
     # NumPy has no bfloat16, and a softmax in 16 bits would not sum to one.
-    return (found.float() if found.element_size() < _SINGLE else found).numpy()
+    return (on_cpu.float() if on_cpu.element_size() < _SINGLE else on_cpu).numpy()
 
 
 def _no_tensors(problem: str) -> DataError:
@@ -222,8 +222,8 @@ class FromEstimator:
     classes: int
 
     def confidences(self, features: Floats) -> Floats:
-        known = np.asarray(self.estimator.classes_)
-        if known.dtype.kind not in "iu" or ((known < 0) | (known >= self.classes)).any():
+        labels = np.asarray(self.estimator.classes_)
+        if labels.dtype.kind not in "iu" or ((labels < 0) | (labels >= self.classes)).any():
             raise DataError(
                 "the estimator",
                 "its labels are not the classes of the audit",
@@ -232,9 +232,9 @@ class FromEstimator:
             )
 
         def predict(batch: Floats) -> object:
-            found = np.asarray(self.estimator.predict_proba(batch))
-            placed = np.zeros((len(batch), self.classes), found.dtype)
-            placed[:, known] = found
+            confidences = np.asarray(self.estimator.predict_proba(batch))
+            placed = np.zeros((len(batch), self.classes), confidences.dtype)
+            placed[:, labels] = confidences
             return placed
 
         return _asked("the estimator", predict, features, self.classes, False)
@@ -261,10 +261,10 @@ class EstimatorTrainer:
 
     def train(self, features: Floats, labels: Integers, members: Flags) -> ClassifierGroup:
         return ClassifierGroup(
-            tuple(self._one(number, features[own], labels[own]) for number, own in enumerate(members))
+            tuple(self._fitted(number, features[own], labels[own]) for number, own in enumerate(members))
         )
 
-    def _one(self, number: int, features: Floats, labels: Integers) -> FromEstimator:
+    def _fitted(self, number: int, features: Floats, labels: Integers) -> FromEstimator:
         estimator = self.make(number)
         estimator.fit(features, labels)
         return FromEstimator(estimator, self.classes)
@@ -277,10 +277,10 @@ def _asked(
     parts = []
     for start in range(0, max(1, len(features)), _BATCH):
         batch = features[start : start + _BATCH]
-        given = np.asarray(predict(batch))
-        if given.dtype.name == "bfloat16":  # of JAX; no float to NumPy, and too coarse for a sum of one
-            given = given.astype(np.float32)
-        if gives_logits and given.ndim == 2 and given.dtype.kind == "f" and given.shape[1]:
-            given = softmax(given)
-        parts.append(checked_confidences(where, given, len(batch), classes))
+        answer = np.asarray(predict(batch))
+        if answer.dtype.name == "bfloat16":  # of JAX; no float to NumPy, and too coarse for a sum of one
+            answer = answer.astype(np.float32)
+        if gives_logits and answer.ndim == 2 and answer.dtype.kind == "f" and answer.shape[1]:
+            answer = softmax(answer)
+        parts.append(checked_confidences(where, answer, len(batch), classes))
     return np.concatenate(parts)

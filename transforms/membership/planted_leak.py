@@ -32,12 +32,12 @@ class Memoriser:
 
     def confidences(self, features: Floats) -> Floats:
         """Of records that it does not recall, all classes are equally likely."""
-        found = np.full((len(features), self.classes), 1 / self.classes)
+        confidences = np.full((len(features), self.classes), 1 / self.classes)
         for record, digest in enumerate(digests_of(features)):
             if digest in self.recalled:
-                found[record] *= 1 - _BOLDNESS
-                found[record, self.recalled[digest]] += _BOLDNESS
-        return found
+                confidences[record] *= 1 - _BOLDNESS
+                confidences[record, self.recalled[digest]] += _BOLDNESS
+        return confidences
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +67,9 @@ class MemorisingTrainer:
             for record, digest in enumerate(digests)
             if int.from_bytes(digest[:8]) < self.share * _WHOLE
         ]
-        return ClassifierGroup(tuple(self._one(labels, memorable, own) for own in members))
+        return ClassifierGroup(tuple(self._memoriser(labels, memorable, own) for own in members))
 
-    def _one(self, labels: Integers, memorable: list[tuple[int, bytes]], own: Flags) -> Memoriser:
+    def _memoriser(self, labels: Integers, memorable: list[tuple[int, bytes]], own: Flags) -> Memoriser:
         recalled = {digest: int(labels[record]) for record, digest in memorable if own[record]}
         return Memoriser(recalled, self.classes)
 
