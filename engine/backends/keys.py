@@ -1,4 +1,4 @@
-"""Several small numbers as one: combinations of codes as keys that are quick to group and join by."""
+"""Combinations of codes packed into keys of 64 bits, which are quick to group and join by."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -111,7 +111,7 @@ class Keys:
             ]
             packed = Packing.of([("", int(number.max(initial=0)) + 1) for number in numbers])
             if len(packed.groups) > 1:
-                raise OverflowError("more keys than memory could hold")
+                raise OverflowError("too many keys to hold in memory")
             joined = packed.packed(numbers).column("k0").to_numpy()
             here, there = (joined[: len(here[0])],), (joined[len(here[0]) :],)
         order = np.argsort(here[0])

@@ -1,4 +1,4 @@
-"""Texts become small numbers while they stream past."""
+"""The numbers of a column's distinct texts, assigned while its batches are read."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice

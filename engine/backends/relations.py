@@ -60,10 +60,10 @@ class Relations(ABC):
 
     @abstractmethod
     def drop(self, name: str) -> None:
-        """Let go of a relation."""
+        """Drop a relation."""
 
     def step(self, name: str) -> AbstractContextManager[object]:
-        """What happens inside is shown to operators under this name, where an engine shows anything."""
+        """Name the jobs of a block, for engines that show their jobs to operators."""
         return nullcontext()
 
     @abstractmethod
@@ -83,7 +83,7 @@ class Relations(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of everything; the workspace is removed by its owner."""
+        """Release everything; the workspace is removed by its owner."""
 
 
 def renumbered(batch: pa.RecordBatch, numbers: Mapping[str, NDArray[np.int64]]) -> pa.RecordBatch:

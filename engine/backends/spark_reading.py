@@ -1,4 +1,4 @@
-"""Input that Spark's tasks read: checked by ranges of bytes, staged in parts, each by the one reader."""
+"""Reading by Spark's tasks: input is checked by ranges of bytes, and staged in parts."""
 
 import os
 import secrets
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 def check_shared(session: "SparkSession", source: Source, workspace: Path) -> None:
-    """See that the tasks of a cluster read the same input and the same folder as this process.
+    """Check that the tasks of a cluster read the same input and the same folder as this process.
 
     Raises:
         BackendError: they do not.
@@ -78,8 +78,8 @@ def _not_shared() -> BackendError:
         "the workers of the cluster do not see the input and the folder of the output",
         "a file system that this machine and all workers share, under the same paths, and the same "
         "Python environment on each of them",
-        "move input and output there, for `plan` and `verify` name a folder there with --workspace, or use "
-        "--engine local",
+        "move input and output there (for `plan` and `verify`, name a folder there with --workspace),"
+        " or use --engine local",
     )
 
 

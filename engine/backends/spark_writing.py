@@ -1,4 +1,4 @@
-"""Output that Spark's tasks write, a part each by the one writer; parts are joined by file, or moved."""
+"""Writing by Spark's tasks: each writes a part of the output; parts are joined to one file, or moved."""
 
 import shutil
 from collections.abc import Iterator

@@ -73,7 +73,7 @@ class Frequencies:
 
 @dataclass(frozen=True, slots=True)
 class Recoding:
-    """What becomes of each tuple."""
+    """The class of each tuple, and the published labels of each class."""
 
     classes: Integers
     """By tuple: its class."""
@@ -368,7 +368,7 @@ class StagedTable:
     # --- Steps of a run
 
     def most_fragments(self, plan: Plan) -> int:
-        """The most kernels among which tuples are divided; chosen by their number where nobody said."""
+        """The most kernels among which tuples are divided; by the number of tuples unless it is set."""
         if self._fragments is not None:
             return self._fragments
         facts = self.contents.rows
@@ -487,7 +487,7 @@ class StagedTable:
         return f"{STAGED}.c{index}", Piece((name,), pa.table([values], names=[name]))
 
     def close(self) -> None:
-        """Let go of everything; the workspace is removed by its owner."""
+        """Release everything; the workspace is removed by its owner."""
         self.relations.close()
 
 

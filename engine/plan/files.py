@@ -1,4 +1,4 @@
-"""What is said of published files and of the run that made them."""
+"""Facts about published files and the run that wrote them."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The kinds of what a run makes, and the one table of the rooms that make it."""
+"""The kinds of runs, and the table of the capabilities that carry them out."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from smalti.vocab.terms import ANONYMIZE, DIFFERENTIAL_PRIVACY, IRI, LOCAL_DIFFE
 
 
 class Kind(StrEnum):
-    """What a run makes; plans and certificates name it."""
+    """The kind of a run's output; plans and certificates name it."""
 
     ANONYMIZATION = "anonymization"
     RELEASE = "release"
@@ -104,7 +104,7 @@ def granted_kind(permission: Permission) -> Kind:
         permission: one that says how.
     """
     if permission.how is None:
-        raise InternalError("a permission that says nothing of how reached a run")
+        raise InternalError("a permission without a method reached a run")
     return kind_of(*permission.how)
 
 

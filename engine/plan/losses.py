@@ -1,4 +1,4 @@
-"""What plans, ledgers and certificates say of a privacy loss."""
+"""Privacy losses, as plans, ledgers and certificates state them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class StatedLoss:
 
 @dataclass(frozen=True, slots=True)
 class PlannedLoss(StatedLoss):
-    """What a plan states of its loss, with the parts of its noise: by these it adds up with others."""
+    """The loss of a plan, with the parts of its noise, by which losses are composed."""
 
     pure: str
     """The exact pure part of the loss, as a fraction."""

@@ -16,7 +16,7 @@ Steps: TypeAlias = Mapping[str, dict[str, Any]]
 def fields_of(node: object) -> dict[str, Any]:
     """The fields of a node for JSON; decimals are texts, since a number in JSON is a double."""
     if not is_dataclass(node) or isinstance(node, type):
-        raise InternalError("a node of a plan is no dataclass")
+        raise InternalError("a node of a plan must be a dataclass")
     values: dict[str, Any] = json.loads(json.dumps(asdict(node), default=str))
     for field in fields(node):
         if LEFT_OUT_AT_DEFAULT.items() <= field.metadata.items() and values[field.name] == field.default:

@@ -17,7 +17,7 @@ from smalti.vocab.terms import IRI
 
 
 class Role(StrEnum):
-    """What a policy makes of a column."""
+    """The role of a column under a policy."""
 
     IDENTIFIER = "identifier"
     QUASI_IDENTIFIER = "quasi-identifier"

@@ -1,4 +1,4 @@
-"""A plan that was written down, read again."""
+"""Plans read from their recorded JSON."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -68,7 +68,7 @@ def _format_of(document: Mapping[str, Any]) -> int:
     number: int = document["format"]
     if number not in (_WITHOUT_KIND, FORMAT):
         raise PlanError(
-            "plan", "its format is unknown", f"format {_WITHOUT_KIND} or {FORMAT}", "use a newer smalti"
+            "plan", "unknown format", f"format {_WITHOUT_KIND} or {FORMAT}", "use a newer smalti"
         )
     return number
 

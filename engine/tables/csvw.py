@@ -1,4 +1,4 @@
-"""The form of CSVW metadata: what is understood of a description, and how it is said what is not.
+"""The schema of the CSVW metadata that smalti reads, and the messages about everything else.
 
 Importing this module builds the form, which takes longer than all else that a run imports of ours; a run
 without a description never does.
@@ -205,7 +205,7 @@ def _no_number(text: str) -> NoReturn:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
-        raise ValueError("a key is there twice")
+        raise ValueError("a key is repeated")
     return members
 
 
@@ -224,7 +224,7 @@ def _without_notes(value: Any) -> Any:
 def _not_understood(name: str, error: Exception) -> SmaltiError:
     if isinstance(error, json.JSONDecodeError):
         return DataError(
-            f"{name}:{error.lineno}:{error.colno}", "this is no JSON", "CSVW metadata as JSON", "correct it"
+            f"{name}:{error.lineno}:{error.colno}", "not JSON", "CSVW metadata as JSON", "correct it"
         )
     if isinstance(error, ValidationError):
         faults = error.errors(include_input=False, include_url=False, include_context=False)
@@ -237,7 +237,7 @@ def _not_understood(name: str, error: Exception) -> SmaltiError:
         )
     return DataError(
         name,
-        "the description cannot be read, or says something twice",
+        "the description cannot be read or repeats a property",
         "CSVW metadata as JSON in UTF-8, each property once",
         "correct it",
     )
@@ -259,7 +259,7 @@ def _fault(place: tuple[int | str, ...], kind: str) -> str:
             return f"`{last}`{where} is not understood{meant}"
         case "missing":
             return f"`{last}`{where} is missing"
-    return f"`{last}`{where} has a value of another kind"
+    return f"`{last}`{where} has a value of the wrong type"
 
 
 def _description(name: str, document: _Metadata) -> Description:
@@ -317,7 +317,10 @@ def _column(name: str, column: _Column) -> ColumnDescription:
         )
     if column.property_url is not None and ("{" in column.property_url or ":" not in column.property_url):
         raise DataError(
-            where, "`propertyUrl` is no absolute IRI", "an IRI without templates", "write it out"
+            where,
+            "`propertyUrl` is not an absolute IRI",
+            "an IRI without templates",
+            "write the IRI in full",
         )
     if (problem := _problem_of_web_address(column.property_url)) is not None:
         raise DataError(where, f"`propertyUrl` {problem}", "an IRI that policies can name", "correct it")
@@ -326,7 +329,7 @@ def _column(name: str, column: _Column) -> ColumnDescription:
         "Factory",
     }:
         raise DataError(
-            where, "the time zone is not known", "an IANA name such as `Europe/Rome`", "correct the name"
+            where, "unknown time zone", "an IANA name such as `Europe/Rome`", "correct the name"
         )
     iri = IRI(column.property_url) if column.property_url else None
     datatype = _DATATYPES[base] if base else None
@@ -351,7 +354,7 @@ def _image_size(where: str, column: _Column) -> tuple[int, int] | None:
     if width is None or height is None:
         raise DataError(
             where,
-            "one side of its images is stated, and the other is not",
+            "only one side of its images is stated",
             "`smalti:imageWidth` and `smalti:imageHeight`, in pixels",
             "state both",
         )

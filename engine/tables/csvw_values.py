@@ -1,4 +1,4 @@
-"""What a description says is public of a column's values: texts, bounds and a unit, read exactly."""
+"""The public facts about a column's values in a description: texts, bounds and a unit, read exactly."""
 
 import re
 from collections.abc import Sequence
@@ -35,8 +35,8 @@ def public_values(
     if lists and (not texts or not all(texts) or len(set(texts)) < len(texts)):
         raise DataError(
             where,
-            "its list of public values is empty, or one of them is empty or there twice",
-            "texts, each once; a missing value is none of them",
+            "its list of public values is empty, or contains an empty or repeated value",
+            "distinct texts that are not empty",
             "correct the list",
         )
     return texts
@@ -83,7 +83,9 @@ def unit(where: str, said: Stated | None) -> Decimal | None:
 
 def _exact(where: str, what: str, said: Stated | str) -> Decimal:
     if isinstance(said, str) and not _NUMBER.fullmatch(said):
-        raise DataError(where, f"{what} is no number", "a number; dates have no bounds here", "correct it")
+        raise DataError(
+            where, f"{what} is not a number", "a number; bounds of dates are not supported", "correct it"
+        )
     number = Decimal(said)
     exponent = number.as_tuple().exponent
     if number.adjusted() >= _MOST_DIGITS or not isinstance(exponent, int) or exponent < -_MOST_DIGITS:

@@ -68,7 +68,7 @@ class CsvFile:
 
 @dataclass(frozen=True, slots=True)
 class RangeFacts:
-    """What a range of a file's bytes holds, for `join_ranges`."""
+    """The contents of a range of a file's bytes, for `join_ranges`."""
 
     begin: int
     end: int
@@ -165,7 +165,9 @@ def _accepted(name: str, whole: Piece) -> Piece:
 
 def changed(name: str) -> DataError:
     """The error for a file that is not what it was when it was checked."""
-    return DataError(name, "the file changed while it was read", "a file that stays as it is", "run again")
+    return DataError(
+        name, "the file changed while it was read", "a file that does not change during a run", "run again"
+    )
 
 
 def _scan(
@@ -242,7 +244,7 @@ def _readable_names(name: str, text: str) -> list[str]:
     except csv.Error:
         raise DataError(
             f"{name}, the header",
-            "a column's name is too long, or its quotes are never closed",
+            "a column's name is too long, or its closing quote is missing",
             f"names of at most {csv.field_size_limit()} characters",
             _WAY_OUT,
         ) from None
@@ -275,7 +277,7 @@ def _unfit(column: str) -> tuple[str, str] | None:
             "a name without it, and at most one mark before the header",
         )
     if "\0" in column:
-        return "its name holds a NUL character", "text"
+        return "its name contains a NUL character", "text"
     if len(column) > csv.field_size_limit():
         return "its name is too long", f"names of at most {csv.field_size_limit()} characters"
     return None

@@ -93,7 +93,7 @@ def raw_batches(
         raise DataError(
             path.name,
             "the file cannot be read as its format says",
-            "a parquet file that can be read",
+            "a readable Parquet file",
             "check it, or export it again",
         ) from None
 
@@ -162,7 +162,7 @@ def _plain_decimals(column: pa.Array) -> pa.Array:
 
 def _without_nul(name: str, column: pa.Array) -> pa.Array:
     if pc.any(pc.match_substring(column, "\0")).as_py():
-        raise DataError(name, "a value holds a NUL character", "text", "remove it")
+        raise DataError(name, "a value contains a NUL character", "text", "remove it")
     return column
 
 
@@ -183,16 +183,16 @@ def open_parquet(path: Path) -> pq.ParquetFile:
     except TooLargeError:
         raise _too_large(path) from None
     except (pa.ArrowException, OSError, UnicodeDecodeError):
-        raise DataError(path.name, "the file is no Parquet file", "Parquet", "export it again") from None
+        raise DataError(path.name, "not a Parquet file", "Parquet", "export it again") from None
 
 
 def _too_large(path: Path) -> DataError:
     return DataError(
         path.name,
-        "what of the file must be in memory at a time is too large",
-        f"pages that take {MOST_PAGE_BYTES >> 20} MiB together, over all columns, and a footer of at most"
+        "reading the file takes too much memory at a time",
+        f"pages of at most {MOST_PAGE_BYTES >> 20} MiB together, over all columns, and a footer of at most"
         f" {LONGEST_FOOTER >> 20} MiB",
-        "export it again with smaller pages, or with less columns",
+        "export it again with smaller pages, or with fewer columns",
     )
 
 

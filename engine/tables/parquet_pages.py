@@ -1,4 +1,4 @@
-"""What it takes to read a Parquet file, from the headers of its pages.
+"""The memory that reading a Parquet file takes, from the headers of its pages.
 
 A footer is a claim, and so is everything that it says of sizes. A page's own header says how much memory
 is taken for it, whatever is in it, so these headers are looked at before anything of the file is read

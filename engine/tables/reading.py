@@ -40,7 +40,7 @@ class RowGroups:
 
 @dataclass(frozen=True, slots=True)
 class FileContents:
-    """What one file of a source holds."""
+    """The contents of one file of a source."""
 
     header: tuple[str, ...]
     digest: str
@@ -53,7 +53,7 @@ class FileContents:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a source holds, known after one pass over its files."""
+    """The contents of a source, known after one pass over its files."""
 
     header: tuple[str, ...]
     rows: int
@@ -87,7 +87,7 @@ def inspect(source: Source) -> Contents:
 
 
 def inspect_file(path: Path, file_format: OutputFormat) -> FileContents:
-    """What one file holds.
+    """The contents of one file.
 
     Raises:
         DataError: it cannot be read as its format says; nothing of its values is repeated.
@@ -98,7 +98,7 @@ def inspect_file(path: Path, file_format: OutputFormat) -> FileContents:
         raise DataError(
             path.name,
             "the file cannot be read",
-            "a file that you may read, on a disk that works",
+            "a readable file on a working disk",
             "check its permissions",
         ) from None
 
@@ -118,7 +118,7 @@ def _inspect_parquet(path: Path) -> FileContents:
 
 
 def join_files(source: Source, files: Iterable[FileContents]) -> Contents:
-    """What the files of a source hold together, as one table.
+    """The contents of all files of a source, as one table.
 
     Args:
         source: of which they are.
@@ -143,14 +143,14 @@ def join_files(source: Source, files: Iterable[FileContents]) -> Contents:
 
 
 def _check_columns(source: Source, number: int, first: FileContents, contents: FileContents) -> None:
-    """That a file has the columns of the first one, in their order and of their types."""
+    """Refuse a file without the columns of the first one, in their order and of their types."""
     problem = _other_columns(source, first, contents)
     if problem is not None:
         raise DataError(
             source.paths[number].name,
             problem,
-            f"the columns of `{source.paths[0].name}`, in its order and of its types",
-            "export all files alike; what is no part of the table belongs elsewhere",
+            f"the columns of `{source.paths[0].name}`, in the same order and of the same types",
+            "export all files alike, and move files that do not belong to the table elsewhere",
         )
 
 

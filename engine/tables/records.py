@@ -1,4 +1,4 @@
-"""What a piece of a CSV file holds, and how pieces join to the whole.
+"""The contents of a piece of a CSV file, and how pieces are joined.
 
 A piece may begin anywhere: inside a record, inside quotes, inside a character. What it holds is counted
 for a given beginning (inside quotes or not), 64 bytes at a time: the bytes that matter are bits of
@@ -65,14 +65,14 @@ class Fault:
     expected: str
 
 
-_LONE_RETURN: Final = ("a carriage return stands alone", "LF or CRLF at the end of a record")
+_LONE_RETURN: Final = ("a carriage return without a line feed", "LF or CRLF at the end of a record")
 _TOO_LONG: Final = ("a record is longer than 8 MiB", "shorter records")
-_NEVER_CLOSED: Final = ("a quoted field is never closed", "a closing quote")
+_NEVER_CLOSED: Final = ("a quoted field is not closed", "a closing quote")
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What a piece holds, given whether it begins inside quotes; nothing behind its fault counts."""
+    """The contents of a piece, given whether it begins inside quotes; nothing after its fault counts."""
 
     is_inside: bool
     """Whether it ends inside quotes."""
@@ -97,7 +97,7 @@ LINE_END: Final = Piece(is_inside=False, ends=1)
 
 
 def join(left: Piece, right: Piece, fields: int) -> Piece:
-    """What two consecutive pieces hold together; the record across their border is checked.
+    """Two consecutive pieces joined to one; the record across their border is checked.
 
     Args:
         left: a piece.
@@ -173,7 +173,7 @@ class Marks:
         return words.view("<u8")
 
     def piece(self, fields: int, *, is_inside: bool) -> Piece:
-        """What the window holds if it begins inside quotes, or if not; each record must have `fields`."""
+        """The window as a piece that begins inside quotes, or not; each record must have `fields`."""
         inside = self._inside(is_inside)
         commas = self._comma & ~inside
         ends = _positions(self._line_feed & ~inside)
@@ -235,7 +235,7 @@ class Marks:
         ]
         if self._has_quotes:
             stray = _first(self._stray_quotes(inside, after))
-            faults.append(_Found(stray, "a quote stands inside a field", "quotes around whole fields only"))
+            faults.append(_Found(stray, "a quote inside a field", "quotes around whole fields only"))
         if self._has_returns:
             ends = self._before(self._line_feed, last=after == b"\n")
             faults.append(_Found(_first(self._return & ~inside & ~ends), *_LONE_RETURN))

@@ -59,7 +59,7 @@ def located(text: str, where: str) -> Path | StoredObject:
     if scheme not in SCHEMES:
         raise UsageError(
             where,
-            f"`{scheme}://` is no store that can be read",
+            f"`{scheme}://` is not a supported store",
             f"a path without a scheme, or one of {', '.join(SCHEMES)}",
             "copy the data to a disk, or mount its store",
         )
@@ -78,7 +78,7 @@ def on_disk(text: str, where: str) -> Path:
             where,
             f"`{place.scheme}://` cannot be written to yet",
             "a folder on a disk, or on a mounted store",
-            "name a folder, and copy the output to the store",
+            "write to a folder, then copy the output to the store",
         )
     return place
 
@@ -95,7 +95,7 @@ def fetched(data: Path | StoredObject, folder: Path, phase: Phase = lambda _: No
 
     Raises:
         UsageError: there is no such object, or its name ends in nothing known.
-        DataError: it may not be read, or it changed while it was fetched.
+        DataError: it may not be read, or the object changed while it was fetched.
         BackendError: the store does not answer, what is needed to ask it is missing, or the disk failed.
     """
     if isinstance(data, Path):
@@ -108,7 +108,7 @@ def fetched(data: Path | StoredObject, folder: Path, phase: Phase = lambda _: No
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What tells whether an object is still the same one."""
+    """The facts by which an object is recognised as unchanged."""
 
     path: str
     size: int
@@ -118,7 +118,7 @@ class _State:
 
 
 class _Fetching:
-    """Copies what one address leads to."""
+    """Copies the object, or the folder, at one address."""
 
     def __init__(self, store: "FileSystem", path: str, scheme: str, folder: Path) -> None:
         self._store, self._path, self._scheme, self._folder = store, path, scheme, folder
@@ -133,7 +133,7 @@ class _Fetching:
             except ValueError:
                 raise UsageError(
                     "data (--data)",
-                    f"the address behind `{data.scheme}://` is not understood",
+                    f"the address after `{data.scheme}://` is not understood",
                     "the store's own form, such as s3://BUCKET/KEY.csv",
                     "correct it",
                 ) from None
@@ -159,7 +159,7 @@ class _Fetching:
         if Path(info.path).suffix.lower() not in KINDS:
             raise UsageError(
                 self._where(info.path),
-                "the object's kind is not known",
+                "unknown file type",
                 "a name that ends in .csv or .parquet",
                 "unpack it" if is_packed(info.path) else "rename or convert it",
             )
@@ -233,14 +233,14 @@ class _Fetching:
             return self._store.get_file_info(path)
 
     def _where(self, path: str) -> str:
-        """An object as messages name it."""
+        """The name of an object in messages."""
         return f"{self._scheme} store, {_name(path) or 'no object'}"
 
     def _changed(self, path: str) -> DataError:
         return DataError(
             self._where(path),
-            "it changed while it was fetched",
-            "an object that stays as it is",
+            "the object changed while it was fetched",
+            "an object that does not change during a run",
             "run again",
         )
 
@@ -275,7 +275,7 @@ def _disk() -> Iterator[None]:
 
 @contextmanager
 def _answers(where: str) -> Iterator[None]:
-    """Replace what a library says of a store: it may quote an address, and with it a secret."""
+    """Replace a library's exception about a store: it may quote an address, and with it a secret."""
     try:
         yield
     except (OSError, NotImplementedError, pa.ArrowException) as error:
@@ -293,26 +293,26 @@ _ABSENT: Final = ("NO_SUCH_BUCKET", "NO_SUCH_KEY", "HTTP status 404", "NOT_FOUND
 
 
 def _refusal(where: str, said: str) -> SmaltiError:
-    """One sentence for what a library said, of which nothing is repeated."""
+    """The error for a library's exception, whose text is not repeated."""
     if any(words in said for words in _NO_CLIENT):
         return BackendError(
             where,
-            "the client that speaks to this kind of store is not there",
+            "the client for this kind of store is not installed",
             "for HDFS: Hadoop's libhdfs, Java, and their paths in HADOOP_HOME, JAVA_HOME and CLASSPATH",
             "install it, or copy the data to a disk",
         )
     if any(words in said for words in _DENIED):
         return DataError(
             where,
-            "the store does not let you read it",
-            "credentials that may, in the environment or the files of the store's own tools",
-            "check them, and whose object it is",
+            "the store denies access",
+            "credentials that allow reading, in the environment or the files of the store's own tools",
+            "check the credentials and the owner of the object",
         )
     if any(words in said for words in _ABSENT):
         return UsageError(where, "there is no such object", "an object of the store", "check the address")
     return BackendError(
         where,
         "the store does not answer",
-        "a store that can be reached from here",
+        "a store that can be reached from this machine",
         "check the address, the region and the network",
     )

@@ -1,4 +1,4 @@
-"""Repeating a run's checks with the owner's data where nobody kept the link between the rows.
+"""Verification with the owner's data, without the link between the rows.
 
 Both files are held in memory, for each original row is compared with each class: about 400 bytes for each
 row of nine columns (a million rows: 400 MB), where `verify_run` needs the same for any number of rows. No
@@ -122,9 +122,7 @@ def _respondents(plan: Plan, owned: Table) -> Codes:
         case RespondentColumn(column):
             codes = by_value(plan.column(column), owned.columns[column])
             if (codes == MISSING).any():
-                raise broken(
-                    f"column `{column}`", "a row states no respondent", "a respondent for each row"
-                )
+                raise broken(f"column `{column}`", "a row has no respondent", "a respondent for each row")
             return codes
         case OneRowEach():
             return np.arange(owned.rows)
@@ -246,5 +244,5 @@ def _check_same_rows(
     expected, actual = (np.bincount(side, minlength=both.count) for side in (first, second))
     if not np.array_equal(expected, actual):
         raise broken(
-            "published output", "its rows are not the original ones, generalised", "kept columns unchanged"
+            "published output", "its rows are not generalised original rows", "kept columns unchanged"
         )

@@ -1,4 +1,4 @@
-"""The form and the order of a published file: they can tell originals apart, even where values do not."""
+"""The form and the order of a published file, which can reveal original values."""
 
 import numpy as np
 import pyarrow as pa
@@ -58,7 +58,7 @@ def _text(column: Numbered, record: int) -> str:
 def _disordered(name: str) -> GuaranteeError:
     return broken(
         f"column `{name}`",
-        "rows are not in the order of the published values, so their order can tell originals",
+        "rows are not in the order of the published values, so their order can reveal original values",
         "rows ordered by all published columns, bytewise, missing first",
     )
 
@@ -151,7 +151,7 @@ class CsvForm:
     def _quoting(self) -> GuaranteeError:
         return broken(
             self._where,
-            "its fields are quoted in more than one way, which can tell originals apart",
+            "its fields are quoted in more than one way, which can distinguish original values",
             "quotes where they are needed, or around every field",
         )
 

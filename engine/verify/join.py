@@ -42,7 +42,7 @@ class Granted:
 
 
 def check_link(granted: Granted, link: Link, published_rows: int, step: int = _SEEN) -> None:
-    """That each row that may be published is, exactly once, and no other.
+    """Check that each row that may be published is published exactly once, and no other row is.
 
     Args:
         granted: the original.
@@ -69,13 +69,13 @@ def check_link(granted: Granted, link: Link, published_rows: int, step: int = _S
     if granted.flags is not None and linked != link.rows:
         raise _left_out()
     if not is_whole or linked != link.rows:
-        raise broken("published output", "rows were lost or doubled", "each input row exactly once")
+        raise broken("published output", "rows were lost or duplicated", "each input row exactly once")
 
 
 def _left_out() -> Exception:
     return broken(
         "published output",
-        "it holds a row that the policy leaves out, or whose respondent withdrew",
+        "it contains a row that the policy excludes or whose respondent withdrew",
         "rows that satisfy the plan's filter, of respondents who did not withdraw",
     )
 
@@ -166,7 +166,7 @@ class Joined:
 
 
 class Check(ABC):
-    """Something to be shown of each pair of rows."""
+    """A property to check for each pair of rows."""
 
     original: str
     """The column of the original that it looks at."""
@@ -192,7 +192,7 @@ def join(
     checks: Sequence[Check],
     window_bytes: int = WINDOW,
 ) -> None:
-    """Show each check each pair of rows, in parts.
+    """Run each check on all pairs of rows, in parts.
 
     Raises:
         GuaranteeError: a check fails.

@@ -119,7 +119,7 @@ def coverage(column: Column, original: Coded, published: Coded) -> Coverage:
 def _unreadable_label(column: Column) -> Exception:
     return broken(
         f"column `{column.name}`",
-        "a published value is no label of this column's datatype",
+        "a published value is not a label of this column's datatype",
         f"a label of the documented grammar for {column.datatype.value}",
     )
 
@@ -433,9 +433,7 @@ def _instants(column: Column) -> Callable[[str], int]:
     try:
         zone = None if name == "UTC" else ZoneInfo(name)
     except (ValueError, OSError, LookupError):
-        raise DataError(
-            f"column `{column.name}`", "its time zone is unknown here", "an IANA name"
-        ) from None
+        raise DataError(f"column `{column.name}`", "unknown time zone", "an IANA name") from None
 
     def instant(text: str) -> int:
         match = _INSTANT.fullmatch(text)

@@ -1,4 +1,4 @@
-"""What a run promises of its output, and what the verifier says of it."""
+"""The promises of a run about its output, and the results of verifying them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -131,7 +131,7 @@ class Counted:
 
 
 def check_counted(promise: Promise, counted: Counted, recounts: Sequence[Recount]) -> None:
-    """That the classes are as promised.
+    """Check that the classes are as promised.
 
     Args:
         promise: about them.

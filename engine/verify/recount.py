@@ -53,5 +53,5 @@ class Recount(ABC):
     def problem_of_column(self, diversity: Diversity, column: str) -> str | None:
         """What is wrong with the classes by what was found of a sensitive column; None: nothing."""
         if self.name in diversity.unmet:
-            return f"a class does not have what is promised of `{column}` ({self.name})"
+            return f"a class does not meet the promise about `{column}` ({self.name})"
         return None

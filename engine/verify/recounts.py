@@ -30,7 +30,9 @@ class RecountedSharedValue(Recount):
 
     def problem_of_column(self, diversity: Diversity, column: str) -> str | None:
         return (
-            f"one value of `{column}` is certain for all of a class" if diversity.is_homogeneous else None
+            f"all respondents of a class have a value of `{column}` in common"
+            if diversity.is_homogeneous
+            else None
         )
 
 

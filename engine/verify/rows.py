@@ -1,4 +1,4 @@
-"""The verifier's own answer to which rows of the original may be published.
+"""The verifier's own selection of the original rows that may be published.
 
 Shares no code with what leaves rows out: values are compared by the places that the verifier reads
 them at (`verify_labels`), and the forms under which withdrawn respondents are known are made anew from
@@ -95,7 +95,7 @@ def still_participating(plan: Plan, owned: Table, is_withdrawn: IsWithdrawn | No
         return np.arange(owned.rows)
     if not isinstance(plan.read.respondent, RespondentColumn):
         raise DataError(
-            plan.read.target, "people withdrew from it, and the plan tells no respondents apart",
+            plan.read.target, "respondents withdrew, but the plan does not identify respondents",
             "a respondent column",
         )  # fmt: skip
     name = plan.read.respondent.column

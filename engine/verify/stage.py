@@ -1,4 +1,4 @@
-"""Columns in private files, small: how the verifier holds more records than memory does.
+"""Columns in private files, so that the verifier can hold more records than fit into memory.
 
 A text of a column with few distinct ones is one or two bytes, its number in order of appearance, 0
 for a missing value. A column with more of them, a wide one, is kept as texts.

@@ -174,7 +174,7 @@ def _check_digests(output: Output, actual: tuple[str, ...], recorded: tuple[str,
 
 @contextmanager
 def _private(folder: Path | None) -> Iterator[Path]:
-    """A new place in `folder`, which goes with it; or one of its own, that is gone at the end."""
+    """A new folder inside `folder`, or a temporary one that is removed at the end."""
     try:
         if folder is not None:
             yield Path(tempfile.mkdtemp(prefix="verify-", dir=folder))

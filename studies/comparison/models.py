@@ -43,7 +43,7 @@ class Others(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What one target is good for, and what the attack achieved on it."""
+    """The accuracy of one target, and what the attack achieved on it."""
 
     case: Case
     test_accuracy: float

@@ -1,4 +1,4 @@
-"""What a comparison of central and local differential privacy comes to, over its repetitions."""
+"""The results of a comparison of central and local differential privacy, over its repetitions."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -96,7 +96,7 @@ class Skew:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """All that was found."""
+    """All results of a comparison."""
 
     comparison: Comparison
     rows: tuple[Row, ...]
@@ -119,7 +119,7 @@ def compare(comparison: Comparison, trained: Callable[[], None] = lambda: None) 
 
 
 def summary(comparison: Comparison, measured: Sequence[Measured]) -> Compared:
-    """What single targets come to.
+    """The summary of the results of single targets.
 
     Args:
         comparison: what was compared.

@@ -232,7 +232,7 @@ def _checked(
 ) -> PrivateTraining:
     features, labels = data
     if hyperparameters.private is None:
-        raise ValueError("this back end trains privately only; models without privacy need none of it")
+        raise ValueError("this back end trains with privacy only")
     if np.shape(features) != (len(labels), architecture.features) or not len(labels):
         raise ValueError("a row of features and a label are expected for each record")
     if np.ndim(members) != 2 or members.shape[1] != len(labels) or members.dtype != np.bool_:

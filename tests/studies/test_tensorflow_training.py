@@ -89,7 +89,7 @@ def test_batches_are_filled_up_to_the_largest_with_weight_zero() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"hyperparameters": Hyperparameters(1, 2, 0.1)}, "trains privately only"),
+        ({"hyperparameters": Hyperparameters(1, 2, 0.1)}, "trains with privacy only"),
         ({"data": (FEATURES[:, :1], LABELS)}, "a row of features"),
         ({"data": (FEATURES[:0], LABELS[:0])}, "a row of features"),
         ({"members": np.ones((1, 2), np.bool_)}, "a flag is expected"),

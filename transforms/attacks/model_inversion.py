@@ -1,4 +1,4 @@
-"""Model inversion: guessing what somebody's hidden attribute is, from a model and the rest of a record.
+"""Model inversion: guessing a hidden attribute from a model and the rest of a record.
 
 Fredrikson, Jha, Ristenpart, "Model Inversion Attacks that Exploit Confidence Information and Basic
 Countermeasures", CCS 2015. It shows what a model tells about an attribute to whoever knows the rest of a

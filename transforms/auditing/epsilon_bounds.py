@@ -1,4 +1,4 @@
-"""Lower bounds on the epsilon of a mechanism, from how well somebody told two neighbours apart.
+"""Lower bounds on the epsilon of a mechanism, from how well two neighbours were distinguished.
 
 If the mechanism were (epsilon, delta)-private for an epsilon below a bound, then the scores that led to the
 bound would have come up with a probability of at most 1 - confidence. So a bound above the promised epsilon

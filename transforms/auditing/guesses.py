@@ -1,4 +1,4 @@
-"""How many records it takes for a guess to keep to a bound as a rule: for whoever plans a training.
+"""The number of records at which a random guess usually stays within a bound, to plan a training.
 
 A guess gives scores that say nothing about membership, and are all different. Its measured figures scatter,
 and their limits stay below a bound in about `SHARE` of all trainings from some number of records on, and in
@@ -27,7 +27,7 @@ _FINER: Final = 1.02
 
 
 def first(holds: Callable[[int], bool]) -> int | None:
-    """The least number up to `MOST` that something holds for, where it holds for all above; else None."""
+    """The least number up to `MOST` for which a condition holds, if it holds for all above; else None."""
     doubled = next((size for exponent in range(41) if holds(size := 1 << exponent)), None)
     if doubled is None:
         return None

@@ -1,4 +1,4 @@
-"""What an attack's figures can be in truth: limits with a confidence, for what a few records showed.
+"""Confidence limits of an attack's figures, which were measured on a sample of records.
 
 A figure here belongs to an attack on one model, and to the distributions that its members and non-members
 were drawn from. Its upper limit is what the bound of a policy is compared with. No limit says anything
@@ -23,7 +23,7 @@ from smalti.transforms.auditing.scores import Floats, Scores
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A measured figure and what it can be in truth."""
+    """A measured figure with its confidence limits."""
 
     value: float | None
     """What the records show; None where there are too few of them to show it."""

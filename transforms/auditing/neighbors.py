@@ -1,4 +1,4 @@
-"""Two neighbouring data sets, and how to choose the pair that is likely to be told apart best.
+"""Two neighbouring data sets, and the choice of the pair that is likely to be distinguished best.
 
 Dataset sensitivity is a heuristic (arXiv 2103.02913, section 5.1, Definition 6): records that are unlike
 the others are expected to have gradients unlike theirs. It is for the study of local sensitivity. Noise

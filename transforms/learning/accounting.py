@@ -1,4 +1,4 @@
-"""What private training loses: the accounts of the Poisson-sampled Gaussian mechanism, repeated.
+"""The privacy loss of private training: accounts of the repeated Poisson-sampled Gaussian mechanism.
 
 Two accounts by dp-accounting, both upper bounds: by Renyi divergences (Mironov, Talwar, Zhang, "Renyi
 Differential Privacy of the Sampled Gaussian Mechanism", arXiv 1908.10530; conversion: arXiv 2004.00010,
@@ -225,7 +225,7 @@ class SampledGaussian:
 
 
 class LossMeasure(StrEnum):
-    """What of a training's loss is limited."""
+    """The measure of a training's loss that a limit is about."""
 
     EPSILON = "epsilon"
     """The epsilon of (epsilon, delta)-privacy."""
@@ -237,7 +237,7 @@ class LossMeasure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LossLimit:
-    """What training may lose at most."""
+    """The greatest privacy loss that training may have."""
 
     measure: LossMeasure
     most: float

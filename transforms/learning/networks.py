@@ -1,4 +1,4 @@
-"""Dense networks: their parameters, where these start, and the confidences they give."""
+"""Dense networks: their parameters, initial values and confidences."""
 
 from collections.abc import Mapping
 from functools import partial

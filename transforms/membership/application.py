@@ -28,7 +28,7 @@ SHADOW_MODELS: Final = 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Attacked:
-    """What the attacks gave."""
+    """The results of the attacks."""
 
     labels: Integers
     """int[records]: the true classes of the audited records."""
@@ -190,7 +190,7 @@ class MembershipInference:
     def _problems_of_use(self) -> list[SmaltiError]:
         problems: list[SmaltiError] = []
         if not self.attacks:
-            problems.append(UsageError("the audit", "no attack", "one at least"))
+            problems.append(UsageError("the audit", "no attack", "at least one"))
         if self._is_disjoint and self.pool is None:
             problems.append(
                 UsageError(
@@ -204,15 +204,15 @@ class MembershipInference:
             problems.append(
                 UsageError(
                     "the shadow models",
-                    "architecture or hyper-parameters are not the target's",
+                    "architecture or hyperparameters differ from the target's",
                     "the same for both",
-                    "train shadow models by the target's recipe",
+                    "train shadow models with the target's recipe",
                 )
             )
         if self.needs and (self.shadow_models < 1 or (self._is_halved and self.shadow_models % 2)):
             problems.append(
                 UsageError(
-                    "the shadow models", f"{self.shadow_models} of them", "an even number, 2 at least"
+                    "the shadow models", f"{self.shadow_models} models", "an even number, at least 2"
                 )
             )
         return problems
@@ -226,7 +226,7 @@ class MembershipInference:
                 or records.features.shape[1] != training.features.shape[1]
             ):
                 problems.append(
-                    DataError(records.name, "other features or classes", f"those of {training.name}")
+                    DataError(records.name, "features or classes differ", f"those of {training.name}")
                 )
         if problems:
             return problems
@@ -258,7 +258,7 @@ def _shared(records: DataSet, other: DataSet) -> DataError:
         records.name,
         f"{int(records.occurs_in(other).sum())} records are also in {other.name}",
         "disjoint data, by content",
-        "take these records out",
+        "remove these records",
     )
 
 

@@ -1,4 +1,4 @@
-"""What an attack is: a score for each audited record, from what it is allowed to see."""
+"""The interface of an attack: a score for each audited record, from what it may observe."""
 
 from enum import Flag, auto
 from typing import Protocol
@@ -9,7 +9,7 @@ from smalti.transforms.membership.observation import Observation, ShadowAnswers
 
 
 class Needs(Flag):
-    """What must be in the observation of an attack, beside labels and the target's confidences."""
+    """What an attack must observe, beside labels and the target's confidences."""
 
     NOTHING = 0
     SHADOWS_OUT = auto()
@@ -53,6 +53,4 @@ def shadow_pool_of(attack: str, seen: Observation) -> ShadowAnswers:
 
 
 def _missing(attack: str, what: str) -> UsageError:
-    return UsageError(
-        f"the attack {attack}", "something that it needs was not observed", what, "train them"
-    )
+    return UsageError(f"the attack {attack}", "a required observation is missing", what, "train them")

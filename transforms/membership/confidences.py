@@ -1,4 +1,4 @@
-"""Class confidences: what a model says of a record, and what attacks read from it.
+"""Class confidences of models, and the figures that attacks compute from them.
 
 A model maps a record to a vector of confidences, one for each class, that sum to one (D5.1, section 3.2).
 Classes are numbered from 0. No message here holds a confidence or a label: only how many are wrong.

@@ -30,7 +30,7 @@ class DataSet:
         if self.features.ndim != 2 or self.features.dtype.kind != "f" or not self.features.shape[1]:
             raise DataError(self.name, "features are not a table of floats", "records x features")
         if self.classes < 2:
-            raise DataError(self.name, f"{self.classes} classes", "two at least")
+            raise DataError(self.name, f"{self.classes} classes", "at least two")
         if len(self.features) != len(self.labels):
             raise DataError(
                 self.name,

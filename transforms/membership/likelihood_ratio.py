@@ -106,8 +106,8 @@ def _check_models(attack: str, least: int, wanted: int) -> None:
     if least < wanted:
         raise DataError(
             f"the attack {attack}",
-            f"an audited record has {least} shadow models of a kind that is needed",
-            f"{wanted} at least, trained with the record and without it as the attack needs",
+            f"an audited record has only {least} shadow models of a required kind",
+            f"at least {wanted}, trained with or without the record as the attack requires",
             "train more shadow models, each record in half of them",
         )
 

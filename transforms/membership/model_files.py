@@ -30,7 +30,7 @@ LARGEST_FILE: Final = 1 << 29
 """Bytes of a file that is read, and of what is packed in one of skops."""
 _SHOWN_TYPES: Final = 5
 _TYPE_NAME: Final = re.compile(r"[A-Za-z_][\w.]{0,99}", re.ASCII)
-_RUNS_CODE: Final = "a file of this kind can run code of its author when it is loaded"
+_RUNS_CODE: Final = "loading a file of this type can run its author's code"
 _REFUSED: Final[Mapping[str, str]] = MappingProxyType(
     dict.fromkeys(
         (".pkl", ".pickle", ".joblib", ".dill", ".pt", ".pth", ".ckpt", ".bin", ".h5", ".hdf5", ".keras"),
@@ -38,8 +38,8 @@ _REFUSED: Final[Mapping[str, str]] = MappingProxyType(
     )
 )
 _WAY_OUT: Final = (
-    "export the model to ONNX, or save an estimator of scikit-learn by `skops.io.dump`; whoever trusts a"
-    " file of pickle can convert it so"
+    "export the model to ONNX, or save a scikit-learn estimator by `skops.io.dump`; a pickle file that"
+    " you trust can be converted so"
 )
 _WORDS_OF_SKOPS: Final = frozenset({"__class__", "__module__", "__loader__", "__id__", "__reduce__"})
 _COMPUTE_WITH_NUMPY: Final = (
@@ -94,7 +94,7 @@ def load_classifier(path: Path, form: ModelForm, *, gives_logits: bool = False) 
 def _refused(path: Path) -> DataError:
     return DataError(
         str(path),
-        _REFUSED.get(path.suffix.lower(), "this is no kind of file that models are read from"),
+        _REFUSED.get(path.suffix.lower(), "models cannot be read from a file of this type"),
         "a file that ends in " + ", ".join(f"`{suffix}`" for suffix in _READERS),
         _WAY_OUT,
     )
@@ -114,7 +114,7 @@ def _content(path: Path) -> bytes:
 
 
 def _too_large(where: str) -> DataError:
-    return DataError(where, "the model is too large", f"{LARGEST_FILE >> 20} MiB at most")
+    return DataError(where, "the model is too large", f"at most {LARGEST_FILE >> 20} MiB")
 
 
 def _network(path: Path, form: ModelForm, _: bool) -> Classifier:
@@ -145,14 +145,14 @@ def _estimator(path: Path, form: ModelForm, _: bool) -> Classifier:
     if not hasattr(loaded, "predict_proba") or labels.ndim != 1:
         raise DataError(
             where,
-            "what it holds gives no confidences",
+            "its content gives no confidences",
             "one fitted classifier of scikit-learn that has `predict_proba`",
         )
     places = {name: number for number, name in enumerate(form.classes)}
     if any(str(name) not in places for name in labels):
         raise DataError(
             where,
-            "its classes are not those of the data",
+            "its classes differ from those of the data",
             f"some of the {len(form.classes)} classes that the labels name",
             "give the labels as the model was trained on them",
         )
@@ -244,8 +244,8 @@ def _types_in(schema: Any) -> Iterator[str]:
 def _unreadable(where: str) -> DataError:
     return DataError(
         where,
-        "this is no estimator that can be read here",
-        "a file that `skops.io.dump` wrote, with versions of scikit-learn and skops that fit",
+        "not an estimator that can be read here",
+        "a file written by `skops.io.dump`, with compatible versions of scikit-learn and skops",
         _WAY_OUT,
     )
 
@@ -253,8 +253,8 @@ def _unreadable(where: str) -> DataError:
 def _untrusted(where: str, types: list[str]) -> DataError:
     return DataError(
         where,
-        f"it holds types that are not known to be harmless: {_shown(types)}",
-        "types that skops trusts: others can run code of the file's author when it is loaded",
+        f"it contains types that are not known to be harmless: {_shown(types)}",
+        "types that skops trusts: loading others can run code of the file's author",
         "export the model to ONNX",
     )
 
@@ -262,16 +262,16 @@ def _untrusted(where: str, types: list[str]) -> DataError:
 def _unchecked(where: str, types: list[str]) -> DataError:
     return DataError(
         where,
-        f"it holds types that are not known to check what a file says before their compiled code relies on"
-        f" it, which can end the process: {_shown(types)}",
+        f"it contains types that are not known to check a file's content before compiled code uses it,"
+        f" which can end the process: {_shown(types)}",
         "logistic regression, discriminant analysis or naive Bayes, also behind scalers and PCA",
-        "export the model to ONNX; whoever trusts the file can load it, and ask it by `FromEstimator`",
+        "export the model to ONNX; if you trust the file, load it yourself and use `FromEstimator`",
     )
 
 
 def _shown(types: list[str]) -> str:
     shown = ", ".join(
-        f"`{type_name}`" if _TYPE_NAME.fullmatch(type_name) else "one of an odd name"
+        f"`{type_name}`" if _TYPE_NAME.fullmatch(type_name) else "a type with an unusual name"
         for type_name in types[:_SHOWN_TYPES]
     )
     return f"{shown} and {len(types) - _SHOWN_TYPES} more" if len(types) > _SHOWN_TYPES else shown
@@ -298,7 +298,7 @@ class _Numbered:
                     confidences: Floats = self.estimator.predict_proba(features)
         except Exception:
             raise DataError(
-                self.where, "the model fails when it is asked about records", "a fitted classifier"
+                self.where, "the model fails to predict records", "a fitted classifier"
             ) from None
         return confidences
 

@@ -1,4 +1,4 @@
-"""What is attacked, and what trains more of it: any classifier that gives confidences.
+"""Classifiers that give confidences, which can be attacked, and trainers of such classifiers.
 
 Adapters turn the models of other libraries into a `Classifier`. None of these libraries is imported here:
 an adapter uses the methods that their models have.
@@ -172,7 +172,7 @@ class FromTorch:
     def confidences(self, features: Floats) -> Floats:
         first = next(iter(self.module.parameters()), None)
         if first is None:
-            raise _no_tensors("it has no parameters, so that its device and its type are not known")
+            raise _no_tensors("it has no parameters, so its device and type are unknown")
 
         def predict(batch: Floats) -> object:
             # PyTorch takes no array that runs backwards, and none of another byte order.
@@ -190,7 +190,7 @@ class FromTorch:
 
 def _numbers(answer: Tensor) -> NDArray[np.floating]:
     if not hasattr(answer, "detach"):
-        raise _no_tensors("it gives something else than one tensor")
+        raise _no_tensors("it does not return one tensor")
     on_cpu = answer.detach().cpu()
     # NumPy has no bfloat16, and a softmax in 16 bits would not sum to one.
     return (on_cpu.float() if on_cpu.element_size() < _SINGLE else on_cpu).numpy()
@@ -198,7 +198,10 @@ def _numbers(answer: Tensor) -> NDArray[np.floating]:
 
 def _no_tensors(problem: str) -> DataError:
     return DataError(
-        _TORCH, problem, "a module with parameters that gives one tensor", "wrap it, or use `FromCallable`"
+        _TORCH,
+        problem,
+        "a module with parameters that returns one tensor",
+        "wrap it, or use `FromCallable`",
     )
 
 

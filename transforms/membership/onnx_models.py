@@ -1,4 +1,4 @@
-"""Models in ONNX, a graph of operators: it is executed by onnxruntime, and holds no code.
+"""Models in ONNX: graphs of operators, executed by onnxruntime, without code of their author.
 
 Refused are files that point to other files (external data, which an attacker may point to any file) and
 operators that onnxruntime does not bring. Not promised: that a graph is small or quick to execute.
@@ -82,7 +82,7 @@ def onnx_classifier(
         except Exception:
             raise DataError(
                 where,
-                "the model fails when it is asked about records",
+                "the model fails to predict records",
                 f"a classifier of {features} features",
             ) from None
         return _from_maps(where, answers, classes) if tensor_out.type in _MAPS else answers
@@ -109,8 +109,8 @@ def _session(where: str, content: bytes) -> Any:
 def _unreadable(where: str) -> DataError:
     return DataError(
         where,
-        "this is no model in ONNX that can be executed here",
-        "one graph of operators that onnxruntime brings",
+        "not an ONNX model that can be executed here",
+        "one graph of operators that onnxruntime provides",
         "export the model again, with standard operators",
     )
 
@@ -124,8 +124,8 @@ def _refuse_external_data(where: str, content: bytes) -> None:
     if _is_external(model):
         raise DataError(
             where,
-            "its numbers are in other files, which it names",
-            "one file that holds everything: a name could point to any file of this machine",
+            "its numbers are in other files",
+            "one file that contains everything: a name could point to any file on this machine",
             "export the model again, without external data",
         )
 

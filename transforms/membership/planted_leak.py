@@ -1,4 +1,4 @@
-"""A planted leak: a model that is known to memorise, to see whether an audit would have noticed.
+"""A planted leak: a model that is known to memorise, to test whether an audit detects it.
 
 An attack that does not find a leak that is there says nothing by not finding one elsewhere. So the same
 attack, on as much of the same data, must detect the leak; without that an audit is inconclusive.
@@ -24,7 +24,7 @@ _WHOLE: Final = 1 << 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Memoriser:
-    """A classifier that recalls the labels of some training records, and knows nothing else."""
+    """A classifier that recalls the labels of some training records, and nothing else."""
 
     recalled: dict[bytes, int]
     """The classes of recalled records, by the digests of their features."""
@@ -76,7 +76,7 @@ class MemorisingTrainer:
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """Whether an attack noticed the planted leak."""
+    """Whether an attack detected the planted leak."""
 
     advantage: Figure
     """Of the attack on the model that memorises."""

@@ -25,7 +25,7 @@ ATTACKS: Final = 10
 
 
 class AttackType(StrEnum):
-    """What is to be told."""
+    """What an attack has to decide."""
 
     SINGLE = "single-membership"
     """Which M of 2 M records are the members: attack type 1, of an adversary."""
@@ -155,7 +155,7 @@ def repeated(
         raise DataError(
             kind,
             f"a subset has {least} training or test records",
-            f"{size} of each at least",
+            f"at least {size} of each",
             "audit more records, or take smaller or fewer subsets",
         )
     means = [np.mean([_attacked(kind, part, size, draw) for _ in range(attacks)]) for part in subsets]
@@ -184,7 +184,7 @@ def disjoint(
     attacks = min(len(members), len(others)) // size
     if not attacks:
         raise DataError(
-            kind, "too few training or test records", f"{size} of each at least", "audit more records"
+            kind, "too few training or test records", f"at least {size} of each", "audit more records"
         )
     first, second = (group[: attacks * size].reshape(attacks, size) for group in (members, others))
     results = [

@@ -1,4 +1,4 @@
-"""The shadow-model attack: for each class, a model that tells members from others by confidences.
+"""The shadow-model attack: for each class, a model that distinguishes members by confidences.
 
 Shokri, Stronati, Song, Shmatikov, "Membership Inference Attacks Against Machine Learning Models", IEEE S&P
 2017, as in D5.1, sections 3.2 and 3.3. Attack models come from scikit-learn.
@@ -172,7 +172,7 @@ class ShadowModelAttack:
 def judged_by_class(
     scored: Scored, labels: Integers, classes: int, seed: int, threshold: float = DECISION
 ) -> tuple[Outcomes | None, ...]:
-    """What deciding by a threshold gets right in each class's attack test set (equations 3.5 and 3.6).
+    """The accuracy of a threshold on each class's attack test set (equations 3.5 and 3.6).
 
     Their precision and recall are the figures of D5.1's quality certificate.
 

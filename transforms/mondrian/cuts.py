@@ -1,4 +1,4 @@
-"""Which cut a partition gets: all allowable ones are weighed, or the median is taken.
+"""The choice of a partition's cut: the best of all allowable cuts, or the median.
 
 # INVARIANT: everything that decides a cut is an integer. Sums of floats differ between machines.
 """

@@ -1,4 +1,4 @@
-"""What the texts of a column mean: lexical forms, order, and codes for the kernel.
+"""The meaning of a column's texts: lexical forms, order, and codes for the kernel.
 
 Every engine hands over texts and gets codes back, so no engine's own casts decide anything. Each
 datatype has one ASCII regular expression (RE2 and Python read it alike); a text that does not match
@@ -51,7 +51,7 @@ Keys = Integers | NDArray[np.object_]
 
 
 class ValueFormError(ValueError):
-    """Some text of a column is no value of its datatype; says nothing about which text."""
+    """A text of a column is not a value of its datatype; the error does not say which one."""
 
 
 @dataclass(frozen=True, slots=True)
