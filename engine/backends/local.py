@@ -152,8 +152,8 @@ class LocalRelations(Relations):
             open_link(link, rows) as places,
         ):
             for batch in self._connection.sql(query).to_arrow_reader(_BATCH_ROWS):
-                for some, writer in files.divided(batch):
-                    publication.write(some, writer)
+                for rows_written, writer in files.divided(batch):
+                    publication.write(rows_written, writer)
                 places.write(link_bytes(batch.column(batch.num_columns - 1)))
 
     def close(self) -> None:

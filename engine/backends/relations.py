@@ -99,7 +99,7 @@ def renumbered(batch: pa.RecordBatch, numbers: Mapping[str, NDArray[np.int64]]) 
 def open_link(path: Path, rows: int) -> Iterator[BinaryIO]:
     """A new link file, to which `link_bytes` of so many rows are written.
 
-    Not a memory map: when the disk is full, that ends the process without a word.
+    Not a memory map: on a full disk that would end the process without a message.
     """
     with path.open("xb") as file:
         form = {"descr": "<i8", "fortran_order": False, "shape": (rows,)}

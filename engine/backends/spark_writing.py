@@ -76,8 +76,8 @@ def write_parts(frame: "DataFrame", publication: Publication, folder: Path) -> l
             links.open("xb") as link,
         ):
             for batch in batches:
-                for some, writer in files.divided(batch):
-                    publication.write(some, writer)
+                for records, writer in files.divided(batch):
+                    publication.write(records, writer)
                 link.write(link_bytes(batch.column(batch.num_columns - 1)))
                 rows += batch.num_rows
         for number, path in enumerate(files.paths):

@@ -30,7 +30,7 @@ STAGED: Final = "staged"
 _MOST_JOINS: Final = 32
 """In one query: engines take more than linear time to plan joins, and memory for each of them."""
 MOST_FACTS: Final = 1 << 23
-"""Tuples, or pairs of them with respondents, that one kernel takes unless it is told otherwise."""
+"""Tuples, or pairs of them with respondents, that one kernel takes by default."""
 
 Integers = NDArray[np.int64]
 
@@ -129,7 +129,7 @@ class StagedTable:
     ) -> None:
         """Begin with a relation `staged` that holds `row` and the columns as they are described.
 
-        Those that are described by None are not there: whoever asks for one gets a KeyError.
+        Those that are described by None are not there: asking for one raises a KeyError.
         """
         self._fragments = fragments
         self.contents = contents
@@ -316,8 +316,8 @@ class StagedTable:
         waiting = (
             i for i in dict.fromkeys(map(self._index, (*columns, *ordered))) if not self._is_numbered(i)
         )
-        while some := list(islice(waiting, _MOST_JOINS)):
-            self._number(some, in_order)
+        while columns_joined := list(islice(waiting, _MOST_JOINS)):
+            self._number(columns_joined, in_order)
         if unordered := sorted(i for i in in_order if not self._columns[i].is_ordered):
             self.relations.renumber(STAGED, {f"c{i}": self._order(i) for i in unordered})
 

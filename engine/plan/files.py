@@ -56,7 +56,7 @@ class ColumnLoss:
 
 @dataclass(frozen=True, slots=True)
 class ExactColumn:
-    """What of a text column stands exactly in the output, alone or in a set (see `exact_values`)."""
+    """The texts of a column that are exactly in the output, alone or in sets (see `exact_values`)."""
 
     column: str
     values: int

@@ -31,7 +31,7 @@ class Entry:
     plan: str
     """The module and the name of the class of its plans."""
     report: str
-    """Likewise of what owners are told."""
+    """Likewise the class of its reports."""
     action: IRI
     method: str | None = None
     """The `mosaicrown:method` that it does; None: each that no other entry of the action does."""

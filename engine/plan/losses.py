@@ -11,7 +11,7 @@ from smalti.transforms.loss.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation
 
 LOCAL_NEIGHBORS: Final = NeighboringRelation.CHANGE_ONE
-"""Of perturbed records: one person's report says anything else; the number of respondents is public."""
+"""For perturbed records: one respondent's values are replaced; the number of respondents is public."""
 
 
 @dataclass(frozen=True, slots=True)

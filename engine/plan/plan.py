@@ -24,9 +24,9 @@ class Role(StrEnum):
     SENSITIVE = "sensitive"
     RELEASED = "released"
     UNLISTED = "unlisted"
-    """Named nowhere in the policy: dropped."""
+    """Not named in the policy: dropped."""
     WITHHELD = "withheld"
-    """A policy prohibits its use: dropped, whatever else it would be."""
+    """Prohibited by a policy: dropped, whatever its role."""
 
     @property
     def is_published(self) -> bool:

@@ -128,8 +128,8 @@ class _Schema(_Strict):
 def _is_prefix(name: str, iri: object) -> bool:
     if name in ("@base", "@language"):
         return True
-    ours = {"s": SMALTI, "smalti": SMALTI, "csvw-eo": CSVW_EO}
-    return iri == ours[name] if name in ours else f"{name}:" in _FOR_PEOPLE
+    prefixes = {"s": SMALTI, "smalti": SMALTI, "csvw-eo": CSVW_EO}
+    return iri == prefixes[name] if name in prefixes else f"{name}:" in _FOR_PEOPLE
 
 
 def _csvw_context(value: Any) -> Any:
@@ -255,8 +255,8 @@ def _fault(place: tuple[int | str, ...], kind: str) -> str:
     match kind:
         case "extra_forbidden":
             close = difflib.get_close_matches(last, _PROPERTIES, n=1)
-            meant = f", did you mean `{close[0]}`?" if close else ""
-            return f"`{last}`{where} is not understood{meant}"
+            suggestion = f", did you mean `{close[0]}`?" if close else ""
+            return f"`{last}`{where} is not understood{suggestion}"
         case "missing":
             return f"`{last}`{where} is missing"
     return f"`{last}`{where} has a value of the wrong type"

@@ -62,31 +62,33 @@ def bounds(
     return least, most
 
 
-def _bound(where: str, which: str, said: tuple[Stated | str | None, ...]) -> Decimal | None:
-    bounds_stated = {_exact(where, f"its {which} bound", bound) for bound in said if bound is not None}
+def _bound(where: str, which: str, statements: tuple[Stated | str | None, ...]) -> Decimal | None:
+    bounds_stated = {
+        _exact(where, f"its {which} bound", bound) for bound in statements if bound is not None
+    }
     if len(bounds_stated) > 1:
         raise DataError(where, f"it has two {which} bounds", "one", "keep one of the two")
     return next(iter(bounds_stated), None)
 
 
-def unit(where: str, said: Stated | None) -> Decimal | None:
+def unit(where: str, stated: Stated | None) -> Decimal | None:
     """What a column's numbers are counted in.
 
     Raises:
         DataError: it is not above 0, or too long.
     """
-    exact = None if said is None else _exact(where, "`smalti:unit`", said)
+    exact = None if stated is None else _exact(where, "`smalti:unit`", stated)
     if exact is not None and exact <= 0:
         raise DataError(where, "`smalti:unit` is not above 0", "a number such as 1 or 0.01", "correct it")
     return exact
 
 
-def _exact(where: str, what: str, said: Stated | str) -> Decimal:
-    if isinstance(said, str) and not _NUMBER.fullmatch(said):
+def _exact(where: str, what: str, stated: Stated | str) -> Decimal:
+    if isinstance(stated, str) and not _NUMBER.fullmatch(stated):
         raise DataError(
             where, f"{what} is not a number", "a number; bounds of dates are not supported", "correct it"
         )
-    number = Decimal(said)
+    number = Decimal(stated)
     exponent = number.as_tuple().exponent
     if number.adjusted() >= _MOST_DIGITS or not isinstance(exponent, int) or exponent < -_MOST_DIGITS:
         expected = f"at most {_MOST_DIGITS} digits on each side of the point"

@@ -21,7 +21,7 @@ class NamedColumns:
         self._is_schema = file_format is OutputFormat.PARQUET
         self._named = set(header) if self._is_schema else set(named)
 
-    def meant(self, word: str, spellings: Mapping[str, str]) -> str | None:
+    def closest(self, word: str, spellings: Mapping[str, str]) -> str | None:
         """The column whose name is closest to a word that names none; None where no name is close.
 
         A column that is named nowhere is only found if it differs in nothing but case and blanks around it.

@@ -34,15 +34,15 @@ def row_groups(path: Path) -> tuple[int, ...]:
     return tuple(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
 
 
-def rows_of(path: Path, some: tuple[int, ...]) -> tuple[int, int]:
+def rows_of(path: Path, group_numbers: tuple[int, ...]) -> tuple[int, int]:
     """The number of the first row of some row groups, and how many rows they have."""
     metadata = open_parquet(path).metadata
     rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
-    return sum(rows[: some[0]]), sum(rows[group] for group in some)
+    return sum(rows[: group_numbers[0]]), sum(rows[group] for group in group_numbers)
 
 
 def parquet_batches(
-    path: Path, header: tuple[str, ...], some: tuple[int, ...] | None, places: Sequence[int]
+    path: Path, header: tuple[str, ...], group_numbers: tuple[int, ...] | None, places: Sequence[int]
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a file, or of some of its row groups, as columns of text; an empty text is missing.
 
@@ -51,7 +51,7 @@ def parquet_batches(
     Args:
         path: the file.
         header: the names of all its columns.
-        some: of its row groups; None: all.
+        group_numbers: of its row groups; None: all.
         places: of the columns that are wanted.
 
     Raises:
@@ -59,7 +59,7 @@ def parquet_batches(
             at a time is too large, or pages are broken.
         pyarrow.ArrowException: the file is not what its footer says.
     """
-    for batch in raw_batches(path, some, LONGEST_RECORD):
+    for batch in raw_batches(path, group_numbers, LONGEST_RECORD):
         columns = [
             _missing_if_empty(_without_nul(path.name, _as_text(batch.column(place)))) for place in places
         ]
@@ -67,13 +67,13 @@ def parquet_batches(
 
 
 def raw_batches(
-    path: Path, some: tuple[int, ...] | None = None, longest: int | None = None
+    path: Path, group_numbers: tuple[int, ...] | None = None, longest: int | None = None
 ) -> Iterator[pa.RecordBatch]:
     """The same rows in the file's types; texts may be dictionaries, which have texts of other rows, too.
 
     Args:
         path: the file.
-        some: of its row groups; None: all.
+        group_numbers: of its row groups; None: all.
         longest: bytes of the texts of a record; None: any number.
 
     Raises:
@@ -81,7 +81,7 @@ def raw_batches(
         pyarrow.ArrowException: the file is not what its footer says.
     """
     metadata = open_parquet(path).metadata
-    numbers = range(metadata.num_row_groups) if some is None else some
+    numbers = range(metadata.num_row_groups) if group_numbers is None else group_numbers
     try:
         for number, group in zip(numbers, groups(path, numbers), strict=True):
             with open_parquet_file(path, group.dictionaries) as file:

@@ -140,22 +140,22 @@ class _Fetching:
         return cls(store, path.rstrip("/"), data.scheme, folder)
 
     def all(self) -> Path:
-        info = self._there(self._path)
+        info = self._existing(self._path)
         if _name(self._path).endswith(METADATA_SUFFIX):
             description = self._copied(info, self._folder)
             beside = self._path.removesuffix(_name(self._path)) + read_description(description)[1]
-            self._taken(self._there(beside))
+            self._fetched(self._existing(beside))
             return description
-        table = self._taken(info)
+        table = self._fetched(info)
         description = self._info(self._path + METADATA_SUFFIX)
         if description.is_file:
             self._copied(description, self._folder)
         return table
 
-    def _taken(self, info: "FileInfo") -> Path:
+    def _fetched(self, info: "FileInfo") -> Path:
         """A copy of an object or of those under a prefix, which are a table."""
         if not info.is_file:
-            return self._folder_taken(info)
+            return self._fetched_folder(info)
         if Path(info.path).suffix.lower() not in KINDS:
             raise UsageError(
                 self._where(info.path),
@@ -165,7 +165,7 @@ class _Fetching:
             )
         return self._copied(info, self._folder)
 
-    def _folder_taken(self, prefix: "FileInfo") -> Path:
+    def _fetched_folder(self, prefix: "FileInfo") -> Path:
         """A folder with the objects under a prefix; of those that are no part of a table only the names."""
         folder = self._folder / _name(prefix.path)
         with _disk():
@@ -220,7 +220,7 @@ class _Fetching:
         tag = next((value for key, value in tags.items() if key.lower() == "etag"), b"")
         return _State(path, info.size, info.mtime_ns, tag)
 
-    def _there(self, path: str) -> "FileInfo":
+    def _existing(self, path: str) -> "FileInfo":
         info = self._info(path)
         if not _name(path) or (not info.is_file and info.type.name != "Directory"):
             raise UsageError(
@@ -292,23 +292,23 @@ _DENIED: Final = (
 _ABSENT: Final = ("NO_SUCH_BUCKET", "NO_SUCH_KEY", "HTTP status 404", "NOT_FOUND", "ContainerNotFound")
 
 
-def _refusal(where: str, said: str) -> SmaltiError:
+def _refusal(where: str, text: str) -> SmaltiError:
     """The error for a library's exception, whose text is not repeated."""
-    if any(words in said for words in _NO_CLIENT):
+    if any(words in text for words in _NO_CLIENT):
         return BackendError(
             where,
             "the client for this kind of store is not installed",
             "for HDFS: Hadoop's libhdfs, Java, and their paths in HADOOP_HOME, JAVA_HOME and CLASSPATH",
             "install it, or copy the data to a disk",
         )
-    if any(words in said for words in _DENIED):
+    if any(words in text for words in _DENIED):
         return DataError(
             where,
             "the store denies access",
             "credentials that allow reading, in the environment or the files of the store's own tools",
             "check the credentials and the owner of the object",
         )
-    if any(words in said for words in _ABSENT):
+    if any(words in text for words in _ABSENT):
         return UsageError(where, "there is no such object", "an object of the store", "check the address")
     return BackendError(
         where,

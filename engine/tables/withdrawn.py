@@ -39,7 +39,7 @@ def keyed_with(secret: bytes) -> Keyed:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
-    """Who withdrew from a target; false where nobody did. Tells of no one whom the data does not name."""
+    """The respondents who withdrew from a target; false if none did. It names nobody else."""
 
     digests: frozenset[str] = frozenset()
     columns: frozenset[str] = frozenset()
@@ -57,7 +57,7 @@ class Withdrawn:
 
     @property
     def known_form(self) -> Callable[[str], bool] | None:
-        """Whether somebody who withdrew is known under a form; None where nobody withdrew."""
+        """A test whether a respondent who withdrew is known under a form; None if none withdrew."""
         return self._knows if self.digests else None
 
     def _knows(self, form: str) -> bool:

@@ -29,7 +29,7 @@ from smalti.transforms.base import Datatype
 
 Flags = NDArray[np.bool_]
 IsWithdrawn = Callable[[str], bool]
-"""Whether somebody who withdrew is known under a form."""
+"""Whether a respondent who withdrew is known under a form."""
 
 _COMPARE: Final[dict[Operator, Callable[[Codes, Codes], Flags]]] = {
     Operator.EQ: np.isin,
@@ -86,7 +86,7 @@ def _compacted(column: Coded) -> Coded:
 
 
 def still_participating(plan: Plan, owned: Table, is_withdrawn: IsWithdrawn | None) -> Codes:
-    """The rows that are not about somebody who withdrew; all where nobody did.
+    """The rows of respondents who did not withdraw; all rows if none withdrew.
 
     Raises:
         DataError: people withdrew, and the plan does not say how to tell them.

@@ -86,7 +86,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """A study on generated data: nobody's privacy is at stake, and none is promised.
+    """A study on generated data: no privacy is at stake, and none is promised.
 
     Everything follows from the seed, the noise of training too, up to the versions of NumPy and JAX and the
     kind of processor.

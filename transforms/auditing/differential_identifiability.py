@@ -155,7 +155,7 @@ class Beliefs:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Experiment(Generic[Data]):
-    """Experiment 2, to be repeated: who is told apart, and how the model is trained.
+    """Experiment 2, to be repeated: the pair to distinguish, and the training.
 
     The noise is simulated from a seeded generator of floats, to be repeatable: no model of it is released.
     """

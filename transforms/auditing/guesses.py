@@ -19,7 +19,7 @@ from smalti.transforms.auditing.limits import checked, of_two, quantile_ranks
 SHARE: Final = 0.9
 """Of the trainings in which a guess is to keep to the bound."""
 MOST: Final = 1 << 40
-"""Records that nobody has."""
+"""More records than a data set has."""
 _SPREAD: Final = float(stats.norm.ppf(SHARE))
 _COUNTED: Final = 5_000
 """Members above a threshold up to which probabilities are added up one by one."""

@@ -41,7 +41,7 @@ from smalti.transforms.learning.randomness import Keys, Randomness
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingExperiment:
-    """Who is told apart, and how the model is trained; to be repeated. No model of it is released."""
+    """The pair to distinguish, and the training; repeated. No model of it is released."""
 
     architecture: Architecture
     hyperparameters: Hyperparameters
@@ -156,14 +156,14 @@ def _stepped(
     first = clipped(slice(shared, shared + 1), everybody)
     second = clipped(slice(shared + 1, None), everybody) if len(labels) > shared + 1 else 0 * first
     deviation = private.noise_multiplier * private.clipping_norm
-    said = _said(rest, first, deviation, private.sampling_rate)
-    said -= _said(rest, second, deviation, private.sampling_rate)
+    moved = _log_odds_of(rest, first, deviation, private.sampling_rate)
+    moved -= _log_odds_of(rest, second, deviation, private.sampling_rate)
     gradient = jax.tree.map(lambda array: array / hyperparameters.batch_size, total)
     after = stepped(hyperparameters.optimizer, hyperparameters.learning_rate, progress, gradient)
-    return after, odds + said, mu_squared + jnp.sum((first - second) ** 2) / deviation**2
+    return after, odds + moved, mu_squared + jnp.sum((first - second) ** 2) / deviation**2
 
 
-def _said(rest: jax.Array, gradient: jax.Array, deviation: float, rate: float) -> jax.Array:
+def _log_odds_of(rest: jax.Array, gradient: jax.Array, deviation: float, rate: float) -> jax.Array:
     """The logarithm by which a record in the data makes the rest likelier than noise alone."""
     loss = (gradient @ rest - gradient @ gradient / 2) / deviation**2
     return loss if rate >= 1 else jnp.logaddexp(jnp.log1p(-rate), jnp.log(rate) + loss)

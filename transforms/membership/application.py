@@ -101,24 +101,26 @@ class MembershipInference:
         members, others, rest = self._audited()
         audited = members.joined("the audited records", others)
         is_member = np.arange(len(audited)) < len(members)
-        seen = self._observed(audited, rest)
-        scored = self._scored(seen, is_member)
+        observation = self._observed(audited, rest)
+        scored = self._scored(observation, is_member)
         if self.control is None:
             return Attacked(audited.labels, scored)
-        control = self._asked_instead(seen, "the control", self.control, audited)
+        control = self._observed_instead(observation, "the control", self.control, audited)
         return Attacked(audited.labels, scored, self._scored(control, is_member))
 
-    def _scored(self, seen: Observation, is_member: Flags) -> tuple[tuple[str, Scored], ...]:
-        return tuple((attack.name, Scored(attack.scores(seen), is_member)) for attack in self.attacks)
+    def _scored(self, observation: Observation, is_member: Flags) -> tuple[tuple[str, Scored], ...]:
+        return tuple(
+            (attack.name, Scored(attack.scores(observation), is_member)) for attack in self.attacks
+        )
 
-    def _asked_instead(
-        self, seen: Observation, name: str, classifier: Classifier, audited: DataSet
+    def _observed_instead(
+        self, observation: Observation, name: str, classifier: Classifier, audited: DataSet
     ) -> Observation:
         """What is observed where another model stands in the place of the target."""
-        population = seen.population
+        population = observation.population
         if population is not None and self.population is not None:
             population = replace(population, target=_answers(name, classifier, self.population))
-        return replace(seen, target=_answers(name, classifier, audited), population=population)
+        return replace(observation, target=_answers(name, classifier, audited), population=population)
 
     @property
     def _is_disjoint(self) -> bool:
@@ -149,7 +151,7 @@ class MembershipInference:
         group: ModelGroup | None = None
         # Before any shadow model is trained: what it gives may not be confidences.
         answers = _answers("the target", self.target.classifier, audited)
-        of_population = self._asked_about_population()
+        of_population = self._answers_about_population()
         members = np.zeros((self.shadow_models, len(audited)), np.bool_)
         if self._is_disjoint and self.pool is not None:
             group, pool = self._disjoint_group(self.pool)
@@ -176,7 +178,7 @@ class MembershipInference:
         not_audited = np.ones((len(members), len(rest)), np.bool_)
         return audited.joined("the shadow training data", rest), np.hstack([members, not_audited])
 
-    def _asked_about_population(self) -> Floats | None:
+    def _answers_about_population(self) -> Floats | None:
         if self.population is None:
             return None
         return _answers("the target", self.target.classifier, self.population)

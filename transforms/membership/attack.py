@@ -30,7 +30,7 @@ class Attack(Protocol):
     @property
     def needs(self) -> Needs: ...
 
-    def scores(self, seen: Observation) -> Doubles:
+    def scores(self, observation: Observation) -> Doubles:
         """One finite score for each audited record; higher where membership is likelier.
 
         Raises:
@@ -38,18 +38,18 @@ class Attack(Protocol):
         """
 
 
-def shadows_of(attack: str, seen: Observation) -> ShadowAnswers:
+def shadows_of(attack: str, observation: Observation) -> ShadowAnswers:
     """The answers of shadow models about the audited records."""
-    if seen.shadows is None:
+    if observation.shadows is None:
         raise _missing(attack, "shadow models that were asked about the audited records")
-    return seen.shadows
+    return observation.shadows
 
 
-def shadow_pool_of(attack: str, seen: Observation) -> ShadowAnswers:
+def shadow_pool_of(attack: str, observation: Observation) -> ShadowAnswers:
     """The answers of disjoint shadow models about their pool."""
-    if seen.shadow_pool is None:
+    if observation.shadow_pool is None:
         raise _missing(attack, "shadow models whose training sets are disjoint from the target's")
-    return seen.shadow_pool
+    return observation.shadow_pool
 
 
 def _missing(attack: str, what: str) -> UsageError:

@@ -111,7 +111,7 @@ class FromCallable:
     """Whether a softmax turns what it gives into confidences."""
 
     def confidences(self, features: Floats) -> Floats:
-        return _asked("the model", self.function, features, self.classes, self.gives_logits)
+        return _confidences_of("the model", self.function, features, self.classes, self.gives_logits)
 
 
 class KerasModel(Protocol):
@@ -132,7 +132,7 @@ class FromKeras:
         def predict(batch: Floats) -> object:
             return self.model.predict(batch, verbose=0)
 
-        return _asked("the Keras model", predict, features, self.classes, self.gives_logits)
+        return _confidences_of("the Keras model", predict, features, self.classes, self.gives_logits)
 
 
 class Tensor(Protocol):
@@ -182,7 +182,7 @@ class FromTorch:
         modes = [(part, part.training) for part in self.module.modules()]
         self.module.train(False)
         try:
-            return _asked(_TORCH, predict, features, self.classes, self.gives_logits)
+            return _confidences_of(_TORCH, predict, features, self.classes, self.gives_logits)
         finally:
             for part, was_training in modes:
                 part.training = was_training
@@ -240,7 +240,7 @@ class FromEstimator:
             placed[:, labels] = confidences
             return placed
 
-        return _asked("the estimator", predict, features, self.classes, False)
+        return _confidences_of("the estimator", predict, features, self.classes, False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +273,7 @@ class EstimatorTrainer:
         return FromEstimator(estimator, self.classes)
 
 
-def _asked(
+def _confidences_of(
     where: str, predict: Callable[[Floats], object], features: Floats, classes: int, gives_logits: bool
 ) -> Floats:
     """What a model says of all records, asked in batches, as checked confidences."""

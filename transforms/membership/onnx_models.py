@@ -77,8 +77,8 @@ def onnx_classifier(
     def predict(batch: Floats) -> object:
         try:
             with np.errstate(over="ignore"):
-                asked = {tensor_in.name: batch.astype(_NUMBERS[tensor_in.type])}
-            answers = session.run([tensor_out.name], asked)[0]
+                inputs = {tensor_in.name: batch.astype(_NUMBERS[tensor_in.type])}
+            answers = session.run([tensor_out.name], inputs)[0]
         except Exception:
             raise DataError(
                 where,

@@ -47,11 +47,13 @@ class RelativeMembership:
             Needs.SHADOWS_OUT if self.offline_factor is not None else Needs.SHADOWS_IN | Needs.SHADOWS_OUT
         )
 
-    def scores(self, seen: Observation) -> Doubles:
-        audited = self._ratio(seen.target, shadows_of(self.name, seen))
+    def scores(self, observation: Observation) -> Doubles:
+        audited = self._ratio(observation.target, shadows_of(self.name, observation))
         others = audited
-        if seen.population is not None:
-            others = self._ratio_of_population(seen.population.target, seen.population.shadows)
+        if observation.population is not None:
+            others = self._ratio_of_population(
+                observation.population.target, observation.population.shadows
+            )
         if not len(others):
             raise DataError(f"the attack {self.name}", "the population has no records", "at least one")
         below = np.searchsorted(np.sort(others), audited - np.log(self.gamma), side="right")

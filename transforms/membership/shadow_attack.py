@@ -164,9 +164,11 @@ class ShadowModelAttack:
             )
         return AttackModel.trained(self.make, attack_set, label, self.seed + label)
 
-    def scores(self, seen: Observation) -> Doubles:
-        deciding = seen.target.argmax(axis=1) if self.by_predicted_class else seen.labels
-        return self.attacker(shadow_pool_of(self.name, seen)).membership(seen.target, deciding)
+    def scores(self, observation: Observation) -> Doubles:
+        deciding = observation.target.argmax(axis=1) if self.by_predicted_class else observation.labels
+        return self.attacker(shadow_pool_of(self.name, observation)).membership(
+            observation.target, deciding
+        )
 
 
 def judged_by_class(

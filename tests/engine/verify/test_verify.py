@@ -748,7 +748,7 @@ def test_one_corrupted_label_is_caught(
     output = [*run.output[:place], (*wrong, disease), *run.output[place + 1 :]]
     together = sorted(zip(output, run.link, strict=True), key=lambda e: [(v or "").encode() for v in e[0]])
     bad = replace(run, output=[row for row, _ in together], link=[i for _, i in together])
-    with pytest.raises(GuaranteeError, match=r"cover|no label"):
+    with pytest.raises(GuaranteeError, match=r"cover|not a label"):
         bad.verify()
 
 

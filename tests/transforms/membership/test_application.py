@@ -244,7 +244,7 @@ def test_a_pool_is_asked_for(
     assert "there is no shadow pool" in problems(replace(audit(overfitted), pool=None))
     assert "no attack; expected at least one" in problems(replace(audit(overfitted), attacks=()))
     assert "7 models; expected an even number" in problems(replace(audit(overfitted), shadow_models=7))
-    assert "0 of them" in problems(replace(audit(overfitted, (ShadowModelAttack(),)), shadow_models=0))
+    assert "0 models" in problems(replace(audit(overfitted, (ShadowModelAttack(),)), shadow_models=0))
 
 
 def test_too_few_records_for_the_confidence_are_refused(
