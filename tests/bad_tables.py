@@ -31,13 +31,17 @@ BAD_FILES: list[tuple[str, bytes, tuple[str, ...]]] = [
     ("latin-1", lines((2, "p1,21,Malmö,flu")).encode("latin-1"), ("record 2", "not UTF-8", "UTF-8")),
     ("utf-16", lines().encode("utf-16"), ("people.csv, the header", "not UTF-8", "UTF-8")),
     ("stray quote", lines((4, 'p3,23,"Ro"me,flu')).encode(), ("record 4", "a quote", "Correct")),
-    ("open quote", lines((4, 'p3,23,"Rome,flu')).encode(), ("record 4", "never closed", "closing quote")),
+    ("open quote", lines((4, 'p3,23,"Rome,flu')).encode(), ("record 4", "is not closed", "closing quote")),
     ("blank line", lines((5, "")).encode(), ("record 5", "a blank line", "no blank lines")),
     ("NUL", lines((5, "p4,24,Oslo\0,flu")).encode(), ("record 5", "a NUL byte", "text")),
     ("no names", lines((0, "who,,city,illness")).encode(), ("a column without a name", "Correct")),
     ("name twice", lines((0, "who,age,age,illness")).encode(), ("columns 2 and 3", "same name", "Correct")),
-    ("open header", b'who,age,"city,illness\n' + lines().encode() * 9, ("the header", "never closed")),
-    ("open header, long", b'who,"age\n' + b"p1,20\n" * 40_000, ("the header", "never closed", "Correct")),
+    ("open header", b'who,age,"city,illness\n' + lines().encode() * 9, ("the header", "is not closed")),
+    (
+        "open header, long",
+        b'who,"age\n' + b"p1,20\n" * 40_000,
+        ("the header", "closing quote is missing", "Correct"),
+    ),
 ]
 """Files outside the dialect, each with what is said of it."""
 
@@ -261,11 +265,11 @@ REFUSED: dict[str, Refused] = {
     ),
     "a NUL in a name": Refused(
         written(lines((0, "who,a\0ge,city,illness")).encode()),
-        DataError, ("people.csv, column 2: its name holds a NUL character", "Rename"),
+        DataError, ("people.csv, column 2: its name contains a NUL character", "Rename"),
     ),
     "a NUL in a name in Parquet": Refused(
         named("who", "a\0ge", "city", "illness"),
-        DataError, ("people.parquet, column 2: its name holds a NUL character", "Rename"),
+        DataError, ("people.parquet, column 2: its name contains a NUL character", "Rename"),
         {"quasi-identifier": ("isAllOf", [{"@id": f"{CUSTOMER}/a%00ge"}])},
     ),
     "a name that no reader takes": Refused(
@@ -331,10 +335,10 @@ REFUSED: dict[str, Refused] = {
         parquet(pa.array([[1]] * 12)), DataError, ("column `age`", "is not implemented")
     ),
     "Parquet that ends early": Refused(
-        cut_short(parquet(None)), DataError, ("people.parquet", "no Parquet file")
+        cut_short(parquet(None)), DataError, ("people.parquet", "not a Parquet file")
     ),
     "no Parquet": Refused(
-        _named_parquet, DataError, ("people.parquet", "no Parquet file")
+        _named_parquet, DataError, ("people.parquet", "not a Parquet file")
     ),
     **{name: Refused(written(content), DataError, told) for name, content, told in BAD_FILES},
 }  # fmt: skip

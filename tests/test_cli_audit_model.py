@@ -169,14 +169,14 @@ def test_a_graph_with_numbered_classes(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("overfitted.pkl",), 1, "can run code of its author"),
+        (("overfitted.pkl",), 1, "can run its author's code"),
         (("nowhere.skops",), 2, "there is no such file"),
         (("overfitted.skops", "--attack", "guess"), 2, "there is no attack `guess`"),
         (("overfitted.skops", "--confidence", "1"), 2, "at most 0.999999"),
         (("overfitted.skops", "--confidence", "nan"), 2, "confidence"),
         (("overfitted.skops", "--confidence", "0.9999999"), 2, "at most 0.999999"),
         (("overfitted.skops", "--logits"), 2, "only a model in ONNX"),
-        (("overfitted.skops", "--recipe", "none", "--attack", "rmia"), 1, "there is no recipe `none`"),
+        (("overfitted.skops", "--recipe", "none", "--attack", "rmia"), 1, "no recipe `none` is installed"),
     ],
 )
 def test_what_is_asked_for_wrongly(
@@ -272,15 +272,15 @@ def test_a_class_that_a_shadow_set_lacks(small: Small, attack: str) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
-        ("model.onnx", b"no graph", "this is no model in ONNX that can be executed here"),
-        ("model.onnx", b"", "this is no model in ONNX that can be executed here"),
-        ("model.skops", b"no archive", "this is no estimator that can be read here"),
-        ("model.safetensors", b"no numbers", "this is no network that smalti can read"),
-        ("model.pkl", b"", "a file of this kind can run code of its author when it is loaded"),
-        ("model.joblib", b"", "a file of this kind can run code of its author when it is loaded"),
-        ("model.pt", b"", "a file of this kind can run code of its author when it is loaded"),
-        ("model.h5", b"", "a file of this kind can run code of its author when it is loaded"),
-        ("model.txt", b"", "this is no kind of file that models are read from"),
+        ("model.onnx", b"no graph", "not an ONNX model that can be executed here"),
+        ("model.onnx", b"", "not an ONNX model that can be executed here"),
+        ("model.skops", b"no archive", "not an estimator that can be read here"),
+        ("model.safetensors", b"no numbers", "not a network that smalti can read"),
+        ("model.pkl", b"", "loading a file of this type can run its author's code"),
+        ("model.joblib", b"", "loading a file of this type can run its author's code"),
+        ("model.pt", b"", "loading a file of this type can run its author's code"),
+        ("model.h5", b"", "loading a file of this type can run its author's code"),
+        ("model.txt", b"", "models cannot be read from a file of this type"),
     ],
 )
 def test_a_model_that_cannot_be_loaded(small: Small, name: str, content: bytes, problem: str) -> None:
@@ -297,8 +297,8 @@ def test_an_estimator_that_holds_code_is_not_loaded(small: Small) -> None:
     skops.io.dump(model, small.folder / "model.skops")
     ran = small.audited(model="model.skops")
     assert ran.code == 1
-    assert "it holds types that are not known to be harmless" in ran.message
-    assert "others can run code of the file's author when it is loaded" in ran.message
+    assert "it contains types that are not known to be harmless" in ran.message
+    assert "loading others can run code of the file's author" in ran.message
 
 
 @pytest.mark.usefixtures("untrained")
@@ -322,7 +322,7 @@ def test_members_that_are_also_in_the_shadow_data(small: Small, attack: str) -> 
     ran = small.audited("--attack", attack, "--recipe", "softmax-regression")
     assert ran.code == 1
     assert "1 records are also in" in ran.message, ran.err
-    assert "take these records out" in ran.message.lower()
+    assert "remove these records" in ran.message.lower()
 
 
 def changed(folder: Path, name: str, old: str, new: str) -> str:

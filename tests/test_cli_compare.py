@@ -104,8 +104,8 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path, trainings: list[int]) -> N
         (("--classes", "7"), "divisors of 600"),
         (("--repetitions", "0"), "one of each at least"),
         (("--seed", "-1"), "a seed from 0"),
-        (("--noise-multiplier", "nan"), "has no account"),
-        (("--local-epsilon", "1"), "named twice"),
+        (("--noise-multiplier", "nan"), "without an account"),
+        (("--local-epsilon", "1"), "is repeated"),
         (("--records", "9"), "200 records at least"),
     ],
 )

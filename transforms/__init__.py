@@ -1,4 +1,4 @@
-"""What sanitizing does to a table; knows no policy and no backend."""
+"""The algorithms that sanitize a table; they know no policy and no backend."""
 
 from smalti.transforms.base import Transform
 from smalti.transforms.mondrian.transform import MondrianKAnonymity, MondrianLDiversity

@@ -1,4 +1,4 @@
-"""What every transform states about itself, and the vocabulary of tables that it speaks."""
+"""The interface of transforms, and the vocabulary of tables that they use."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping

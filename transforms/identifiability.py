@@ -1,4 +1,4 @@
-"""What a privacy loss means for one person: belief in membership, and the advantage of guessing it.
+"""The meaning of a privacy loss for one person: belief in membership, and the advantage of guessing it.
 
 The adversary of differential privacy knows two neighbouring data sets, holds either for equally likely
 (prior one half), and sees what was released. The *posterior belief* is its belief in the true one; the

@@ -1,4 +1,4 @@
-"""What the kernel is given: a frequency table, its attributes, and what each class must meet."""
+"""The input of the kernel: a frequency table, its attributes, and the requirements of each class."""
 
 from dataclasses import dataclass
 

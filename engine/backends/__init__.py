@@ -1,1 +1,1 @@
-"""Where a plan runs; the algorithm is elsewhere, once."""
+"""The engines that run plans, DuckDB and Spark; the algorithms are in `transforms`."""

@@ -1,4 +1,4 @@
-"""The line between engine and algorithm: a backend moves rows, and decides nothing about them."""
+"""The interface of an engine: a backend moves rows, and decides nothing about them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection
@@ -10,7 +10,7 @@ from smalti.engine.tables.description import Source
 
 
 class Backend(ABC):
-    """A place where plans run."""
+    """An engine that runs plans."""
 
     name: ClassVar[str]
 

@@ -1,4 +1,4 @@
-"""Where in a table a fault shows: the file, the column and the record, for messages."""
+"""The place of a fault in a table, for messages: the file, the column and the record."""
 
 from bisect import bisect_left
 
@@ -10,7 +10,7 @@ from smalti.transforms.values.texts import ValueFormError, check_values
 
 
 def cell(source: Source, contents: Contents, column: str, row: int) -> str:
-    """The place of a row's value, as people find it: records are counted in its file, from 1.
+    """The place of a row's value for messages: records are counted in its file, from 1.
 
     Args:
         source: of the table.
@@ -23,7 +23,7 @@ def cell(source: Source, contents: Contents, column: str, row: int) -> str:
 
 
 def first_fault(table: StagedTable, column: str, datatype: Datatype, time_zone: str | None) -> int:
-    """The first row by which a column's texts are not all values of a datatype.
+    """The first row at which a column's texts are no longer all values of a datatype.
 
     It is the first row with a text that is none. Where only some date-times state their zone, and
     nothing tells that of the others, it is the first one that differs from those before it.

@@ -1,4 +1,4 @@
-"""Several small numbers as one: combinations of codes as keys that are quick to group and join by."""
+"""Combinations of codes packed into keys of 64 bits, which are quick to group and join by."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -94,11 +94,11 @@ class Keys:
         """The packed columns, in their order."""
         columns: list[Integers] = []
         for key, group in zip(self.keys, self.packing.groups, strict=True):
-            rest, found = key, []
+            rest, numbers = key, []
             for _, size in reversed(group[1:]):
                 rest, number = np.divmod(rest, size)
-                found.append(number)
-            columns += [rest, *reversed(found)]
+                numbers.append(number)
+            columns += [rest, *reversed(numbers)]
         return columns
 
     def places_of(self, table: pa.Table) -> Integers:
@@ -111,7 +111,7 @@ class Keys:
             ]
             packed = Packing.of([("", int(number.max(initial=0)) + 1) for number in numbers])
             if len(packed.groups) > 1:
-                raise OverflowError("more keys than memory could hold")
+                raise OverflowError("too many keys to hold in memory")
             joined = packed.packed(numbers).column("k0").to_numpy()
             here, there = (joined[: len(here[0])],), (joined[len(here[0]) :],)
         order = np.argsort(here[0])

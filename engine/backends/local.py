@@ -115,8 +115,8 @@ class LocalRelations(Relations):
         self.give(name, schema.empty_table())
         nodes = self.take(f"SELECT DISTINCT node FROM {source}").column("node").to_pylist()
         for node in nodes:
-            made = function(self.take(f"SELECT * FROM {source} WHERE node = {node}"))
-            self._connection.register("given", made)
+            rows = function(self.take(f"SELECT * FROM {source} WHERE node = {node}"))
+            self._connection.register("given", rows)
             self._run(f"INSERT INTO {name} SELECT * FROM given")
             self._connection.unregister("given")
 
@@ -152,8 +152,8 @@ class LocalRelations(Relations):
             open_link(link, rows) as places,
         ):
             for batch in self._connection.sql(query).to_arrow_reader(_BATCH_ROWS):
-                for some, writer in files.divided(batch):
-                    publication.write(some, writer)
+                for rows_written, writer in files.divided(batch):
+                    publication.write(rows_written, writer)
                 places.write(link_bytes(batch.column(batch.num_columns - 1)))
 
     def close(self) -> None:

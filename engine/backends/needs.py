@@ -1,4 +1,4 @@
-"""What an engine needs from the machine, and the command that installs it; imports next to nothing."""
+"""What an engine needs from the machine, and the commands that install it; a light import."""
 
 from typing import Final
 

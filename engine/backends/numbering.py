@@ -1,4 +1,4 @@
-"""Texts become small numbers while they stream past."""
+"""The numbers of a column's distinct texts, assigned while its batches are read."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
@@ -48,18 +48,18 @@ class Numbering:
         encoded = pc.dictionary_encode(texts)
         distinct = encoded.dictionary.to_pylist()
         numbers = self._numbers
-        found = [*map(numbers.get, distinct)]
-        if None in found:
+        by_place = [*map(numbers.get, distinct)]
+        if None in by_place:
             for place, text in enumerate(distinct):
-                if found[place] is None:
-                    found[place] = numbers[text] = len(numbers) + 1
+                if by_place[place] is None:
+                    by_place[place] = numbers[text] = len(numbers) + 1
                     self._characters += len(text)
         self._rows += len(texts)
         are_too_many = len(numbers) > MOST_TEXTS or self._characters > _MOST_CHARACTERS
         if are_too_many or (self._rows >= _MANY_ROWS and 2 * len(numbers) > self._rows):
             self.is_too_varied = True
             raise TooVariedError
-        by_code = np.array([*found, MISSING], np.int32)
+        by_code = np.array([*by_place, MISSING], np.int32)
         indices = pc.fill_null(encoded.indices, len(distinct)).to_numpy(zero_copy_only=False)
         return pa.array(by_code[indices])
 

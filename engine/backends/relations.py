@@ -60,10 +60,10 @@ class Relations(ABC):
 
     @abstractmethod
     def drop(self, name: str) -> None:
-        """Let go of a relation."""
+        """Drop a relation."""
 
     def step(self, name: str) -> AbstractContextManager[object]:
-        """What happens inside is shown to operators under this name, where an engine shows anything."""
+        """Name the jobs of a block, for engines that show their jobs to operators."""
         return nullcontext()
 
     @abstractmethod
@@ -83,7 +83,7 @@ class Relations(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of everything; the workspace is removed by its owner."""
+        """Release everything; the workspace is removed by its owner."""
 
 
 def renumbered(batch: pa.RecordBatch, numbers: Mapping[str, NDArray[np.int64]]) -> pa.RecordBatch:
@@ -99,7 +99,7 @@ def renumbered(batch: pa.RecordBatch, numbers: Mapping[str, NDArray[np.int64]]) 
 def open_link(path: Path, rows: int) -> Iterator[BinaryIO]:
     """A new link file, to which `link_bytes` of so many rows are written.
 
-    Not a memory map: when the disk is full, that ends the process without a word.
+    Not a memory map: on a full disk that would end the process without a message.
     """
     with path.open("xb") as file:
         form = {"descr": "<i8", "fortran_order": False, "shape": (rows,)}

@@ -1,4 +1,4 @@
-"""Input that Spark's tasks read: checked by ranges of bytes, staged in parts, each by the one reader."""
+"""Reading by Spark's tasks: input is checked by ranges of bytes, and staged in parts."""
 
 import os
 import secrets
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 def check_shared(session: "SparkSession", source: Source, workspace: Path) -> None:
-    """See that the tasks of a cluster read the same input and the same folder as this process.
+    """Check that the tasks of a cluster read the same input and the same folder as this process.
 
     Raises:
         BackendError: they do not.
@@ -78,8 +78,8 @@ def _not_shared() -> BackendError:
         "the workers of the cluster do not see the input and the folder of the output",
         "a file system that this machine and all workers share, under the same paths, and the same "
         "Python environment on each of them",
-        "move input and output there, for `plan` and `verify` name a folder there with --workspace, or use "
-        "--engine local",
+        "move input and output there (for `plan` and `verify`, name a folder there with --workspace),"
+        " or use --engine local",
     )
 
 
@@ -123,13 +123,13 @@ def _inspect_by_ranges(session: "SparkSession", source: Source) -> Contents:
             _Range(path, begin, min(begin + RANGE_BYTES, size), len(header), file)
             for begin in range(0, size, RANGE_BYTES)
         ]
-    tasks = _in_groups([(one, one.end - one.begin) for one in ranges])
+    tasks = _in_groups([(piece, piece.end - piece.begin) for piece in ranges])
     with ThreadPoolExecutor(1) as pool, described(session, "check the input"):
         digests = [pool.submit(file_digest, path) for path in source.paths[: len(headers)]]
         scanned = session.sparkContext.parallelize(tasks, len(tasks)).flatMap(_scanned).collect()
         facts: dict[int, list[RangeFacts]] = {}
-        for file, found in scanned:
-            facts.setdefault(file, []).append(found)
+        for file, range_facts in scanned:
+            facts.setdefault(file, []).append(range_facts)
 
         def files() -> Iterator[FileContents]:
             for file, header in enumerate(headers):
@@ -153,22 +153,22 @@ def _headers(source: Source) -> tuple[list[tuple[str, ...]], SmaltiError | None]
 
 
 def _scanned(ranges: list[_Range]) -> list[tuple[int, RangeFacts]]:
-    found = []
-    for one in ranges:
-        with open(one.path, "rb", buffering=0) as file:
-            found.append((one.file, scan_range(file, one.begin, one.end, one.fields)))
-    return found
+    facts = []
+    for piece in ranges:
+        with open(piece.path, "rb", buffering=0) as file:
+            facts.append((piece.file, scan_range(file, piece.begin, piece.end, piece.fields)))
+    return facts
 
 
 def _in_groups(sized: Iterable[tuple[T, int]]) -> list[list[T]]:
     """Neighbours together, as long as one task takes them."""
     groups: list[list[T]] = []
     reached = 0
-    for one, size in sized:
+    for item, size in sized:
         if not groups or reached + size > RANGE_BYTES:
             groups.append([])
             reached = 0
-        groups[-1].append(one)
+        groups[-1].append(item)
         reached += size
     return groups
 

@@ -1,4 +1,4 @@
-"""Sessions of Spark: how ours are started, which settings a caller may make, and what errors say."""
+"""Sessions of Spark: how they are started, which settings callers may choose, and error messages."""
 
 import os
 import shutil
@@ -23,7 +23,7 @@ rootLogger.appenderRef.none.ref = none
 """
 _QUOTING_LOGGERS: Final = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 _OURS: Final = {
-    "spark.master": "--master says it",
+    "spark.master": "use --master",
     "spark.log.level": "Spark's log may quote rows",
     **{
         f"spark.{role}.{kind}JavaOptions": "they could turn on a log that quotes rows"
@@ -32,11 +32,11 @@ _OURS: Final = {
     },
     "spark.eventLog.enabled": "the event log may quote rows",
     "spark.sql.debug.maxToStringFields": "Spark's error pages may quote rows",
-    "spark.pyspark.python": "the workers take this interpreter",
-    "spark.pyspark.driver.python": "the workers take this interpreter",
-    "spark.executorEnv.PYSPARK_PYTHON": "the workers take this interpreter",
+    "spark.pyspark.python": "the workers use this interpreter",
+    "spark.pyspark.driver.python": "the workers use this interpreter",
+    "spark.executorEnv.PYSPARK_PYTHON": "the workers use this interpreter",
 }
-"""Settings that a caller cannot make, and why."""
+"""Settings that callers cannot choose, and why."""
 _LOCAL_IP: Final = "SPARK_LOCAL_IP"
 _ANY_PYTHON: Final = "python3"
 """What PySpark takes where nothing is chosen."""
@@ -51,7 +51,7 @@ def check_settings(settings: Mapping[str, str]) -> None:
     for key in settings:
         if not key.startswith("spark."):
             raise UsageError(
-                "--conf", f"`{key}` is no setting of Spark", "a name that begins with `spark.`"
+                "--conf", f"`{key}` is not a Spark setting", "a name that begins with `spark.`"
             )
         if key in _OURS:
             raise UsageError("--conf", f"`{key}` cannot be set: {_OURS[key]}", "another setting")
@@ -64,12 +64,12 @@ def is_local(master: str) -> bool:
 
 @contextmanager
 def session(
-    given: "SparkSession | None", master: str | None, settings: Mapping[str, str], workspace: Path
+    existing: "SparkSession | None", master: str | None, settings: Mapping[str, str], workspace: Path
 ) -> Iterator[tuple["SparkSession", bool]]:
     """The session for a run, and whether it was made for it; such a one is stopped when the block fails.
 
     Args:
-        given: the caller's own; None: the active one, or one made here.
+        existing: the caller's own; None: the active one, or one made here.
         master: of one made here; None: what `spark-submit` says, or this machine.
         settings: of one made here.
         workspace: a folder private to the run.
@@ -84,23 +84,23 @@ def session(
         raise BackendError(
             "spark engine", "PySpark is not installed", "the extra `spark`", INSTALL_SPARK
         ) from None
-    found = given or SparkSession.getActiveSession()
-    if found is not None:
+    running = existing or SparkSession.getActiveSession()
+    if running is not None:
         if master is not None or settings:
             raise UsageError(
                 "spark engine",
-                "a session runs already, and keeps its master and settings",
+                "a session is already running and keeps its master and settings",
                 "no --master and no --conf",
                 "stop that session first",
             )
-        _take_this_python(found)
-        yield found, False
+        _take_this_python(running)
+        yield running, False
         return
-    made = _start(master, settings, workspace)
+    started = _start(master, settings, workspace)
     try:
-        yield made, True
+        yield started, True
     except BaseException:
-        made.stop()
+        started.stop()
         raise
 
 
@@ -135,7 +135,7 @@ def _start_java(settings: Mapping[str, str]) -> None:
     if shutil.which("java", path=f"{home}/bin" if home else None) is None:
         raise BackendError(
             "spark engine",
-            "there is no Java",
+            "Java was not found",
             f"a Java runtime {OLDEST_JAVA} or newer",
             f"{INSTALL_JAVA}, or use --engine local",
         )
@@ -203,13 +203,13 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _take_this_python(found: "SparkSession") -> None:
+def _take_this_python(running: "SparkSession") -> None:
     """Let the workers of a caller's session take this interpreter, where the caller chose none.
 
     Spark's own choice is the `python3` that is found first, which may lack smalti. It is not put back: a
     second run in the same session may still need it.
     """
-    context = found.sparkContext
+    context = running.sparkContext
     if context.pythonExec == _ANY_PYTHON and context.getConf().get("spark.pyspark.python") is None:
         context.pythonExec = sys.executable
 
@@ -218,21 +218,20 @@ def _not_started(master: str | None, settings: Mapping[str, str]) -> BackendErro
     from pyspark import SparkContext
 
     # Names only: a setting's value may be a secret.
-    given = [f"--conf {key}" for key in settings] + ([] if master is None else [f"--master {master}"])
+    options = [f"--conf {key}" for key in settings] + ([] if master is None else [f"--master {master}"])
     if SparkContext._gateway is None:
         # Java ends at once where it does not know the kind of master, or cannot take a setting.
         return BackendError(
             "spark engine",
-            "Java is there, and Spark does not start in it"
-            + (f" with {', '.join(given)}" if given else ""),
+            "Java was found, but Spark does not start" + (f" with {', '.join(options)}" if options else ""),
             f"a Java runtime {OLDEST_JAVA} or newer"
-            + (", and a master and settings that Spark takes" if given else ""),
-            "`smalti doctor` says which Java is found; or use --engine local",
+            + (", and a master and settings that Spark accepts" if options else ""),
+            "run `smalti doctor` to see which Java is used, or use --engine local",
         )
     return BackendError(
         "spark engine",
-        "no session starts" + (f" with {', '.join(given)}" if given else ""),
-        "a master that answers, and settings that Spark takes",
+        "no session could be started" + (f" with {', '.join(options)}" if options else ""),
+        "a master that answers, and settings that Spark accepts",
         "try them with spark-submit, or use --engine local",
     )
 
@@ -248,13 +247,13 @@ def without_values(error: BaseException) -> BaseException:
         "spark engine",
         "a step failed",
         "a running Spark, with enough memory and disk",
-        "look at Spark's own log, or use --engine local",
+        "check Spark's own log, or use --engine local",
     )
 
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Let no exception of Spark's out."""
+    """Replace Spark's exceptions, whose messages may quote rows."""
     from pyspark.logger import PySparkLogger
 
     # PySpark logs the message of some exceptions before anybody can catch them.

@@ -1,4 +1,4 @@
-"""Output that Spark's tasks write, a part each by the one writer; parts are joined by file, or moved."""
+"""Writing by Spark's tasks: each writes a part of the output; parts are joined to one file, or moved."""
 
 import shutil
 from collections.abc import Iterator
@@ -76,8 +76,8 @@ def write_parts(frame: "DataFrame", publication: Publication, folder: Path) -> l
             links.open("xb") as link,
         ):
             for batch in batches:
-                for some, writer in files.divided(batch):
-                    publication.write(some, writer)
+                for records, writer in files.divided(batch):
+                    publication.write(records, writer)
                 link.write(link_bytes(batch.column(batch.num_columns - 1)))
                 rows += batch.num_rows
         for number, path in enumerate(files.paths):
@@ -92,8 +92,8 @@ def write_parts(frame: "DataFrame", publication: Publication, folder: Path) -> l
         )
 
     written = frame.mapInArrow(write, _SCHEMA).toArrow().to_pylist()
-    found = (_Part(row["part"], row["rows"], row["files"]) for row in written)
-    return sorted(found, key=lambda part: part.number)
+    parts = (_Part(row["part"], row["rows"], row["files"]) for row in written)
+    return sorted(parts, key=lambda part: part.number)
 
 
 def _join_links(folder: Path, parts: list[_Part], link: Path) -> None:

@@ -30,7 +30,7 @@ STAGED: Final = "staged"
 _MOST_JOINS: Final = 32
 """In one query: engines take more than linear time to plan joins, and memory for each of them."""
 MOST_FACTS: Final = 1 << 23
-"""Tuples, or pairs of them with respondents, that one kernel takes unless it is told otherwise."""
+"""Tuples, or pairs of them with respondents, that one kernel takes by default."""
 
 Integers = NDArray[np.int64]
 
@@ -73,7 +73,7 @@ class Frequencies:
 
 @dataclass(frozen=True, slots=True)
 class Recoding:
-    """What becomes of each tuple."""
+    """The class of each tuple, and the published labels of each class."""
 
     classes: Integers
     """By tuple: its class."""
@@ -129,7 +129,7 @@ class StagedTable:
     ) -> None:
         """Begin with a relation `staged` that holds `row` and the columns as they are described.
 
-        Those that are described by None are not there: whoever asks for one gets a KeyError.
+        Those that are described by None are not there: asking for one raises a KeyError.
         """
         self._fragments = fragments
         self.contents = contents
@@ -173,11 +173,11 @@ class StagedTable:
     def _is_listed(self, test: Listed) -> str:
         self._tests += 1
         name, index = f"test{self._tests}", self._index(test.column)
-        known = self._columns[index].texts
-        if known is None:
+        texts = self._columns[index].texts
+        if texts is None:
             self.relations.give(name, pa.table({"x": test.texts}))
             return f"coalesce(t{index} IN (SELECT x FROM {name}), false)"
-        numbers = pc.add(pc.drop_null(pc.index_in(test.texts, known)), 1)
+        numbers = pc.add(pc.drop_null(pc.index_in(test.texts, texts)), 1)
         self.relations.give(name, pa.table({"x": numbers.cast(pa.int64())}))
         return f"(c{index} IN (SELECT x FROM {name}))"
 
@@ -186,19 +186,19 @@ class StagedTable:
     def texts(self, column: str) -> pa.Array:
         """The distinct present texts of a column, in any order."""
         index = self._index(column)
-        known = self._columns[index].texts
-        if known is not None and self._is_whole:
-            return known
+        texts = self._columns[index].texts
+        if texts is not None and self._is_whole:
+            return texts
         if index not in self._texts:
-            self._texts[index] = self._distinct(index, known)
+            self._texts[index] = self._distinct(index, texts)
         return self._texts[index]
 
-    def _distinct(self, index: int, known: pa.Array | None) -> pa.Array:
-        if known is None:
+    def _distinct(self, index: int, texts: pa.Array | None) -> pa.Array:
+        if texts is None:
             query = f"SELECT DISTINCT t{index} AS x FROM {STAGED} WHERE t{index} IS NOT NULL"
             return self.relations.take(query).column("x").combine_chunks()
         query = f"SELECT DISTINCT c{index} AS x FROM {STAGED} WHERE c{index} > 0"
-        return known.take(pc.subtract(self.relations.take(query).column("x").combine_chunks(), 1))
+        return texts.take(pc.subtract(self.relations.take(query).column("x").combine_chunks(), 1))
 
     def repeats(self, column: str) -> bool:
         """Whether a present value occurs in two rows."""
@@ -209,19 +209,19 @@ class StagedTable:
         """The number of rows that another one equals in all of some columns; at least one is named."""
         keys = ", ".join(self.present(name)[0] for name in columns)
         groups = f"SELECT count(*) AS n FROM {STAGED} GROUP BY {keys}"
-        found = self.relations.take(
+        sums = self.relations.take(
             f"SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS x FROM ({groups}) AS g WHERE n > 1"
         )
-        return int(found.column("x")[0].as_py())
+        return int(sums.column("x")[0].as_py())
 
     def values_in(self, column: str, rows: int) -> tuple[int, int]:
         """The number of distinct present texts of a column, and of those in fewer rows than so many."""
         x, present = self.present(column)
         held = f"SELECT count(*) AS n FROM {STAGED} WHERE {present} GROUP BY {x}"
-        found = self.relations.take(
+        counts = self.relations.take(
             f"SELECT count(*) AS v, count(CASE WHEN n < {rows} THEN 1 END) AS r FROM ({held}) AS g"
         )
-        return int(found.column("v")[0].as_py()), int(found.column("r")[0].as_py())
+        return int(counts.column("v")[0].as_py()), int(counts.column("r")[0].as_py())
 
     def first_missing(self, column: str) -> int | None:
         """The first row that has no value there; None where each has one."""
@@ -231,9 +231,9 @@ class StagedTable:
                 f"min(CASE WHEN {self.present(name)[1]} THEN NULL ELSE row END) AS x{place}"
                 for name, place in self._places.items()
             ]
-            found = self.relations.take(f"SELECT {', '.join(looks)} FROM {STAGED}")
+            firsts = self.relations.take(f"SELECT {', '.join(looks)} FROM {STAGED}")
             self._missing = {
-                name: x[0].as_py() for name, x in zip(self._places, found.columns, strict=True)
+                name: x[0].as_py() for name, x in zip(self._places, firsts.columns, strict=True)
             }
         return self._missing[column]
 
@@ -256,14 +256,14 @@ class StagedTable:
     def first_rows(self, column: str) -> tuple[pa.Array, Integers]:
         """The distinct present texts of a column with the first row of each, in the order of these rows."""
         x, present = self.present(column)
-        found = self.relations.take(
+        firsts = self.relations.take(
             f"SELECT {x} AS x, min(row) AS r FROM {STAGED} WHERE {present} GROUP BY {x}"
         ).sort_by("r")
-        return self.written(column, found.column("x").combine_chunks()), _integers(found.column("r"))
+        return self.written(column, firsts.column("x").combine_chunks()), _integers(firsts.column("r"))
 
     def _first(self, condition: str) -> int | None:
-        found = self.relations.take(f"SELECT min(row) AS x FROM {STAGED} WHERE {condition}")
-        row: int | None = found.column("x")[0].as_py()
+        least = self.relations.take(f"SELECT min(row) AS x FROM {STAGED} WHERE {condition}")
+        row: int | None = least.column("x")[0].as_py()
         return row
 
     def present(self, column: str) -> tuple[str, str]:
@@ -273,10 +273,10 @@ class StagedTable:
             return f"t{index}", f"t{index} IS NOT NULL"
         return f"c{index}", f"c{index} > 0"
 
-    def written(self, column: str, found: pa.Array) -> pa.Array:
+    def written(self, column: str, selected: pa.Array) -> pa.Array:
         """The texts behind what `present` selected, where it has a value."""
-        known = self._columns[self._index(column)].texts
-        return found if known is None else known.take(pc.subtract(found, 1))
+        texts = self._columns[self._index(column)].texts
+        return selected if texts is None else texts.take(pc.subtract(selected, 1))
 
     def beside(self, name: str, column: str, texts: pa.Array, values: Mapping[str, pa.Array]) -> str:
         """Keep under a name what belongs to some texts of a column.
@@ -291,11 +291,11 @@ class StagedTable:
             A join of the staged rows with that relation. Rows with another text, or none, are not in it.
         """
         index = self._index(column)
-        known = self._columns[index].texts
-        if known is None:
+        numbered = self._columns[index].texts
+        if numbered is None:
             self.relations.give(name, pa.table({"x": texts.cast(pa.string()), **values}))
             return f"JOIN {name} ON {STAGED}.t{index} = {name}.x"
-        numbers = pc.add(pc.index_in(texts.cast(known.type), known), 1).cast(pa.int64())
+        numbers = pc.add(pc.index_in(texts.cast(numbered.type), numbered), 1).cast(pa.int64())
         self.relations.give(name, pa.table({"x": numbers, **values}).filter(numbers.is_valid()))
         return f"JOIN {name} ON {STAGED}.c{index} = {name}.x"
 
@@ -316,8 +316,8 @@ class StagedTable:
         waiting = (
             i for i in dict.fromkeys(map(self._index, (*columns, *ordered))) if not self._is_numbered(i)
         )
-        while some := list(islice(waiting, _MOST_JOINS)):
-            self._number(some, in_order)
+        while columns_joined := list(islice(waiting, _MOST_JOINS)):
+            self._number(columns_joined, in_order)
         if unordered := sorted(i for i in in_order if not self._columns[i].is_ordered):
             self.relations.renumber(STAGED, {f"c{i}": self._order(i) for i in unordered})
 
@@ -359,16 +359,16 @@ class StagedTable:
     def text_bytes(self, column: str) -> int:
         """The bytes of a column's texts in all rows; it has numbers."""
         number, texts = self.numbered(column)
-        found = self.relations.take(
+        counts = self.relations.take(
             f"SELECT {number} AS c, count(*) AS n FROM {STAGED} WHERE {number} > 0 GROUP BY {number}"
         )
         lengths = pc.binary_length(texts).to_numpy().astype(np.int64)
-        return int(lengths[_integers(found.column("c")) - 1] @ _integers(found.column("n")))
+        return int(lengths[_integers(counts.column("c")) - 1] @ _integers(counts.column("n")))
 
     # --- Steps of a run
 
     def most_fragments(self, plan: Plan) -> int:
-        """The most kernels among which tuples are divided; chosen by their number where nobody said."""
+        """The most kernels among which tuples are divided; by the number of tuples unless it is set."""
         if self._fragments is not None:
             return self._fragments
         facts = self.contents.rows
@@ -376,8 +376,8 @@ class StagedTable:
             self.number(plan.apply.transform.quasi_identifiers)
             packing = self._packing_of(plan)
             distinct = f"SELECT DISTINCT {packing.select} FROM {STAGED}"
-            found = self.relations.take(f"SELECT count(*) AS n FROM ({distinct}) AS d")
-            facts = found.column("n")[0].as_py()
+            counts = self.relations.take(f"SELECT count(*) AS n FROM ({distinct}) AS d")
+            facts = counts.column("n")[0].as_py()
         return max(-(-facts // MOST_FACTS), 1)
 
     def frequencies(self, plan: Plan) -> Frequencies:
@@ -396,8 +396,8 @@ class StagedTable:
         rows = _integers(counted.column("n"))
         pairs = None
         if who:
-            found, (people,) = self._held(packing, keys, who)
-            pairs = found, people
+            places_held, (people,) = self._held(packing, keys, who)
+            pairs = places_held, people
         return Frequencies(
             tuples,
             rows,
@@ -410,16 +410,16 @@ class StagedTable:
         return Packing.of([(f"c{i}", len(self._texts_at(i)) + 1) for i in places])
 
     def _holders(self, packing: Packing, keys: Keys, name: str, who: tuple[str, ...]) -> Holders:
-        found, (values, *respondents) = self._held(packing, keys, (name, *who))
-        return Holders(found, values, respondents[0] if respondents else None)
+        tuple_places, (values, *respondents) = self._held(packing, keys, (name, *who))
+        return Holders(tuple_places, values, respondents[0] if respondents else None)
 
     def _held(self, packing: Packing, keys: Keys, columns: tuple[str, ...]) -> tuple[Integers, list[Coded]]:
         """The distinct combinations of tuples with values of some columns."""
         places = [self._index(name) for name in columns]
         listed = ", ".join(f"c{i}" for i in places)
-        found = self.relations.take(f"SELECT DISTINCT {packing.select}, {listed} FROM {STAGED}")
-        coded = [Coded(_integers(found.column(f"c{i}")), self._texts_at(i)) for i in places]
-        return keys.places_of(found), coded
+        combinations = self.relations.take(f"SELECT DISTINCT {packing.select}, {listed} FROM {STAGED}")
+        coded = [Coded(_integers(combinations.column(f"c{i}")), self._texts_at(i)) for i in places]
+        return keys.places_of(combinations), coded
 
     def _texts_at(self, index: int) -> pa.Array:
         texts = self._columns[index].texts
@@ -471,10 +471,10 @@ class StagedTable:
         published = [name for name in plan.write.columns if name not in covered]
         kept = [name for name in published if name not in by_name]
         self.number((), ordered=[name for name in kept if not self._columns[self._index(name)].has_text])
-        found = [by_name[name] if name in by_name else self._kept(name) for name in published]
-        pieces = [piece for _, piece in found]
+        selections = [by_name[name] if name in by_name else self._kept(name) for name in published]
+        pieces = [piece for _, piece in selections]
         publication = Publication.of(pieces, plan.write.format, plan.write.rows_per_part)
-        selected, order = publication.ordering([column for column, _ in found])
+        selected, order = publication.ordering([column for column, _ in selections])
         query = f"SELECT {selected}, {STAGED}.row AS row FROM {STAGED} {join} ORDER BY {order}"
         return query, publication
 
@@ -487,7 +487,7 @@ class StagedTable:
         return f"{STAGED}.c{index}", Piece((name,), pa.table([values], names=[name]))
 
     def close(self) -> None:
-        """Let go of everything; the workspace is removed by its owner."""
+        """Release everything; the workspace is removed by its owner."""
         self.relations.close()
 
 

@@ -148,14 +148,14 @@ class BoundColumns(Generic[W]):
         # All columns begin with the target's IRI: only what follows can be close to something.
         stem = f"{self.source.target}/"
         spellings = {name: unquote(iri.removeprefix(stem)) for iri, name in self._names.items()}
-        meant = self._known.meant(unquote(column.removeprefix(stem)), spellings)
+        meant = self._known.closest(unquote(column.removeprefix(stem)), spellings)
         if meant is None:
             return self._known.listed()
         return f"did you mean `{normalised_column(column_iri(self.source, meant))}`?"
 
     def _suggestion(self, name: str) -> str:
         """What was meant perhaps by a name that is no column's."""
-        meant = self._known.meant(name, {column: column for column in self.table.contents.header})
+        meant = self._known.closest(name, {column: column for column in self.table.contents.header})
         return self._known.listed() if meant is None else f"did you mean `{meant}`?"
 
     # --- What is known of a column

@@ -1,1 +1,1 @@
-"""What is planned: nodes, their JSON and digest, and what plans of all kinds share."""
+"""Nodes of plans, their JSON and digest, and what plans of all kinds share."""

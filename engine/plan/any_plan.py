@@ -1,4 +1,4 @@
-"""What plans of all kinds have."""
+"""The interface of plans of all kinds."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Protocol, Self, TypeAlias, runtime_checkable
@@ -51,7 +51,7 @@ Step: TypeAlias = tuple[str, object]
 
 @runtime_checkable
 class AnyPlan(Protocol):
-    """What a run may carry out: it reads, does its steps, and writes."""
+    """A plan of any kind: it reads, performs its steps, and writes."""
 
     kind: ClassVar[Kind]
 

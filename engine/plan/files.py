@@ -1,4 +1,4 @@
-"""What is said of published files and of the run that made them."""
+"""Facts about published files and the run that wrote them."""
 
 from dataclasses import dataclass
 
@@ -56,7 +56,7 @@ class ColumnLoss:
 
 @dataclass(frozen=True, slots=True)
 class ExactColumn:
-    """What of a text column stands exactly in the output, alone or in a set (see `exact_values`)."""
+    """The texts of a column that are exactly in the output, alone or in sets (see `exact_values`)."""
 
     column: str
     values: int

@@ -1,4 +1,4 @@
-"""What guarantees of all kinds have, for certificates and for people."""
+"""The interface of guarantees of all kinds, for certificates and for people."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final, Protocol, TypeAlias

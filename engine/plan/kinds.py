@@ -1,4 +1,4 @@
-"""The kinds of what a run makes, and the one table of the rooms that make it."""
+"""The kinds of runs, and the table of the capabilities that carry them out."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from smalti.vocab.terms import ANONYMIZE, DIFFERENTIAL_PRIVACY, IRI, LOCAL_DIFFE
 
 
 class Kind(StrEnum):
-    """What a run makes; plans and certificates name it."""
+    """The kind of a run's output; plans and certificates name it."""
 
     ANONYMIZATION = "anonymization"
     RELEASE = "release"
@@ -31,7 +31,7 @@ class Entry:
     plan: str
     """The module and the name of the class of its plans."""
     report: str
-    """Likewise of what owners are told."""
+    """Likewise the class of its reports."""
     action: IRI
     method: str | None = None
     """The `mosaicrown:method` that it does; None: each that no other entry of the action does."""
@@ -104,7 +104,7 @@ def granted_kind(permission: Permission) -> Kind:
         permission: one that says how.
     """
     if permission.how is None:
-        raise InternalError("a permission that says nothing of how reached a run")
+        raise InternalError("a permission without a method reached a run")
     return kind_of(*permission.how)
 
 
@@ -125,7 +125,7 @@ def kind_by_step(steps: Collection[str]) -> Kind:
     Raises:
         KeyError: it has none that tells.
     """
-    return _only(entry.kind for entry in TABLE if entry.step in steps)
+    return _single(entry.kind for entry in TABLE if entry.step in steps)
 
 
 def kind_by_member(members: Collection[str]) -> Kind:
@@ -134,14 +134,14 @@ def kind_by_member(members: Collection[str]) -> Kind:
     Raises:
         KeyError: it has no member that tells.
     """
-    return _only(entry.kind for entry in TABLE if entry.member in members)
+    return _single(entry.kind for entry in TABLE if entry.member in members)
 
 
-def _only(kinds: Iterable[Kind]) -> Kind:
-    found = list(kinds)
-    if len(found) != 1:
-        raise KeyError(found)
-    return found[0]
+def _single(kinds: Iterable[Kind]) -> Kind:
+    matching = list(kinds)
+    if len(matching) != 1:
+        raise KeyError(matching)
+    return matching[0]
 
 
 def capability_module(kind: Kind) -> ModuleType:
@@ -161,8 +161,8 @@ def report_class(kind: Kind) -> type[Any]:
 
 def _named(name: str) -> type[Any]:
     module, _, attribute = name.partition(":")
-    found: type[Any] = getattr(import_module(module), attribute)
-    return found
+    loaded: type[Any] = getattr(import_module(module), attribute)
+    return loaded
 
 
 def _entry(kind: Kind) -> Entry:

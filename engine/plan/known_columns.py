@@ -1,4 +1,4 @@
-"""What is known of the columns of a table: from its description, from a recorded plan, of an output.
+"""The known columns of a table: from its description, a recorded plan, or an output.
 
 A column goes by its name in the header. What other IRI it has is somebody's word: whoever says it, a
 prohibition on that IRI reaches the column. That the prohibition means no other column is believed of the
@@ -82,7 +82,7 @@ class KnownColumns:
         return any(names.isdisjoint(header) for header in self.headers)
 
     def __le__(self, other: "KnownColumns") -> bool:
-        """Whether everything that is known here is known there."""
+        """Whether the other one includes all columns and names of this one."""
         return self.iris <= other.iris and self.renamed <= other.renamed
 
 
@@ -97,7 +97,7 @@ def known_spelling(column: IRI) -> IRI:
 def known_columns(
     table: IRI, columns: Iterable[tuple[str, IRI]], *, is_believed: bool = True
 ) -> KnownColumns:
-    """What some columns tell of their table, which may have others.
+    """What is known from some columns of a table, which may have others.
 
     Columns whose IRIs say it are left out: not to know others is not to have none.
 
@@ -117,7 +117,7 @@ def known_columns(
 
 
 def columns_of_table(table: IRI, described: DescribedColumns, owners: frozenset[IRI]) -> KnownColumns:
-    """What one run tells of all columns of a table.
+    """What is known from a run that read all columns of a table.
 
     Args:
         table: its IRI.

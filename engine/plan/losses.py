@@ -1,4 +1,4 @@
-"""What plans, ledgers and certificates say of a privacy loss."""
+"""Privacy losses, as plans, ledgers and certificates state them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from smalti.transforms.loss.privacy_loss import PrivacyLoss
 from smalti.transforms.sensitivity import NeighboringRelation
 
 LOCAL_NEIGHBORS: Final = NeighboringRelation.CHANGE_ONE
-"""Of perturbed records: one person's report says anything else; the number of respondents is public."""
+"""For perturbed records: one respondent's values are replaced; the number of respondents is public."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class StatedLoss:
 
 @dataclass(frozen=True, slots=True)
 class PlannedLoss(StatedLoss):
-    """What a plan states of its loss, with the parts of its noise: by these it adds up with others."""
+    """The loss of a plan, with the parts of its noise, by which losses are composed."""
 
     pure: str
     """The exact pure part of the loss, as a fraction."""
@@ -60,13 +60,13 @@ def loss_to_object(loss: StatedLoss) -> dict[str, Json]:
     }
 
 
-def loss_from_object(told: Mapping[str, Any]) -> StatedLoss:
+def loss_from_object(stated: Mapping[str, Any]) -> StatedLoss:
     """The inverse of `loss_to_object`, of what the certificate's schema has accepted."""
     return StatedLoss(
-        Decimal(told["epsilon"]),
-        Decimal(told["delta"]),
-        told["posteriorBelief"],
-        told["membershipAdvantage"],
+        Decimal(stated["epsilon"]),
+        Decimal(stated["delta"]),
+        stated["posteriorBelief"],
+        stated["membershipAdvantage"],
     )
 
 

@@ -16,12 +16,12 @@ Steps: TypeAlias = Mapping[str, dict[str, Any]]
 def fields_of(node: object) -> dict[str, Any]:
     """The fields of a node for JSON; decimals are texts, since a number in JSON is a double."""
     if not is_dataclass(node) or isinstance(node, type):
-        raise InternalError("a node of a plan is no dataclass")
-    found: dict[str, Any] = json.loads(json.dumps(asdict(node), default=str))
+        raise InternalError("a node of a plan must be a dataclass")
+    values: dict[str, Any] = json.loads(json.dumps(asdict(node), default=str))
     for field in fields(node):
-        if LEFT_OUT_AT_DEFAULT.items() <= field.metadata.items() and found[field.name] == field.default:
-            del found[field.name]
-    return found
+        if LEFT_OUT_AT_DEFAULT.items() <= field.metadata.items() and values[field.name] == field.default:
+            del values[field.name]
+    return values
 
 
 def content_of(node: object) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def content_of(node: object) -> dict[str, Any]:
 
 def _plain(value: object) -> object:
     if isinstance(value, tuple):
-        return [fields_of(one) for one in value]
+        return [fields_of(node) for node in value]
     return fields_of(value) if is_dataclass(value) else value
 
 

@@ -1,7 +1,7 @@
-"""Whom a run tells of its phases."""
+"""The callback that a run calls for its phases."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
 Phase: TypeAlias = Callable[[str], Any]
-"""Told of each phase as it begins; names only, no figures."""
+"""Called with the name of each phase as it begins; never with figures."""

@@ -17,16 +17,16 @@ from smalti.vocab.terms import IRI
 
 
 class Role(StrEnum):
-    """What a policy makes of a column."""
+    """The role of a column under a policy."""
 
     IDENTIFIER = "identifier"
     QUASI_IDENTIFIER = "quasi-identifier"
     SENSITIVE = "sensitive"
     RELEASED = "released"
     UNLISTED = "unlisted"
-    """Named nowhere in the policy: dropped."""
+    """Not named in the policy: dropped."""
     WITHHELD = "withheld"
-    """A policy prohibits its use: dropped, whatever else it would be."""
+    """Prohibited by a policy: dropped, whatever its role."""
 
     @property
     def is_published(self) -> bool:
@@ -138,11 +138,13 @@ class Filter:
 
 
 def _columns(conditions: tuple[RowCondition, ...]) -> frozenset[str]:
-    found = (
-        frozenset({one.column}) if isinstance(one, RowComparison) else _columns(one.operands)
-        for one in conditions
+    columns = (
+        frozenset({condition.column})
+        if isinstance(condition, RowComparison)
+        else _columns(condition.operands)
+        for condition in conditions
     )
-    return frozenset[str]().union(*found)
+    return frozenset[str]().union(*columns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A plan that was written down, read again."""
+"""Plans read from their recorded JSON."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -23,10 +23,10 @@ def plan_from_json(text: str) -> AnyPlan:
         document = json.loads(text)
         _format_of(document)
         steps = {step.pop("step"): step for step in document["steps"]}
-        found: AnyPlan = plan_class(_kind_in(document, steps)).from_steps(steps)
+        plan: AnyPlan = plan_class(_kind_in(document, steps)).from_steps(steps)
     except (ValueError, KeyError, TypeError, AttributeError):  # pydantic's errors are ValueErrors
         raise _no_plan() from None
-    return found
+    return plan
 
 
 def names_kind(text: str) -> bool:
@@ -68,7 +68,7 @@ def _format_of(document: Mapping[str, Any]) -> int:
     number: int = document["format"]
     if number not in (_WITHOUT_KIND, FORMAT):
         raise PlanError(
-            "plan", "its format is unknown", f"format {_WITHOUT_KIND} or {FORMAT}", "use a newer smalti"
+            "plan", "unknown format", f"format {_WITHOUT_KIND} or {FORMAT}", "use a newer smalti"
         )
     return number
 

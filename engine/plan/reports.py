@@ -1,4 +1,4 @@
-"""What owners are told of a run."""
+"""Reports of runs, for the owners of their inputs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Report(Protocol):
-    """What the reports of all kinds of runs have; for the owners of the inputs only."""
+    """The interface of reports of all kinds; for the owners of the inputs only."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
@@ -88,37 +88,40 @@ class OwnerReport:
             f" {self._rows()}"
         )
         if self.diversity:
-            listed = ", ".join(f"{one.column} {one.l}" for one in self.diversity)
+            listed = ", ".join(f"{entry.column} {entry.l}" for entry in self.diversity)
             yield f"achieved l (least over the classes): {listed}"
         yield f"information lost (global certainty penalty): {self.loss:.1%}"
         if self.exact:
-            listed = ", ".join(f"{one.column} {one.values} ({one.rare})" for one in self.exact)
-            yield f"texts published exactly, alone or in sets (of these, in fewer rows than k): {listed}"
+            listed = ", ".join(f"{entry.column} {entry.values} ({entry.rare})" for entry in self.exact)
+            yield (
+                "texts published exactly, alone or in sets; in brackets those in fewer than k rows:"
+                f" {listed}"
+            )
         if self.rows_alike:
-            yield f"{self.rows_alike} rows repeat in all columns but the sensitive ones"
+            yield f"{self.rows_alike} rows equal another row in all columns but the sensitive ones"
         if self.sampled_fragments is not None:
             yield (
-                f"first cuts, into at most {self.sampled_fragments} fragments, came from a sample: exact"
-                " ones give other classes, which may lose more or less"
+                f"first cuts, into at most {self.sampled_fragments} fragments, are medians of a sample:"
+                " exact cuts give other classes, which may lose more or less"
             )
         if self.rows_withdrawn:
             yield (
-                f"left out: {self.rows_withdrawn} rows about respondents who withdrew"
-                f" ({self.respondents_listed} are listed)"
+                f"left out: {self.rows_withdrawn} rows of respondents who withdrew"
+                f" ({self.respondents_listed} listed)"
             )
         elif self.respondents_listed:
             yield (
-                f"none of the {self.respondents_listed} respondents who are listed as withdrawn was found"
-                " in the data: each line of the list is the text of one value, as the data writes it"
+                f"none of the {self.respondents_listed} respondents listed as withdrawn occurs in the data:"
+                " each line of the list must be one value, as the data writes it"
             )
         if self.rows_filtered:
             yield f"left out: {self.rows_filtered} rows that the policy does not grant"
 
     def _rows(self) -> str:
-        """Where the rows of the file are, so that the numbers add up."""
+        """The rows read, left out and published; the numbers add up."""
         left_out = {"withdrawn": self.rows_withdrawn, "not granted": self.rows_filtered}
-        told = [f"{count} {why}" for why, count in left_out.items() if count]
-        return ", ".join([f"{self.rows_in} rows in", *told, f"{self.rows_out} out"])
+        reasons = [f"{count} {why}" for why, count in left_out.items() if count]
+        return ", ".join([f"{self.rows_in} rows in", *reasons, f"{self.rows_out} out"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,9 +145,9 @@ class ReleaseReport:
 
 
 def lines_of_withdrawals(report: Report) -> Iterator[str]:
-    """What owners are told where nothing is counted but the list of those who withdrew."""
+    """The lines of a report that has no figures but the number of respondents listed as withdrawn."""
     if report.respondents_listed:
-        yield f"{report.respondents_listed} respondents withdrew: rows of theirs take no part"
+        yield f"{report.respondents_listed} respondents withdrew: their rows are left out"
 
 
 def report_to_json(report: Report) -> str:
@@ -174,7 +177,9 @@ def report_from_json(text: str, kind: Kind) -> Report:
     try:
         return _adapter(kind).validate_json(text)
     except ValidationError:
-        raise RegistryError("owner's report", "it cannot be read", "a report as smalti writes it") from None
+        raise RegistryError(
+            "owner's report", "the report cannot be read", "a report written by smalti"
+        ) from None
 
 
 class ReportBesidePlan:

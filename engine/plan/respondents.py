@@ -1,4 +1,4 @@
-"""Words about who the people behind rows are, and where nobody said it."""
+"""Texts about declared respondents, and about plans that declare none."""
 
 from typing import Final
 
@@ -13,10 +13,10 @@ WAYS_TO_DECLARE: Final = (
     " --one-row-each)"
 )
 """The ways to say what tells people apart, for messages; each refusal for want of it names them."""
-COUNTED_ROWS: Final = "nothing was declared about its respondents: what it counted are rows, not people"
+COUNTED_ROWS: Final = "its respondents were not declared: it counted rows, not people"
 """Of an output whose plan is recorded with `ASSUMED`."""
 
 
 def counts_rows(respondent: Respondent) -> bool:
-    """Whether nothing was declared, so that what is counted are rows."""
+    """Whether no respondent was declared, so that rows are counted."""
     return respondent == ASSUMED

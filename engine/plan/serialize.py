@@ -28,7 +28,7 @@ def plan_digest(plan: AnyPlan) -> str:
 
 
 def recorded_digest(text: str) -> str:
-    """The digest of a plan that was written down, in whatever format: as it was then.
+    """The digest of a recorded plan, in its own format.
 
     Args:
         text: what `plan_to_json` wrote, of this version or an earlier one.

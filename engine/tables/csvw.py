@@ -1,4 +1,4 @@
-"""The form of CSVW metadata: what is understood of a description, and how it is said what is not.
+"""The schema of the CSVW metadata that smalti reads, and the messages about everything else.
 
 Importing this module builds the form, which takes longer than all else that a run imports of ours; a run
 without a description never does.
@@ -128,14 +128,17 @@ class _Schema(_Strict):
 def _is_prefix(name: str, iri: object) -> bool:
     if name in ("@base", "@language"):
         return True
-    ours = {"s": SMALTI, "smalti": SMALTI, "csvw-eo": CSVW_EO}
-    return iri == ours[name] if name in ours else f"{name}:" in _FOR_PEOPLE
+    prefixes = {"s": SMALTI, "smalti": SMALTI, "csvw-eo": CSVW_EO}
+    return iri == prefixes[name] if name in prefixes else f"{name}:" in _FOR_PEOPLE
 
 
 def _csvw_context(value: Any) -> Any:
     """CSVW's own, and prefixes: a context that defines words could redefine ours."""
     first, *more = value if isinstance(value, list) else [value]
-    plain = all(isinstance(one, dict) and all(map(_is_prefix, one, one.values())) for one in more)
+    plain = all(
+        isinstance(prefixes, dict) and all(map(_is_prefix, prefixes, prefixes.values()))
+        for prefixes in more
+    )
     if first not in ("http://www.w3.org/ns/csvw", "https://www.w3.org/ns/csvw") or not plain:
         raise ValueError("not CSVW's context")
     return value
@@ -200,10 +203,10 @@ def _no_number(text: str) -> NoReturn:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key is there twice")
-    return found
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("a key is repeated")
+    return members
 
 
 def _without_notes(value: Any) -> Any:
@@ -221,20 +224,20 @@ def _without_notes(value: Any) -> Any:
 def _not_understood(name: str, error: Exception) -> SmaltiError:
     if isinstance(error, json.JSONDecodeError):
         return DataError(
-            f"{name}:{error.lineno}:{error.colno}", "this is no JSON", "CSVW metadata as JSON", "correct it"
+            f"{name}:{error.lineno}:{error.colno}", "not JSON", "CSVW metadata as JSON", "correct it"
         )
     if isinstance(error, ValidationError):
         faults = error.errors(include_input=False, include_url=False, include_context=False)
-        told = "; ".join(dict.fromkeys(_fault(fault["loc"], fault["type"]) for fault in faults))
+        listed = "; ".join(dict.fromkeys(_fault(fault["loc"], fault["type"]) for fault in faults))
         return DataError(
             name,
-            f"the description is not understood: {told}",
+            f"the description is not understood: {listed}",
             "CSVW with `url` and `tableSchema.columns`, each with `name`, `datatype`, `propertyUrl`",
             "correct it; docs/descriptions.md lists all that is understood",
         )
     return DataError(
         name,
-        "the description cannot be read, or says something twice",
+        "the description cannot be read or repeats a property",
         "CSVW metadata as JSON in UTF-8, each property once",
         "correct it",
     )
@@ -252,11 +255,11 @@ def _fault(place: tuple[int | str, ...], kind: str) -> str:
     match kind:
         case "extra_forbidden":
             close = difflib.get_close_matches(last, _PROPERTIES, n=1)
-            meant = f", did you mean `{close[0]}`?" if close else ""
-            return f"`{last}`{where} is not understood{meant}"
+            suggestion = f", did you mean `{close[0]}`?" if close else ""
+            return f"`{last}`{where} is not understood{suggestion}"
         case "missing":
             return f"`{last}`{where} is missing"
-    return f"`{last}`{where} has a value of another kind"
+    return f"`{last}`{where} has a value of the wrong type"
 
 
 def _description(name: str, document: _Metadata) -> Description:
@@ -288,7 +291,7 @@ def _key(name: str, document: _Metadata) -> tuple[str, ...]:
     names = (key,) if isinstance(key, str) else tuple(key)
     unknown = set(names) - {column.name for column in document.table_schema.columns}
     if unknown:
-        listed = ", ".join(f"`{one}`" for one in sorted(unknown))
+        listed = ", ".join(f"`{column_name}`" for column_name in sorted(unknown))
         raise DataError(
             name,
             f"the primary key names {listed}",
@@ -306,13 +309,18 @@ def _column(name: str, column: _Column) -> ColumnDescription:
     base = column.datatype.base if isinstance(column.datatype, _Datatype) else column.datatype
     where = f"{name}, column `{column.name}`"
     if base is not None and base not in _DATATYPES:
-        known = ", ".join(sorted(_DATATYPES))
+        implemented = ", ".join(sorted(_DATATYPES))
         close = difflib.get_close_matches(base, _DATATYPES, n=1)
         way_out = f"did you mean `{close[0]}`?" if close else "declare one of these"
-        raise DataError(where, f"the datatype `{base}` is not implemented", f"one of {known}", way_out)
+        raise DataError(
+            where, f"the datatype `{base}` is not implemented", f"one of {implemented}", way_out
+        )
     if column.property_url is not None and ("{" in column.property_url or ":" not in column.property_url):
         raise DataError(
-            where, "`propertyUrl` is no absolute IRI", "an IRI without templates", "write it out"
+            where,
+            "`propertyUrl` is not an absolute IRI",
+            "an IRI without templates",
+            "write the IRI in full",
         )
     if (problem := _problem_of_web_address(column.property_url)) is not None:
         raise DataError(where, f"`propertyUrl` {problem}", "an IRI that policies can name", "correct it")
@@ -321,12 +329,16 @@ def _column(name: str, column: _Column) -> ColumnDescription:
         "Factory",
     }:
         raise DataError(
-            where, "the time zone is not known", "an IANA name such as `Europe/Rome`", "correct the name"
+            where, "unknown time zone", "an IANA name such as `Europe/Rome`", "correct the name"
         )
     iri = IRI(column.property_url) if column.property_url else None
     datatype = _DATATYPES[base] if base else None
     derived = column.datatype if isinstance(column.datatype, _Datatype) else _Datatype(base="string")
-    partitions = None if column.partitions is None else [one.predicate.value for one in column.partitions]
+    partitions = (
+        None
+        if column.partitions is None
+        else [partition.predicate.value for partition in column.partitions]
+    )
     lower, upper = bounds(where, (column.lower, derived.minimum), (column.upper, derived.maximum))
     return ColumnDescription(
         column.name, iri, datatype, column.time_zone, bool(column.required), column.most_values,
@@ -342,7 +354,7 @@ def _image_size(where: str, column: _Column) -> tuple[int, int] | None:
     if width is None or height is None:
         raise DataError(
             where,
-            "one side of its images is stated, and the other is not",
+            "only one side of its images is stated",
             "`smalti:imageWidth` and `smalti:imageHeight`, in pixels",
             "state both",
         )

@@ -1,4 +1,4 @@
-"""What a description says is public of a column's values: texts, bounds and a unit, read exactly."""
+"""The public facts about a column's values in a description: texts, bounds and a unit, read exactly."""
 
 import re
 from collections.abc import Sequence
@@ -27,19 +27,19 @@ def public_values(
     Raises:
         DataError: they contradict each other, or are no list of different texts.
     """
-    said = [tuple(map(str, values)) for values in (keys, partitions) if values is not None]
-    if len(said) > 1 and set(said[0]) != set(said[1]):
+    lists = [tuple(map(str, values)) for values in (keys, partitions) if values is not None]
+    if len(lists) > 1 and set(lists[0]) != set(lists[1]):
         problem = "`csvw-eo:keyValues` and `csvw-eo:public.partitions` differ"
         raise DataError(where, problem, "the same values in both", "keep one of them")
-    found = said[0] if said else ()
-    if said and (not found or not all(found) or len(set(found)) < len(found)):
+    texts = lists[0] if lists else ()
+    if lists and (not texts or not all(texts) or len(set(texts)) < len(texts)):
         raise DataError(
             where,
-            "its list of public values is empty, or one of them is empty or there twice",
-            "texts, each once; a missing value is none of them",
+            "its list of public values is empty, or contains an empty or repeated value",
+            "distinct texts that are not empty",
             "correct the list",
         )
-    return found
+    return texts
 
 
 def bounds(
@@ -62,29 +62,33 @@ def bounds(
     return least, most
 
 
-def _bound(where: str, which: str, said: tuple[Stated | str | None, ...]) -> Decimal | None:
-    found = {_exact(where, f"its {which} bound", one) for one in said if one is not None}
-    if len(found) > 1:
+def _bound(where: str, which: str, statements: tuple[Stated | str | None, ...]) -> Decimal | None:
+    bounds_stated = {
+        _exact(where, f"its {which} bound", bound) for bound in statements if bound is not None
+    }
+    if len(bounds_stated) > 1:
         raise DataError(where, f"it has two {which} bounds", "one", "keep one of the two")
-    return next(iter(found), None)
+    return next(iter(bounds_stated), None)
 
 
-def unit(where: str, said: Stated | None) -> Decimal | None:
+def unit(where: str, stated: Stated | None) -> Decimal | None:
     """What a column's numbers are counted in.
 
     Raises:
         DataError: it is not above 0, or too long.
     """
-    found = None if said is None else _exact(where, "`smalti:unit`", said)
-    if found is not None and found <= 0:
+    exact = None if stated is None else _exact(where, "`smalti:unit`", stated)
+    if exact is not None and exact <= 0:
         raise DataError(where, "`smalti:unit` is not above 0", "a number such as 1 or 0.01", "correct it")
-    return found
+    return exact
 
 
-def _exact(where: str, what: str, said: Stated | str) -> Decimal:
-    if isinstance(said, str) and not _NUMBER.fullmatch(said):
-        raise DataError(where, f"{what} is no number", "a number; dates have no bounds here", "correct it")
-    number = Decimal(said)
+def _exact(where: str, what: str, stated: Stated | str) -> Decimal:
+    if isinstance(stated, str) and not _NUMBER.fullmatch(stated):
+        raise DataError(
+            where, f"{what} is not a number", "a number; bounds of dates are not supported", "correct it"
+        )
+    number = Decimal(stated)
     exponent = number.as_tuple().exponent
     if number.adjusted() >= _MOST_DIGITS or not isinstance(exponent, int) or exponent < -_MOST_DIGITS:
         expected = f"at most {_MOST_DIGITS} digits on each side of the point"

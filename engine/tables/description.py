@@ -1,4 +1,4 @@
-"""What is known of a data file before it is read: its W3C CSVW description.
+"""The W3C CSVW description of a data file.
 
 `customers.csv-metadata.json` beside `customers.csv` is found by itself, as CSVW prescribes; so is that of
 a folder of files which are one table. The subset that is understood: `url`, `tableSchema.columns` with
@@ -63,7 +63,7 @@ class Description:
     """At most so many rows of one respondent."""
 
     def column(self, name: str) -> ColumnDescription:
-        """What is said of a column, which may be nothing."""
+        """The description of a column; empty where it is not described."""
         for column in self.columns:
             if column.name == name:
                 return column

@@ -68,7 +68,7 @@ class CsvFile:
 
 @dataclass(frozen=True, slots=True)
 class RangeFacts:
-    """What a range of a file's bytes holds, for `join_ranges`."""
+    """The contents of a range of a file's bytes, for `join_ranges`."""
 
     begin: int
     end: int
@@ -120,12 +120,12 @@ def join_ranges(name: str, facts: Iterable[RangeFacts], fields: int) -> list[Par
         DataError: names the first record that breaks the dialect, and how, as `check_csv` does; or says
             that the file changed between the reads.
     """
-    ranges = sorted(facts, key=lambda one: (one.begin, one.end))
+    ranges = sorted(facts, key=lambda range_facts: (range_facts.begin, range_facts.end))
     _check_cover(name, ranges)
     whole, starts = LINE_END, list[tuple[int, int]]()
-    for one in ranges:
-        piece = one.pieces[whole.is_inside]
-        starts += _first_record(whole, one, piece)
+    for range_facts in ranges:
+        piece = range_facts.pieces[whole.is_inside]
+        starts += _first_record(whole, range_facts, piece)
         whole = _accepted(name, join(whole, piece, fields))
     whole = _accepted(name, ended(whole, fields))
     size, records = ranges[-1].size if ranges else 0, whole.ends - 2
@@ -136,20 +136,20 @@ def join_ranges(name: str, facts: Iterable[RangeFacts], fields: int) -> list[Par
 
 
 def _check_cover(name: str, ranges: list[RangeFacts]) -> None:
-    sizes = {one.size for one in ranges}
-    if len(sizes) > 1 or any(one.end > one.size for one in ranges):
+    sizes = {facts.size for facts in ranges}
+    if len(sizes) > 1 or any(facts.end > facts.size for facts in ranges):
         raise changed(name)
-    ends = [0, *(one.end for one in ranges)]
-    if [one.begin for one in ranges] != ends[:-1] or ends[-1] not in {0, *sizes}:
+    ends = [0, *(facts.end for facts in ranges)]
+    if [facts.begin for facts in ranges] != ends[:-1] or ends[-1] not in {0, *sizes}:
         raise InternalError("ranges do not cover a file")
 
 
-def _first_record(before: Piece, one: RangeFacts, piece: Piece) -> list[tuple[int, int]]:
+def _first_record(before: Piece, facts: RangeFacts, piece: Piece) -> list[tuple[int, int]]:
     """Where the first record that begins in a range begins, and its number; the header is none."""
     first = before.ends - 2
-    if first >= 0 and not before.tail.length and one.begin < one.end:
-        return [(one.begin, first)]
-    if piece.first_end is not None and piece.first_end < one.end:
+    if first >= 0 and not before.tail.length and facts.begin < facts.end:
+        return [(facts.begin, first)]
+    if piece.first_end is not None and piece.first_end < facts.end:
         return [(piece.first_end, first + 1)]
     return []
 
@@ -165,7 +165,9 @@ def _accepted(name: str, whole: Piece) -> Piece:
 
 def changed(name: str) -> DataError:
     """The error for a file that is not what it was when it was checked."""
-    return DataError(name, "the file changed while it was read", "a file that stays as it is", "run again")
+    return DataError(
+        name, "the file changed while it was read", "a file that does not change during a run", "run again"
+    )
 
 
 def _scan(
@@ -181,11 +183,11 @@ def _scan(
     for window in windows:
         marks = Marks(window)
         pieces = [
-            one if one.fault else join(one, marks.piece(fields, is_inside=one.is_inside), fields)
-            for one in pieces
+            piece if piece.fault else join(piece, marks.piece(fields, is_inside=piece.is_inside), fields)
+            for piece in pieces
         ]
         reached += window.length
-        if all(one.fault for one in pieces):
+        if all(piece.fault for piece in pieces):
             return RangeFacts(begin, end, size, tuple(pieces))
     return RangeFacts(begin, end, size if reached >= end else reached, tuple(pieces))
 
@@ -242,7 +244,7 @@ def _readable_names(name: str, text: str) -> list[str]:
     except csv.Error:
         raise DataError(
             f"{name}, the header",
-            "a column's name is too long, or its quotes are never closed",
+            "a column's name is too long, or its closing quote is missing",
             f"names of at most {csv.field_size_limit()} characters",
             _WAY_OUT,
         ) from None
@@ -275,7 +277,7 @@ def _unfit(column: str) -> tuple[str, str] | None:
             "a name without it, and at most one mark before the header",
         )
     if "\0" in column:
-        return "its name holds a NUL character", "text"
+        return "its name contains a NUL character", "text"
     if len(column) > csv.field_size_limit():
         return "its name is too long", f"names of at most {csv.field_size_limit()} characters"
     return None

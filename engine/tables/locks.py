@@ -1,4 +1,4 @@
-"""Locks on files: one process holds one, and nobody does once that process is gone, however it ended."""
+"""Locks on files: each is held by one process, and released when that process ends in any way."""
 
 import fcntl
 import os

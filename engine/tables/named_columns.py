@@ -1,4 +1,4 @@
-"""Which columns of a table a message may name, and what it says where one is not found.
+"""The columns of a table that messages may name, and the closest name where one is not found.
 
 A CSV file may lack its header. Somebody's values stand there then, so a cell of it is repeated only where
 the policy or the description names the same word. The names in a Parquet file's schema are no row.
@@ -13,7 +13,7 @@ _SHOWN = 20
 
 
 class NamedColumns:
-    """The columns of a table, as messages speak of them."""
+    """The columns of a table, for messages."""
 
     def __init__(self, header: tuple[str, ...], file_format: OutputFormat, named: Iterable[str]) -> None:
         """Take the table's column names, and those that the policy or the description names."""
@@ -21,8 +21,8 @@ class NamedColumns:
         self._is_schema = file_format is OutputFormat.PARQUET
         self._named = set(header) if self._is_schema else set(named)
 
-    def meant(self, word: str, spellings: Mapping[str, str]) -> str | None:
-        """The column that was meant by a word that names none; None where there is no telling.
+    def closest(self, word: str, spellings: Mapping[str, str]) -> str | None:
+        """The column whose name is closest to a word that names none; None where no name is close.
 
         A column that is named nowhere is only found if it differs in nothing but case and blanks around it.
 
@@ -33,16 +33,16 @@ class NamedColumns:
         for name, spelling in spellings.items():
             if _folded(spelling) == _folded(word):
                 return name
-        known = {spelling: name for name, spelling in spellings.items() if name in self._named}
-        close = difflib.get_close_matches(word, list(known), n=1)
-        return known[close[0]] if close else None
+        candidates = {spelling: name for name, spelling in spellings.items() if name in self._named}
+        close = difflib.get_close_matches(word, list(candidates), n=1)
+        return candidates[close[0]] if close else None
 
     def listed(self) -> str:
-        """Which columns there are, as far as it may be said: a sentence's text."""
+        """The columns that a message may name, as a sentence without a full stop."""
         header, count = self._header, len(self._header)
         if count == 1 and any(mark in header[0] for mark in ";\t|"):
             return (
-                "the columns of the data are one, with semicolons, tabs or bars in its name: fields are"
+                "the data has a single column, with semicolons, tabs or bars in its name: fields must be"
                 " separated by commas"
             )
         named = [name for name in header if name in self._named]

@@ -34,15 +34,15 @@ def row_groups(path: Path) -> tuple[int, ...]:
     return tuple(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
 
 
-def rows_of(path: Path, some: tuple[int, ...]) -> tuple[int, int]:
+def rows_of(path: Path, group_numbers: tuple[int, ...]) -> tuple[int, int]:
     """The number of the first row of some row groups, and how many rows they have."""
     metadata = open_parquet(path).metadata
     rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
-    return sum(rows[: some[0]]), sum(rows[group] for group in some)
+    return sum(rows[: group_numbers[0]]), sum(rows[group] for group in group_numbers)
 
 
 def parquet_batches(
-    path: Path, header: tuple[str, ...], some: tuple[int, ...] | None, places: Sequence[int]
+    path: Path, header: tuple[str, ...], group_numbers: tuple[int, ...] | None, places: Sequence[int]
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a file, or of some of its row groups, as columns of text; an empty text is missing.
 
@@ -51,7 +51,7 @@ def parquet_batches(
     Args:
         path: the file.
         header: the names of all its columns.
-        some: of its row groups; None: all.
+        group_numbers: of its row groups; None: all.
         places: of the columns that are wanted.
 
     Raises:
@@ -59,7 +59,7 @@ def parquet_batches(
             at a time is too large, or pages are broken.
         pyarrow.ArrowException: the file is not what its footer says.
     """
-    for batch in raw_batches(path, some, LONGEST_RECORD):
+    for batch in raw_batches(path, group_numbers, LONGEST_RECORD):
         columns = [
             _missing_if_empty(_without_nul(path.name, _as_text(batch.column(place)))) for place in places
         ]
@@ -67,13 +67,13 @@ def parquet_batches(
 
 
 def raw_batches(
-    path: Path, some: tuple[int, ...] | None = None, longest: int | None = None
+    path: Path, group_numbers: tuple[int, ...] | None = None, longest: int | None = None
 ) -> Iterator[pa.RecordBatch]:
     """The same rows in the file's types; texts may be dictionaries, which have texts of other rows, too.
 
     Args:
         path: the file.
-        some: of its row groups; None: all.
+        group_numbers: of its row groups; None: all.
         longest: bytes of the texts of a record; None: any number.
 
     Raises:
@@ -81,7 +81,7 @@ def raw_batches(
         pyarrow.ArrowException: the file is not what its footer says.
     """
     metadata = open_parquet(path).metadata
-    numbers = range(metadata.num_row_groups) if some is None else some
+    numbers = range(metadata.num_row_groups) if group_numbers is None else group_numbers
     try:
         for number, group in zip(numbers, groups(path, numbers), strict=True):
             with open_parquet_file(path, group.dictionaries) as file:
@@ -93,7 +93,7 @@ def raw_batches(
         raise DataError(
             path.name,
             "the file cannot be read as its format says",
-            "a parquet file that can be read",
+            "a readable Parquet file",
             "check it, or export it again",
         ) from None
 
@@ -114,14 +114,14 @@ def _in_pieces(name: str, batch: pa.RecordBatch, longest: int | None) -> Iterato
 
 def text_bytes(batch: pa.RecordBatch) -> NDArray[np.int64]:
     """How many bytes the texts of each row have; columns of other types count for nothing."""
-    found = np.zeros(batch.num_rows, np.int64)
+    sizes = np.zeros(batch.num_rows, np.int64)
     for column in batch.columns:
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            found += _lengths(column)
+            sizes += _lengths(column)
         elif _is_binary(kind):
-            found += (_lengths(column) + 2) // 3 * 4
-    return found
+            sizes += (_lengths(column) + 2) // 3 * 4
+    return sizes
 
 
 def _is_binary(kind: pa.DataType) -> bool:
@@ -133,8 +133,8 @@ def _lengths(column: pa.Array) -> NDArray[np.int64]:
         lengths = pc.binary_length(column.dictionary).take(column.indices)
     else:
         lengths = pc.binary_length(column)
-    found: NDArray[np.int64] = pc.fill_null(lengths, 0).to_numpy(zero_copy_only=False).astype(np.int64)
-    return found
+    present: NDArray[np.int64] = pc.fill_null(lengths, 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return present
 
 
 def _as_text(column: pa.Array) -> pa.Array:
@@ -147,7 +147,8 @@ def _as_text(column: pa.Array) -> pa.Array:
         return _plain_decimals(column)
     if _is_binary(column.type):
         return pa.array(
-            [None if one is None else b64encode(one).decode() for one in column.to_pylist()], pa.string()
+            [None if value is None else b64encode(value).decode() for value in column.to_pylist()],
+            pa.string(),
         )
     return pc.cast(column, pa.string())
 
@@ -161,7 +162,7 @@ def _plain_decimals(column: pa.Array) -> pa.Array:
 
 def _without_nul(name: str, column: pa.Array) -> pa.Array:
     if pc.any(pc.match_substring(column, "\0")).as_py():
-        raise DataError(name, "a value holds a NUL character", "text", "remove it")
+        raise DataError(name, "a value contains a NUL character", "text", "remove it")
     return column
 
 
@@ -182,16 +183,16 @@ def open_parquet(path: Path) -> pq.ParquetFile:
     except TooLargeError:
         raise _too_large(path) from None
     except (pa.ArrowException, OSError, UnicodeDecodeError):
-        raise DataError(path.name, "the file is no Parquet file", "Parquet", "export it again") from None
+        raise DataError(path.name, "not a Parquet file", "Parquet", "export it again") from None
 
 
 def _too_large(path: Path) -> DataError:
     return DataError(
         path.name,
-        "what of the file must be in memory at a time is too large",
-        f"pages that take {MOST_PAGE_BYTES >> 20} MiB together, over all columns, and a footer of at most"
+        "reading the file takes too much memory at a time",
+        f"pages of at most {MOST_PAGE_BYTES >> 20} MiB together, over all columns, and a footer of at most"
         f" {LONGEST_FOOTER >> 20} MiB",
-        "export it again with smaller pages, or with less columns",
+        "export it again with smaller pages, or with fewer columns",
     )
 
 

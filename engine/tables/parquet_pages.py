@@ -1,4 +1,4 @@
-"""What it takes to read a Parquet file, from the headers of its pages.
+"""The memory that reading a Parquet file takes, from the headers of its pages.
 
 A footer is a claim, and so is everything that it says of sizes. A page's own header says how much memory
 is taken for it, whatever is in it, so these headers are looked at before anything of the file is read
@@ -83,11 +83,11 @@ def groups(path: Path, numbers: Iterable[int]) -> Iterator[Group]:
         size = file.seek(0, os.SEEK_END)
         footer = _footer(file, size)
         columns = [_Column.of(element) for element in _structs(footer, 2) if 5 not in element]
-        found = _structs(footer, 4)
+        row_groups = _structs(footer, 4)
         for number in numbers:
-            if number >= len(found):
+            if number >= len(row_groups):
                 raise ValueError
-            yield _group(file, size, columns, _structs(found[number], 1))
+            yield _group(file, size, columns, _structs(row_groups[number], 1))
 
 
 def _footer(file: BinaryIO, size: int) -> Fields:
@@ -221,24 +221,24 @@ _SIZES: Final = {1: 0, 2: 0, 3: 1, 7: 8}
 
 
 def _number(fields: Fields, field: int, otherwise: int = 0) -> int:
-    found = fields.get(field, otherwise)
-    if not isinstance(found, int):
+    value = fields.get(field, otherwise)
+    if not isinstance(value, int):
         raise ValueError
-    return found
+    return value
 
 
 def _struct(fields: Fields, field: int) -> Fields:
-    found = fields.get(field, {})
-    if not isinstance(found, dict):
+    value = fields.get(field, {})
+    if not isinstance(value, dict):
         raise ValueError
-    return found
+    return value
 
 
 def _structs(fields: Fields, field: int) -> list[Fields]:
-    found = fields.get(field, [])
-    if not isinstance(found, list):
+    values = fields.get(field, [])
+    if not isinstance(values, list):
         raise ValueError
-    return [one for one in found if isinstance(one, dict)]
+    return [value for value in values if isinstance(value, dict)]
 
 
 def _read_struct(data: bytes, place: int, depth: int) -> tuple[Fields, int]:

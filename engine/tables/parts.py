@@ -1,4 +1,4 @@
-"""Tables of several files: which files of a folder are one, and what the parts of an output are called.
+"""Tables of several files: the files of a folder that form a table, and the names of an output's parts.
 
 Each file has the same columns, and the rows follow each other in the bytewise order of the files' names.
 """
@@ -32,23 +32,26 @@ def files_in(folder: Path) -> tuple[OutputFormat, tuple[Path, ...]]:
     try:
         with os.scandir(folder) as opened:
             entries = sorted(opened, key=lambda entry: os.fsencode(entry.name))
-        found = {Path(entry): _kind_of(folder, entry) for entry in entries if not _is_passed_over(entry)}
+        kinds = {Path(entry): _kind_of(folder, entry) for entry in entries if not _is_passed_over(entry)}
     except OSError:
         raise UsageError(
             str(folder), "the folder cannot be read", "a folder that you may read", "check its permissions"
         ) from None
-    if not found:
-        raise UsageError(
-            str(folder), "the folder holds no table", "files that end in .csv or .parquet", "check the path"
-        )
-    if len(set(found.values())) > 1:
+    if not kinds:
         raise UsageError(
             str(folder),
-            "it holds CSV and Parquet files",
-            "files of one kind, which are one table",
-            "keep the two apart, and bind one of them",
+            "the folder contains no table",
+            "files that end in .csv or .parquet",
+            "check the path",
         )
-    return next(iter(found.values())), tuple(found)
+    if len(set(kinds.values())) > 1:
+        raise UsageError(
+            str(folder),
+            "it contains both CSV and Parquet files",
+            "files of one format, which form one table",
+            "move the others elsewhere, or bind a single file",
+        )
+    return next(iter(kinds.values())), tuple(kinds)
 
 
 def is_packed(name: str) -> bool:
@@ -68,16 +71,16 @@ def _kind_of(folder: Path, entry: "os.DirEntry[str]") -> OutputFormat:
     if kind is not None and entry.is_file(follow_symlinks=False):
         return kind
     if entry.is_symlink():
-        problem = f"`{entry.name}` in it is a link"
+        problem = f"`{entry.name}` in it is a symbolic link"
     elif entry.is_dir():
         problem = f"`{entry.name}` in it is a folder"
     else:
-        problem = f"the kind of `{entry.name}` in it is not known"
+        problem = f"`{entry.name}` in it has an unknown file type"
     raise UsageError(
         str(folder),
         problem,
-        "the files of one table, which all end in .csv, or all in .parquet",
-        "unpack it" if is_packed(entry.name) else "move what is no part of the table elsewhere",
+        "the files of one table, all ending in .csv or all in .parquet",
+        "unpack it" if is_packed(entry.name) else "move files that do not belong to the table elsewhere",
     )
 
 
@@ -104,7 +107,7 @@ def too_many_parts(output: Path) -> BackendError:
     """The error for an output with more parts than names of this many digits can number."""
     return BackendError(
         output.stem,
-        "it has more parts than their names can number",
+        "it has too many parts",
         f"at most {MOST_PARTS}",
-        "say more rows in each with --rows-per-part",
+        "allow more rows in each with --rows-per-part",
     )

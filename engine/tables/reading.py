@@ -40,7 +40,7 @@ class RowGroups:
 
 @dataclass(frozen=True, slots=True)
 class FileContents:
-    """What one file of a source holds."""
+    """The contents of one file of a source."""
 
     header: tuple[str, ...]
     digest: str
@@ -53,7 +53,7 @@ class FileContents:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a source holds, known after one pass over its files."""
+    """The contents of a source, known after one pass over its files."""
 
     header: tuple[str, ...]
     rows: int
@@ -87,7 +87,7 @@ def inspect(source: Source) -> Contents:
 
 
 def inspect_file(path: Path, file_format: OutputFormat) -> FileContents:
-    """What one file holds.
+    """The contents of one file.
 
     Raises:
         DataError: it cannot be read as its format says; nothing of its values is repeated.
@@ -98,7 +98,7 @@ def inspect_file(path: Path, file_format: OutputFormat) -> FileContents:
         raise DataError(
             path.name,
             "the file cannot be read",
-            "a file that you may read, on a disk that works",
+            "a readable file on a working disk",
             "check its permissions",
         ) from None
 
@@ -118,7 +118,7 @@ def _inspect_parquet(path: Path) -> FileContents:
 
 
 def join_files(source: Source, files: Iterable[FileContents]) -> Contents:
-    """What the files of a source hold together, as one table.
+    """The contents of all files of a source, as one table.
 
     Args:
         source: of which they are.
@@ -131,51 +131,51 @@ def join_files(source: Source, files: Iterable[FileContents]) -> Contents:
     digests: list[str] = []
     first: FileContents | None = None
     rows = 0
-    for number, found in enumerate(files):
-        first = first or found
-        _check_columns(source, number, first, found)
-        digests.append(found.digest)
-        parts += [replace(part, first=rows + part.first, file=number) for part in found.parts]
-        rows += sum(part.records for part in found.parts)
+    for number, contents in enumerate(files):
+        first = first or contents
+        _check_columns(source, number, first, contents)
+        digests.append(contents.digest)
+        parts += [replace(part, first=rows + part.first, file=number) for part in contents.parts]
+        rows += sum(part.records for part in contents.parts)
     if first is None:
         raise InternalError("a source without files")
     return Contents(first.header, rows, tuple(digests), first.datatypes, tuple(parts))
 
 
-def _check_columns(source: Source, number: int, first: FileContents, found: FileContents) -> None:
-    """That a file has the columns of the first one, in their order and of their types."""
-    problem = _other_columns(source, first, found)
+def _check_columns(source: Source, number: int, first: FileContents, contents: FileContents) -> None:
+    """Refuse a file without the columns of the first one, in their order and of their types."""
+    problem = _other_columns(source, first, contents)
     if problem is not None:
         raise DataError(
             source.paths[number].name,
             problem,
-            f"the columns of `{source.paths[0].name}`, in its order and of its types",
-            "export all files alike; what is no part of the table belongs elsewhere",
+            f"the columns of `{source.paths[0].name}`, in the same order and of the same types",
+            "export all files alike, and move files that do not belong to the table elsewhere",
         )
 
 
-def _other_columns(source: Source, first: FileContents, found: FileContents) -> str | None:
+def _other_columns(source: Source, first: FileContents, contents: FileContents) -> str | None:
     there = f"`{source.paths[0].name}`"
     described = {column.name for column in source.description.columns}
 
-    def told(place: int, name: str) -> str:
+    def name_of(place: int, name: str) -> str:
         # Where a header is missing, its names are values of the first record.
         is_known = source.format is OutputFormat.PARQUET or name in described
         return f"column {place}" + (f" (`{name}`)" if is_known else "")
 
     for place, name in enumerate(first.header, 1):
-        if name not in found.header:
-            return f"{told(place, name)} of {there} is missing"
-    for place, name in enumerate(found.header, 1):
+        if name not in contents.header:
+            return f"{name_of(place, name)} of {there} is missing"
+    for place, name in enumerate(contents.header, 1):
         if name not in first.header:
-            return f"{told(place, name)} is not in {there}"
-    for place, (name, before) in enumerate(zip(found.header, first.header, strict=True), 1):
+            return f"{name_of(place, name)} is not in {there}"
+    for place, (name, before) in enumerate(zip(contents.header, first.header, strict=True), 1):
         if name != before:
-            return f"{told(place, name)} is column {first.header.index(name) + 1} in {there}"
-    for place, (is_now, was) in enumerate(zip(found.datatypes, first.datatypes, strict=True)):
+            return f"{name_of(place, name)} is column {first.header.index(name) + 1} in {there}"
+    for place, (is_now, was) in enumerate(zip(contents.datatypes, first.datatypes, strict=True)):
         if is_now is not was:
             name = first.header[place]
-            return f"{told(place + 1, name)} is {_stated(is_now)}, and {_stated(was)} in {there}"
+            return f"{name_of(place + 1, name)} is {_stated(is_now)}, and {_stated(was)} in {there}"
     return None
 
 

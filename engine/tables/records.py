@@ -1,4 +1,4 @@
-"""What a piece of a CSV file holds, and how pieces join to the whole.
+"""The contents of a piece of a CSV file, and how pieces are joined.
 
 A piece may begin anywhere: inside a record, inside quotes, inside a character. What it holds is counted
 for a given beginning (inside quotes or not), 64 bytes at a time: the bytes that matter are bits of
@@ -65,14 +65,14 @@ class Fault:
     expected: str
 
 
-_LONE_RETURN: Final = ("a carriage return stands alone", "LF or CRLF at the end of a record")
+_LONE_RETURN: Final = ("a carriage return without a line feed", "LF or CRLF at the end of a record")
 _TOO_LONG: Final = ("a record is longer than 8 MiB", "shorter records")
-_NEVER_CLOSED: Final = ("a quoted field is never closed", "a closing quote")
+_NEVER_CLOSED: Final = ("a quoted field is not closed", "a closing quote")
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What a piece holds, given whether it begins inside quotes; nothing behind its fault counts."""
+    """The contents of a piece, given whether it begins inside quotes; nothing after its fault counts."""
 
     is_inside: bool
     """Whether it ends inside quotes."""
@@ -97,7 +97,7 @@ LINE_END: Final = Piece(is_inside=False, ends=1)
 
 
 def join(left: Piece, right: Piece, fields: int) -> Piece:
-    """What two consecutive pieces hold together; the record across their border is checked.
+    """Two consecutive pieces joined to one; the record across their border is checked.
 
     Args:
         left: a piece.
@@ -173,14 +173,14 @@ class Marks:
         return words.view("<u8")
 
     def piece(self, fields: int, *, is_inside: bool) -> Piece:
-        """What the window holds if it begins inside quotes, or if not; each record must have `fields`."""
+        """The window as a piece that begins inside quotes, or not; each record must have `fields`."""
         inside = self._inside(is_inside)
         commas = self._comma & ~inside
         ends = _positions(self._line_feed & ~inside)
         ranks, all_commas = _ranks(commas, ends)
-        found = self._first_fault(inside)
-        if found is not None:
-            ends = ends[: np.searchsorted(ends, found.position)]
+        fault = self._first_fault(inside)
+        if fault is not None:
+            ends = ends[: np.searchsorted(ends, fault.position)]
         last = int(ends[-1]) + 1 if len(ends) else 0
         tail = Fragment(
             all_commas - (int(ranks[len(ends) - 1]) if len(ends) else 0), self._window.length - last
@@ -191,7 +191,7 @@ class Marks:
             tail=tail,
             has_quotes=self._has_quotes,
             has_inner_lines=bool(((self._line_feed | self._return) & inside).any()),
-            fault=None if found is None else found.of_record(len(ends), last),
+            fault=None if fault is None else fault.of_record(len(ends), last),
         )
         return self._with_records(piece, ends, ranks[: len(ends)], fields) if len(ends) else piece
 
@@ -229,17 +229,17 @@ class Marks:
     def _first_fault(self, inside: Words) -> "_Found | None":
         data, after = self._window.data, self._window.data[1 + self._window.length :][:1]
         nul = data.find(b"\0", 1, 1 + self._window.length)
-        found = [
+        faults = [
             _Found(_not_utf8(self._window), "bytes that are not UTF-8", "UTF-8"),
             _Found(nul - 1 if nul > 0 else -1, "a NUL byte", "text"),
         ]
         if self._has_quotes:
             stray = _first(self._stray_quotes(inside, after))
-            found.append(_Found(stray, "a quote stands inside a field", "quotes around whole fields only"))
+            faults.append(_Found(stray, "a quote inside a field", "quotes around whole fields only"))
         if self._has_returns:
             ends = self._before(self._line_feed, last=after == b"\n")
-            found.append(_Found(_first(self._return & ~inside & ~ends), *_LONE_RETURN))
-        return min((one for one in found if one.position >= 0), key=_Found.place, default=None)
+            faults.append(_Found(_first(self._return & ~inside & ~ends), *_LONE_RETURN))
+        return min((fault for fault in faults if fault.position >= 0), key=_Found.place, default=None)
 
     def _stray_quotes(self, inside: Words, after: bytes) -> Words:
         """Quotes that neither begin nor end a field, and are no part of a doubled one."""

@@ -24,7 +24,7 @@ def secret_path(registry: Path) -> Path:
 
 
 def load_secret(registry: Path | None) -> bytes:
-    """The secret of a registry, made when there is none.
+    """The secret of a registry, created if it does not exist.
 
     `SMALTI_SECRET` in the environment comes first. Otherwise it is a file beside the registry, readable
     by its owner alone, made complete and at once. Ask for it as late as possible: the file is written
@@ -36,13 +36,13 @@ def load_secret(registry: Path | None) -> bytes:
     Raises:
         RegistryError: the secret is too short, readable by others, or cannot be read or made.
     """
-    given = os.environ.get(ENVIRONMENT)
-    if given:
-        return _long_enough(given.encode(), ENVIRONMENT)
+    secret = os.environ.get(ENVIRONMENT)
+    if secret:
+        return _long_enough(secret.encode(), ENVIRONMENT)
     if registry is None:
         raise RegistryError(
             ENVIRONMENT,
-            "the registry has no file beside which its secret could be kept",
+            "a registry without a file has no place for its secret",
             f"a secret of at least {_LEAST_BYTES} characters in the environment",
             f"set {ENVIRONMENT}, and keep its value: digests are compared under it",
         )
@@ -96,7 +96,7 @@ def _read(path: Path) -> bytes:
             str(path),
             "the registry's secret can be read by others",
             "a file that only its owner may read",
-            f"run `chmod 600 {path.name}`, and consider the digests made with it as known",
+            f"run `chmod 600 {path.name}`, and treat the digests made with it as disclosed",
         )
     return _long_enough(path.read_bytes().strip(), str(path))
 

@@ -47,7 +47,7 @@ def _format_of(path: Path) -> OutputFormat:
     if not path.is_file():
         problem, way_out = "there is no such file", "check the path"
         if path.exists():  # a pipe, or a device
-            problem, way_out = "it is no regular file or folder", "write the data to a file first"
+            problem, way_out = "not a regular file or folder", "write the data to a file first"
         raise UsageError(
             str(path), problem, "a CSV, Parquet or CSVW metadata file, or a folder of parts", way_out
         )
@@ -55,7 +55,7 @@ def _format_of(path: Path) -> OutputFormat:
     if kind is None:
         raise UsageError(
             str(path),
-            "the file's kind is not known",
+            "unknown file type",
             "a name that ends in .csv or .parquet",
             "unpack it" if is_packed(path.name) else "rename or convert it",
         )

@@ -52,14 +52,14 @@ def located(text: str, where: str) -> Path | StoredObject:
     Raises:
         UsageError: it is a URI of another kind.
     """
-    found = _SCHEME.match(text)
-    if found is None:
+    match = _SCHEME.match(text)
+    if match is None:
         return Path(text)
-    scheme = found[1].lower()
+    scheme = match[1].lower()
     if scheme not in SCHEMES:
         raise UsageError(
             where,
-            f"`{scheme}://` is no store that can be read",
+            f"`{scheme}://` is not a supported store",
             f"a path without a scheme, or one of {', '.join(SCHEMES)}",
             "copy the data to a disk, or mount its store",
         )
@@ -72,15 +72,15 @@ def on_disk(text: str, where: str) -> Path:
     Raises:
         UsageError: it is a URI.
     """
-    found = located(text, where)
-    if not isinstance(found, Path):
+    place = located(text, where)
+    if not isinstance(place, Path):
         raise UsageError(
             where,
-            f"`{found.scheme}://` cannot be written to yet",
+            f"`{place.scheme}://` cannot be written to yet",
             "a folder on a disk, or on a mounted store",
-            "name a folder, and copy the output to the store",
+            "write to a folder, then copy the output to the store",
         )
-    return found
+    return place
 
 
 def fetched(data: Path | StoredObject, folder: Path, phase: Phase = lambda _: None) -> Path:
@@ -95,7 +95,7 @@ def fetched(data: Path | StoredObject, folder: Path, phase: Phase = lambda _: No
 
     Raises:
         UsageError: there is no such object, or its name ends in nothing known.
-        DataError: it may not be read, or it changed while it was fetched.
+        DataError: it may not be read, or the object changed while it was fetched.
         BackendError: the store does not answer, what is needed to ask it is missing, or the disk failed.
     """
     if isinstance(data, Path):
@@ -108,7 +108,7 @@ def fetched(data: Path | StoredObject, folder: Path, phase: Phase = lambda _: No
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What tells whether an object is still the same one."""
+    """The facts by which an object is recognised as unchanged."""
 
     path: str
     size: int
@@ -118,7 +118,7 @@ class _State:
 
 
 class _Fetching:
-    """Copies what one address leads to."""
+    """Copies the object, or the folder, at one address."""
 
     def __init__(self, store: "FileSystem", path: str, scheme: str, folder: Path) -> None:
         self._store, self._path, self._scheme, self._folder = store, path, scheme, folder
@@ -133,44 +133,44 @@ class _Fetching:
             except ValueError:
                 raise UsageError(
                     "data (--data)",
-                    f"the address behind `{data.scheme}://` is not understood",
+                    f"the address after `{data.scheme}://` is not understood",
                     "the store's own form, such as s3://BUCKET/KEY.csv",
                     "correct it",
                 ) from None
         return cls(store, path.rstrip("/"), data.scheme, folder)
 
     def all(self) -> Path:
-        found = self._there(self._path)
+        info = self._existing(self._path)
         if _name(self._path).endswith(METADATA_SUFFIX):
-            description = self._copied(found, self._folder)
+            description = self._copied(info, self._folder)
             beside = self._path.removesuffix(_name(self._path)) + read_description(description)[1]
-            self._taken(self._there(beside))
+            self._fetched(self._existing(beside))
             return description
-        taken = self._taken(found)
+        table = self._fetched(info)
         description = self._info(self._path + METADATA_SUFFIX)
         if description.is_file:
             self._copied(description, self._folder)
-        return taken
+        return table
 
-    def _taken(self, found: "FileInfo") -> Path:
+    def _fetched(self, info: "FileInfo") -> Path:
         """A copy of an object or of those under a prefix, which are a table."""
-        if not found.is_file:
-            return self._folder_taken(found)
-        if Path(found.path).suffix.lower() not in KINDS:
+        if not info.is_file:
+            return self._fetched_folder(info)
+        if Path(info.path).suffix.lower() not in KINDS:
             raise UsageError(
-                self._where(found.path),
-                "the object's kind is not known",
+                self._where(info.path),
+                "unknown file type",
                 "a name that ends in .csv or .parquet",
-                "unpack it" if is_packed(found.path) else "rename or convert it",
+                "unpack it" if is_packed(info.path) else "rename or convert it",
             )
-        return self._copied(found, self._folder)
+        return self._copied(info, self._folder)
 
-    def _folder_taken(self, found: "FileInfo") -> Path:
+    def _fetched_folder(self, prefix: "FileInfo") -> Path:
         """A folder with the objects under a prefix; of those that are no part of a table only the names."""
-        folder = self._folder / _name(found.path)
+        folder = self._folder / _name(prefix.path)
         with _disk():
             folder.mkdir(mode=0o700)
-        before = self._listed(found.path)
+        before = self._listed(prefix.path)
         for info in before:
             place = folder / _name(info.path)
             if info.is_file and place.suffix.lower() in KINDS and place.name[0] not in "._":
@@ -178,34 +178,34 @@ class _Fetching:
                 continue
             with _disk():
                 place.touch() if info.is_file else place.mkdir()
-        if list(map(_told, self._listed(found.path))) != list(map(_told, before)):
-            raise self._changed(found.path)
+        if list(map(_state_of, self._listed(prefix.path))) != list(map(_state_of, before)):
+            raise self._changed(prefix.path)
         return folder
 
     def _listed(self, path: str) -> list["FileInfo"]:
         from pyarrow.fs import FileSelector  # noqa: PLC0415
 
         with _answers(self._where(path)):
-            found = self._store.get_file_info(FileSelector(path))
-        return sorted(found, key=lambda info: info.path)
+            infos = self._store.get_file_info(FileSelector(path))
+        return sorted(infos, key=lambda info: info.path)
 
-    def _copied(self, found: "FileInfo", folder: Path) -> Path:
+    def _copied(self, info: "FileInfo", folder: Path) -> Path:
         """A copy of one object in a folder; it is the same before and after."""
-        where = self._where(found.path)
-        copy, size = folder / _name(found.path), 0
+        where = self._where(info.path)
+        copy, size = folder / _name(info.path), 0
         with _answers(where):
             before, stream = (
-                self._state(found.path),
-                self._store.open_input_stream(found.path, compression=None),
+                self._state(info.path),
+                self._store.open_input_stream(info.path, compression=None),
             )
         with stream, _disk(), copy.open("xb") as file:
             while data := self._read(stream, where):
                 file.write(data)
                 size += len(data)
         with _answers(where):
-            after = self._state(found.path)
+            after = self._state(info.path)
         if before != after or size != after.size:
-            raise self._changed(found.path)
+            raise self._changed(info.path)
         return copy
 
     def _read(self, stream: "NativeFile", where: str) -> bytes:
@@ -220,32 +220,32 @@ class _Fetching:
         tag = next((value for key, value in tags.items() if key.lower() == "etag"), b"")
         return _State(path, info.size, info.mtime_ns, tag)
 
-    def _there(self, path: str) -> "FileInfo":
-        found = self._info(path)
-        if not _name(path) or (not found.is_file and found.type.name != "Directory"):
+    def _existing(self, path: str) -> "FileInfo":
+        info = self._info(path)
+        if not _name(path) or (not info.is_file and info.type.name != "Directory"):
             raise UsageError(
                 self._where(path), "there is no such object", "an object of the store", "check the address"
             )
-        return found
+        return info
 
     def _info(self, path: str) -> "FileInfo":
         with _answers(self._where(path)):
             return self._store.get_file_info(path)
 
     def _where(self, path: str) -> str:
-        """An object as messages name it."""
+        """The name of an object in messages."""
         return f"{self._scheme} store, {_name(path) or 'no object'}"
 
     def _changed(self, path: str) -> DataError:
         return DataError(
             self._where(path),
-            "it changed while it was fetched",
-            "an object that stays as it is",
+            "the object changed while it was fetched",
+            "an object that does not change during a run",
             "run again",
         )
 
 
-def _told(info: "FileInfo") -> tuple[str, str, int | None, int | None]:
+def _state_of(info: "FileInfo") -> tuple[str, str, int | None, int | None]:
     return info.path, info.type.name, info.size, info.mtime_ns
 
 
@@ -275,7 +275,7 @@ def _disk() -> Iterator[None]:
 
 @contextmanager
 def _answers(where: str) -> Iterator[None]:
-    """Replace what a library says of a store: it may quote an address, and with it a secret."""
+    """Replace a library's exception about a store: it may quote an address, and with it a secret."""
     try:
         yield
     except (OSError, NotImplementedError, pa.ArrowException) as error:
@@ -292,27 +292,27 @@ _DENIED: Final = (
 _ABSENT: Final = ("NO_SUCH_BUCKET", "NO_SUCH_KEY", "HTTP status 404", "NOT_FOUND", "ContainerNotFound")
 
 
-def _refusal(where: str, said: str) -> SmaltiError:
-    """One sentence for what a library said, of which nothing is repeated."""
-    if any(words in said for words in _NO_CLIENT):
+def _refusal(where: str, text: str) -> SmaltiError:
+    """The error for a library's exception, whose text is not repeated."""
+    if any(words in text for words in _NO_CLIENT):
         return BackendError(
             where,
-            "the client that speaks to this kind of store is not there",
+            "the client for this kind of store is not installed",
             "for HDFS: Hadoop's libhdfs, Java, and their paths in HADOOP_HOME, JAVA_HOME and CLASSPATH",
             "install it, or copy the data to a disk",
         )
-    if any(words in said for words in _DENIED):
+    if any(words in text for words in _DENIED):
         return DataError(
             where,
-            "the store does not let you read it",
-            "credentials that may, in the environment or the files of the store's own tools",
-            "check them, and whose object it is",
+            "the store denies access",
+            "credentials that allow reading, in the environment or the files of the store's own tools",
+            "check the credentials and the owner of the object",
         )
-    if any(words in said for words in _ABSENT):
+    if any(words in text for words in _ABSENT):
         return UsageError(where, "there is no such object", "an object of the store", "check the address")
     return BackendError(
         where,
         "the store does not answer",
-        "a store that can be reached from here",
+        "a store that can be reached from this machine",
         "check the address, the region and the network",
     )

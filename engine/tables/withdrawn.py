@@ -39,7 +39,7 @@ def keyed_with(secret: bytes) -> Keyed:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
-    """Who withdrew from a target; false where nobody did. Tells of no one whom the data does not name."""
+    """The respondents who withdrew from a target; false if none did. It names nobody else."""
 
     digests: frozenset[str] = frozenset()
     columns: frozenset[str] = frozenset()
@@ -51,13 +51,13 @@ class Withdrawn:
     def __bool__(self) -> bool:
         return bool(self.digests)
 
-    def includes(self, forms: Iterable[str]) -> bool:
+    def includes(self, spellings: Iterable[str]) -> bool:
         """Whether one of these forms of a respondent's value is among them."""
-        return any(map(self._knows, forms))
+        return any(map(self._knows, spellings))
 
     @property
     def known_form(self) -> Callable[[str], bool] | None:
-        """Whether somebody who withdrew is known under a form; None where nobody withdrew."""
+        """A test whether a respondent who withdrew is known under a form; None if none withdrew."""
         return self._knows if self.digests else None
 
     def _knows(self, form: str) -> bool:
@@ -74,25 +74,25 @@ def stored_digests(respondents: Iterable[str], keyed: Keyed) -> frozenset[str]:
 
 def sought_forms(text: str, datatype: Datatype, time_zone: str | None) -> tuple[str, ...]:
     """The forms under which a value of a respondent column may have been stored."""
-    forms = [_text_form(text)]
+    spellings = [_text_form(text)]
     if datatype in _NUMBERS and _NUMBER.fullmatch(text):
-        forms.append(_number_form(text))
+        spellings.append(_number_form(text))
     if datatype is Datatype.DOUBLE and _NUMBER.fullmatch(text):
-        forms += [_number_form(repr(float(text))), _double_form(text)]
+        spellings += [_number_form(repr(float(text))), _double_form(text)]
     if datatype is Datatype.DATETIME and _DATETIME.fullmatch(text):
-        forms += _moment_forms(text, time_zone)
-    return tuple(forms)
+        spellings += _moment_forms(text, time_zone)
+    return tuple(spellings)
 
 
 def _stored_forms(text: str) -> tuple[str, ...]:
-    forms = [_text_form(text)]
+    spellings = [_text_form(text)]
     if _NUMBER.fullmatch(text):
-        forms.append(_number_form(text))
+        spellings.append(_number_form(text))
         if _number_form(text) != _number_form(repr(float(text))):
-            forms.append(_double_form(text))
+            spellings.append(_double_form(text))
     if _DATETIME.fullmatch(text):
-        forms += _moment_forms(text, None)
-    return tuple(forms)
+        spellings += _moment_forms(text, None)
+    return tuple(spellings)
 
 
 def _text_form(text: str) -> str:
@@ -135,12 +135,12 @@ def _moment_forms(text: str, time_zone: str | None) -> tuple[str, ...]:
                 local = None  # the second of two equal times, when clocks go back: nobody can have meant it
     except (ValueError, OverflowError):
         return ()
-    forms = []
+    times = []
     if instant is not None:
-        forms.append(f"instant:{_elapsed(instant.replace(tzinfo=None), nanoseconds)}")
+        times.append(f"instant:{_elapsed(instant.replace(tzinfo=None), nanoseconds)}")
     if local is not None:
-        forms.append(f"local:{_elapsed(local, nanoseconds)}")
-    return tuple(forms)
+        times.append(f"local:{_elapsed(local, nanoseconds)}")
+    return tuple(times)
 
 
 def _elapsed(moment: datetime, nanoseconds: int) -> int:

@@ -1,4 +1,4 @@
-"""Repeating a run's checks with the owner's data where nobody kept the link between the rows.
+"""Verification with the owner's data, without the link between the rows.
 
 Both files are held in memory, for each original row is compared with each class: about 400 bytes for each
 row of nine columns (a million rows: 400 MB), where `verify_run` needs the same for any number of rows. No
@@ -75,7 +75,7 @@ def verify_against(
         recounts = promise.recounts(by_rows=True)
         counted = _counted(classes, np.arange(published.rows), values, recounts)
         return shown(published.rows, published.digests, counted, promise, unseen, recounts)
-    return granted.told(_recounted(plan, promise, owned, published, Groups(belongs, classes.count)))
+    return granted.with_rows(_recounted(plan, promise, owned, published, Groups(belongs, classes.count)))
 
 
 def _in_memory(promise: Promise, output: Output) -> Table:
@@ -108,7 +108,7 @@ class _Granted:
         kept = satisfying(plan, there)
         return cls(restricted(there, kept), owned.rows - there.rows, there.rows - len(kept))
 
-    def told(self, verification: Verification) -> Verification:
+    def with_rows(self, verification: Verification) -> Verification:
         return replace(verification, rows_withdrawn=self.rows_withdrawn, rows_filtered=self.rows_filtered)
 
 
@@ -122,9 +122,7 @@ def _respondents(plan: Plan, owned: Table) -> Codes:
         case RespondentColumn(column):
             codes = by_value(plan.column(column), owned.columns[column])
             if (codes == MISSING).any():
-                raise broken(
-                    f"column `{column}`", "a row states no respondent", "a respondent for each row"
-                )
+                raise broken(f"column `{column}`", "a row has no respondent", "a respondent for each row")
             return codes
         case OneRowEach():
             return np.arange(owned.rows)
@@ -164,14 +162,14 @@ def _counted(
 
 
 def _judged(classes: Groups, respondents: Codes, values: Codes, recounts: Sequence[Recount]) -> Diversity:
-    found = diversity(classes, respondents, values)
+    counted = diversity(classes, respondents, values)
     looking = [recount for recount in recounts if recount.looks_at_classes]
     if not looking:
-        return found
+        return counted
     groups = group([classes.ids, respondents, values])
     first = groups.first_rows()
     edges = Edges(classes.ids[first], values[first], respondents[first], np.bincount(groups.ids))
-    return replace(found, unmet=frozenset(each.name for each in looking if not each.meets(edges)))
+    return replace(counted, unmet=frozenset(each.name for each in looking if not each.meets(edges)))
 
 
 def _only_classes(
@@ -188,7 +186,7 @@ def _only_classes(
     ours = [owned.columns[name].codes[tuples.first_rows()] for name in names]
     theirs = [published.columns[name].codes[classes.first_rows()] for name in names]
     search = _Search.over(list(zip(labels, ours, theirs, strict=True)))
-    found = np.empty(tuples.count, np.int64)
+    class_of = np.empty(tuples.count, np.int64)
     step = max(1, _CHUNK // max(classes.count, 1))
     for start in range(0, tuples.count, step):
         numbers = np.arange(start, min(start + step, tuples.count))
@@ -198,8 +196,8 @@ def _only_classes(
             raise broken("published output", "an original row is covered by no published row", "coverage")
         if (fitting > 1).any():
             return None
-        found[of_tuple] = of_class
-    return found[tuples.ids]
+        class_of[of_tuple] = of_class
+    return class_of[tuples.ids]
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,8 +241,8 @@ def _check_same_rows(
         return
     both = group([np.concatenate(pair) for pair in zip(before, after, strict=True)])
     first, second = both.ids[: owned.rows], both.ids[owned.rows :]
-    expected, found = (np.bincount(side, minlength=both.count) for side in (first, second))
-    if not np.array_equal(expected, found):
+    expected, actual = (np.bincount(side, minlength=both.count) for side in (first, second))
+    if not np.array_equal(expected, actual):
         raise broken(
-            "published output", "its rows are not the original ones, generalised", "kept columns unchanged"
+            "published output", "its rows are not generalised original rows", "kept columns unchanged"
         )

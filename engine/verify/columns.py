@@ -36,8 +36,8 @@ class Coded:
 
     def in_terms_of(self, other: "Coded") -> Codes:
         """This column's codes in the numbering of `other`; -2 for texts that `other` lacks."""
-        found = pc.fill_null(pc.index_in(self.values, value_set=other.values), -2)
-        numbers = np.append(found.to_numpy(zero_copy_only=False).astype(np.int64), MISSING)
+        places = pc.fill_null(pc.index_in(self.values, value_set=other.values), -2)
+        numbers = np.append(places.to_numpy(zero_copy_only=False).astype(np.int64), MISSING)
         return numbers[self.codes]
 
 

@@ -89,10 +89,10 @@ class ClassCount:
             (total,) = self._row("SELECT count(*) FROM (SELECT DISTINCT r FROM entries)")
         judge = self._judged if has_respondents else self._judged_by_rows
         looking = [recount for recount in recounts if recount.looks_at_classes]
-        found = tuple(
+        diversities = tuple(
             replace(judge(keys, value), unmet=self._unmet(keys, value, looking)) for value in values
         )
-        return Counted(classes, int(total or 0), k, found)
+        return Counted(classes, int(total or 0), k, diversities)
 
     def _unmet(self, keys: str, value: str, looking: Sequence[Recount]) -> frozenset[str]:
         """The requirements that some class does not meet."""
@@ -149,8 +149,8 @@ class ClassCount:
         for bound, edges in self._undecided():
             if best is not None and bound >= best:
                 break
-            found = _least_matching(edges)
-            best = found if best is None else min(best, found)
+            matched = _least_matching(edges)
+            best = matched if best is None else min(best, matched)
         return Diversity(best or 0, bool(same))
 
     def _undecided(self) -> Iterator[tuple[int, pa.Table]]:
@@ -181,10 +181,10 @@ class ClassCount:
 
     def _row(self, query: str) -> tuple[Any, ...]:
         try:
-            (found,) = self._database.execute(query).fetchall()
+            (row,) = self._database.execute(query).fetchall()
         except duckdb.Error:
             raise self._failed() from None
-        return tuple(found)
+        return tuple(row)
 
     def _run(self, query: str) -> None:
         try:

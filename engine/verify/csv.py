@@ -100,10 +100,10 @@ class CsvStream:
         Raises:
             ValueError: the header is another; or as `parse`.
         """
-        with ThreadPoolExecutor(_PARSERS) as parsers, closing(self._blocks(names)) as found:
+        with ThreadPoolExecutor(_PARSERS) as parsers, closing(self._blocks(names)) as blocks:
             pending: deque[tuple[Block, Future[Parsed]]] = deque()
             try:
-                for block in found:
+                for block in blocks:
                     pending.append((block, parsers.submit(parse, block)))
                     if len(pending) == _AHEAD:
                         oldest, parsing = pending.popleft()
@@ -206,11 +206,11 @@ def _end_of_records(data: bytearray, start: int, stop: int) -> int:
 
 def _line_ends(part: NDArray[np.uint8]) -> Codes:
     """The places behind each line end."""
-    found = [
+    ends = [
         np.flatnonzero(part[begin : begin + _SCANNED] == _LINE_END) + (begin + 1)
         for begin in range(0, len(part), _SCANNED)
     ]
-    return np.concatenate(found) if found else np.empty(0, np.int64)
+    return np.concatenate(ends) if ends else np.empty(0, np.int64)
 
 
 def _are_quoted(part: NDArray[np.uint8], ends: Codes) -> NDArray[np.bool_]:

@@ -119,7 +119,7 @@ class IsCounted(Check):
     def finish(self) -> None:
         if self._has_missing:
             raise broken(
-                f"column `{self._column.name}`", "a row states no respondent", "a respondent for each row"
+                f"column `{self._column.name}`", "a row has no respondent", "a respondent for each row"
             )
 
 

@@ -1,4 +1,4 @@
-"""The form and the order of a published file: they can tell originals apart, even where values do not."""
+"""The form and the order of a published file, which can reveal original values."""
 
 import numpy as np
 import pyarrow as pa
@@ -58,7 +58,7 @@ def _text(column: Numbered, record: int) -> str:
 def _disordered(name: str) -> GuaranteeError:
     return broken(
         f"column `{name}`",
-        "rows are not in the order of the published values, so their order can tell originals",
+        "rows are not in the order of the published values, so their order can reveal original values",
         "rows ordered by all published columns, bytewise, missing first",
     )
 
@@ -138,12 +138,12 @@ class CsvForm:
         Raises:
             GuaranteeError: the first line does not end with LF, or fields are quoted in more than one way.
         """
-        found, inside = Marks.of(self._header or b""), Marks.of("".join(names).encode())
-        if found.returns != inside.returns:
+        header, inside = Marks.of(self._header or b""), Marks.of("".join(names).encode())
+        if header.returns != inside.returns:
             raise self._line_ends()
         written = sum(any(mark in name for mark in ',"\r\n') for name in names)
         in_header = {2 * (inside.quotes + fields) for fields in (written, self._columns)}
-        if found.quotes and found.quotes not in in_header:
+        if header.quotes and header.quotes not in in_header:
             raise self._quoting()
         if self._quotes and self._quotes not in self._uniform_quotes():
             raise self._quoting()
@@ -151,7 +151,7 @@ class CsvForm:
     def _quoting(self) -> GuaranteeError:
         return broken(
             self._where,
-            "its fields are quoted in more than one way, which can tell originals apart",
+            "its fields are quoted in more than one way, which can distinguish original values",
             "quotes where they are needed, or around every field",
         )
 

@@ -42,7 +42,7 @@ class Granted:
 
 
 def check_link(granted: Granted, link: Link, published_rows: int, step: int = _SEEN) -> None:
-    """That each row that may be published is, exactly once, and no other.
+    """Check that each row that may be published is published exactly once, and no other row is.
 
     Args:
         granted: the original.
@@ -53,7 +53,7 @@ def check_link(granted: Granted, link: Link, published_rows: int, step: int = _S
     Raises:
         GuaranteeError: it is otherwise.
     """
-    found, is_whole = 0, link.rows == granted.rows == published_rows
+    linked, is_whole = 0, link.rows == granted.rows == published_rows
     for window in _windows(granted.table, step, 1.0):
         flags = None
         if granted.flags is not None:
@@ -64,18 +64,18 @@ def check_link(granted: Granted, link: Link, published_rows: int, step: int = _S
             if flags is not None and not flags[local].all():
                 raise _left_out()
             seen[local] = True
-            found += len(local)
+            linked += len(local)
         is_whole = is_whole and bool((seen if flags is None else seen[flags]).all())
-    if granted.flags is not None and found != link.rows:
+    if granted.flags is not None and linked != link.rows:
         raise _left_out()
-    if not is_whole or found != link.rows:
-        raise broken("published output", "rows were lost or doubled", "each input row exactly once")
+    if not is_whole or linked != link.rows:
+        raise broken("published output", "rows were lost or duplicated", "each input row exactly once")
 
 
 def _left_out() -> Exception:
     return broken(
         "published output",
-        "it holds a row that the policy leaves out, or whose respondent withdrew",
+        "it contains a row that the policy excludes or whose respondent withdrew",
         "rows that satisfy the plan's filter, of respondents who did not withdraw",
     )
 
@@ -146,8 +146,8 @@ class _Held:
     def at(self, place: Codes) -> dict[str, Part]:
         """The columns at some places of the window."""
         words = [word[place] for word in self._words]
-        found = {name: self._small(name, words, 0, None) for name in self._columns}
-        return found | {name: texts.take(pa.array(place)) for name, texts in self._wide.items()}
+        small = {name: self._small(name, words, 0, None) for name in self._columns}
+        return small | {name: texts.take(pa.array(place)) for name, texts in self._wide.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ class Joined:
 
 
 class Check(ABC):
-    """Something to be shown of each pair of rows."""
+    """A property to check for each pair of rows."""
 
     original: str
     """The column of the original that it looks at."""
@@ -192,7 +192,7 @@ def join(
     checks: Sequence[Check],
     window_bytes: int = WINDOW,
 ) -> None:
-    """Show each check each pair of rows, in parts.
+    """Run each check on all pairs of rows, in parts.
 
     Raises:
         GuaranteeError: a check fails.
@@ -250,8 +250,8 @@ class IsKept(Check):
 
     def look(self, rows: Joined) -> None:
         if not self._is_wide:
-            found = rows.published(self._numbers[self._published.part(rows.extent.number)])
-            is_same = np.array_equal(found, rows.originals[self.original])
+            numbers = rows.published(self._numbers[self._published.part(rows.extent.number)])
+            is_same = np.array_equal(numbers, rows.originals[self.original])
         else:
             texts = rows.published(self._published.texts(rows.extent.number))
             before = self._original.as_texts(rows.originals[self.original])

@@ -119,7 +119,7 @@ def coverage(column: Column, original: Coded, published: Coded) -> Coverage:
 def _unreadable_label(column: Column) -> Exception:
     return broken(
         f"column `{column.name}`",
-        "a published value is no label of this column's datatype",
+        "a published value is not a label of this column's datatype",
         f"a label of the documented grammar for {column.datatype.value}",
     )
 
@@ -135,8 +135,8 @@ def _lists(original: Coded, published: Coded) -> ListCoverage:
         if missing:
             with_missing.append(label)
     width = len(original.values) + 1
-    known = pc.index_in(pa.array(items, pa.large_string()), value_set=original.values)
-    numbers = pc.fill_null(known, MISSING).to_numpy(zero_copy_only=False).astype(np.int64)
+    places = pc.index_in(pa.array(items, pa.large_string()), value_set=original.values)
+    numbers = pc.fill_null(places, MISSING).to_numpy(zero_copy_only=False).astype(np.int64)
     owned = np.array(owners, np.int64) * width + numbers + 1
     missing_pairs = np.array(with_missing, np.int64) * width
     return ListCoverage(np.sort(np.concatenate((owned[numbers >= 0], missing_pairs))), width)
@@ -248,8 +248,8 @@ def by_value(column: Column, coded: Coded) -> Codes:
     except UnreadableError:
         raise _unreadable_original(column) from None
     _, number = np.unique(places, return_inverse=True)
-    found: Codes = np.append(number.astype(np.int64), MISSING)[coded.codes]
-    return found
+    codes: Codes = np.append(number.astype(np.int64), MISSING)[coded.codes]
+    return codes
 
 
 def canonical(column: Column, texts: ArrowArray) -> ArrowArray:
@@ -277,11 +277,11 @@ def canonical(column: Column, texts: ArrowArray) -> ArrowArray:
 def _canonical_numbers(texts: ArrowArray) -> ArrowArray:
     whole = pc.replace_substring_regex(texts, r"\.0+\z", "")
     short = pc.replace_substring_regex(whole, r"(\.[0-9]*[1-9])0+\z", r"\1")
-    found = pc.if_else(pc.equal(short, "-0"), "0", short)
+    plain = pc.if_else(pc.equal(short, "-0"), "0", short)
     has_power = pc.match_substring_regex(texts, "[eE]")
     is_other = pc.or_(has_power, pc.greater(pc.utf8_length(texts), _MOST_PLAIN))
     others = [_canonical_number(text) for text in texts.filter(is_other).to_pylist()]
-    return pc.replace_with_mask(found, is_other, pa.array(others, pa.large_string()))
+    return pc.replace_with_mask(plain, is_other, pa.array(others, pa.large_string()))
 
 
 def _canonical_number(text: str) -> str:
@@ -298,14 +298,14 @@ def _canonical_number(text: str) -> str:
     return f"{'-' * sign}{bare}e{exponent}"
 
 
-def places_beside(column: Column, originals: ArrowArray, given: ArrowArray) -> tuple[Codes, Codes]:
+def places_beside(column: Column, originals: ArrowArray, others: ArrowArray) -> tuple[Codes, Codes]:
     """Integers in the order of the values: those of the column's texts, and of texts from elsewhere.
 
     Raises:
         UnreadableError: a text of the column is not of its datatype.
     """
     _check_form(originals, column.datatype)
-    return _places(column, originals, given)
+    return _places(column, originals, others)
 
 
 def _places(column: Column, originals: ArrowArray, bounds: ArrowArray) -> tuple[Codes, Codes]:
@@ -336,10 +336,10 @@ def _floats(texts: ArrowArray) -> NDArray[np.float64]:
     Raises:
         UnreadableError: a number lies beyond all of them.
     """
-    found: NDArray[np.float64] = texts.cast(pa.float64()).to_numpy(zero_copy_only=False) + 0.0
-    if not np.isfinite(found).all():
+    numbers: NDArray[np.float64] = texts.cast(pa.float64()).to_numpy(zero_copy_only=False) + 0.0
+    if not np.isfinite(numbers).all():
         raise UnreadableError
-    return found
+    return numbers
 
 
 def _number_places(texts: ArrowArray) -> Codes:
@@ -392,13 +392,13 @@ def _written_alike(column: Column, texts: ArrowArray) -> Codes | None:
     clocks = characters[first : first + length["min"] * len(texts)].reshape(len(texts), -1)
     clocks = np.ascontiguousarray(clocks[:, : width[length["min"]]])
     try:
-        found = clocks.view(f"S{clocks.shape[1]}").ravel().astype(f"datetime64[{'D' if is_date else 's'}]")
+        times = clocks.view(f"S{clocks.shape[1]}").ravel().astype(f"datetime64[{'D' if is_date else 's'}]")
     except ValueError:  # the other way says whose fault it is
         return None
     begin, end = _DATES if is_date else _TIMES
-    if not ((begin <= found) & (found < end)).all():
+    if not ((begin <= times) & (times < end)).all():
         return None
-    units: Codes = found.astype(np.int64)
+    units: Codes = times.astype(np.int64)
     return units + _FIRST_ORDINAL if is_date else units * _NANOSECONDS
 
 
@@ -433,15 +433,13 @@ def _instants(column: Column) -> Callable[[str], int]:
     try:
         zone = None if name == "UTC" else ZoneInfo(name)
     except (ValueError, OSError, LookupError):
-        raise DataError(
-            f"column `{column.name}`", "its time zone is unknown here", "an IANA name"
-        ) from None
+        raise DataError(f"column `{column.name}`", "unknown time zone", "an IANA name") from None
 
     def instant(text: str) -> int:
-        found = _INSTANT.fullmatch(text)
-        if found is None:
+        match = _INSTANT.fullmatch(text)
+        if match is None:
             raise UnreadableError
-        day, hour, minute, second, fraction, offset = found.groups()
+        day, hour, minute, second, fraction, offset = match.groups()
         try:
             local = datetime.fromisoformat(f"{day}T{hour}:{minute}:{second or '00'}")
         except ValueError:

@@ -87,8 +87,8 @@ def _lengths(column: ArrowArray) -> Codes:
         lengths = pc.take(pc.binary_length(column.dictionary), column.indices)
     else:
         lengths = pc.binary_length(column)
-    found: Codes = pc.fill_null(lengths, 0).to_numpy(zero_copy_only=False).astype(np.int64)
-    return found
+    sizes: Codes = pc.fill_null(lengths, 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return sizes
 
 
 def _kind(column: ArrowArray) -> ArrowArray:
@@ -125,8 +125,10 @@ def _numbered(column: ArrowArray) -> Numbered:
     missing = len(column.dictionary)
     places = pc.fill_null(column.indices, missing).to_numpy(zero_copy_only=False)
     used, place = np.unique(places, return_inverse=True)
-    found = numbered(_as_written(column.dictionary.take(pa.array(used, mask=used == missing))).cast(TEXT))
-    return Numbered(found.numbers[place], found.texts)
+    distinct = numbered(
+        _as_written(column.dictionary.take(pa.array(used, mask=used == missing))).cast(TEXT)
+    )
+    return Numbered(distinct.numbers[place], distinct.texts)
 
 
 def _as_written(column: ArrowArray) -> ArrowArray:
@@ -134,9 +136,11 @@ def _as_written(column: ArrowArray) -> ArrowArray:
     if pa.types.is_timestamp(column.type) and column.type.tz:
         return column.cast(pa.timestamp(column.type.unit, tz="UTC"))
     if pa.types.is_decimal(column.type):
-        return pa.array([None if one is None else f"{one:f}" for one in column.to_pylist()], pa.string())
+        return pa.array(
+            [None if value is None else f"{value:f}" for value in column.to_pylist()], pa.string()
+        )
     if _is_binary(column.type):
-        return pa.array([_base64(one) for one in column.to_pylist()], pa.string())
+        return pa.array([_base64(value) for value in column.to_pylist()], pa.string())
     return column
 
 

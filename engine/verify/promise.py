@@ -1,4 +1,4 @@
-"""What a run promises of its output, and what the verifier says of it."""
+"""The promises of a run about its output, and the results of verifying them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -126,12 +126,12 @@ class Counted:
 
     def diversity_of(self, promise: Promise) -> tuple[tuple[str, int], ...]:
         """For each sensitive column by name: the least number of its values that tell respondents apart."""
-        found = zip(promise.sensitive, self.diversities, strict=True)
-        return tuple((name, diversity.least_values) for name, diversity in found)
+        pairs = zip(promise.sensitive, self.diversities, strict=True)
+        return tuple((name, diversity.least_values) for name, diversity in pairs)
 
 
 def check_counted(promise: Promise, counted: Counted, recounts: Sequence[Recount]) -> None:
-    """That the classes are as promised.
+    """Check that the classes are as promised.
 
     Args:
         promise: about them.
@@ -144,8 +144,8 @@ def check_counted(promise: Promise, counted: Counted, recounts: Sequence[Recount
     if counted.classes == 0:
         return
     problems = [recount.problem_of_respondents(counted.k) for recount in recounts]
-    for name, found in zip(promise.sensitive, counted.diversities, strict=True):
-        problems += [recount.problem_of_column(found, name) for recount in recounts]
+    for name, diversity in zip(promise.sensitive, counted.diversities, strict=True):
+        problems += [recount.problem_of_column(diversity, name) for recount in recounts]
     for problem in problems:
         if problem is not None:
             raise _unmet(f"{promise.guarantee.model}: {problem}")

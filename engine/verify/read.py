@@ -199,7 +199,9 @@ def read_output(output: Output, header: Sequence[str], forbidden: Sequence[str])
     for path in output.paths:
         present = [name for name in _header(path, output.format) if name in forbidden]
         if present:
-            raise broken(path.name, f"it holds `{'`, `'.join(present)}`", "no column that the plan drops")
+            raise broken(
+                path.name, f"it contains `{'`, `'.join(present)}`", "no column that the plan drops"
+            )
 
     def problem(name: str) -> GuaranteeError:
         return broken(name, "it cannot be read, or its columns are not the plan's", "the plan's columns")

@@ -50,8 +50,8 @@ class Recount(ABC):
         """What is wrong if the smallest class has so many respondents; None: nothing."""
         return None
 
-    def problem_of_column(self, found: Diversity, column: str) -> str | None:
+    def problem_of_column(self, diversity: Diversity, column: str) -> str | None:
         """What is wrong with the classes by what was found of a sensitive column; None: nothing."""
-        if self.name in found.unmet:
-            return f"a class does not have what is promised of `{column}` ({self.name})"
+        if self.name in diversity.unmet:
+            return f"a class does not meet the promise about `{column}` ({self.name})"
         return None

@@ -28,8 +28,12 @@ class RecountedSharedValue(Recount):
 
     name: ClassVar[str] = NOT_HELD_BY_ALL
 
-    def problem_of_column(self, found: Diversity, column: str) -> str | None:
-        return f"one value of `{column}` is certain for all of a class" if found.is_homogeneous else None
+    def problem_of_column(self, diversity: Diversity, column: str) -> str | None:
+        return (
+            f"all respondents of a class have a value of `{column}` in common"
+            if diversity.is_homogeneous
+            else None
+        )
 
 
 class RecountedValues(Recount):
@@ -39,8 +43,8 @@ class RecountedValues(Recount):
 
     name: ClassVar[str] = DISTINCT_VALUES
 
-    def problem_of_column(self, found: Diversity, column: str) -> str | None:
-        few = found.least_values < int(self.requirement.parameters[0])
+    def problem_of_column(self, diversity: Diversity, column: str) -> str | None:
+        few = diversity.least_values < int(self.requirement.parameters[0])
         return f"a class has too few values of `{column}` for its respondents" if few else None
 
 
@@ -58,8 +62,8 @@ def recounts_of(requirements: Iterable[Requirement], *, by_rows: bool = False) -
     Raises:
         InternalError: nothing counts one of them again.
     """
-    found = tuple(_recount(requirement) for requirement in requirements)
-    return tuple(each for each in found if each.rows_refute or not by_rows)
+    recounts = tuple(_recount(requirement) for requirement in requirements)
+    return tuple(each for each in recounts if each.rows_refute or not by_rows)
 
 
 def _recount(requirement: Requirement) -> Recount:

@@ -1,4 +1,4 @@
-"""The verifier's own answer to which rows of the original may be published.
+"""The verifier's own selection of the original rows that may be published.
 
 Shares no code with what leaves rows out: values are compared by the places that the verifier reads
 them at (`verify_labels`), and the forms under which withdrawn respondents are known are made anew from
@@ -29,17 +29,17 @@ from smalti.transforms.base import Datatype
 
 Flags = NDArray[np.bool_]
 IsWithdrawn = Callable[[str], bool]
-"""Whether somebody who withdrew is known under a form."""
+"""Whether a respondent who withdrew is known under a form."""
 
 _COMPARE: Final[dict[Operator, Callable[[Codes, Codes], Flags]]] = {
     Operator.EQ: np.isin,
     Operator.IS_ANY_OF: np.isin,
-    Operator.NEQ: lambda found, given: ~np.isin(found, given),
-    Operator.IS_NONE_OF: lambda found, given: ~np.isin(found, given),
-    Operator.GT: lambda found, given: found > given[0],
-    Operator.GTEQ: lambda found, given: found >= given[0],
-    Operator.LT: lambda found, given: found < given[0],
-    Operator.LTEQ: lambda found, given: found <= given[0],
+    Operator.NEQ: lambda values, operands: ~np.isin(values, operands),
+    Operator.IS_NONE_OF: lambda values, operands: ~np.isin(values, operands),
+    Operator.GT: lambda values, operands: values > operands[0],
+    Operator.GTEQ: lambda values, operands: values >= operands[0],
+    Operator.LT: lambda values, operands: values < operands[0],
+    Operator.LTEQ: lambda values, operands: values <= operands[0],
 }
 _NUMBERS: Final = (Datatype.INTEGER, Datatype.DECIMAL, Datatype.DOUBLE)
 
@@ -86,7 +86,7 @@ def _compacted(column: Coded) -> Coded:
 
 
 def still_participating(plan: Plan, owned: Table, is_withdrawn: IsWithdrawn | None) -> Codes:
-    """The rows that are not about somebody who withdrew; all where nobody did.
+    """The rows of respondents who did not withdraw; all rows if none withdrew.
 
     Raises:
         DataError: people withdrew, and the plan does not say how to tell them.
@@ -95,13 +95,13 @@ def still_participating(plan: Plan, owned: Table, is_withdrawn: IsWithdrawn | No
         return np.arange(owned.rows)
     if not isinstance(plan.read.respondent, RespondentColumn):
         raise DataError(
-            plan.read.target, "people withdrew from it, and the plan tells no respondents apart",
+            plan.read.target, "respondents withdrew, but the plan does not identify respondents",
             "a respondent column",
         )  # fmt: skip
     name = plan.read.respondent.column
-    forms = _Forms(plan.column(name).datatype, plan.column(name).time_zone)
+    spellings = _Forms(plan.column(name).datatype, plan.column(name).time_zone)
     column = owned.columns[name]
-    gone = [any(map(is_withdrawn, forms.of(text))) for text in column.values.to_pylist()]
+    gone = [any(map(is_withdrawn, spellings.of(text))) for text in column.values.to_pylist()]
     return np.flatnonzero(~np.array([*gone, False])[column.codes])
 
 
@@ -113,7 +113,9 @@ def satisfying(plan: Plan, owned: Table) -> Codes:
     """
     if plan.filter is None:
         return np.arange(owned.rows)
-    return np.flatnonzero(_all([_satisfied(plan, owned, one) for one in plan.filter.conditions]))
+    return np.flatnonzero(
+        _all([_satisfied(plan, owned, condition) for condition in plan.filter.conditions])
+    )
 
 
 def _satisfied(plan: Plan, owned: Table, condition: RowCondition) -> Flags:
@@ -126,8 +128,8 @@ def _satisfied(plan: Plan, owned: Table, condition: RowCondition) -> Flags:
         case LogicalOperator.OR:
             return ~_all([~part for part in parts])
         case LogicalOperator.XONE:
-            one: Flags = np.sum(parts, axis=0) == 1
-            return one
+            holds: Flags = np.sum(parts, axis=0) == 1
+            return holds
         case _:
             return _all(parts)
 
@@ -139,20 +141,20 @@ def _all(parts: list[Flags]) -> Flags:
 
 def _compared(plan: Plan, condition: RowComparison, column: Coded) -> Flags:
     """For each text of the column, whether it satisfies the comparison."""
-    given = pa.array(condition.values, pa.large_string())
+    operands = pa.array(condition.values, pa.large_string())
     if condition.datatype is Datatype.STRING:
-        known = {text: number for number, text in enumerate(column.values.to_pylist())}
-        wanted = np.array([known.get(text, -2) for text in condition.values], np.int64)
+        numbers = {text: number for number, text in enumerate(column.values.to_pylist())}
+        wanted = np.array([numbers.get(text, -2) for text in condition.values], np.int64)
         return _COMPARE[condition.operator](np.arange(len(column.values)), wanted)
     read_as = replace(plan.column(condition.column), datatype=condition.datatype)
     try:
-        found, wanted = places_beside(read_as, column.values, given)
+        places, wanted = places_beside(read_as, column.values, operands)
     except UnreadableError:
         raise DataError(
             f"column `{condition.column}`", "an original value cannot be read",
             f"{condition.datatype.value} values",
         ) from None  # fmt: skip
-    return _COMPARE[condition.operator](found, wanted)
+    return _COMPARE[condition.operator](places, wanted)
 
 
 class _Forms:
@@ -169,12 +171,12 @@ class _Forms:
             if self._datatype is Datatype.DOUBLE:
                 yield from self._float(np.float64(text) + 0.0)
         if self._datatype is Datatype.DATETIME:
-            found = re.fullmatch(
+            match = re.fullmatch(
                 r"(?P<clock>\S{10}[T ][0-9:]{5,8})(?:\.(?P<fraction>[0-9]+))?(?P<zone>Z|[+-]\S{5})?", text
             )
-            if found is not None:
+            if match is not None:
                 yield from self._moments(
-                    found["clock"], (found["fraction"] or "").ljust(9, "0"), found["zone"]
+                    match["clock"], (match["fraction"] or "").ljust(9, "0"), match["zone"]
                 )
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Columns in private files, small: how the verifier holds more records than memory does.
+"""Columns in private files, so that the verifier can hold more records than fit into memory.
 
 A text of a column with few distinct ones is one or two bytes, its number in order of appearance, 0
 for a missing value. A column with more of them, a wide one, is kept as texts.
@@ -54,11 +54,11 @@ class _Dictionary:
         self.numbers: dict[str, int] = {"": 0}
         self._characters = 0
 
-    def numbers_of(self, found: ArrowArray) -> NDArray[np.uint16] | None:
+    def numbers_of(self, column: ArrowArray) -> NDArray[np.uint16] | None:
         """None where there are too many, or too long ones, to be held here."""
-        if len(found) > MOST_TEXTS + 1:
+        if len(column) > MOST_TEXTS + 1:
             return None
-        texts = found.to_pylist()
+        texts = column.to_pylist()
         new = [text for text in texts if text not in self.numbers]
         self._characters += sum(map(len, new))
         if len(self.numbers) + len(new) > MOST_TEXTS + 1 or self._characters > _MOST_CHARACTERS:
@@ -172,5 +172,5 @@ class StagedTable:
 
     def repeats(self, extent: Extent) -> NDArray[np.uint32]:
         """How many rows each record of a part stands for."""
-        found: NDArray[np.uint32] = self._repeats[extent.number]
-        return found
+        repeats: NDArray[np.uint32] = self._repeats[extent.number]
+        return repeats

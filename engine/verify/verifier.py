@@ -165,8 +165,8 @@ def verify_published(
         return shown(published.table.rows, published.digests, counted, promise, attested, recounts)
 
 
-def _check_digests(output: Output, found: tuple[str, ...], recorded: tuple[str, ...]) -> None:
-    for path, here, there in zip_longest(output.paths, found, recorded):
+def _check_digests(output: Output, actual: tuple[str, ...], recorded: tuple[str, ...]) -> None:
+    for path, here, there in zip_longest(output.paths, actual, recorded):
         if here != there:
             where = output.path if path is None else path
             raise broken(where.name, "its bytes are not those that were recorded", "the recorded digest")
@@ -174,7 +174,7 @@ def _check_digests(output: Output, found: tuple[str, ...], recorded: tuple[str, 
 
 @contextmanager
 def _private(folder: Path | None) -> Iterator[Path]:
-    """A new place in `folder`, which goes with it; or one of its own, that is gone at the end."""
+    """A new folder inside `folder`, or a temporary one that is removed at the end."""
     try:
         if folder is not None:
             yield Path(tempfile.mkdtemp(prefix="verify-", dir=folder))

@@ -38,12 +38,12 @@ class Others(StrEnum):
     TEST = "test records"
     """The document's: of another distribution, so that telling it from that of training is enough."""
     UNSEEN = "unseen training records"
-    """Of the distribution of training: then nothing but membership is told."""
+    """Of the distribution of training: then only membership distinguishes them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What one target is good for, and what the attack achieved on it."""
+    """The accuracy of one target, and what the attack achieved on it."""
 
     case: Case
     test_accuracy: float

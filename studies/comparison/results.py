@@ -1,4 +1,4 @@
-"""What a comparison of central and local differential privacy comes to, over its repetitions."""
+"""The results of a comparison of central and local differential privacy, over its repetitions."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -96,7 +96,7 @@ class Skew:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """All that was found."""
+    """All results of a comparison."""
 
     comparison: Comparison
     rows: tuple[Row, ...]
@@ -118,37 +118,37 @@ def compare(comparison: Comparison, trained: Callable[[], None] = lambda: None) 
     return summary(comparison, [measured(comparison, case, trained) for case in comparison.cases])
 
 
-def summary(comparison: Comparison, found: Sequence[Measured]) -> Compared:
-    """What single targets come to.
+def summary(comparison: Comparison, measured: Sequence[Measured]) -> Compared:
+    """The summary of the results of single targets.
 
     Args:
         comparison: what was compared.
-        found: one for each of `comparison.cases`, in any order.
+        measured: one for each of `comparison.cases`, in any order.
     """
     rows, skews = [], []
     for classes in comparison.classes:
-        own = [one for one in found if one.case.classes == classes]
-        unskewed = [one for one in own if one.case.noise_in_training == NOISE_IN_TRAINING]
-        original = [one for one in unskewed if one.case.setting == Original()]
+        own = [target for target in measured if target.case.classes == classes]
+        unskewed = [target for target in own if target.case.noise_in_training == NOISE_IN_TRAINING]
+        original = [target for target in unskewed if target.case.setting == Original()]
         for setting in comparison.settings:
-            rows.append(_row(original, [one for one in unskewed if one.case.setting == setting]))
-        plain = [one for one in own if one.case.setting == Original()]
+            rows.append(_row(original, [target for target in unskewed if target.case.setting == setting]))
+        plain = [target for target in own if target.case.setting == Original()]
         for noise in sorted({NOISE_IN_TRAINING, *comparison.noises}):
-            skews.append(_skew([one for one in plain if one.case.noise_in_training == noise]))
+            skews.append(_skew([target for target in plain if target.case.noise_in_training == noise]))
     return Compared(comparison, tuple(rows), tuple(skews))
 
 
-def precision_of(one: Measured, others: Others) -> float:
+def precision_of(target: Measured, others: Others) -> float:
     """The plain precision; 0.5 where nobody was called a member."""
-    found = one.outcomes(others).precision(_ANY).value
-    return GUESS if found is None else found
+    precision = target.outcomes(others).precision(_ANY).value
+    return GUESS if precision is None else precision
 
 
-def recall_of(one: Measured, others: Others) -> float:
+def recall_of(target: Measured, others: Others) -> float:
     """The plain recall."""
-    found = one.outcomes(others).recall(_ANY).value
-    assert found is not None  # noqa: S101 (there are members)
-    return found
+    recall = target.outcomes(others).recall(_ANY).value
+    assert recall is not None  # noqa: S101 (there are members)
+    return recall
 
 
 def _row(original: Sequence[Measured], own: Sequence[Measured]) -> Row:
@@ -156,8 +156,8 @@ def _row(original: Sequence[Measured], own: Sequence[Measured]) -> Row:
     return Row(
         case.classes,
         case.setting,
-        Spread.of([one.test_accuracy for one in own]),
-        Spread.of([one.train_accuracy for one in own]),
+        Spread.of([target.test_accuracy for target in own]),
+        Spread.of([target.train_accuracy for target in own]),
         _attacked(original, own, Others.TEST),
         _attacked(original, own, Others.UNSEEN),
     )
@@ -166,11 +166,11 @@ def _row(original: Sequence[Measured], own: Sequence[Measured]) -> Row:
 def _attacked(original: Sequence[Measured], own: Sequence[Measured], others: Others) -> Attacked:
     def efficiency(figure: _Figure) -> Efficiency | None:
         is_original = own[0].case.setting == Original()
-        return None if is_original else _efficiency(original, own, lambda one: figure(one, others))
+        return None if is_original else _efficiency(original, own, lambda target: figure(target, others))
 
     return Attacked(
-        Spread.of([precision_of(one, others) for one in own]),
-        Spread.of([recall_of(one, others) for one in own]),
+        Spread.of([precision_of(target, others) for target in own]),
+        Spread.of([recall_of(target, others) for target in own]),
         efficiency(precision_of),
         efficiency(recall_of),
     )
@@ -182,17 +182,21 @@ def _efficiency(
     def of_some(before: Sequence[Measured], after: Sequence[Measured]) -> float | None:
         old, new = (
             Standing(
-                Spread.of([one.test_accuracy for one in some]).mean,
-                Spread.of([figure(one) for one in some]).mean,
+                Spread.of([target.test_accuracy for target in some]).mean,
+                Spread.of([figure(target) for target in some]).mean,
             )
             for some in (before, after)
         )
         return mitigation_efficiency(old, new, own[0].case.classes)
 
     pairs = zip(
-        *(sorted(some, key=lambda one: one.case.repetition) for some in (original, own)), strict=True
+        *(sorted(some, key=lambda target: target.case.repetition) for some in (original, own)), strict=True
     )
-    single = [found for one, other in pairs if (found := of_some([one], [other])) is not None]
+    single = [
+        efficiency
+        for target, perturbed in pairs
+        if (efficiency := of_some([target], [perturbed])) is not None
+    ]
     return Efficiency(of_some(original, own), min(single, default=None), max(single, default=None))
 
 
@@ -202,6 +206,6 @@ def _skew(own: Sequence[Measured]) -> Skew:
         case.classes,
         case.noise_in_training,
         SkewedPurchases(case.classes, noise_in_training=case.noise_in_training).entropy_difference,
-        Spread.of([precision_of(one, Others.TEST) for one in own]),
-        Spread.of([precision_of(one, Others.UNSEEN) for one in own]),
+        Spread.of([precision_of(target, Others.TEST) for target in own]),
+        Spread.of([precision_of(target, Others.UNSEEN) for target in own]),
     )

@@ -1,4 +1,4 @@
-"""Randomised response from a seed: for tests and studies of generated data, and for nothing else.
+"""Randomised response from a seed, only for tests and studies of generated data.
 
 Whoever knows the seed knows which bits were changed, so nothing that is made from it is private. It has no
 part in what is released: noise of releases comes from `noise.SAMPLER`, and a test looks through the rooms
@@ -40,4 +40,4 @@ class SeededBits(Sampler):
 
 
 def _refuse() -> NoReturn:
-    raise InternalError("a seed was asked for noise that only releases take")
+    raise InternalError("a seeded sampler draws no noise of releases")

@@ -1,4 +1,4 @@
-"""What is compared of central and local differential privacy: the settings, their sizes, and the cases.
+"""The settings of a comparison of central and local differential privacy, their sizes, and the cases.
 
 MOSAICrOWN D5.2, section 4.3: networks on Skewed Purchases, once without privacy, with central differential
 privacy (noise in training) and with local differential privacy (randomised response on each bit of the
@@ -86,7 +86,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """A study on generated data: nobody's privacy is at stake, and none is promised.
+    """A study on generated data: no privacy is at stake, and none is promised.
 
     Everything follows from the seed, the noise of training too, up to the versions of NumPy and JAX and the
     kind of processor.
@@ -180,7 +180,7 @@ class Comparison:
         for wrong, problem, expected in (
             (
                 not self.classes or any(c < 2 or FEATURES % c for c in self.classes),
-                "a number of classes that the records cannot have",
+                "a number of classes that does not divide the features",
                 f"one or more divisors of {FEATURES}, each from 2",
             ),
             (
@@ -195,22 +195,22 @@ class Comparison:
             ),
             (
                 not all(LEAST_NOISE <= z <= LARGEST_NOISE for z in self.noise_multipliers),
-                "a noise multiplier that has no account",
+                "a noise multiplier without an account",
                 f"numbers from {LEAST_NOISE:g} to {LARGEST_NOISE:g}",
             ),
             (
                 not all(LEAST_EPSILON <= e <= LARGEST_EPSILON for e in self.local_epsilons),
-                "an epsilon that randomised response cannot have",
+                "an epsilon outside the range of randomised response",
                 f"numbers from {LEAST_EPSILON:g} to {LARGEST_EPSILON:g}",
             ),
             (
                 not all(0 <= noise <= 0.5 for noise in self.noises),
-                "noise of training data that is no skew",
+                "noise of training data out of range",
                 "probabilities from 0 to 0.5",
             ),
             (
                 any(len(set(values)) < len(values) for values in several),
-                "a number of classes, a setting or a skew is named twice",
+                "a number of classes, a setting or a skew is repeated",
                 "each once",
             ),
         ):

@@ -1,4 +1,4 @@
-"""The one door to TensorFlow and tensorflow-privacy, and the message where they are not or do not fit.
+"""The only import of TensorFlow and tensorflow-privacy, with the message if one is missing or does not fit.
 
 They fit one another on Python 3.11 only: tensorflow-privacy 0.9.0 (February 2024, the last one) refuses
 Python 3.12, and needs what TensorFlow 2.16 took away; it declares TensorFlow 2 without an upper limit.
@@ -32,7 +32,7 @@ def libraries() -> Libraries:
             _WHERE,
             "it does not run on this version of Python",
             "Python 3.11",
-            f"make an environment of it (python3.11 -m venv); {install_line(_EXTRA)}",
+            f"make an environment with it (python3.11 -m venv); {install_line(_EXTRA)}",
         )
     try:
         import tensorflow  # noqa: PLC0415 (an extra, and many seconds)
@@ -42,9 +42,9 @@ def libraries() -> Libraries:
     if (int(major), int(minor)) >= _FIRST_THAT_DOES_NOT_FIT:
         raise BackendError(
             _WHERE,
-            f"TensorFlow {major}.{minor} is installed, in which tensorflow-privacy does not run",
+            f"TensorFlow {major}.{minor} is installed, but tensorflow-privacy does not run in it",
             "TensorFlow 2.15",
-            f"make an environment for it alone; {install_line(_EXTRA)}",
+            f"make a separate environment; {install_line(_EXTRA)}",
         )
     try:
         import tensorflow_privacy  # noqa: PLC0415

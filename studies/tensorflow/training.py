@@ -159,10 +159,10 @@ def private_optimizer(
     private = hyperparameters.private
     assert private is not None  # noqa: S101 (for the type checker)
     is_adam = hyperparameters.optimizer is Optimizer.ADAM
-    made = getattr(both.privacy, f"{variant.value}{'Adam' if is_adam else 'SGD'}Optimizer")
+    optimizer = getattr(both.privacy, f"{variant.value}{'Adam' if is_adam else 'SGD'}Optimizer")
     # Theirs is divided by the size of the batch, which depends on who is in it.
     times = records / hyperparameters.batch_size
-    return made(
+    return optimizer(
         l2_norm_clip=private.clipping_norm,
         noise_multiplier=private.noise_multiplier,
         num_microbatches=records,
@@ -232,7 +232,7 @@ def _checked(
 ) -> PrivateTraining:
     features, labels = data
     if hyperparameters.private is None:
-        raise ValueError("this back end trains privately only; models without privacy need none of it")
+        raise ValueError("this back end trains with privacy only")
     if np.shape(features) != (len(labels), architecture.features) or not len(labels):
         raise ValueError("a row of features and a label are expected for each record")
     if np.ndim(members) != 2 or members.shape[1] != len(labels) or members.dtype != np.bool_:

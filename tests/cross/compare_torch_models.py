@@ -122,7 +122,7 @@ def test_what_gives_no_tensor_is_refused() -> None:
             return self.inner(features), features
 
     module = Both().train()
-    with pytest.raises(DataError, match="gives something else than one tensor"):
+    with pytest.raises(DataError, match="does not return one tensor"):
         FromTorch(module, CLASSES).confidences(FEATURES)
     assert module.inner.training
     with pytest.raises(DataError, match="it has no parameters"):

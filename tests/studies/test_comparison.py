@@ -86,12 +86,12 @@ def test_orders_that_the_library_leaves_out_are_not_told(caplog: pytest.LogCaptu
         ({"repetitions": 0}, "one of each at least"),
         ({"seed": -1}, "a seed from 0"),
         ({"records": 99}, "100 records at least"),
-        ({"noise_multipliers": (0.1,)}, "has no account"),
-        ({"noise_multipliers": (math.nan,)}, "has no account"),
+        ({"noise_multipliers": (0.1,)}, "without an account"),
+        ({"noise_multipliers": (math.nan,)}, "without an account"),
         ({"local_epsilons": (0.0,)}, "randomised response"),
         ({"local_epsilons": (math.inf,)}, "randomised response"),
-        ({"noises": (0.6,)}, "no skew"),
-        ({"local_epsilons": (1.0, 1.0)}, "named twice"),
+        ({"noises": (0.6,)}, "noise of training data out of range"),
+        ({"local_epsilons": (1.0, 1.0)}, "is repeated"),
     ],
 )
 def test_sizes_that_no_comparison_has(wrong: dict[str, Any], message: str) -> None:

@@ -44,7 +44,7 @@ def test_other_categories_are_equally_likely() -> None:
 def test_noise_of_releases_is_refused() -> None:
     values = np.zeros(1, np.int64)
     for drawn in (SeededBits(0).laplace, SeededBits(0).gaussian, SeededBits(0).choose):
-        with pytest.raises(InternalError, match="only releases"):
+        with pytest.raises(InternalError, match="no noise of releases"):
             drawn(values, 1.0)
 
 

@@ -43,7 +43,11 @@ def use_of(python: tuple[int, int], version: str | None, monkeypatch: pytest.Mon
     ("python", "version", "problem"),
     [
         ((3, 12), "2.15.1", "it does not run on this version of Python; expected Python 3.11"),
-        ((3, 11), "2.16.0", "TensorFlow 2.16 is installed, .* does not run; expected TensorFlow 2.15"),
+        (
+            (3, 11),
+            "2.16.0",
+            "TensorFlow 2.16 is installed, but .* does not run in it; expected TensorFlow 2.15",
+        ),
         ((3, 11), "3.0.0-rc1", "TensorFlow 3.0 is installed"),
         ((3, 11), None, "TensorFlow is not installed; expected the package tensorflow"),
         ((3, 11), "2.15.1", "private optimizers is not installed; expected the package tensorflow-privacy"),
@@ -89,7 +93,7 @@ def test_batches_are_filled_up_to_the_largest_with_weight_zero() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"hyperparameters": Hyperparameters(1, 2, 0.1)}, "trains privately only"),
+        ({"hyperparameters": Hyperparameters(1, 2, 0.1)}, "trains with privacy only"),
         ({"data": (FEATURES[:, :1], LABELS)}, "a row of features"),
         ({"data": (FEATURES[:0], LABELS[:0])}, "a row of features"),
         ({"members": np.ones((1, 2), np.bool_)}, "a flag is expected"),

@@ -1,4 +1,4 @@
-"""Model inversion: guessing what somebody's hidden attribute is, from a model and the rest of a record.
+"""Model inversion: guessing a hidden attribute from a model and the rest of a record.
 
 Fredrikson, Jha, Ristenpart, "Model Inversion Attacks that Exploit Confidence Information and Basic
 Countermeasures", CCS 2015. It shows what a model tells about an attribute to whoever knows the rest of a
@@ -57,10 +57,10 @@ class Attribute:
     def values_of(self, features: Floats) -> Integers:
         """Shape (records,): which value each record has; ValueError where one has none of them."""
         hidden = features[:, list(self.columns)]
-        found = (hidden[:, None, :] == self.candidates[None].astype(hidden.dtype)).all(axis=2)
-        if not found.any(axis=1).all():
+        equal = (hidden[:, None, :] == self.candidates[None].astype(hidden.dtype)).all(axis=2)
+        if not equal.any(axis=1).all():
             raise ValueError("a record has none of the values")
-        return np.asarray(found.argmax(axis=1), np.int64)
+        return np.asarray(equal.argmax(axis=1), np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +92,11 @@ def guessed(model: Classifier, features: Floats, labels: Integers, attribute: At
     Returns:
         Shape (records,): values by number, the first of equally likely ones.
     """
-    found = np.empty(len(features), np.int64)
+    values = np.empty(len(features), np.int64)
     for start in range(0, len(features), _BATCH):
         part = slice(start, start + _BATCH)
-        found[part] = _scores(model, features[part], labels[part], attribute).argmax(axis=0)
-    return found
+        values[part] = _scores(model, features[part], labels[part], attribute).argmax(axis=0)
+    return values
 
 
 def inverted(
@@ -118,11 +118,11 @@ def inverted(
     Raises:
         ValueError: a record has none of the attribute's values.
     """
-    found = [_hits(model, group, attribute) for group in (members, others)]
-    (hits, total), (other_hits, other_total) = found
+    counts = [_hits(model, group, attribute) for group in (members, others)]
+    (hits, total), (other_hits, other_total) = counts
     truth = np.concatenate([attribute.values_of(group[0]) for group in (members, others)])
     plain = int(np.argmax(attribute.shares))
-    sides = [_share(*one, (1 + confidence) / 2) for one in found]
+    sides = [_share(*count, (1 + confidence) / 2) for count in counts]
     difference = Figure(
         hits / total - other_hits / other_total,
         sides[0].lower - sides[1].upper,
@@ -142,12 +142,12 @@ def _scores(
 ) -> NDArray[np.float64]:
     """Shape (values, records): how likely each value is, up to a factor of each record's own, as a log."""
     tried = np.array(features)
-    found = np.empty((len(attribute.candidates), len(features)))
+    scores = np.empty((len(attribute.candidates), len(features)))
     for value, candidate in enumerate(attribute.candidates):
         tried[:, list(attribute.columns)] = candidate
-        given = model.confidences(tried)[np.arange(len(labels)), labels]
-        found[value] = np.log(attribute.shares[value]) + np.log(np.maximum(given, _LEAST))
-    return found
+        confidences = model.confidences(tried)[np.arange(len(labels)), labels]
+        scores[value] = np.log(attribute.shares[value]) + np.log(np.maximum(confidences, _LEAST))
+    return scores
 
 
 def _hits(model: Classifier, group: tuple[Floats, Integers], attribute: Attribute) -> tuple[int, int]:

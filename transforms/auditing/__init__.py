@@ -1,1 +1,1 @@
-"""What an audit may conclude from scores: curves, bounds with a confidence, and identifiability."""
+"""Conclusions of an audit from scores: curves, bounds with a confidence, and identifiability."""

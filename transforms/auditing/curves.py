@@ -1,4 +1,4 @@
-"""The receiver operating characteristic of an attack: what it finds, against what it takes wrongly.
+"""The receiver operating characteristic of an attack: true against false positives.
 
 All figures here are plain: what these records show, without a confidence. `limits` has their limits.
 """

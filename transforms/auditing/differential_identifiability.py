@@ -155,7 +155,7 @@ class Beliefs:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Experiment(Generic[Data]):
-    """Experiment 2, to be repeated: who is told apart, and how the model is trained.
+    """Experiment 2, to be repeated: the pair to distinguish, and the training.
 
     The noise is simulated from a seeded generator of floats, to be repeatable: no model of it is released.
     """
@@ -227,9 +227,9 @@ def loss_threshold(losses: Floats, training_losses: Floats | float, is_member: F
         training_losses: the mean training loss of the model that is asked, one for each guess or for all.
         is_member: whether the record was in that model's training data; both must occur.
     """
-    said = losses <= training_losses
-    found, wrong = int((said & is_member).sum()), int((said & ~is_member).sum())
-    return Outcomes(found, int(is_member.sum()), wrong, int((~is_member).sum()))
+    called = losses <= training_losses
+    right, wrong = int((called & is_member).sum()), int((called & ~is_member).sum())
+    return Outcomes(right, int(is_member.sum()), wrong, int((~is_member).sum()))
 
 
 def _difference(

@@ -72,8 +72,8 @@ def from_advantage(beliefs: Beliefs, delta: float, confidence: float) -> Figure:
         delta: in (0, 1).
         confidence: in (0, 1), of each limit.
     """
-    found, plain = beliefs.advantage(confidence), _plain_advantage(beliefs)
-    value, lower, upper = (_of_advantage(a, delta) for a in (plain, found.lower, found.upper))
+    limits, plain = beliefs.advantage(confidence), _plain_advantage(beliefs)
+    value, lower, upper = (_of_advantage(a, delta) for a in (plain, limits.lower, limits.upper))
     return Figure(value, lower, upper, confidence)
 
 

@@ -1,4 +1,4 @@
-"""Lower bounds on the epsilon of a mechanism, from how well somebody told two neighbours apart.
+"""Lower bounds on the epsilon of a mechanism, from how well two neighbours were distinguished.
 
 If the mechanism were (epsilon, delta)-private for an epsilon below a bound, then the scores that led to the
 bound would have come up with a probability of at most 1 - confidence. So a bound above the promised epsilon
@@ -65,9 +65,9 @@ def clopper_pearson(outcomes: Outcomes, delta: float, confidence: float) -> Epsi
         confidence: in (0, 1).
     """
     sides = of_two(confidence)
-    found = lower_limit(outcomes.true_positives, outcomes.members, sides)
-    wrong = upper_limit(outcomes.false_positives, outcomes.non_members, sides)
-    epsilon = _largest_epsilon(np.atleast_1d(found), np.atleast_1d(wrong), _checked_delta(delta))
+    true_rate = lower_limit(outcomes.true_positives, outcomes.members, sides)
+    false_rate = upper_limit(outcomes.false_positives, outcomes.non_members, sides)
+    epsilon = _largest_epsilon(np.atleast_1d(true_rate), np.atleast_1d(false_rate), _checked_delta(delta))
     return EpsilonBound(epsilon, delta, confidence, Method.CLOPPER_PEARSON)
 
 
@@ -99,8 +99,8 @@ def clopper_pearson_by_ranks(scores: Scores, delta: float, confidence: float) ->
         delta: in [0, 1).
         confidence: in (0, 1).
     """
-    found, wrong = _rates(scores, confidence)
-    epsilon = _largest_epsilon(found, wrong, _checked_delta(delta))
+    true_rates, false_rates = _rates(scores, confidence)
+    epsilon = _largest_epsilon(true_rates, false_rates, _checked_delta(delta))
     return EpsilonBound(epsilon, delta, confidence, Method.CLOPPER_PEARSON)
 
 
@@ -114,8 +114,8 @@ def reach_by_ranks(members: int, non_members: int, delta: float, confidence: flo
         confidence: in (0, 1).
     """
     ranks = _grid(non_members)
-    found, wrong = _limits(np.full(ranks.size, members), members, ranks, non_members, confidence)
-    return _largest_epsilon(found, wrong, _checked_delta(delta))
+    true_rates, false_rates = _limits(np.full(ranks.size, members), members, ranks, non_members, confidence)
+    return _largest_epsilon(true_rates, false_rates, _checked_delta(delta))
 
 
 def gaussian(scores: Scores, delta: float, confidence: float) -> EpsilonBound:
@@ -141,8 +141,8 @@ def gaussian(scores: Scores, delta: float, confidence: float) -> EpsilonBound:
 
 def gaussian_mu(scores: Scores, confidence: float) -> float:
     """The lower bound on mu behind `gaussian`; at least 0."""
-    found, wrong = _rates(scores, confidence)
-    return max(0.0, float((stats.norm.ppf(found) - stats.norm.ppf(wrong)).max()))
+    true_rates, false_rates = _rates(scores, confidence)
+    return max(0.0, float((stats.norm.ppf(true_rates) - stats.norm.ppf(false_rates)).max()))
 
 
 def _rates(scores: Scores, confidence: float) -> tuple[Floats, Floats]:
@@ -159,15 +159,17 @@ def _rates(scores: Scores, confidence: float) -> tuple[Floats, Floats]:
     """
     ranks = _grid(scores.non_members.size)
     thresholds = np.sort(scores.non_members)[-ranks]
-    found = scores.members.size - np.searchsorted(np.sort(scores.members), thresholds, side="right")
-    return _limits(found, scores.members.size, ranks, scores.non_members.size, confidence)
+    true_positives = scores.members.size - np.searchsorted(
+        np.sort(scores.members), thresholds, side="right"
+    )
+    return _limits(true_positives, scores.members.size, ranks, scores.non_members.size, confidence)
 
 
 def _limits(
-    found: Integers, members: int, ranks: Integers, non_members: int, confidence: float
+    true_positives: Integers, members: int, ranks: Integers, non_members: int, confidence: float
 ) -> tuple[Floats, Floats]:
     each = 1 - (1 - checked(confidence)) / (2 * ranks.size)
-    return lower_limit(found, members, each), upper_limit(ranks - 1, non_members, each)
+    return lower_limit(true_positives, members, each), upper_limit(ranks - 1, non_members, each)
 
 
 def _grid(records: int) -> Integers:
@@ -181,21 +183,21 @@ def _most_telling_threshold(scores: Scores, delta: float, confidence: float) -> 
     ranks = _grid(scores.non_members.size)
     points = np.unique(np.maximum(1, np.searchsorted(curve.false_positives, ranks)))
     sides = of_two(confidence)
-    found = lower_limit(curve.true_positives[points], curve.members, sides)
-    wrong = upper_limit(curve.false_positives[points], curve.non_members, sides)
-    return float(curve.thresholds[points[np.argmax(_epsilons(found, wrong, delta))]])
+    true_rates = lower_limit(curve.true_positives[points], curve.members, sides)
+    false_rates = upper_limit(curve.false_positives[points], curve.non_members, sides)
+    return float(curve.thresholds[points[np.argmax(_epsilons(true_rates, false_rates, delta))]])
 
 
-def _epsilons(found: Floats, wrong: Floats, delta: float) -> Floats:
+def _epsilons(true_rates: Floats, false_rates: Floats, delta: float) -> Floats:
     """What each pair of rates says in the better direction; minus infinity where nothing."""
     with np.errstate(divide="ignore"):
-        forth = np.log(np.maximum(found - delta, 0)) - np.log(wrong)
-        back = np.log(np.maximum(1 - wrong - delta, 0)) - np.log(1 - found)
+        forth = np.log(np.maximum(true_rates - delta, 0)) - np.log(false_rates)
+        back = np.log(np.maximum(1 - false_rates - delta, 0)) - np.log(1 - true_rates)
     return np.asarray(np.maximum(forth, back), np.float64)
 
 
-def _largest_epsilon(found: Floats, wrong: Floats, delta: float) -> float:
-    return max(0.0, float(_epsilons(found, wrong, delta).max()))
+def _largest_epsilon(true_rates: Floats, false_rates: Floats, delta: float) -> float:
+    return max(0.0, float(_epsilons(true_rates, false_rates, delta).max()))
 
 
 def _checked_delta(delta: float) -> float:

@@ -1,4 +1,4 @@
-"""How many records it takes for a guess to keep to a bound as a rule: for whoever plans a training.
+"""The number of records at which a random guess usually stays within a bound, to plan a training.
 
 A guess gives scores that say nothing about membership, and are all different. Its measured figures scatter,
 and their limits stay below a bound in about `SHARE` of all trainings from some number of records on, and in
@@ -19,7 +19,7 @@ from smalti.transforms.auditing.limits import checked, of_two, quantile_ranks
 SHARE: Final = 0.9
 """Of the trainings in which a guess is to keep to the bound."""
 MOST: Final = 1 << 40
-"""Records that nobody has."""
+"""More records than a data set has."""
 _SPREAD: Final = float(stats.norm.ppf(SHARE))
 _COUNTED: Final = 5_000
 """Members above a threshold up to which probabilities are added up one by one."""
@@ -27,7 +27,7 @@ _FINER: Final = 1.02
 
 
 def first(holds: Callable[[int], bool]) -> int | None:
-    """The least number up to `MOST` that something holds for, where it holds for all above; else None."""
+    """The least number up to `MOST` for which a condition holds, if it holds for all above; else None."""
     doubled = next((size for exponent in range(41) if holds(size := 1 << exponent)), None)
     if doubled is None:
         return None

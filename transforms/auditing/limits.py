@@ -1,4 +1,4 @@
-"""What an attack's figures can be in truth: limits with a confidence, for what a few records showed.
+"""Confidence limits of an attack's figures, which were measured on a sample of records.
 
 A figure here belongs to an attack on one model, and to the distributions that its members and non-members
 were drawn from. Its upper limit is what the bound of a policy is compared with. No limit says anything
@@ -23,7 +23,7 @@ from smalti.transforms.auditing.scores import Floats, Scores
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A measured figure and what it can be in truth."""
+    """A measured figure with its confidence limits."""
 
     value: float | None
     """What the records show; None where there are too few of them to show it."""
@@ -54,8 +54,8 @@ def lower_limit(successes: ArrayLike, trials: ArrayLike, confidence: float) -> F
     hits, all_trials = np.asarray(successes), np.asarray(trials)
     if (all_trials < 1).any() or (hits < 0).any() or (hits > all_trials).any():
         raise ValueError("successes from 0 to the number of trials, and at least one trial, are expected")
-    found = stats.beta.ppf(1 - checked(confidence), np.maximum(hits, 1), all_trials - hits + 1)
-    return np.where(hits > 0, found, 0.0)
+    least = stats.beta.ppf(1 - checked(confidence), np.maximum(hits, 1), all_trials - hits + 1)
+    return np.where(hits > 0, least, 0.0)
 
 
 def share(hits: int, trials: int, confidence: float) -> Figure:
@@ -111,9 +111,9 @@ class Outcomes:
     @classmethod
     def at(cls, scores: Scores, threshold: float) -> Self:
         """Those of taking each record for a member whose score is at least a threshold."""
-        found = int((scores.members >= threshold).sum())
-        wrong = int((scores.non_members >= threshold).sum())
-        return cls(found, scores.members.size, wrong, scores.non_members.size)
+        true_positives = int((scores.members >= threshold).sum())
+        false_positives = int((scores.non_members >= threshold).sum())
+        return cls(true_positives, scores.members.size, false_positives, scores.non_members.size)
 
     def recall(self, confidence: float) -> Figure:
         """The true positive rate: the share of members that are found."""
@@ -130,17 +130,21 @@ class Outcomes:
         limits of both at half of the error give its limits. With as many members as non-members, the plain
         value is TP / (TP + FP); it is None where nobody was called a member.
         """
-        found, wrong = (figure(of_two(confidence)) for figure in (self.recall, self.false_positive_rate))
+        recall, false_rate = (
+            figure(of_two(confidence)) for figure in (self.recall, self.false_positive_rate)
+        )
         rates = self.true_positives / self.members, self.false_positives / self.non_members
         value = rates[0] / sum(rates) if any(rates) else None
-        upper = found.upper / (found.upper + wrong.lower)
-        return Figure(value, found.lower / (found.lower + wrong.upper), upper, confidence)
+        upper = recall.upper / (recall.upper + false_rate.lower)
+        return Figure(value, recall.lower / (recall.lower + false_rate.upper), upper, confidence)
 
     def advantage(self, confidence: float) -> Figure:
         """The true positive rate minus the false positive rate of this one decision; from -1 to 1."""
-        found, wrong = (figure(of_two(confidence)) for figure in (self.recall, self.false_positive_rate))
+        recall, false_rate = (
+            figure(of_two(confidence)) for figure in (self.recall, self.false_positive_rate)
+        )
         value = self.true_positives / self.members - self.false_positives / self.non_members
-        return Figure(value, found.lower - wrong.upper, found.upper - wrong.lower, confidence)
+        return Figure(value, recall.lower - false_rate.upper, recall.upper - false_rate.lower, confidence)
 
 
 def advantage(scores: Scores, confidence: float) -> Figure:

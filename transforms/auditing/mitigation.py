@@ -1,4 +1,4 @@
-"""The mitigation efficiency: how much less an attack achieves, for how much less a model is good for.
+"""The mitigation efficiency: how much less an attack achieves, for the accuracy that the model loses.
 
 MOSAICrOWN D5.2, section 4.3.1, Equation 4.2. It compares one model without privacy with one that was made
 private in any way, so that central and local differential privacy can be compared without comparing their
@@ -15,7 +15,7 @@ GUESS: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What one model is good for, and what an attack achieves on it."""
+    """The accuracy of one model, and what an attack achieves on it."""
 
     accuracy: float
     """On test data, from 0 to 1."""

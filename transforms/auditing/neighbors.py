@@ -1,4 +1,4 @@
-"""Two neighbouring data sets, and how to choose the pair that is likely to be told apart best.
+"""Two neighbouring data sets, and the choice of the pair that is likely to be distinguished best.
 
 Dataset sensitivity is a heuristic (arXiv 2103.02913, section 5.1, Definition 6): records that are unlike
 the others are expected to have gradients unlike theirs. It is for the study of local sensitivity. Noise
@@ -68,12 +68,12 @@ class StructuralDissimilarity:
         return np.stack([1 - self._similarity(image, compared) for image in self._images(records)])
 
     def _similarity(self, image: Floats, others: Floats) -> Floats:
-        one, other = _window_means(image), _window_means(others)
-        variance = _window_means(image**2) - one**2, _window_means(others**2) - other**2
-        covariance = _window_means(image * others) - one * other
+        left, right = _window_means(image), _window_means(others)
+        variance = _window_means(image**2) - left**2, _window_means(others**2) - right**2
+        covariance = _window_means(image * others) - left * right
         bright, contrast = (constant * self.span**2 for constant in _STRUCTURAL_CONSTANTS)
-        similar = (2 * one * other + bright) * (2 * covariance + contrast)
-        scale = (one**2 + other**2 + bright) * (variance[0] + variance[1] + contrast)
+        similar = (2 * left * right + bright) * (2 * covariance + contrast)
+        scale = (left**2 + right**2 + bright) * (variance[0] + variance[1] + contrast)
         return np.asarray((similar / scale).mean(axis=(-2, -1)), np.float64)
 
     def _images(self, records: Floats) -> Floats:

@@ -45,30 +45,30 @@ class NetworkGradients:
 
     def __call__(self, weights: Floats, data: LabelledRecords, /) -> Floats:
         """From weights of shape (repetitions, parameters) to clipped sums of the same shape."""
-        found = _clipped_sums(self, weights.astype(np.float32), data.features, data.labels)
-        return np.asarray(found, np.float64)
+        sums = _clipped_sums(self, weights.astype(np.float32), data.features, data.labels)
+        return np.asarray(sums, np.float64)
 
     def losses(self, weights: Floats, data: LabelledRecords) -> Floats:
         """The loss of each record at each weights, in nats; shape (repetitions, records)."""
-        found = _losses(self, weights.astype(np.float32), data.features, data.labels)
-        return np.asarray(found, np.float64)
+        losses = _losses(self, weights.astype(np.float32), data.features, data.labels)
+        return np.asarray(losses, np.float64)
 
 
 @partial(jax.jit, static_argnums=0)
 def _clipped_sums(gradients: NetworkGradients, weights: Array, features: Array, labels: Array) -> jax.Array:
     batch = (features, labels, jnp.ones(len(features)))
 
-    def one(flat: jax.Array) -> jax.Array:
+    def clipped_sum(flat: jax.Array) -> jax.Array:
         parameters = gradients._unravel(flat)
         summed = clipped_gradient_sum(gradients.architecture, parameters, batch, gradients.clipping_norm)
         return jnp.asarray(ravel_pytree(summed)[0])
 
-    return jax.vmap(one)(jnp.asarray(weights))
+    return jax.vmap(clipped_sum)(jnp.asarray(weights))
 
 
 @partial(jax.jit, static_argnums=0)
 def _losses(gradients: NetworkGradients, weights: Array, features: Array, labels: Array) -> jax.Array:
-    def one(flat: jax.Array) -> jax.Array:
+    def loss(flat: jax.Array) -> jax.Array:
         return cross_entropy(gradients.architecture, gradients._unravel(flat), features, labels)
 
-    return jax.vmap(one)(jnp.asarray(weights))
+    return jax.vmap(loss)(jnp.asarray(weights))

@@ -79,8 +79,8 @@ def epsilon_of_guesses(canaries: int, guesses: int, correct: int, delta: float, 
     top = 1.0
     while spare(top) > 0:
         top *= 2
-    found = optimize.brentq(spare, 0.0, top, xtol=_TOLERANCE)
-    return max(0.0, float(found) - 2 * _TOLERANCE)
+    epsilon_refuted = optimize.brentq(spare, 0.0, top, xtol=_TOLERANCE)
+    return max(0.0, float(epsilon_refuted) - 2 * _TOLERANCE)
 
 
 def p_value(canaries: int, guesses: int, correct: int, epsilon: float, delta: float) -> float:

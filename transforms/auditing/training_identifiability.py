@@ -41,7 +41,7 @@ from smalti.transforms.learning.randomness import Keys, Randomness
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingExperiment:
-    """Who is told apart, and how the model is trained; to be repeated. No model of it is released."""
+    """The pair to distinguish, and the training; repeated. No model of it is released."""
 
     architecture: Architecture
     hyperparameters: Hyperparameters
@@ -74,20 +74,20 @@ class TrainingExperiment:
             raise ValueError("at least one repetition is expected")
         used = coins.integers(0, 2, repetitions).astype(np.bool_)
         number = 1 + self.hyperparameters.private_steps
-        keys = np.stack([randomness.keys(one, number) for one in range(repetitions)])
+        keys = np.stack([randomness.keys(repetition, number) for repetition in range(repetitions)])
         parts = [self.pair.shared, self.pair.first_only]
         parts += [] if self.pair.second_only is None else [self.pair.second_only]
-        features = finite_features(np.concatenate([one.features for one in parts]))
-        labels = np.concatenate([one.labels for one in parts]).astype(np.int32)
+        features = finite_features(np.concatenate([repetition.features for repetition in parts]))
+        labels = np.concatenate([repetition.labels for repetition in parts]).astype(np.int32)
         records = jnp.asarray(features), jnp.asarray(labels)
         with jax.enable_x64(True):
             odds, mu_squared = _all(
                 self.architecture, self.hyperparameters, len(self.pair.shared.labels), records, used, keys
             )
         # A training whose weights became infinite tells nothing more that could be added up.
-        found = np.nan_to_num(np.asarray(odds, np.float64), nan=0.0)
+        log_odds = np.nan_to_num(np.asarray(odds, np.float64), nan=0.0)
         mu = np.sqrt(np.nan_to_num(np.asarray(mu_squared, np.float64), nan=0.0))
-        return Beliefs(found, used, mu, np.zeros((repetitions, 0)))
+        return Beliefs(log_odds, used, mu, np.zeros((repetitions, 0)))
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
@@ -101,8 +101,8 @@ def _all(
 ) -> tuple[jax.Array, jax.Array]:
     """The log-odds and the squared mu of each repetition."""
 
-    def one(given: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        first_used, numbers = given
+    def repetition(drawn: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        first_used, numbers = drawn
         start, *_ = wrapped = jax.random.wrap_key_data(numbers, impl="threefry2x32")
         progress = started(hyperparameters.optimizer, initial_parameters(architecture, start))
         members = _members(shared, len(records[1]), first_used)
@@ -116,8 +116,8 @@ def _all(
         _, odds, mu_squared = jax.lax.fori_loop(1, len(numbers), step, (progress, nothing, nothing))
         return odds, mu_squared
 
-    found: tuple[jax.Array, jax.Array] = jax.lax.map(one, (jnp.asarray(used), jnp.asarray(keys)))
-    return found
+    results: tuple[jax.Array, jax.Array] = jax.lax.map(repetition, (jnp.asarray(used), jnp.asarray(keys)))
+    return results
 
 
 _State = tuple[Progress, jax.Array, jax.Array]
@@ -156,14 +156,14 @@ def _stepped(
     first = clipped(slice(shared, shared + 1), everybody)
     second = clipped(slice(shared + 1, None), everybody) if len(labels) > shared + 1 else 0 * first
     deviation = private.noise_multiplier * private.clipping_norm
-    said = _said(rest, first, deviation, private.sampling_rate)
-    said -= _said(rest, second, deviation, private.sampling_rate)
+    moved = _log_odds_of(rest, first, deviation, private.sampling_rate)
+    moved -= _log_odds_of(rest, second, deviation, private.sampling_rate)
     gradient = jax.tree.map(lambda array: array / hyperparameters.batch_size, total)
     after = stepped(hyperparameters.optimizer, hyperparameters.learning_rate, progress, gradient)
-    return after, odds + said, mu_squared + jnp.sum((first - second) ** 2) / deviation**2
+    return after, odds + moved, mu_squared + jnp.sum((first - second) ** 2) / deviation**2
 
 
-def _said(rest: jax.Array, gradient: jax.Array, deviation: float, rate: float) -> jax.Array:
+def _log_odds_of(rest: jax.Array, gradient: jax.Array, deviation: float, rate: float) -> jax.Array:
     """The logarithm by which a record in the data makes the rest likelier than noise alone."""
     loss = (gradient @ rest - gradient @ gradient / 2) / deviation**2
     return loss if rate >= 1 else jnp.logaddexp(jnp.log1p(-rate), jnp.log(rate) + loss)

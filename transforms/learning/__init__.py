@@ -1,1 +1,1 @@
-"""Training models, privately where that is asked for: networks, gradients, optimizers, accounting."""
+"""Training of models, also with differential privacy: networks, gradients, optimizers, accounting."""

@@ -1,4 +1,4 @@
-"""The one door to JAX: it brings the message when JAX is missing, and one thread for each process.
+"""The only import of JAX, with the message if JAX is missing, and one thread for each process.
 
 Threads: many processes share a machine here, and XLA's pool makes them wait for one another; networks of
 this size gain nothing from it. Whoever sets XLA_FLAGS decides for themselves: then nothing is changed.

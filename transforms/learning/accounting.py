@@ -1,4 +1,4 @@
-"""What private training loses: the accounts of the Poisson-sampled Gaussian mechanism, repeated.
+"""The privacy loss of private training: accounts of the repeated Poisson-sampled Gaussian mechanism.
 
 Two accounts by dp-accounting, both upper bounds: by Renyi divergences (Mironov, Talwar, Zhang, "Renyi
 Differential Privacy of the Sampled Gaussian Mechanism", arXiv 1908.10530; conversion: arXiv 2004.00010,
@@ -213,8 +213,8 @@ class SampledGaussian:
             return math.inf
         places = np.linspace(start, max(end, start + 1e-6), _POINTS)
         exceeded = (np.maximum(accountant.get_delta(places), 0) + self.rounding) / delta
-        known = exceeded < 1
-        return float(np.min(places[known] - np.log1p(-exceeded[known]), initial=math.inf))
+        usable = exceeded < 1
+        return float(np.min(places[usable] - np.log1p(-exceeded[usable]), initial=math.inf))
 
     def belief(self, delta: float) -> float:
         """The posterior belief, at prior one half, that is exceeded with probability delta at most.
@@ -225,7 +225,7 @@ class SampledGaussian:
 
 
 class LossMeasure(StrEnum):
-    """What of a training's loss is limited."""
+    """The measure of a training's loss that a limit is about."""
 
     EPSILON = "epsilon"
     """The epsilon of (epsilon, delta)-privacy."""
@@ -237,7 +237,7 @@ class LossMeasure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LossLimit:
-    """What training may lose at most."""
+    """The greatest privacy loss that training may have."""
 
     measure: LossMeasure
     most: float

@@ -1,4 +1,4 @@
-"""What a dense network looks like; needs no library."""
+"""The architecture of a dense network; needs no library."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -97,8 +97,8 @@ def _propagated(
     """What each layer is given, and the slope of each record's loss at each layer's sums."""
     *inputs, logits = inputs_of_layers(architecture, parameters, features)
     given_back = [jax.nn.softmax(logits) - jax.nn.one_hot(labels, architecture.classes, dtype=logits.dtype)]
-    for layer, given in zip(parameters[:0:-1], inputs[:0:-1], strict=True):
-        given_back.append((given_back[-1] @ layer.weights.T) * slopes(architecture, given))
+    for layer, values in zip(parameters[:0:-1], inputs[:0:-1], strict=True):
+        given_back.append((given_back[-1] @ layer.weights.T) * slopes(architecture, values))
     return inputs, given_back[::-1]
 
 
@@ -117,8 +117,8 @@ def _norms_at_most(inputs: list[jax.Array], given_back: Slopes) -> jax.Array:
 def _norms(inputs: list[jax.Array], given_back: Slopes, added: float = 0.0) -> jax.Array:
     """The norms, with something added to the square of each slope."""
     squares = [
-        (jnp.sum(slope * slope, axis=1) + slope.shape[1] * added) * (1 + jnp.sum(given * given, axis=1))
-        for given, slope in zip(inputs, given_back, strict=True)
+        (jnp.sum(slope * slope, axis=1) + slope.shape[1] * added) * (1 + jnp.sum(values * values, axis=1))
+        for values, slope in zip(inputs, given_back, strict=True)
     ]
     return jnp.sqrt(sum(squares[1:], squares[0]))
 
@@ -127,9 +127,9 @@ def _weighted_sum(inputs: list[jax.Array], given_back: Slopes, weights: jax.Arra
     """The sum of weighted gradients; those of weight 0 are 0 also where they are not finite."""
     counts = weights[:, None] > 0
     layers = []
-    for given, slope in zip(inputs, given_back, strict=True):
+    for values, slope in zip(inputs, given_back, strict=True):
         weighted = jnp.where(counts, slope * weights[:, None], 0)
         # Graphics processors would multiply with fewer digits, and exceed the clipping norm.
-        products = jnp.matmul(jnp.where(counts, given, 0).T, weighted, precision="highest")
+        products = jnp.matmul(jnp.where(counts, values, 0).T, weighted, precision="highest")
         layers.append(Layer(products, weighted.sum(axis=0)))
     return tuple(layers)

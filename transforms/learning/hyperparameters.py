@@ -50,7 +50,7 @@ class PrivateTraining:
 
 @dataclass(frozen=True, slots=True)
 class Hyperparameters:
-    """All that training is told beside the architecture and the data."""
+    """All parameters of training beside the architecture and the data."""
 
     epochs: int
     """Passes over the data, at least 1; private training takes 1 / sampling rate steps for each."""

@@ -1,4 +1,4 @@
-"""Whether the libraries of the extra `audit` that a training and its audit need are there."""
+"""A check that the libraries of the extra `audit` are installed, for a training and its audit."""
 
 from importlib.util import find_spec
 from typing import Final
@@ -16,7 +16,7 @@ _LIBRARIES: Final = (
 
 
 def check_installed() -> None:
-    """Refuse to go on where one is missing, before anything is permitted or charged; imports none of them.
+    """Refuse a run if one is missing, before anything is permitted or charged; imports none of them.
 
     Raises:
         BackendError: which one is missing, and how to install it.

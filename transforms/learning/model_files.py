@@ -1,4 +1,4 @@
-"""Files of trained networks: safetensors, which holds numbers only, so that no code can be in one.
+"""Files of trained networks: safetensors, which contains numbers only, and no code.
 
 Pickles are neither read nor written.
 """
@@ -51,9 +51,9 @@ def load(path: Path) -> TrainedModel:
     except (library.SafetensorError, OSError, KeyError, ValidationError, ValueError, TypeError):
         raise DataError(
             str(path),
-            "this is no network that smalti can read",
-            "a file of safetensors with the description and all parameters, as smalti writes it",
-            "train and save the network again; files of pickle are never loaded, for they can run code",
+            "not a network that smalti can read",
+            "a safetensors file written by smalti, with the description and all parameters",
+            "train and save the network again; pickle files are never loaded, because they can run code",
         ) from None
 
 

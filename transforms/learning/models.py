@@ -1,4 +1,4 @@
-"""Networks that were trained, and what they give."""
+"""Trained networks, and their confidences."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from smalti.transforms.learning.randomness import Origin
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """All that is said about a network beside its parameters; it holds nothing of the data."""
+    """The description of a network beside its parameters; it contains nothing of the data."""
 
     architecture: Architecture
     hyperparameters: Hyperparameters
@@ -40,8 +40,10 @@ class TrainedModel:
         Returns:
             Shape (records, classes); those of a record sum to 1 up to rounding of 32 bits.
         """
-        found: Floats = TrainedModels(self.description, stack([self.parameters])).confidences(features)[0]
-        return found
+        confidences: Floats = TrainedModels(self.description, stack([self.parameters])).confidences(
+            features
+        )[0]
+        return confidences
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +60,7 @@ class TrainedModels:
     def __getitem__(self, model: int) -> TrainedModel:
         """Return the model of a number, from 0; its arrays are not copied."""
         if not -len(self) <= model < len(self):
-            raise IndexError("there are fewer models")
+            raise IndexError("no such model")
         layers = (
             layer._replace(weights=layer.weights[model], biases=layer.biases[model])
             for layer in self.stacked

@@ -1,4 +1,4 @@
-"""Dense networks: their parameters, where these start, and the confidences they give."""
+"""Dense networks: their parameters, initial values and confidences."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -54,10 +54,12 @@ def activated(architecture: Architecture, sums: jax.Array) -> jax.Array:
     return jnp.tanh(sums) if architecture.activation is Activation.TANH else jax.nn.relu(sums)
 
 
-def slopes(architecture: Architecture, given: jax.Array) -> jax.Array:
+def slopes(architecture: Architecture, values: jax.Array) -> jax.Array:
     """The derivative of the activation where it has given these values; that of ReLU at 0 is 0."""
     return (
-        1 - given * given if architecture.activation is Activation.TANH else (given > 0).astype(given.dtype)
+        1 - values * values
+        if architecture.activation is Activation.TANH
+        else (values > 0).astype(values.dtype)
     )
 
 
@@ -82,11 +84,11 @@ def inputs_of_layers(
 
 @partial(jax.jit, static_argnums=0)
 def _batch_confidences(architecture: Architecture, stacked: Parameters, features: jax.Array) -> jax.Array:
-    def one(parameters: Parameters) -> jax.Array:
+    def of_model(parameters: Parameters) -> jax.Array:
         return jax.nn.softmax(inputs_of_layers(architecture, parameters, features)[-1])
 
-    found: jax.Array = jax.lax.map(one, stacked)
-    return found
+    answers: jax.Array = jax.lax.map(of_model, stacked)
+    return answers
 
 
 def confidences(architecture: Architecture, stacked: Parameters, features: Floats) -> Floats:
@@ -101,16 +103,16 @@ def confidences(architecture: Architecture, stacked: Parameters, features: Float
         Shape (models, records, classes), from 0 to 1; those of a record sum to 1 up to rounding.
     """
     models = len(stacked[0].biases)
-    found = np.empty((models, len(features), architecture.classes), np.float32)
+    answers = np.empty((models, len(features), architecture.classes), np.float32)
     # Batches of few sizes, for each of which the computation is compiled.
     size = min(_BATCH, 1 << (len(features) - 1).bit_length())
     for start in range(0, len(features), _BATCH):
         batch = features[start : start + _BATCH]
         padded = np.zeros((size, architecture.features), np.float32)
         padded[: len(batch)] = batch
-        given = _batch_confidences(architecture, stacked, padded)
-        found[:, start : start + len(batch)] = np.asarray(given)[:, : len(batch)]
-    return found
+        of_batch = _batch_confidences(architecture, stacked, padded)
+        answers[:, start : start + len(batch)] = np.asarray(of_batch)[:, : len(batch)]
+    return answers
 
 
 def finite_features(features: NDArray[np.floating | np.integer]) -> Floats:

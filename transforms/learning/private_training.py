@@ -1,4 +1,4 @@
-"""The private step of training: records at random, clipped gradients, noise on their sum.
+"""The private step of training: sampled records, clipped gradients, noise on their sum.
 
 Abadi, Chu, Goodfellow, McMahan, Mironov, Talwar, Zhang, "Deep Learning with Differential Privacy", CCS
 2016, Algorithm 1. Each record is in a batch with probability q, independently of all others (Poisson

@@ -1,4 +1,4 @@
-"""Where the randomness of training comes from: the operating system, or a seed in tests and studies.
+"""The source of randomness for training: the operating system, or a seed in tests and studies.
 
 A seed that is known lets its holder subtract the noise, so what is made from one promises no privacy. The
 kind of randomness travels with each model that is trained, into its file and its description.

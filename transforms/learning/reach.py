@@ -1,4 +1,4 @@
-"""How far noise of 64 bits reaches, and what it adds to delta that it ends there; needs no library."""
+"""The bounded range of noise of 64 bits, and what its ends add to delta; needs no library."""
 
 import math
 from typing import Final

@@ -1,4 +1,4 @@
-"""Models that can be trained by name: `s:recipe` of a policy picks one, and never says how it is made.
+"""Models that can be trained by name: `s:recipe` of a policy selects one.
 
 Recipes are ours, or come from installed packages by entry points of the group `smalti.recipes`. Only the
 package whose recipe is asked for is imported: whoever installed it chose to run its code.
@@ -31,7 +31,7 @@ class Recipe:
 
     def __post_init__(self) -> None:
         if self.defaults.private is not None:
-            raise ValueError("privacy of training is asked for by a policy, not by a recipe")
+            raise ValueError("a recipe cannot set privacy: the policy requires it")
 
     def architecture(self, features: int, classes: int) -> Architecture:
         """The network for data of this form."""
@@ -68,23 +68,23 @@ def recipe(name: str) -> Recipe:
     """
     if name in _OURS:
         return _OURS[name]
-    found = entry_points(group=GROUP, name=name)
-    if not found:
+    entries = entry_points(group=GROUP, name=name)
+    if not entries:
         raise PlanError(
             "recipe",
-            f"there is no recipe `{name}` here",
-            " or ".join(f"`{known}`" for known in recipe_names()),
-            "name one of these, or install the package that brings it",
+            f"no recipe `{name}` is installed",
+            " or ".join(f"`{available}`" for available in recipe_names()),
+            "name one of these, or install the package that provides it",
         )
-    packages = {entry.dist.name if entry.dist else "?" for entry in found}
-    if len(found) > 1:
+    packages = {entry.dist.name if entry.dist else "?" for entry in entries}
+    if len(entries) > 1:
         raise PlanError(
             "recipe",
             f"more than one package has a recipe `{name}`: {', '.join(sorted(packages))}",
             "one package for each name",
             "uninstall the others",
         )
-    return _loaded(next(iter(found)), packages.pop())
+    return _loaded(next(iter(entries)), packages.pop())
 
 
 def _loaded(entry: EntryPoint, package: str) -> Recipe:
@@ -95,7 +95,7 @@ def _loaded(entry: EntryPoint, package: str) -> Recipe:
     if not isinstance(loaded, Recipe) or loaded.name != entry.name:
         raise PlanError(
             "recipe",
-            f"the package {package} names a recipe `{entry.name}`, and has none that can be used",
+            f"the package {package} names a recipe `{entry.name}` that cannot be used",
             f"a `Recipe` of this name at its entry point of the group {GROUP}",
             "report it to its authors, or name another recipe",
         )

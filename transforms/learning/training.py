@@ -138,10 +138,10 @@ def _by_epoch(hyperparameters: Hyperparameters, keys: Keys) -> list[Keys]:
 
 @partial(jax.jit, static_argnums=(0, 1))
 def _start(architecture: Architecture, optimizer: Optimizer, keys: Keys) -> Progress:
-    def one(key: jax.Array) -> Progress:
+    def start(key: jax.Array) -> Progress:
         return started(optimizer, initial_parameters(architecture, key))
 
-    return jax.vmap(one)(_wrapped(keys))
+    return jax.vmap(start)(_wrapped(keys))
 
 
 @partial(jax.jit, static_argnums=(0, 1), donate_argnums=2)
@@ -175,12 +175,12 @@ def _private_epoch(
     private = hyperparameters.private
     assert private is not None  # noqa: S101 (for the type checker)
 
-    def step(one: Progress, flags: jax.Array, key: jax.Array) -> Progress:
+    def step(state: Progress, flags: jax.Array, key: jax.Array) -> Progress:
         total = noisy_gradient_sum(
-            architecture, private, one.parameters, Pool(features, labels, flags), key
+            architecture, private, state.parameters, Pool(features, labels, flags), key
         )
         gradient = jax.tree.map(lambda array: array / hyperparameters.batch_size, total)
-        return stepped(hyperparameters.optimizer, hyperparameters.learning_rate, one, gradient)
+        return stepped(hyperparameters.optimizer, hyperparameters.learning_rate, state, gradient)
 
     def all_models(place: int, progress: Progress) -> Progress:
         after: Progress = jax.vmap(step)(progress, members, keys[:, place])
@@ -204,13 +204,13 @@ def _plain_epoch(
     # Batches start inside of this, so that the last is not moved.
     orders = jnp.pad(jax.vmap(_shuffled)(keys, members), ((0, 0), (0, size)))
 
-    def step(one: Progress, order: jax.Array, count: jax.Array, start: jax.Array) -> Progress:
+    def step(state: Progress, order: jax.Array, count: jax.Array, start: jax.Array) -> Progress:
         places = jax.lax.dynamic_slice(order, (start,), (size,))
         mask = (start + jnp.arange(size) < count).astype(features.dtype)
-        total = gradient_sum(architecture, one.parameters, (features[places], labels[places], mask))
+        total = gradient_sum(architecture, state.parameters, (features[places], labels[places], mask))
         gradient = jax.tree.map(lambda array: array / jnp.maximum(mask.sum(), 1), total)
-        after = stepped(hyperparameters.optimizer, hyperparameters.learning_rate, one, gradient)
-        kept: Progress = jax.tree.map(lambda new, old: jnp.where(start < count, new, old), after, one)
+        after = stepped(hyperparameters.optimizer, hyperparameters.learning_rate, state, gradient)
+        kept: Progress = jax.tree.map(lambda new, old: jnp.where(start < count, new, old), after, state)
         return kept
 
     def all_models(place: jax.Array, progress: Progress) -> Progress:

@@ -1,1 +1,1 @@
-"""What is lost: of one release and of several, and what may be believed after it."""
+"""Privacy losses of one release and of several, and the beliefs that they allow."""

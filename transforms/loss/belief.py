@@ -1,4 +1,4 @@
-"""What may be believed after something that was made from Gaussian releases, but for a probability.
+"""The posterior belief after Gaussian releases, processed in any way, up to a probability.
 
 The loss of a normal variable and its shift exceeds an epsilon with a probability that is known exactly
 (`identifiability.chance_of_excess`). That is no statement about noise on whole numbers, nor about what is

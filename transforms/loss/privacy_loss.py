@@ -1,4 +1,4 @@
-"""What one release loses, and several about the same respondents: a pure part and a Gaussian part.
+"""The privacy loss of releases about the same respondents: a pure part and a Gaussian part.
 
 Every mechanism here is either pure (Laplace noise, choices, randomised response) or Gaussian. Pure losses
 add up, and so do the squares of the mus of Gaussian releases, also where later releases depend on earlier

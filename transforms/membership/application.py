@@ -28,7 +28,7 @@ SHADOW_MODELS: Final = 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Attacked:
-    """What the attacks gave."""
+    """The results of the attacks."""
 
     labels: Integers
     """int[records]: the true classes of the audited records."""
@@ -101,24 +101,26 @@ class MembershipInference:
         members, others, rest = self._audited()
         audited = members.joined("the audited records", others)
         is_member = np.arange(len(audited)) < len(members)
-        seen = self._observed(audited, rest)
-        scored = self._scored(seen, is_member)
+        observation = self._observed(audited, rest)
+        scored = self._scored(observation, is_member)
         if self.control is None:
             return Attacked(audited.labels, scored)
-        control = self._asked_instead(seen, "the control", self.control, audited)
+        control = self._observed_instead(observation, "the control", self.control, audited)
         return Attacked(audited.labels, scored, self._scored(control, is_member))
 
-    def _scored(self, seen: Observation, is_member: Flags) -> tuple[tuple[str, Scored], ...]:
-        return tuple((attack.name, Scored(attack.scores(seen), is_member)) for attack in self.attacks)
+    def _scored(self, observation: Observation, is_member: Flags) -> tuple[tuple[str, Scored], ...]:
+        return tuple(
+            (attack.name, Scored(attack.scores(observation), is_member)) for attack in self.attacks
+        )
 
-    def _asked_instead(
-        self, seen: Observation, name: str, classifier: Classifier, audited: DataSet
+    def _observed_instead(
+        self, observation: Observation, name: str, classifier: Classifier, audited: DataSet
     ) -> Observation:
         """What is observed where another model stands in the place of the target."""
-        population = seen.population
+        population = observation.population
         if population is not None and self.population is not None:
             population = replace(population, target=_answers(name, classifier, self.population))
-        return replace(seen, target=_answers(name, classifier, audited), population=population)
+        return replace(observation, target=_answers(name, classifier, audited), population=population)
 
     @property
     def _is_disjoint(self) -> bool:
@@ -149,7 +151,7 @@ class MembershipInference:
         group: ModelGroup | None = None
         # Before any shadow model is trained: what it gives may not be confidences.
         answers = _answers("the target", self.target.classifier, audited)
-        of_population = self._asked_about_population()
+        of_population = self._answers_about_population()
         members = np.zeros((self.shadow_models, len(audited)), np.bool_)
         if self._is_disjoint and self.pool is not None:
             group, pool = self._disjoint_group(self.pool)
@@ -173,10 +175,10 @@ class MembershipInference:
         So it is as large as the target's, which itself is such a set.
         """
         members = halves(len(audited), self.shadow_models, self._draw(2))
-        known = np.ones((len(members), len(rest)), np.bool_)
-        return audited.joined("the shadow training data", rest), np.hstack([members, known])
+        not_audited = np.ones((len(members), len(rest)), np.bool_)
+        return audited.joined("the shadow training data", rest), np.hstack([members, not_audited])
 
-    def _asked_about_population(self) -> Floats | None:
+    def _answers_about_population(self) -> Floats | None:
         if self.population is None:
             return None
         return _answers("the target", self.target.classifier, self.population)
@@ -190,7 +192,7 @@ class MembershipInference:
     def _problems_of_use(self) -> list[SmaltiError]:
         problems: list[SmaltiError] = []
         if not self.attacks:
-            problems.append(UsageError("the audit", "no attack", "one at least"))
+            problems.append(UsageError("the audit", "no attack", "at least one"))
         if self._is_disjoint and self.pool is None:
             problems.append(
                 UsageError(
@@ -204,15 +206,15 @@ class MembershipInference:
             problems.append(
                 UsageError(
                     "the shadow models",
-                    "architecture or hyper-parameters are not the target's",
+                    "architecture or hyperparameters differ from the target's",
                     "the same for both",
-                    "train shadow models by the target's recipe",
+                    "train shadow models with the target's recipe",
                 )
             )
         if self.needs and (self.shadow_models < 1 or (self._is_halved and self.shadow_models % 2)):
             problems.append(
                 UsageError(
-                    "the shadow models", f"{self.shadow_models} of them", "an even number, 2 at least"
+                    "the shadow models", f"{self.shadow_models} models", "an even number, at least 2"
                 )
             )
         return problems
@@ -220,17 +222,22 @@ class MembershipInference:
     def _problems_of_data(self) -> list[SmaltiError]:
         training, test = self.target.training, self.target.test
         problems: list[SmaltiError] = []
-        for given in (test, self.pool, self.population):
-            if given is not None and (
-                given.classes != training.classes or given.features.shape[1] != training.features.shape[1]
+        for records in (test, self.pool, self.population):
+            if records is not None and (
+                records.classes != training.classes
+                or records.features.shape[1] != training.features.shape[1]
             ):
                 problems.append(
-                    DataError(given.name, "other features or classes", f"those of {training.name}")
+                    DataError(records.name, "features or classes differ", f"those of {training.name}")
                 )
         if problems:
             return problems
         pairs = ((test, training), (self.population, training), (self.population, test))
-        return [_shared(given, other) for given, other in pairs if given and given.occurs_in(other).any()]
+        return [
+            _shared(records, other)
+            for records, other in pairs
+            if records and records.occurs_in(other).any()
+        ]
 
     def _problems_of_size(self, confidence: float, false_positive_rate: float | None) -> list[SmaltiError]:
         size = min(len(self.target.training), len(self.target.test))
@@ -248,18 +255,18 @@ class MembershipInference:
         return [DataError("the audit", problem, expected, way_out)]
 
 
-def _shared(given: DataSet, other: DataSet) -> DataError:
+def _shared(records: DataSet, other: DataSet) -> DataError:
     return DataError(
-        given.name,
-        f"{int(given.occurs_in(other).sum())} records are also in {other.name}",
+        records.name,
+        f"{int(records.occurs_in(other).sum())} records are also in {other.name}",
         "disjoint data, by content",
-        "take these records out",
+        "remove these records",
     )
 
 
 def _answers(where: str, classifier: Classifier, records: DataSet) -> Floats:
-    given = classifier.confidences(records.features)
-    return checked_confidences(where, given, len(records), records.classes)
+    answers = classifier.confidences(records.features)
+    return checked_confidences(where, answers, len(records), records.classes)
 
 
 def _shadow_answers(group: ModelGroup, records: DataSet, members: Flags) -> ShadowAnswers:

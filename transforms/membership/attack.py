@@ -1,4 +1,4 @@
-"""What an attack is: a score for each audited record, from what it is allowed to see."""
+"""The interface of an attack: a score for each audited record, from what it may observe."""
 
 from enum import Flag, auto
 from typing import Protocol
@@ -9,7 +9,7 @@ from smalti.transforms.membership.observation import Observation, ShadowAnswers
 
 
 class Needs(Flag):
-    """What must be in the observation of an attack, beside labels and the target's confidences."""
+    """What an attack must observe, beside labels and the target's confidences."""
 
     NOTHING = 0
     SHADOWS_OUT = auto()
@@ -30,7 +30,7 @@ class Attack(Protocol):
     @property
     def needs(self) -> Needs: ...
 
-    def scores(self, seen: Observation) -> Doubles:
+    def scores(self, observation: Observation) -> Doubles:
         """One finite score for each audited record; higher where membership is likelier.
 
         Raises:
@@ -38,21 +38,19 @@ class Attack(Protocol):
         """
 
 
-def shadows_of(attack: str, seen: Observation) -> ShadowAnswers:
+def shadows_of(attack: str, observation: Observation) -> ShadowAnswers:
     """The answers of shadow models about the audited records."""
-    if seen.shadows is None:
+    if observation.shadows is None:
         raise _missing(attack, "shadow models that were asked about the audited records")
-    return seen.shadows
+    return observation.shadows
 
 
-def shadow_pool_of(attack: str, seen: Observation) -> ShadowAnswers:
+def shadow_pool_of(attack: str, observation: Observation) -> ShadowAnswers:
     """The answers of disjoint shadow models about their pool."""
-    if seen.shadow_pool is None:
+    if observation.shadow_pool is None:
         raise _missing(attack, "shadow models whose training sets are disjoint from the target's")
-    return seen.shadow_pool
+    return observation.shadow_pool
 
 
 def _missing(attack: str, what: str) -> UsageError:
-    return UsageError(
-        f"the attack {attack}", "something that it needs was not observed", what, "train them"
-    )
+    return UsageError(f"the attack {attack}", "a required observation is missing", what, "train them")

@@ -1,4 +1,4 @@
-"""Class confidences: what a model says of a record, and what attacks read from it.
+"""Class confidences of models, and the figures that attacks compute from them.
 
 A model maps a record to a vector of confidences, one for each class, that sum to one (D5.1, section 3.2).
 Classes are numbered from 0. No message here holds a confidence or a label: only how many are wrong.
@@ -22,59 +22,59 @@ LEAST_CONFIDENCE: Final = float(np.finfo(np.float32).tiny)
 """Smaller confidences are taken for this one before a logarithm: float32 has no smaller normal number."""
 
 
-def checked_confidences(where: str, given: object, records: int, classes: int) -> Floats:
+def checked_confidences(where: str, answers: object, records: int, classes: int) -> Floats:
     """Confidences of models, as an array of floats, or a `DataError` that says what is wrong with them.
 
     Args:
         where: which model, for the message.
-        given: float[..., records, classes].
+        answers: float[..., records, classes].
         records: how many records were asked about.
         classes: how many classes there are.
     """
-    found = np.asarray(given)
-    if found.dtype.kind != "f":
-        raise DataError(where, f"confidences are of type {found.dtype}", "floats")
-    if found.ndim < 2 or found.shape[-2:] != (records, classes):
-        shape = " x ".join(map(str, found.shape))
+    confidences = np.asarray(answers)
+    if confidences.dtype.kind != "f":
+        raise DataError(where, f"confidences are of type {confidences.dtype}", "floats")
+    if confidences.ndim < 2 or confidences.shape[-2:] != (records, classes):
+        shape = " x ".join(map(str, confidences.shape))
         raise DataError(
             where,
             f"confidences have the shape {shape}",
             f"{records} records x {classes} classes",
             "give one confidence for each class, also for classes that the model was not trained on",
         )
-    _refuse(where, ~np.isfinite(found).all(axis=-1), "are not finite", "numbers from 0 to 1")
+    _refuse(where, ~np.isfinite(confidences).all(axis=-1), "are not finite", "numbers from 0 to 1")
     _refuse(
         where,
-        np.asarray(((found < -SUM_TOLERANCE) | (found > 1 + SUM_TOLERANCE)).any(axis=-1)),
+        np.asarray(((confidences < -SUM_TOLERANCE) | (confidences > 1 + SUM_TOLERANCE)).any(axis=-1)),
         "are not probabilities",
         "numbers from 0 to 1; say so if the model gives logits (`gives_logits`; of an ONNX file --logits)",
     )
     _refuse(
         where,
-        np.asarray(np.abs(found.sum(axis=-1, dtype=np.float64) - 1) > SUM_TOLERANCE),
+        np.asarray(np.abs(confidences.sum(axis=-1, dtype=np.float64) - 1) > SUM_TOLERANCE),
         "do not sum to one",
         f"a sum of one for each record, within {SUM_TOLERANCE:g}",
     )
-    return found
+    return confidences
 
 
-def checked_labels(where: str, given: object, classes: int) -> Integers:
+def checked_labels(where: str, values: object, classes: int) -> Integers:
     """Labels, as classes numbered from 0, or a `DataError`.
 
     Args:
         where: which records, for the message.
-        given: int[records].
+        values: int[records].
         classes: how many classes there are.
     """
-    found = np.asarray(given)
-    if found.ndim != 1 or found.dtype.kind not in "iu":
+    labels = np.asarray(values)
+    if labels.ndim != 1 or labels.dtype.kind not in "iu":
         raise DataError(where, "labels are not one whole number for each record", "classes numbered from 0")
-    wrong = int(((found < 0) | (found >= classes)).sum())
+    wrong = int(((labels < 0) | (labels >= classes)).sum())
     if wrong:
         raise DataError(
             where, f"{wrong} labels are none of the {classes} classes", "classes numbered from 0"
         )
-    return found.astype(np.int64)
+    return labels.astype(np.int64)
 
 
 def softmax(logits: Floats) -> Floats:
@@ -135,5 +135,5 @@ def _log(value: Doubles) -> Doubles:
 def _refuse(where: str, wrong: Flags, problem: str, expected: str) -> None:
     if wrong.any():
         count = int(wrong.sum())
-        told = f"the confidences of {count} record{'' if count == 1 else 's'} {problem}"
-        raise DataError(where, told, expected)
+        message = f"the confidences of {count} record{'' if count == 1 else 's'} {problem}"
+        raise DataError(where, message, expected)

@@ -30,7 +30,7 @@ class DataSet:
         if self.features.ndim != 2 or self.features.dtype.kind != "f" or not self.features.shape[1]:
             raise DataError(self.name, "features are not a table of floats", "records x features")
         if self.classes < 2:
-            raise DataError(self.name, f"{self.classes} classes", "two at least")
+            raise DataError(self.name, f"{self.classes} classes", "at least two")
         if len(self.features) != len(self.labels):
             raise DataError(
                 self.name,
@@ -67,8 +67,8 @@ class DataSet:
 
     def occurs_in(self, others: "DataSet") -> Flags:
         """bool[records]: whether the content of a record is that of one of the others."""
-        known = frozenset(others.digests())
-        return np.fromiter((digest in known for digest in self.digests()), np.bool_, len(self))
+        digests = frozenset(others.digests())
+        return np.fromiter((digest in digests for digest in self.digests()), np.bool_, len(self))
 
     def joined(self, name: str, others: "DataSet") -> Self:
         """These records, then the others."""

@@ -34,11 +34,11 @@ class OnlineLikelihoodRatio:
     own_variance_from: int = OWN_VARIANCE_FROM
     """Section VI.B: with few models one global variance of each kind does better."""
 
-    def scores(self, seen: Observation) -> Doubles:
-        shadows = shadows_of(self.name, seen)
+    def scores(self, observation: Observation) -> Doubles:
+        shadows = shadows_of(self.name, observation)
         answers = logit_scaled(shadows.confidences, shadows.labels)
         has_own = shadows.models >= self.own_variance_from
-        observed = logit_scaled(seen.target, seen.labels)
+        observed = logit_scaled(observation.target, observation.labels)
         inside = _Normal.fitted(self.name, answers, shadows.members, has_own)
         outside = _Normal.fitted(self.name, answers, ~shadows.members, has_own)
         return inside.log_density(observed) - outside.log_density(observed)
@@ -56,12 +56,12 @@ class OfflineLikelihoodRatio:
     needs: ClassVar[Needs] = Needs.SHADOWS_OUT
     own_variance_from: int = OWN_VARIANCE_FROM
 
-    def scores(self, seen: Observation) -> Doubles:
-        shadows = shadows_of(self.name, seen)
+    def scores(self, observation: Observation) -> Doubles:
+        shadows = shadows_of(self.name, observation)
         answers = logit_scaled(shadows.confidences, shadows.labels)
         has_own = shadows.models >= self.own_variance_from
         outside = _Normal.fitted(self.name, answers, ~shadows.members, has_own)
-        return outside.standardised(logit_scaled(seen.target, seen.labels))
+        return outside.standardised(logit_scaled(observation.target, observation.labels))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +106,8 @@ def _check_models(attack: str, least: int, wanted: int) -> None:
     if least < wanted:
         raise DataError(
             f"the attack {attack}",
-            f"an audited record has {least} shadow models of a kind that is needed",
-            f"{wanted} at least, trained with the record and without it as the attack needs",
+            f"an audited record has only {least} shadow models of a required kind",
+            f"at least {wanted}, trained with or without the record as the attack requires",
             "train more shadow models, each record in half of them",
         )
 

@@ -20,5 +20,5 @@ class LossThreshold:
     name: ClassVar[str] = "loss"
     needs: ClassVar[Needs] = Needs.NOTHING
 
-    def scores(self, seen: Observation) -> Doubles:
-        return -cross_entropy(seen.target, seen.labels)
+    def scores(self, observation: Observation) -> Doubles:
+        return -cross_entropy(observation.target, observation.labels)

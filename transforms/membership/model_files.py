@@ -30,7 +30,7 @@ LARGEST_FILE: Final = 1 << 29
 """Bytes of a file that is read, and of what is packed in one of skops."""
 _SHOWN_TYPES: Final = 5
 _TYPE_NAME: Final = re.compile(r"[A-Za-z_][\w.]{0,99}", re.ASCII)
-_RUNS_CODE: Final = "a file of this kind can run code of its author when it is loaded"
+_RUNS_CODE: Final = "loading a file of this type can run its author's code"
 _REFUSED: Final[Mapping[str, str]] = MappingProxyType(
     dict.fromkeys(
         (".pkl", ".pickle", ".joblib", ".dill", ".pt", ".pth", ".ckpt", ".bin", ".h5", ".hdf5", ".keras"),
@@ -38,8 +38,8 @@ _REFUSED: Final[Mapping[str, str]] = MappingProxyType(
     )
 )
 _WAY_OUT: Final = (
-    "export the model to ONNX, or save an estimator of scikit-learn by `skops.io.dump`; whoever trusts a"
-    " file of pickle can convert it so"
+    "export the model to ONNX, or save a scikit-learn estimator by `skops.io.dump`; a pickle file that"
+    " you trust can be converted so"
 )
 _WORDS_OF_SKOPS: Final = frozenset({"__class__", "__module__", "__loader__", "__id__", "__reduce__"})
 _COMPUTE_WITH_NUMPY: Final = (
@@ -94,8 +94,8 @@ def load_classifier(path: Path, form: ModelForm, *, gives_logits: bool = False) 
 def _refused(path: Path) -> DataError:
     return DataError(
         str(path),
-        _REFUSED.get(path.suffix.lower(), "this is no kind of file that models are read from"),
-        "a file that ends in " + ", ".join(f"`{one}`" for one in _READERS),
+        _REFUSED.get(path.suffix.lower(), "models cannot be read from a file of this type"),
+        "a file that ends in " + ", ".join(f"`{suffix}`" for suffix in _READERS),
         _WAY_OUT,
     )
 
@@ -114,7 +114,7 @@ def _content(path: Path) -> bytes:
 
 
 def _too_large(where: str) -> DataError:
-    return DataError(where, "the model is too large", f"{LARGEST_FILE >> 20} MiB at most")
+    return DataError(where, "the model is too large", f"at most {LARGEST_FILE >> 20} MiB")
 
 
 def _network(path: Path, form: ModelForm, _: bool) -> Classifier:
@@ -141,18 +141,18 @@ def _graph(path: Path, form: ModelForm, gives_logits: bool) -> Classifier:
 def _estimator(path: Path, form: ModelForm, _: bool) -> Classifier:
     where = str(path)
     loaded = _unpacked(where, _content(path))
-    known = np.asarray(getattr(loaded, "classes_", None))
-    if not hasattr(loaded, "predict_proba") or known.ndim != 1:
+    labels = np.asarray(getattr(loaded, "classes_", None))
+    if not hasattr(loaded, "predict_proba") or labels.ndim != 1:
         raise DataError(
             where,
-            "what it holds gives no confidences",
+            "its content gives no confidences",
             "one fitted classifier of scikit-learn that has `predict_proba`",
         )
     places = {name: number for number, name in enumerate(form.classes)}
-    if any(str(name) not in places for name in known):
+    if any(str(name) not in places for name in labels):
         raise DataError(
             where,
-            "its classes are not those of the data",
+            "its classes differ from those of the data",
             f"some of the {len(form.classes)} classes that the labels name",
             "give the labels as the model was trained on them",
         )
@@ -164,7 +164,7 @@ def _estimator(path: Path, form: ModelForm, _: bool) -> Classifier:
             f"{form.features} features, as in the data",
             "give the columns that it was trained on, in their order",
         )
-    numbers = np.array([places[str(name)] for name in known], np.int64)
+    numbers = np.array([places[str(name)] for name in labels], np.int64)
     return FromEstimator(_Numbered(where, loaded, numbers), len(form.classes))
 
 
@@ -175,7 +175,7 @@ def _unpacked(where: str, content: bytes) -> Any:
         raise not_installed("models", "the library that reads estimators", "skops", "audit") from None
     try:
         with ZipFile(io.BytesIO(content)) as packed:
-            size = sum(one.file_size for one in packed.infolist())
+            size = sum(member.file_size for member in packed.infolist())
     except (BadZipFile, ValueError, OSError):
         raise _unreadable(where) from None
     if size > LARGEST_FILE:
@@ -220,12 +220,14 @@ def _names_in(schema: Any) -> Iterator[str]:
 def _with_compiled_code(schema: Any) -> list[str]:
     """The types in a file of skops, nested ones too, that are not known to do without compiled code."""
     names = set(_types_in(schema))
-    known = tuple(f"sklearn.{one}" for one in _COMPUTE_WITH_NUMPY)
+    allowed = tuple(f"sklearn.{type_name}" for type_name in _COMPUTE_WITH_NUMPY)
     return sorted(
-        one
-        for one in names
-        if one.startswith(("sklearn.", "scipy."))
-        and not any(one.startswith(name) if name.endswith(".") else one == name for name in known)
+        type_name
+        for type_name in names
+        if type_name.startswith(("sklearn.", "scipy."))
+        and not any(
+            type_name.startswith(name) if name.endswith(".") else type_name == name for name in allowed
+        )
     )
 
 
@@ -242,8 +244,8 @@ def _types_in(schema: Any) -> Iterator[str]:
 def _unreadable(where: str) -> DataError:
     return DataError(
         where,
-        "this is no estimator that can be read here",
-        "a file that `skops.io.dump` wrote, with versions of scikit-learn and skops that fit",
+        "not an estimator that can be read here",
+        "a file written by `skops.io.dump`, with compatible versions of scikit-learn and skops",
         _WAY_OUT,
     )
 
@@ -251,8 +253,8 @@ def _unreadable(where: str) -> DataError:
 def _untrusted(where: str, types: list[str]) -> DataError:
     return DataError(
         where,
-        f"it holds types that are not known to be harmless: {_shown(types)}",
-        "types that skops trusts: others can run code of the file's author when it is loaded",
+        f"it contains types that are not known to be harmless: {_shown(types)}",
+        "types that skops trusts: loading others can run code of the file's author",
         "export the model to ONNX",
     )
 
@@ -260,16 +262,17 @@ def _untrusted(where: str, types: list[str]) -> DataError:
 def _unchecked(where: str, types: list[str]) -> DataError:
     return DataError(
         where,
-        f"it holds types that are not known to check what a file says before their compiled code relies on"
-        f" it, which can end the process: {_shown(types)}",
+        f"it contains types that are not known to check a file's content before compiled code uses it,"
+        f" which can end the process: {_shown(types)}",
         "logistic regression, discriminant analysis or naive Bayes, also behind scalers and PCA",
-        "export the model to ONNX; whoever trusts the file can load it, and ask it by `FromEstimator`",
+        "export the model to ONNX; if you trust the file, load it yourself and use `FromEstimator`",
     )
 
 
 def _shown(types: list[str]) -> str:
     shown = ", ".join(
-        f"`{one}`" if _TYPE_NAME.fullmatch(one) else "one of an odd name" for one in types[:_SHOWN_TYPES]
+        f"`{type_name}`" if _TYPE_NAME.fullmatch(type_name) else "a type with an unusual name"
+        for type_name in types[:_SHOWN_TYPES]
     )
     return f"{shown} and {len(types) - _SHOWN_TYPES} more" if len(types) > _SHOWN_TYPES else shown
 
@@ -292,12 +295,12 @@ class _Numbered:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # that columns have no names here
                 with joblib.parallel_config(backend="sequential"):  # whatever the file says of processes
-                    found: Floats = self.estimator.predict_proba(features)
+                    confidences: Floats = self.estimator.predict_proba(features)
         except Exception:
             raise DataError(
-                self.where, "the model fails when it is asked about records", "a fitted classifier"
+                self.where, "the model fails to predict records", "a fitted classifier"
             ) from None
-        return found
+        return confidences
 
 
 _READERS: Final[Mapping[str, Callable[[Path, ModelForm, bool], Classifier]]] = MappingProxyType(

@@ -1,4 +1,4 @@
-"""What is attacked, and what trains more of it: any classifier that gives confidences.
+"""Classifiers that give confidences, which can be attacked, and trainers of such classifiers.
 
 Adapters turn the models of other libraries into a `Classifier`. None of these libraries is imported here:
 an adapter uses the methods that their models have.
@@ -111,7 +111,7 @@ class FromCallable:
     """Whether a softmax turns what it gives into confidences."""
 
     def confidences(self, features: Floats) -> Floats:
-        return _asked("the model", self.function, features, self.classes, self.gives_logits)
+        return _confidences_of("the model", self.function, features, self.classes, self.gives_logits)
 
 
 class KerasModel(Protocol):
@@ -132,7 +132,7 @@ class FromKeras:
         def predict(batch: Floats) -> object:
             return self.model.predict(batch, verbose=0)
 
-        return _asked("the Keras model", predict, features, self.classes, self.gives_logits)
+        return _confidences_of("the Keras model", predict, features, self.classes, self.gives_logits)
 
 
 class Tensor(Protocol):
@@ -172,7 +172,7 @@ class FromTorch:
     def confidences(self, features: Floats) -> Floats:
         first = next(iter(self.module.parameters()), None)
         if first is None:
-            raise _no_tensors("it has no parameters, so that its device and its type are not known")
+            raise _no_tensors("it has no parameters, so its device and type are unknown")
 
         def predict(batch: Floats) -> object:
             # PyTorch takes no array that runs backwards, and none of another byte order.
@@ -182,23 +182,26 @@ class FromTorch:
         modes = [(part, part.training) for part in self.module.modules()]
         self.module.train(False)
         try:
-            return _asked(_TORCH, predict, features, self.classes, self.gives_logits)
+            return _confidences_of(_TORCH, predict, features, self.classes, self.gives_logits)
         finally:
             for part, was_training in modes:
                 part.training = was_training
 
 
-def _numbers(given: Tensor) -> NDArray[np.floating]:
-    if not hasattr(given, "detach"):
-        raise _no_tensors("it gives something else than one tensor")
-    found = given.detach().cpu()
+def _numbers(answer: Tensor) -> NDArray[np.floating]:
+    if not hasattr(answer, "detach"):
+        raise _no_tensors("it does not return one tensor")
+    on_cpu = answer.detach().cpu()
     # NumPy has no bfloat16, and a softmax in 16 bits would not sum to one.
-    return (found.float() if found.element_size() < _SINGLE else found).numpy()
+    return (on_cpu.float() if on_cpu.element_size() < _SINGLE else on_cpu).numpy()
 
 
 def _no_tensors(problem: str) -> DataError:
     return DataError(
-        _TORCH, problem, "a module with parameters that gives one tensor", "wrap it, or use `FromCallable`"
+        _TORCH,
+        problem,
+        "a module with parameters that returns one tensor",
+        "wrap it, or use `FromCallable`",
     )
 
 
@@ -222,8 +225,8 @@ class FromEstimator:
     classes: int
 
     def confidences(self, features: Floats) -> Floats:
-        known = np.asarray(self.estimator.classes_)
-        if known.dtype.kind not in "iu" or ((known < 0) | (known >= self.classes)).any():
+        labels = np.asarray(self.estimator.classes_)
+        if labels.dtype.kind not in "iu" or ((labels < 0) | (labels >= self.classes)).any():
             raise DataError(
                 "the estimator",
                 "its labels are not the classes of the audit",
@@ -232,12 +235,12 @@ class FromEstimator:
             )
 
         def predict(batch: Floats) -> object:
-            found = np.asarray(self.estimator.predict_proba(batch))
-            placed = np.zeros((len(batch), self.classes), found.dtype)
-            placed[:, known] = found
+            confidences = np.asarray(self.estimator.predict_proba(batch))
+            placed = np.zeros((len(batch), self.classes), confidences.dtype)
+            placed[:, labels] = confidences
             return placed
 
-        return _asked("the estimator", predict, features, self.classes, False)
+        return _confidences_of("the estimator", predict, features, self.classes, False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,26 +264,26 @@ class EstimatorTrainer:
 
     def train(self, features: Floats, labels: Integers, members: Flags) -> ClassifierGroup:
         return ClassifierGroup(
-            tuple(self._one(number, features[own], labels[own]) for number, own in enumerate(members))
+            tuple(self._fitted(number, features[own], labels[own]) for number, own in enumerate(members))
         )
 
-    def _one(self, number: int, features: Floats, labels: Integers) -> FromEstimator:
+    def _fitted(self, number: int, features: Floats, labels: Integers) -> FromEstimator:
         estimator = self.make(number)
         estimator.fit(features, labels)
         return FromEstimator(estimator, self.classes)
 
 
-def _asked(
+def _confidences_of(
     where: str, predict: Callable[[Floats], object], features: Floats, classes: int, gives_logits: bool
 ) -> Floats:
     """What a model says of all records, asked in batches, as checked confidences."""
     parts = []
     for start in range(0, max(1, len(features)), _BATCH):
         batch = features[start : start + _BATCH]
-        given = np.asarray(predict(batch))
-        if given.dtype.name == "bfloat16":  # of JAX; no float to NumPy, and too coarse for a sum of one
-            given = given.astype(np.float32)
-        if gives_logits and given.ndim == 2 and given.dtype.kind == "f" and given.shape[1]:
-            given = softmax(given)
-        parts.append(checked_confidences(where, given, len(batch), classes))
+        answer = np.asarray(predict(batch))
+        if answer.dtype.name == "bfloat16":  # of JAX; no float to NumPy, and too coarse for a sum of one
+            answer = answer.astype(np.float32)
+        if gives_logits and answer.ndim == 2 and answer.dtype.kind == "f" and answer.shape[1]:
+            answer = softmax(answer)
+        parts.append(checked_confidences(where, answer, len(batch), classes))
     return np.concatenate(parts)

@@ -1,4 +1,4 @@
-"""What an attack sees: answers of the target and of shadow models, and whose members the records are.
+"""The observation of an attack: answers of the target and of shadow models, and known memberships.
 
 Never whether a record is a member of the target: that is what the attack is to say.
 """
@@ -14,7 +14,7 @@ from smalti.transforms.problem import Flags, Integers
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShadowAnswers:
-    """What shadow models say of records, and which of these each of them was trained on."""
+    """The answers of shadow models about records, and which records each was trained on."""
 
     labels: Integers
     """int[records]."""

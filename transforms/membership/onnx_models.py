@@ -1,4 +1,4 @@
-"""Models in ONNX, a graph of operators: it is executed by onnxruntime, and holds no code.
+"""Models in ONNX: graphs of operators, executed by onnxruntime, without code of their author.
 
 Refused are files that point to other files (external data, which an attacker may point to any file) and
 operators that onnxruntime does not bring. Not promised: that a graph is small or quick to execute.
@@ -71,21 +71,21 @@ def onnx_classifier(
         BackendError: the extra `audit` is not installed.
     """
     session = _session(where, content)
-    taken = _taken(where, session, features)
-    given = _given(where, session, len(classes))
+    tensor_in = _input_of(where, session, features)
+    tensor_out = _output_of(where, session, len(classes))
 
     def predict(batch: Floats) -> object:
         try:
             with np.errstate(over="ignore"):
-                asked = {taken.name: batch.astype(_NUMBERS[taken.type])}
-            answers = session.run([given.name], asked)[0]
+                inputs = {tensor_in.name: batch.astype(_NUMBERS[tensor_in.type])}
+            answers = session.run([tensor_out.name], inputs)[0]
         except Exception:
             raise DataError(
                 where,
-                "the model fails when it is asked about records",
+                "the model fails to predict records",
                 f"a classifier of {features} features",
             ) from None
-        return _from_maps(where, answers, classes) if given.type in _MAPS else answers
+        return _from_maps(where, answers, classes) if tensor_out.type in _MAPS else answers
 
     return FromCallable(predict, len(classes), gives_logits)
 
@@ -109,8 +109,8 @@ def _session(where: str, content: bytes) -> Any:
 def _unreadable(where: str) -> DataError:
     return DataError(
         where,
-        "this is no model in ONNX that can be executed here",
-        "one graph of operators that onnxruntime brings",
+        "not an ONNX model that can be executed here",
+        "one graph of operators that onnxruntime provides",
         "export the model again, with standard operators",
     )
 
@@ -124,8 +124,8 @@ def _refuse_external_data(where: str, content: bytes) -> None:
     if _is_external(model):
         raise DataError(
             where,
-            "its numbers are in other files, which it names",
-            "one file that holds everything: a name could point to any file of this machine",
+            "its numbers are in other files",
+            "one file that contains everything: a name could point to any file on this machine",
             "export the model again, without external data",
         )
 
@@ -134,10 +134,10 @@ def _is_external(message: Any) -> bool:
     """Whether any tensor in it says that its numbers are elsewhere."""
     for field, values in message.ListFields():
         if field.name == "location":
-            found = any(values)
+            is_external = any(values)
         else:
-            found = field.name == "external" or any(map(_is_external, values))
-        if found:
+            is_external = field.name == "external" or any(map(_is_external, values))
+        if is_external:
             return True
     return False
 
@@ -160,7 +160,7 @@ def _message() -> Any:
     return factory.GetMessageClass(pool.FindMessageTypeByName("smalti.onnx.Model"))
 
 
-def _taken(where: str, session: Any, features: int) -> Any:
+def _input_of(where: str, session: Any, features: int) -> Any:
     """The one input: a table of as many numbers as there are features."""
     inputs = session.get_inputs()
     expected = f"one table of numbers, with {features} features and any number of records"
@@ -183,19 +183,19 @@ def _taken(where: str, session: Any, features: int) -> Any:
     return inputs[0]
 
 
-def _given(where: str, session: Any, classes: int) -> Any:
+def _output_of(where: str, session: Any, classes: int) -> Any:
     """The one output that can hold the confidences of all classes."""
-    fitting = [one for one in session.get_outputs() if _can_be_confidences(one, classes)]
-    likely = [one for one in fitting if "prob" in one.name.lower()]
-    found = likely if len(likely) == 1 else fitting
-    if len(found) != 1:
+    fitting = [output for output in session.get_outputs() if _can_be_confidences(output, classes)]
+    likely = [output for output in fitting if "prob" in output.name.lower()]
+    candidates = likely if len(likely) == 1 else fitting
+    if len(candidates) != 1:
         raise DataError(
             where,
-            f"{len(found)} of its outputs can be the confidences",
+            f"{len(candidates)} of its outputs can be the confidences",
             f"one output of records x {classes} classes",
             "export it with the class probabilities as its only table",
         )
-    return found[0]
+    return candidates[0]
 
 
 def _can_be_confidences(output: Any, classes: int) -> bool:

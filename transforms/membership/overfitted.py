@@ -56,5 +56,5 @@ def overfitted(trainer: NetworkTrainer, training: DataSet) -> TrainedModel:
     features = np.pad(training.features, ((0, added), (0, 0)))
     labels = np.pad(training.labels, (0, added))
     members = np.arange(len(labels)) < len(training)
-    made = NetworkTrainer(trainer.architecture, longer, trainer.randomness)
-    return made.train(features, labels, members[None])[0]
+    control = NetworkTrainer(trainer.architecture, longer, trainer.randomness)
+    return control.train(features, labels, members[None])[0]

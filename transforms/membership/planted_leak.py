@@ -1,4 +1,4 @@
-"""A planted leak: a model that is known to memorise, to see whether an audit would have noticed.
+"""A planted leak: a model that is known to memorise, to test whether an audit detects it.
 
 An attack that does not find a leak that is there says nothing by not finding one elsewhere. So the same
 attack, on as much of the same data, must detect the leak; without that an audit is inconclusive.
@@ -24,7 +24,7 @@ _WHOLE: Final = 1 << 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Memoriser:
-    """A classifier that recalls the labels of some training records, and knows nothing else."""
+    """A classifier that recalls the labels of some training records, and nothing else."""
 
     recalled: dict[bytes, int]
     """The classes of recalled records, by the digests of their features."""
@@ -32,12 +32,12 @@ class Memoriser:
 
     def confidences(self, features: Floats) -> Floats:
         """Of records that it does not recall, all classes are equally likely."""
-        found = np.full((len(features), self.classes), 1 / self.classes)
+        confidences = np.full((len(features), self.classes), 1 / self.classes)
         for record, digest in enumerate(digests_of(features)):
             if digest in self.recalled:
-                found[record] *= 1 - _BOLDNESS
-                found[record, self.recalled[digest]] += _BOLDNESS
-        return found
+                confidences[record] *= 1 - _BOLDNESS
+                confidences[record, self.recalled[digest]] += _BOLDNESS
+        return confidences
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +67,16 @@ class MemorisingTrainer:
             for record, digest in enumerate(digests)
             if int.from_bytes(digest[:8]) < self.share * _WHOLE
         ]
-        return ClassifierGroup(tuple(self._one(labels, memorable, own) for own in members))
+        return ClassifierGroup(tuple(self._memoriser(labels, memorable, own) for own in members))
 
-    def _one(self, labels: Integers, memorable: list[tuple[int, bytes]], own: Flags) -> Memoriser:
+    def _memoriser(self, labels: Integers, memorable: list[tuple[int, bytes]], own: Flags) -> Memoriser:
         recalled = {digest: int(labels[record]) for record, digest in memorable if own[record]}
         return Memoriser(recalled, self.classes)
 
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """Whether an attack noticed the planted leak."""
+    """Whether an attack detected the planted leak."""
 
     advantage: Figure
     """Of the attack on the model that memorises."""

@@ -1,4 +1,4 @@
-"""Attacks by the names that policies have for them (`s:attack`)."""
+"""Attacks by their names in policies (`s:attack`)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

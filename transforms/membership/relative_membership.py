@@ -47,13 +47,15 @@ class RelativeMembership:
             Needs.SHADOWS_OUT if self.offline_factor is not None else Needs.SHADOWS_IN | Needs.SHADOWS_OUT
         )
 
-    def scores(self, seen: Observation) -> Doubles:
-        audited = self._ratio(seen.target, shadows_of(self.name, seen))
+    def scores(self, observation: Observation) -> Doubles:
+        audited = self._ratio(observation.target, shadows_of(self.name, observation))
         others = audited
-        if seen.population is not None:
-            others = self._ratio_of_population(seen.population.target, seen.population.shadows)
+        if observation.population is not None:
+            others = self._ratio_of_population(
+                observation.population.target, observation.population.shadows
+            )
         if not len(others):
-            raise DataError(f"the attack {self.name}", "the population has no records", "some at least")
+            raise DataError(f"the attack {self.name}", "the population has no records", "at least one")
         below = np.searchsorted(np.sort(others), audited - np.log(self.gamma), side="right")
         shares: Doubles = below / len(others)
         return shares
@@ -89,7 +91,7 @@ def _mean(attack: str, answers: Doubles, chosen: Flags) -> Doubles:
     if not number.all():
         raise DataError(
             f"the attack {attack}",
-            "a record has no shadow model of a kind that is needed",
+            "a record has no shadow model of a required kind",
             "models that were trained with it, and models that were not",
             "train more shadow models, each record in half of them, or use the offline form",
         )

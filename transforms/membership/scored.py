@@ -1,4 +1,4 @@
-"""What an attack gives: one score for each audited record, beside the truth."""
+"""The scores of an attack, one for each audited record, beside the truth."""
 
 from dataclasses import dataclass
 

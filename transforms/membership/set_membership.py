@@ -25,7 +25,7 @@ ATTACKS: Final = 10
 
 
 class AttackType(StrEnum):
-    """What is to be told."""
+    """What an attack has to decide."""
 
     SINGLE = "single-membership"
     """Which M of 2 M records are the members: attack type 1, of an adversary."""
@@ -96,9 +96,9 @@ class DisjointAttacks:
 
         Of single records it is the true minus the false positive rate, as M of 2 M are called members.
         """
-        found = self.accuracy(confidence)
+        limits = self.accuracy(confidence)
         value = 2 * float(self.accuracies.mean()) - 1
-        return Figure(value, 2 * found.lower - 1, 2 * found.upper - 1, confidence)
+        return Figure(value, 2 * limits.lower - 1, 2 * limits.upper - 1, confidence)
 
 
 def single_accuracy(members: Doubles, others: Doubles, draw: np.random.Generator) -> float:
@@ -155,7 +155,7 @@ def repeated(
         raise DataError(
             kind,
             f"a subset has {least} training or test records",
-            f"{size} of each at least",
+            f"at least {size} of each",
             "audit more records, or take smaller or fewer subsets",
         )
     means = [np.mean([_attacked(kind, part, size, draw) for _ in range(attacks)]) for part in subsets]
@@ -179,16 +179,19 @@ def disjoint(
         DataError: there are fewer than M training or test records.
     """
     members, others = (
-        draw.permutation(scored.scores[found]) for found in (scored.is_member, ~scored.is_member)
+        draw.permutation(scored.scores[results]) for results in (scored.is_member, ~scored.is_member)
     )
     attacks = min(len(members), len(others)) // size
     if not attacks:
         raise DataError(
-            kind, "too few training or test records", f"{size} of each at least", "audit more records"
+            kind, "too few training or test records", f"at least {size} of each", "audit more records"
         )
     first, second = (group[: attacks * size].reshape(attacks, size) for group in (members, others))
-    found = [_judged(kind, one, other, draw) for one, other in zip(first, second, strict=True)]
-    return DisjointAttacks(kind, size, np.asarray(found, np.float64))
+    results = [
+        _judged(kind, some_members, some_others, draw)
+        for some_members, some_others in zip(first, second, strict=True)
+    ]
+    return DisjointAttacks(kind, size, np.asarray(results, np.float64))
 
 
 def limit_of_guess(kind: AttackType, attacks: int, confidence: float, size: int = SIZE) -> float:

@@ -1,4 +1,4 @@
-"""The shadow-model attack: for each class, a model that tells members from others by confidences.
+"""The shadow-model attack: for each class, a model that distinguishes members by confidences.
 
 Shokri, Stronati, Song, Shmatikov, "Membership Inference Attacks Against Machine Learning Models", IEEE S&P
 2017, as in D5.1, sections 3.2 and 3.3. Attack models come from scikit-learn.
@@ -90,9 +90,9 @@ class AttackModel:
     """The class."""
 
     @classmethod
-    def trained(cls, make: MakeAttackModel, given: AttackSet, label: int, seed: int) -> "AttackModel":
+    def trained(cls, make: MakeAttackModel, attack_set: AttackSet, label: int, seed: int) -> "AttackModel":
         estimator = make(seed)
-        estimator.fit(_shown(given.confidences, label), given.is_member.astype(np.int64))
+        estimator.fit(_shown(attack_set.confidences, label), attack_set.is_member.astype(np.int64))
         return cls(estimator, label)
 
     def membership(self, confidences: Floats) -> Doubles:
@@ -119,11 +119,11 @@ class Attacker:
         Returns:
             float[records].
         """
-        found = np.zeros(len(confidences))
+        probabilities = np.zeros(len(confidences))
         for label in np.unique(deciding):
             own = deciding == label
-            found[own] = self.models[label].membership(confidences[own])
-        return found
+            probabilities[own] = self.models[label].membership(confidences[own])
+        return probabilities
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,25 +154,27 @@ class ShadowModelAttack:
         return Attacker(tuple(self._model(generator, label) for label in range(pool.classes)))
 
     def _model(self, generator: AttackTrainSetGenerator, label: int) -> AttackModel:
-        given = generator.of_class(label)
-        if not len(given.is_member):
+        attack_set = generator.of_class(label)
+        if not len(attack_set.is_member):
             raise DataError(
                 "the shadow pool",
                 "a class has no members, or no others, in any shadow model",
                 "records of each class inside and outside of shadow training sets",
                 "give the pool more records of each class",
             )
-        return AttackModel.trained(self.make, given, label, self.seed + label)
+        return AttackModel.trained(self.make, attack_set, label, self.seed + label)
 
-    def scores(self, seen: Observation) -> Doubles:
-        deciding = seen.target.argmax(axis=1) if self.by_predicted_class else seen.labels
-        return self.attacker(shadow_pool_of(self.name, seen)).membership(seen.target, deciding)
+    def scores(self, observation: Observation) -> Doubles:
+        deciding = observation.target.argmax(axis=1) if self.by_predicted_class else observation.labels
+        return self.attacker(shadow_pool_of(self.name, observation)).membership(
+            observation.target, deciding
+        )
 
 
 def judged_by_class(
     scored: Scored, labels: Integers, classes: int, seed: int, threshold: float = DECISION
 ) -> tuple[Outcomes | None, ...]:
-    """What deciding by a threshold gets right in each class's attack test set (equations 3.5 and 3.6).
+    """The accuracy of a threshold on each class's attack test set (equations 3.5 and 3.6).
 
     Their precision and recall are the figures of D5.1's quality certificate.
 

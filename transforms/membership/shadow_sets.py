@@ -1,4 +1,4 @@
-"""Which records each shadow model is trained on, and the conditions that D5.1 sets for that.
+"""The training sets of shadow models, and the conditions of D5.1 for them.
 
 Two designs. *Disjoint* (D5.1, section 3.2): shadow training sets come from a pool without any record of the
 target's, each as large as the target's and with the same shares of classes; they may overlap one another.
@@ -61,7 +61,7 @@ def halves(records: int, models: int, draw: np.random.Generator) -> Flags:
     """
     _check_models(models, 2)
     if models % 2:
-        raise UsageError("the shadow models", f"{models} of them", "an even number, in pairs of halves")
+        raise UsageError("the shadow models", f"{models} models", "an even number, in pairs of halves")
     chosen = np.zeros((models, records), np.bool_)
     for pair in range(0, models, 2):
         chosen[pair, draw.permutation(records)[: records // 2]] = True
@@ -70,7 +70,7 @@ def halves(records: int, models: int, draw: np.random.Generator) -> Flags:
 
 
 def check_disjoint(training: DataSet, pool: DataSet, members: Flags) -> list[SmaltiError]:
-    """What D5.1's conditions refuse of shadow training sets, from whoever drew them.
+    """The problems of shadow training sets under D5.1's conditions, whatever their source.
 
     Disjoint from the target's by content; as large; every class in each; class shares alike; and for every
     class records outside, without which no attack set would be balanced. Hyper-parameters are compared by
@@ -83,7 +83,7 @@ def check_disjoint(training: DataSet, pool: DataSet, members: Flags) -> list[Sma
     """
     if members.dtype != np.bool_ or members.ndim != 2 or members.shape[1] != len(pool):
         raise UsageError(
-            "the shadow models", "no membership for each record of the pool", "models x records"
+            "the shadow models", "the memberships do not fit the records of the pool", "models x records"
         )
     problems = _overlaps(training, pool.take(np.flatnonzero(members.any(axis=0))))
     wrong = int((members.sum(axis=1) != len(training)).sum())
@@ -103,8 +103,8 @@ def check_disjoint(training: DataSet, pool: DataSet, members: Flags) -> list[Sma
         problems.append(
             DataError(
                 "the shadow models",
-                f"the classes of {unlike} training sets have other shares than in the target's",
-                "class distributions alike",
+                f"the classes of {unlike} training sets do not have the target's shares",
+                "the same class distribution",
                 "draw shadow training sets class by class",
             )
         )
@@ -112,7 +112,7 @@ def check_disjoint(training: DataSet, pool: DataSet, members: Flags) -> list[Sma
 
 
 def check_classes(data: DataSet, members: Flags) -> list[SmaltiError]:
-    """What is refused of shadow training sets in any design: a class of the data that one of them lacks.
+    """The problems of shadow training sets in any design: a class of the data that one of them lacks.
 
     Args:
         data: what the shadow training sets are drawn from.
@@ -130,7 +130,7 @@ def _overlaps(training: DataSet, pool: DataSet) -> list[SmaltiError]:
             pool.name,
             f"{shared} records are also in {training.name}",
             "shadow data that is disjoint from the target's, by content",
-            "take these records out of the pool",
+            "remove these records of the pool",
         )
     ]
 
@@ -183,4 +183,4 @@ def _alike(first: Integers, second: Integers) -> bool:
 
 def _check_models(models: int, least: int) -> None:
     if models < least:
-        raise UsageError("the shadow models", f"{models} of them", f"{least} at least")
+        raise UsageError("the shadow models", f"{models} models", f"at least {least}")

@@ -1,4 +1,4 @@
-"""The interface of an algorithm: from a problem and what is required of classes to classes."""
+"""The interface of an algorithm: from a problem with its requirements to classes."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass

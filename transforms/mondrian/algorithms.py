@@ -1,4 +1,4 @@
-"""Algorithms that make classes, by the names that transforms have for them."""
+"""Algorithms that make classes, by their names in transforms."""
 
 from typing import Final
 
@@ -26,4 +26,4 @@ def algorithm_of(transform: Transform) -> Algorithm:
     for algorithm in ALGORITHMS:
         if algorithm.name == transform.class_maker:
             return algorithm
-    raise InternalError("a transform asked for an algorithm that is not listed")
+    raise InternalError("a transform names an algorithm that is not listed")

@@ -1,4 +1,4 @@
-"""Which cut a partition gets: all allowable ones are weighed, or the median is taken.
+"""The choice of a partition's cut: the best of all allowable cuts, or the median.
 
 # INVARIANT: everything that decides a cut is an integer. Sums of floats differ between machines.
 """
@@ -396,10 +396,10 @@ def least_penalty(scene: Scene) -> Cuts:
         groups = np.flatnonzero(laid.allowed)
         if not len(groups):
             continue
-        found = _best(laid.penalties(groups), groups, laid.line)
-        better = found.score < best
-        best = np.where(better, found.score, best)
-        _take(cuts, scene.batch, np.flatnonzero(better), attribute, found)
+        choice = _best(laid.penalties(groups), groups, laid.line)
+        better = choice.score < best
+        best = np.where(better, choice.score, best)
+        _take(cuts, scene.batch, np.flatnonzero(better), attribute, choice)
     return cuts
 
 
@@ -445,14 +445,14 @@ def _most_even(laid: Laid, allowed: Flags) -> Cuts:
     """Of these cuts the one that divides the rows of its partition most evenly."""
     groups = np.flatnonzero(allowed)
     unevenness = np.abs(2 * laid.weight - laid.scene.totals[laid.line.node])[groups]
-    found = _best(unevenness, groups, laid.line)
+    choice = _best(unevenness, groups, laid.line)
     cuts = Cuts.none(laid.scene.batch)
-    _take(cuts, laid.scene.batch, np.flatnonzero(found.score < _IMPOSSIBLE), laid.attribute, found)
+    _take(cuts, laid.scene.batch, np.flatnonzero(choice.score < _IMPOSSIBLE), laid.attribute, choice)
     return cuts
 
 
-def _take(cuts: Cuts, batch: Batch, nodes: Integers, attribute: int, found: _Found) -> None:
-    line, at = found.line, found.at[nodes]
+def _take(cuts: Cuts, batch: Batch, nodes: Integers, attribute: int, choice: _Found) -> None:
+    line, at = choice.line, choice.at[nodes]
     cuts.attribute[nodes] = attribute
     cuts.index[nodes] = at - line.first[nodes] + 1
     starts = batch.starts[nodes]

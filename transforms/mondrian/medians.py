@@ -37,7 +37,7 @@ def median_cuts(problem: Problem, partitions: int, least: int) -> tuple[MedianCu
     search = Search(Table.of(replace(problem, cut_threshold=0)))
     leaves: dict[int, Integers] = {0: np.arange(len(problem.weights))}
     closed: set[int] = set()
-    made: list[MedianCut] = []
+    cuts: list[MedianCut] = []
     while room := partitions - len(leaves):
         waiting = [node for node, tuples in leaves.items() if len(tuples) >= least and node not in closed]
         waiting.sort(key=lambda node: (-len(leaves[node]), node))
@@ -47,8 +47,8 @@ def median_cuts(problem: Problem, partitions: int, least: int) -> tuple[MedianCu
         for cut, left, right in _cut(search, {node: leaves[node] for node in waiting[:room]}, len(leaves)):
             closed.discard(cut.node)
             leaves[cut.node], leaves[cut.new] = left, right
-            made.append(cut)
-    return tuple(made)
+            cuts.append(cut)
+    return tuple(cuts)
 
 
 def _cut(
@@ -59,12 +59,12 @@ def _cut(
     starts = np.concatenate(([0], np.cumsum(sizes)))
     batch = Batch(np.concatenate(list(partitions.values())), starts)
     cuts = search.cuts(batch)
-    found: list[tuple[MedianCut, Integers, Integers]] = []
+    divided: list[tuple[MedianCut, Integers, Integers]] = []
     for i, node in enumerate(partitions):
         attribute = int(cuts.attribute[i])
         if attribute >= 0:
             goes_left = cuts.left[starts[i] : starts[i + 1]]
             left, right = partitions[node][goes_left], partitions[node][~goes_left]
             codes = np.unique(search.problem.codes[left, attribute])
-            found.append((MedianCut(node, attribute, codes, count + len(found)), left, right))
-    return found
+            divided.append((MedianCut(node, attribute, codes, count + len(divided)), left, right))
+    return divided

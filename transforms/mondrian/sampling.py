@@ -1,4 +1,4 @@
-"""A quick yes: a few tuples of a partition often show already that it may meet what is promised.
+"""A quick acceptance: a few tuples of a partition often show that it may meet its requirements.
 
 A yes is certain and a no decides nothing, so whoever asks here first gets the same answer sooner.
 """

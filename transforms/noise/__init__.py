@@ -1,4 +1,4 @@
-"""Mechanisms that draw noise, each with what it loses; the samplers themselves are also named here."""
+"""Mechanisms that draw noise, each with its privacy loss; the samplers are exported here, too."""
 
 from smalti.transforms.noise.samplers import (
     LARGEST_SCALE,

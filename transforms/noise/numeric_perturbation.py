@@ -103,17 +103,17 @@ class NumericPerturbation:
         return self.noise.loss(self.grid.sensitivity)
 
     def perturbed(
-        self, units: Integers, known: Flags | None = None, sampler: Sampler = SAMPLER
+        self, units: Integers, present: Flags | None = None, sampler: Sampler = SAMPLER
     ) -> Integers:
         """Noisy numbers, in units above the lower bound.
 
         Args:
             units: from `Grid.in_units`, or as exact units; clamped into the bounds.
-            known: by record, whether there is a number; the others become the middle. None if all are.
+            present: by record, whether there is a number; the others become the middle. None if all are.
             sampler: where the noise comes from.
         """
-        if known is not None:
-            units = np.where(known, units, self.grid.middle)
+        if present is not None:
+            units = np.where(present, units, self.grid.middle)
         return measure(units, self.noise, 0, self.grid.width, sampler)
 
     def mean(self, noisy: Integers, confidence: float) -> Estimate:

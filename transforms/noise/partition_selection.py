@@ -1,4 +1,4 @@
-"""Which private groups are released: those that enough respondents are in, by a noisy number.
+"""The selection of private groups to release: those with a large enough noisy number of respondents.
 
 Groups that the data itself brings betray their only respondent if they are shown. So the number of
 respondents of each group that has any gets discrete Laplace noise, and a group is released if the noisy

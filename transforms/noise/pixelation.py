@@ -96,8 +96,8 @@ class Pixelation:
             raise TypeError("grey images of 8 bits and of one size are expected: image, row, column")
         if not len(images):
             return np.zeros((0, *self.shape), np.int64)
-        found = np.add.reduceat(images.astype(np.int64), _starts(self.height, self.cell), axis=1)
-        sums: Integers = np.add.reduceat(found, _starts(self.width, self.cell), axis=2)
+        by_row = np.add.reduceat(images.astype(np.int64), _starts(self.height, self.cell), axis=1)
+        sums: Integers = np.add.reduceat(by_row, _starts(self.width, self.cell), axis=2)
         return sums
 
     def shades(self, sums: Integers, sampler: Sampler = SAMPLER) -> Images:
@@ -105,8 +105,8 @@ class Pixelation:
         pixels = _lengths(self.height, self.cell)[:, None] * _lengths(self.width, self.cell)[None, :]
         noisy = measure(sums.ravel(), self.noise, 0, WHITE * self.cell**2, sampler).reshape(sums.shape)
         noisy = np.clip(noisy, 0, WHITE * pixels)
-        found: Images = ((2 * noisy + pixels) // (2 * pixels)).astype(np.uint8)
-        return found
+        shades: Images = ((2 * noisy + pixels) // (2 * pixels)).astype(np.uint8)
+        return shades
 
     def perturbed(self, images: Images, sampler: Sampler = SAMPLER) -> Images:
         """The shades of each image's own sums."""

@@ -126,7 +126,7 @@ class RandomizedResponse(Response):
         return _log_ratio(self.kept, self.taken)
 
     def perturbed(self, codes: Integers, sampler: Sampler = SAMPLER) -> Integers:
-        reported = _known(codes, self.categories)
+        reported = _categories_only(codes, self.categories)
         places = np.flatnonzero(_bits(len(reported), self.changed, sampler))
         others = sampler.uniform(len(places), self.categories - 1)
         reported[places] = others + (others >= reported[places])
@@ -176,7 +176,7 @@ class TwoCoins(Response):
         )
 
     def perturbed(self, codes: Integers, sampler: Sampler = SAMPLER) -> Integers:
-        answers = _known(codes, 2)
+        answers = _categories_only(codes, 2)
         places = np.flatnonzero(~_bits(len(answers), self.retention, sampler))
         answers[places] = _bits(len(places), self.coin, sampler)
         return answers
@@ -203,7 +203,7 @@ def _share(count: int, total: int, rates: tuple[float, float], confidence: float
     return Estimate((count / total - taken) / (kept - taken), margin / (kept - taken))
 
 
-def _known(codes: Integers, categories: int) -> Integers:
+def _categories_only(codes: Integers, categories: int) -> Integers:
     """A fresh array of categories, without what is none."""
     return np.where((codes >= 0) & (codes < categories), codes, MISSING_CATEGORY).astype(np.int64)
 

@@ -289,7 +289,7 @@ def measure(
 
 
 def check_available() -> None:
-    """Refuse to go on where the library that draws noise is missing: before anything is charged for it.
+    """Refuse a run if the library that draws noise is missing, before anything is charged.
 
     Raises:
         BackendError: it is not installed.

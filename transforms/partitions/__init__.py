@@ -1,1 +1,1 @@
-"""Partitions side by side: who and what is in them, and on both sides of cuts."""
+"""Partitions side by side: their respondents and values, and those on both sides of cuts."""

@@ -1,4 +1,4 @@
-"""Which of several distributions over the same rows has the larger entropy, exactly.
+"""An exact comparison of the entropies of distributions over the same rows.
 
 The entropy of W rows of which w share each value is log W - (1 / W) * sum of w log w (Shannon 1948), so of
 distributions over the same rows the one with the smaller sum has the larger entropy. Logarithms of

@@ -1,4 +1,4 @@
-"""What classes hold, as those see it who judge them: whole classes, and both sides of cuts."""
+"""The respondents and values in classes, for judges: in whole classes, and on both sides of cuts."""
 
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""Which tuples hold what (respondents, values), and how much of it lies on each side of a cut."""
+"""The respondents and values of tuples, and how many of them lie on each side of a cut."""
 
 from dataclasses import dataclass
 

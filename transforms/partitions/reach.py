@@ -1,4 +1,4 @@
-"""How far ordered attributes reach on both sides of each cut.
+"""The ranges of ordered attributes on both sides of each cut.
 
 Running maxima are taken in blocks: places of a block on one axis, blocks side by side on the next. One
 step along the first axis is one vector operation on all blocks of all partitions, where a running

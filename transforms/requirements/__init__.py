@@ -1,1 +1,1 @@
-"""What a class must meet: one module for each requirement, listed in `registry`."""
+"""Requirements of classes: one module for each, listed in `registry`."""

@@ -1,4 +1,4 @@
-"""The interface of a requirement: what it says, and whether classes meet it."""
+"""The interface of a requirement: its statement, and whether classes meet it."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Requirements of classes, by the names that guarantees have for them."""
+"""Requirements of classes, by their names in guarantees."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -15,7 +15,7 @@ REQUIREMENTS: Final[tuple[type[ClassJudge], ...]] = (EnoughRespondents, NotHeldB
 
 
 def judges_of(requirements: Iterable[Requirement]) -> tuple[ClassJudge, ...]:
-    """Who judges classes by these requirements.
+    """The judges of classes for these requirements.
 
     Raises:
         InternalError: nobody does.
@@ -27,4 +27,4 @@ def _judge(requirement: Requirement) -> ClassJudge:
     for kind in REQUIREMENTS:
         if kind.name == requirement.name:
             return kind(requirement)
-    raise InternalError("a requirement that the kernel does not know reached it")
+    raise InternalError("the kernel does not implement a requirement")

@@ -1,1 +1,1 @@
-"""What the values of a column mean, how they are written, and what generalising them loses."""
+"""The values of a column: their meaning, their generalised form, and the loss of generalising them."""

@@ -1,4 +1,4 @@
-"""What each class holds of one column: its extremes, or each distinct thing once."""
+"""The values of one column in each class: the extremes, or each distinct value once."""
 
 import numpy as np
 

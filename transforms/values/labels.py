@@ -1,4 +1,4 @@
-r"""How a generalised value is written: one grammar, for every engine and output format.
+r"""The labels of generalised values: one grammar, for every engine and output format.
 
 ====================  =======================================================================
 ``42``                a single value, as its own text

@@ -1,4 +1,4 @@
-"""How much a generalisation loses; figures for the owner, computed from exact data."""
+"""The loss of a generalisation; figures for the owner, computed from exact data."""
 
 from fractions import Fraction
 

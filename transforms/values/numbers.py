@@ -111,8 +111,8 @@ def _powers(texts: pa.Array) -> Integers:
         return np.zeros(len(texts), np.int64)
     powers = pc.replace_substring_regex(texts, r"^[^eE]*[eE]?\+?", "")
     powers = pc.if_else(pc.equal(powers, ""), pa.scalar("0", powers.type), powers)
-    found: Integers = powers.cast(pa.int64()).to_numpy(zero_copy_only=False)
-    return found
+    exponents: Integers = powers.cast(pa.int64()).to_numpy(zero_copy_only=False)
+    return exponents
 
 
 def _places(written: _Written) -> int:

@@ -1,4 +1,4 @@
-"""What the texts of a column mean: lexical forms, order, and codes for the kernel.
+"""The meaning of a column's texts: lexical forms, order, and codes for the kernel.
 
 Every engine hands over texts and gets codes back, so no engine's own casts decide anything. Each
 datatype has one ASCII regular expression (RE2 and Python read it alike); a text that does not match
@@ -51,7 +51,7 @@ Keys = Integers | NDArray[np.object_]
 
 
 class ValueFormError(ValueError):
-    """Some text of a column is no value of its datatype; says nothing about which text."""
+    """A text of a column is not a value of its datatype; the error does not say which one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +123,8 @@ def are_finite(texts: pa.Array) -> NDArray[np.bool_]:
     >>> are_finite(pa.array(["1e308", "1e309", "-1e309", "1e-999"])).tolist()
     [True, False, False, True]
     """
-    found: NDArray[np.bool_] = np.isfinite(nearest_doubles(texts))
-    return found
+    finite: NDArray[np.bool_] = np.isfinite(nearest_doubles(texts))
+    return finite
 
 
 def _check_finite(texts: pa.Array) -> None:
@@ -215,9 +215,9 @@ def keys(texts: pa.Array, datatype: Datatype, time_zone: str | None, places: int
     numbers = _numbers(texts, datatype, time_zone, places)
     if not isinstance(numbers, WideNumbers):
         return numbers
-    found = np.empty(len(texts), np.object_)
-    found[:] = numbers.exact(np.arange(len(texts)))
-    return found
+    wide = np.empty(len(texts), np.object_)
+    wide[:] = numbers.exact(np.arange(len(texts)))
+    return wide
 
 
 def unit_places(texts: pa.Array, datatype: Datatype) -> int:
@@ -269,10 +269,10 @@ def _decimal_numbers(texts: pa.Array, places: int | None) -> Numbers:
 
 
 def _instant_numbers(texts: pa.Array, zone: ZoneInfo | None, places: int | None) -> Numbers:
-    found = instants(texts, zone)
-    unit = found.places if places is None else places
-    narrow = found.narrow(unit)
+    moments = instants(texts, zone)
+    unit = moments.places if places is None else places
+    narrow = moments.narrow(unit)
     if narrow is not None:
         return narrow
-    wide = found.wide(unit)
+    wide = moments.wide(unit)
     return WideNumbers(wide.astype(np.float64), lambda chosen: list(wide[chosen]))

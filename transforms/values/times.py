@@ -72,10 +72,10 @@ def days(texts: pa.Array) -> Integers:
         NoSuchTimeError: the calendar has no such day, or it is before the year 1.
     """
     try:
-        found = texts.cast(pa.date32())
+        dates = texts.cast(pa.date32())
     except pa.ArrowInvalid:  # it quotes the text
         raise NoSuchTimeError from None
-    numbers: Integers = found.view(pa.int32()).to_numpy(zero_copy_only=False).astype(np.int64)
+    numbers: Integers = dates.view(pa.int32()).to_numpy(zero_copy_only=False).astype(np.int64)
     if np.any(numbers < _FIRST_DAY):
         raise NoSuchTimeError
     return numbers
@@ -127,8 +127,8 @@ class _Characters:
 
     def at(self, place: int | Integers) -> NDArray[np.uint8]:
         """The character at a place of each text, or its last one where the text is shorter."""
-        found: NDArray[np.uint8] = self._characters[np.minimum(self._starts + place, self._last)]
-        return found
+        characters: NDArray[np.uint8] = self._characters[np.minimum(self._starts + place, self._last)]
+        return characters
 
     def digit(self, place: int | Integers) -> Integers:
         return self.at(place).astype(np.int64) - ord("0")
@@ -159,10 +159,10 @@ def _minutes(texts: pa.Array) -> Integers:
     """Seconds from 1970 to the minute that each text begins with."""
     begun = pc.binary_slice(texts.cast(pa.large_binary()), 0, 16).cast(pa.large_string())
     try:
-        found = begun.cast(pa.timestamp("s"))
+        moments = begun.cast(pa.timestamp("s"))
     except pa.ArrowInvalid:  # it quotes the text
         raise NoSuchTimeError from None
-    numbers: Integers = found.view(pa.int64()).to_numpy(zero_copy_only=False)
+    numbers: Integers = moments.view(pa.int64()).to_numpy(zero_copy_only=False)
     if np.any(numbers < _FIRST_DAY * _DAY):
         raise NoSuchTimeError
     return numbers
@@ -193,8 +193,8 @@ def _local_offsets(local: Integers, zone: ZoneInfo, spans: Sequence[int] = _SPAN
     """
     span, finer = spans[0], spans[1:]
     starts, spent = np.unique(local // span, return_inverse=True)
-    known = [_offset_throughout(start * span, span, zone) for start in starts.tolist()]
-    offsets = np.array(known, np.int64)[spent]
+    ahead = [_offset_throughout(start * span, span, zone) for start in starts.tolist()]
+    offsets = np.array(ahead, np.int64)[spent]
     changing = offsets == _CHANGES
     if np.any(changing):
         offsets[changing] = _local_offsets(local[changing], zone, finer)

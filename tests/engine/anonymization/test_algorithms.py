@@ -296,7 +296,7 @@ def test_the_verifier_refuses_classes_that_miss_it(tmp_path: Path) -> None:
         mondrian = ALL_TRANSFORMS[0].of(Asked(3, 1, QUASI_IDENTIFIERS, ("illness",), 8))
         return replace(plan, apply=Apply(mondrian))
 
-    with pytest.raises(GuaranteeError, match=f"does not have what is promised of `illness` .{EVEN}."):
+    with pytest.raises(GuaranteeError, match=f"does not meet the promise about `illness` .{EVEN}."):
         run(tmp_path / "run", rows_of(60), 1, forgetful)
 
 

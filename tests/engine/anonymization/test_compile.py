@@ -109,7 +109,7 @@ def test_semicolons_between_fields_are_named_where_columns_are_missing(tmp_path:
     source = Source(TARGET, data, OutputFormat.CSV, Description())
     with (
         closing(LocalBackend().open(source, workspace)) as bound,
-        pytest.raises(SmaltiError, match="fields are separated by commas"),
+        pytest.raises(SmaltiError, match="fields must be separated by commas"),
     ):
         compile_plan(asked, source, bound, Options())
 

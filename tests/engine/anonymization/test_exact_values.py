@@ -34,7 +34,7 @@ def test_birth_dates_taken_for_text_are_told_and_counted(tmp_path: Path) -> None
     assert outcome.report is not None
     assert outcome.report.exact == (ExactColumn("age", 60, 60), ExactColumn("city", 1, 0))
     shown = " ".join(smalti("targets", "--as", OWNER, cwd=tmp_path).out.split())
-    assert "alone or in sets (of these, in fewer rows than k): age 60 (60), city 1 (0)" in shown
+    assert "alone or in sets; in brackets those in fewer than k rows: age 60 (60), city 1 (0)" in shown
     published = (tmp_path / "out" / "anonCustomer.csv").read_text()
     assert all(row[1] in published for row in DAYS), "that is what is warned of"
 

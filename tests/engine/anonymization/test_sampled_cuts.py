@@ -231,10 +231,10 @@ def test_a_sampled_run_is_reported_to_the_owner_and_can_be_repeated(tmp_path: Pa
         # The recorded plan says the number; that of this command changes nothing.
         again = smalti("verify", "out", "--data", data, "--fragments", "2", cwd=tmp_path)
         assert (again.code, obtained) == (0, [3, 3])
-    told = "into at most 3 fragments, came from a sample: exact ones give other classes"
+    told = "into at most 3 fragments, are medians of a sample: exact cuts give other classes"
     assert f"{told}, which may lose more or less" in " ".join(ran.out.split())
     exact = smalti("run", policy, *request(data), "--out", "exact", "--fragments", "3", cwd=tmp_path)
-    assert "came from a sample" not in exact.out
+    assert "medians of a sample" not in exact.out
 
 
 @pytest.mark.parametrize("fragments", [(), ("--fragments", "1")])

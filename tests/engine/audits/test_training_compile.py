@@ -132,7 +132,7 @@ def test_private_training_is_charged_and_needs_no_audit() -> None:
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        (training(recipe="wombat"), "there is no recipe `wombat`"),
+        (training(recipe="wombat"), "no recipe `wombat` is installed"),
         (training(label_column=column("nothing")), "nothing"),
         (training(identifiers=(column("nothing"),)), "nothing"),
         (training(label_column=column("note"), identifiers=()), "which classes the column `note` has"),

@@ -36,9 +36,9 @@ def test_settings_of_the_other_engine_are_wrong_usage(
     ("setting", "told"),
     [
         ("spark.log.level=wombat", "`spark.log.level` cannot be set: Spark's log may quote rows"),
-        ("spark.pyspark.python=wombat", "the workers take this interpreter"),
+        ("spark.pyspark.python=wombat", "the workers use this interpreter"),
         ("wombat", "a setting has no name or no value"),
-        ("log.level=wombat", "no setting of Spark"),
+        ("log.level=wombat", "not a Spark setting"),
     ],
 )
 def test_a_setting_that_cannot_be_made_is_named_without_its_value(
@@ -80,7 +80,7 @@ def test_other_stores_are_refused_by_name(tmp_path: Path, url: str) -> None:
     policy = small_policy(tmp_path)
     ran = smalti("run", policy, *request(url), "--out", "out", cwd=tmp_path)
     assert ran.code == 2
-    assert f"`{url.partition(':')[0]}://` is no store that can be read" in " ".join(ran.err.split())
+    assert f"`{url.partition(':')[0]}://` is not a supported store" in " ".join(ran.err.split())
 
 
 @pytest.mark.parametrize("choice", [{"fragments": 2}, {"master": "local"}, {"conf": {"spark.x": "y"}}])

@@ -161,7 +161,7 @@ def test_a_master_that_spark_does_not_know_is_named(tmp_path: Path) -> None:
     done = job([JOB, folder, "4", "none", "nowhere://127.0.0.1:1", *SMALL])
     assert done.returncode == 3
     assert "--master nowhere://127.0.0.1:1" in done.stdout
-    assert "a master and settings that Spark takes" in done.stdout
+    assert "a master and settings that Spark accepts" in done.stdout
     assert not (folder / "out").exists()
 
 

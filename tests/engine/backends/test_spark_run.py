@@ -192,7 +192,7 @@ def test_a_running_session_keeps_its_settings_for_spark(
     spark: "SparkSession", customers: Path, tmp_path: Path
 ) -> None:
     backend = SparkBackend(spark, settings={"spark.app.name": "mine"})
-    with pytest.raises(UsageError, match="a session runs already"):
+    with pytest.raises(UsageError, match="a session is already running"):
         run(backend, customers, tmp_path, "there", "csv")
 
 

@@ -35,7 +35,7 @@ def told(folder: Path, *options: str, java: bool = True) -> str:
 
 def test_without_java_one_sentence_says_what_to_install_for_spark(tmp_path: Path) -> None:
     assert told(tmp_path, java=False) == (
-        "error: spark engine: there is no Java; expected a Java runtime 17 or newer. Install it: apt-get"
+        "error: spark engine: Java was not found; expected a Java runtime 17 or newer. Install it: apt-get"
         " install default-jre-headless (Debian, Ubuntu; as root), or use --engine local"
     )
 
@@ -51,7 +51,7 @@ def test_a_setting_or_master_that_spark_does_not_take_is_named_and_java_is_not_b
     tmp_path: Path, options: tuple[str, ...], named: str
 ) -> None:
     assert told(tmp_path, *options) == (
-        f"error: spark engine: Java is there, and Spark does not start in it with {named};"
-        " expected a Java runtime 17 or newer, and a master and settings that Spark takes."
-        " `smalti doctor` says which Java is found; or use --engine local"
+        f"error: spark engine: Java was found, but Spark does not start with {named};"
+        " expected a Java runtime 17 or newer, and a master and settings that Spark accepts."
+        " run `smalti doctor` to see which Java is used, or use --engine local"
     )

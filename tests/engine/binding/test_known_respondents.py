@@ -211,7 +211,7 @@ def assumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-ROWS = "what it counted are rows, not people"
+ROWS = "it counted rows, not people"
 
 
 def test_what_counted_rows_says_so_ever_after(assumed: Path) -> None:

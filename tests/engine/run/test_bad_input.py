@@ -366,13 +366,18 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 def test_a_folder_with_other_files_than_a_table(tmp_path: Path) -> None:
     ran = attempt(tmp_path, small_policy(tmp_path), tmp_path, code=2)
-    paragraph(ran, str(tmp_path), "the kind of `policy.jsonld` in it is not known", "Move what is no part")
+    paragraph(
+        ran,
+        str(tmp_path),
+        "`policy.jsonld` in it has an unknown file type",
+        "Move files that do not belong",
+    )
 
 
 def test_a_file_of_an_unknown_kind(tmp_path: Path) -> None:
     (tmp_path / "people.xlsx").write_bytes(b"PK")
     ran = attempt(tmp_path, small_policy(tmp_path), tmp_path / "people.xlsx", code=2)
-    assert "the file's kind is not known; expected a name that ends in .csv or .parquet" in ran.message
+    assert "unknown file type; expected a name that ends in .csv or .parquet" in ran.message
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device"])
@@ -384,7 +389,7 @@ def test_what_is_no_regular_file(tmp_path: Path, kind: str) -> None:
     policy = small_policy(tmp_path)
     ran = smalti("run", policy, *request(place), "--out", "out", cwd=tmp_path)
     assert ran.code == 2
-    paragraph(ran, str(place), "it is no regular file or folder", "Write the data to a file first")
+    paragraph(ran, str(place), "not a regular file or folder", "Write the data to a file first")
 
 
 @pytest.mark.parametrize(
@@ -393,7 +398,7 @@ def test_what_is_no_regular_file(tmp_path: Path, kind: str) -> None:
 def test_a_packed_file(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"\x1f\x8b")
     ran = attempt(tmp_path, small_policy(tmp_path), tmp_path / name, code=2)
-    paragraph(ran, str(tmp_path / name), "the file's kind is not known", "Unpack it")
+    paragraph(ran, str(tmp_path / name), "unknown file type", "Unpack it")
 
 
 def test_a_packed_file_in_a_folder(tmp_path: Path) -> None:
@@ -401,7 +406,7 @@ def test_a_packed_file_in_a_folder(tmp_path: Path) -> None:
     data.mkdir()
     (data / "1.csv.gz").write_bytes(b"\x1f\x8b")
     ran = attempt(tmp_path, small_policy(tmp_path), data, code=2)
-    paragraph(ran, str(data), "the kind of `1.csv.gz` in it is not known", "Unpack it")
+    paragraph(ran, str(data), "`1.csv.gz` in it has an unknown file type", "Unpack it")
 
 
 def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -479,7 +484,9 @@ def test_parquet_of_a_type_that_is_not_implemented(tmp_path: Path) -> None:
 def test_a_parquet_file_that_is_none(tmp_path: Path) -> None:
     data = tmp_path / "people.parquet"
     data.write_bytes(b"PAR1 no more than that")
-    paragraph(attempt(tmp_path, small_policy(tmp_path), data, code=1), "people.parquet", "no Parquet file")
+    paragraph(
+        attempt(tmp_path, small_policy(tmp_path), data, code=1), "people.parquet", "not a Parquet file"
+    )
 
 
 Damage = Callable[[bytes], bytes]

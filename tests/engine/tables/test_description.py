@@ -161,7 +161,7 @@ def test_a_property_url_is_the_columns_iri(tmp_path: Path) -> None:
 @pytest.mark.parametrize("url", ["http://example.com/{_name}", "#age", "age", ""])
 def test_a_property_url_is_an_absolute_iri(tmp_path: Path, url: str) -> None:
     message = refusal(tmp_path, document({"name": "age", "propertyUrl": url}))
-    assert "`propertyUrl` is no absolute IRI" in message
+    assert "`propertyUrl` is not an absolute IRI" in message
 
 
 def test_a_policy_names_columns_by_their_property_urls(tmp_path: Path) -> None:
@@ -309,9 +309,9 @@ def test_what_else_is_public(tmp_path: Path) -> None:
     [
         ({"lowerBound": 1, "upperBound": 1}, "its lower bound is not below its upper bound"),
         ({"lowerBound": 1, "datatype": {"base": "integer", "minimum": 0}}, "it has two lower bounds"),
-        ({"datatype": {"base": "date", "minimum": "2024-01-01"}}, "its lower bound is no number"),
-        ({"lowerBound": "0"}, "`lowerBound` in tableSchema/columns/0 has a value of another kind"),
-        ({"upperBound": True}, "has a value of another kind"),
+        ({"datatype": {"base": "date", "minimum": "2024-01-01"}}, "its lower bound is not a number"),
+        ({"lowerBound": "0"}, "`lowerBound` in tableSchema/columns/0 has a value of the wrong type"),
+        ({"upperBound": True}, "has a value of the wrong type"),
         ({"upperBound": 10**101}, "its upper bound has too many digits"),
         ({"s:imageWidth": 28}, "one side of its images is stated"),
         ({"s:imageWidth": 0, "s:imageHeight": 1}, "not understood"),
@@ -319,10 +319,10 @@ def test_what_else_is_public(tmp_path: Path) -> None:
         ({"s:unit": 0}, "`smalti:unit` is not above 0"),
         ({"s:unit": -1}, "`smalti:unit` is not above 0"),
         ({"keyValues": []}, "its list of public values is empty"),
-        ({"keyValues": ["f", ""]}, "one of them is empty or there twice"),
-        ({"keyValues": ["1", 1]}, "one of them is empty or there twice"),
-        ({"keyValues": [True]}, "has a value of another kind"),
-        ({"keyValues": [0.5]}, "has a value of another kind"),
+        ({"keyValues": ["f", ""]}, "contains an empty or repeated value"),
+        ({"keyValues": ["1", 1]}, "contains an empty or repeated value"),
+        ({"keyValues": [True]}, "has a value of the wrong type"),
+        ({"keyValues": [0.5]}, "has a value of the wrong type"),
         ({"keyValues": ["f"], "public.partitions": [{"predicate": {"partitionValue": "m"}}]}, "differ"),
         ({"public.partitions": ["f"]}, "not understood"),
         ({"public.partitions": [{"predicate": {"lowerBound": 0, "upperBound": 1}}]}, "not understood"),
@@ -383,8 +383,8 @@ def test_all_places_are_told_at_once_and_no_value(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("", "people.csv-metadata.json:1:1: this is no JSON"),
-        ('{\n "url": ,\n}', "people.csv-metadata.json:2:9: this is no JSON"),
+        ("", "people.csv-metadata.json:1:1: not JSON"),
+        ('{\n "url": ,\n}', "people.csv-metadata.json:2:9: not JSON"),
         ("[" * 100_000, "people.csv-metadata.json"),
         (" " * (1 << 20) + "{}", "people.csv-metadata.json"),
     ],
@@ -505,7 +505,7 @@ def test_offsets_are_instants(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("zone", ["Europe/Roma", "europe/rome", "+01:00", "../../etc/passwd", ""])
 def test_a_zone_that_is_not_known_is_refused(tmp_path: Path, zone: str) -> None:
-    assert "the time zone is not known" in refusal(tmp_path, document({"name": "age", ZONE: zone}))
+    assert "unknown time zone" in refusal(tmp_path, document({"name": "age", ZONE: zone}))
 
 
 @pytest.mark.parametrize("key", [ZONE, "s:timeZone", "smalti:timeZone"])

@@ -87,13 +87,13 @@ def a_link(folder: Path) -> None:
 
 
 REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
-    "kind": (lambda folder: (folder / "notes.txt").touch(), "the kind of `notes.txt` in it is not known"),
-    "mixed": (lambda folder: (folder / "b.parquet").touch(), "it holds CSV and Parquet files"),
+    "kind": (lambda folder: (folder / "notes.txt").touch(), "`notes.txt` in it has an unknown file type"),
+    "mixed": (lambda folder: (folder / "b.parquet").touch(), "it contains both CSV and Parquet files"),
     "folder": (lambda folder: (folder / "more").mkdir(), "`more` in it is a folder"),
     "folder like a file": (lambda folder: (folder / "b.csv").mkdir(), "`b.csv` in it is a folder"),
     "log of a table": (lambda folder: (folder / "_delta_log").mkdir(), "`_delta_log` in it is a folder"),
-    "link": (a_link, "`b.csv` in it is a link"),
-    "empty": (lambda folder: (folder / "a.csv").unlink(), "the folder holds no table"),
+    "link": (a_link, "`b.csv` in it is a symbolic link"),
+    "empty": (lambda folder: (folder / "a.csv").unlink(), "the folder contains no table"),
 }
 
 
@@ -368,7 +368,7 @@ def test_good_parts_are_good(tmp_path: Path) -> None:
         (BOM + b"x,y\nb,1\n", "byte order mark"),
         (b"y,x\nb,1\n", "its columns are not the plan's"),
         (b"b,1\n", "its columns are not the plan's"),
-        (b"x,y,z\nb,1,1\n", "it holds `z`"),
+        (b"x,y,z\nb,1,1\n", "it contains `z`"),
     ],
 )
 def test_a_part_of_another_form_is_refused(tmp_path: Path, part: bytes, message: str) -> None:

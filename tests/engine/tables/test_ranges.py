@@ -94,9 +94,9 @@ def byte_problem(text: bytes, at: int, is_inside: bool) -> str | None:
     if byte == b"\0":
         return "a NUL byte"
     if byte == b'"' and (after not in b',\n\r"' if is_inside else before not in b',\n"'):
-        return "a quote stands inside a field"
+        return "a quote inside a field"
     if byte == b"\r" and not is_inside and after != b"\n":
-        return "a carriage return stands alone"
+        return "a carriage return without a line feed"
     return None
 
 
@@ -127,7 +127,7 @@ def reference(content: bytes, fields: int, longest: int) -> int | Problem:
         if at == first_not_utf8(text):
             problem = "bytes that are not UTF-8"
         if at == len(text) and is_inside:
-            problem = "a quoted field is never closed"
+            problem = "a quoted field is not closed"
         if problem and at - begin > longest:
             problem = TOO_LONG
         if is_record_end:

@@ -84,7 +84,7 @@ def test_a_path_is_taken_as_it_is(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("uri", ["file:///people.csv", "ftp://host/people.csv", "s3a://bucket/people.csv"])
 def test_what_is_no_store_is_refused_by_name(uri: str) -> None:
-    with pytest.raises(UsageError, match=f"`{uri.partition(':')[0]}://` is no store"):
+    with pytest.raises(UsageError, match=f"`{uri.partition(':')[0]}://` is not a supported store"):
         located(uri, "data")
 
 
@@ -190,15 +190,15 @@ def test_a_store_that_does_not_answer(tmp_path: Path, bucket: Bucket) -> None:
         (
             "AWS Error ACCESS_DENIED during HeadObject operation: No response body.",
             DataError,
-            "let you read",
+            "denies access",
         ),
-        ("AWS Error UNKNOWN (HTTP status 403) during HeadObject", DataError, "let you read"),
+        ("AWS Error UNKNOWN (HTTP status 403) during HeadObject", DataError, "denies access"),
         ("AWS Error NO_SUCH_BUCKET during ListObjectsV2", UsageError, "no such object"),
         ("Unable to load libhdfs: libhdfs.so: cannot open", BackendError, "libhdfs"),
         (
             "failed: N5Azure4Core11Credentials23AuthenticationExceptionE: Failed to",
             DataError,
-            "let you read",
+            "denies access",
         ),
         ("curlCode: 28, Timeout was reached", BackendError, "does not answer"),
     ],
@@ -217,7 +217,7 @@ def test_a_store_that_refuses(tmp_path: Path, bucket: Bucket) -> None:
 
     @set_initial_no_auth_action_count(0)  # it looks at credentials as long as this runs
     def refused() -> str:
-        with pytest.raises(DataError, match="the store does not let you read it") as found:
+        with pytest.raises(DataError, match="the store denies access") as found:
             fetch(uri, tmp_path)
         return str(found.value)
 
@@ -246,7 +246,7 @@ def test_an_object_that_changes_while_it_is_fetched(tmp_path: Path, bucket: Buck
     path, folder = f"{bucket.name}/people.csv", tmp_path / "input"
     folder.mkdir()
     store = Changing(bucket.store, lambda: bucket.put("people.csv", content))
-    with pytest.raises(DataError, match="it changed while it was fetched"):
+    with pytest.raises(DataError, match="the object changed while it was fetched"):
         stores._Fetching(store, path, "s3", folder).all()
 
 
@@ -255,7 +255,7 @@ def test_an_object_that_joins_a_prefix_meanwhile(tmp_path: Path, bucket: Bucket)
     folder = tmp_path / "input"
     folder.mkdir()
     store = Changing(bucket.store, lambda: bucket.put("table/b.csv", b"a\n1\n"))
-    with pytest.raises(DataError, match="s3 store, table: it changed"):
+    with pytest.raises(DataError, match="s3 store, table: the object changed"):
         stores._Fetching(store, f"{bucket.name}/table", "s3", folder).all()
 
 

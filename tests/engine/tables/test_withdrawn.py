@@ -341,8 +341,8 @@ def test_the_verifier_counts_who_is_left_out(made: Made) -> None:
     ("gone", "message"),
     [
         (["p1", "p2", "p3"], "or whose respondent withdrew"),
-        (["p1"], "lost or doubled"),
-        ([], "lost or doubled"),
+        (["p1"], "lost or duplicated"),
+        ([], "lost or duplicated"),
         (["p1", "p4"], "or whose respondent withdrew"),
     ],
 )
@@ -356,7 +356,7 @@ def test_another_list_is_told_apart(made: Made, gone: list[str], message: str) -
 
 def test_a_plan_that_tells_no_respondents_is_not_verified(made: Made, tmp_path: Path) -> None:
     plan = replace(made.plan, read=replace(made.plan.read, respondent=OneRowEach(True)))
-    with pytest.raises(DataError, match="tells no respondents apart"):
+    with pytest.raises(DataError, match="plan does not identify respondents"):
         verify_run(plan, made.original, made.output, made.link_file, withdrawn("p1", "p2").known_form)
     (tmp_path / "work").mkdir()
     source = Source(TARGET, made.original.path, OutputFormat.CSV, Description())

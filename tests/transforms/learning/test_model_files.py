@@ -96,12 +96,12 @@ def written(path: Path, change: str) -> None:
 def test_files_that_are_none_are_refused_without_their_content(change: str, tmp_path: Path) -> None:
     path = tmp_path / "network.safetensors"
     written(path, change)
-    with pytest.raises(DataError, match="no network that smalti can read") as caught:
+    with pytest.raises(DataError, match="not a network that smalti can read") as caught:
         load(path)
     assert caught.value.__cause__ is None
     assert "pickle" in str(caught.value)
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no network"):
+    with pytest.raises(DataError, match="not a network"):
         load(tmp_path / "nothing")

@@ -54,12 +54,12 @@ def test_a_package_cannot_replace_ours() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("mlp-129", "there is no recipe `mlp-129` here; expected `broken` or "),
-        ("os:system", "there is no recipe"),
-        ("other", "has none that can be used"),
-        ("none", "has none that can be used"),
-        ("gone", "has none that can be used"),
-        ("broken", "has none that can be used"),
+        ("mlp-129", "no recipe `mlp-129` is installed; expected `broken` or "),
+        ("os:system", "no recipe `os:system` is installed"),
+        ("other", "that cannot be used"),
+        ("none", "that cannot be used"),
+        ("gone", "that cannot be used"),
+        ("broken", "that cannot be used"),
         ("twice", "more than one package"),
     ],
 )
@@ -69,5 +69,5 @@ def test_names_without_a_recipe(name: str, said: str) -> None:
 
 
 def test_a_recipe_asks_for_no_privacy() -> None:
-    with pytest.raises(ValueError, match="by a policy"):
+    with pytest.raises(ValueError, match="a recipe cannot set privacy: the policy requires it"):
         Recipe("x", (), Activation.TANH, Hyperparameters(1, 1, 1.0, private=PrivateTraining(1.0, 1.0, 0.1)))

@@ -235,16 +235,16 @@ def test_other_hyperparameters_are_refused(
 ) -> None:
     made = audit(overfitted)
     other = replace(made, target=replace(made.target, recipe="quadratic discriminants"))
-    assert "hyper-parameters are not the target's" in problems(other)
+    assert "hyperparameters differ from the target's" in problems(other)
 
 
 def test_a_pool_is_asked_for(
     audit: Callable[..., MembershipInference], overfitted: EstimatorTrainer
 ) -> None:
     assert "there is no shadow pool" in problems(replace(audit(overfitted), pool=None))
-    assert "no attack; expected one" in problems(replace(audit(overfitted), attacks=()))
-    assert "7 of them; expected an even number" in problems(replace(audit(overfitted), shadow_models=7))
-    assert "0 of them" in problems(replace(audit(overfitted, (ShadowModelAttack(),)), shadow_models=0))
+    assert "no attack; expected at least one" in problems(replace(audit(overfitted), attacks=()))
+    assert "7 models; expected an even number" in problems(replace(audit(overfitted), shadow_models=7))
+    assert "0 models" in problems(replace(audit(overfitted, (ShadowModelAttack(),)), shadow_models=0))
 
 
 def test_too_few_records_for_the_confidence_are_refused(
@@ -265,8 +265,8 @@ def test_other_features_or_classes_are_refused(
     pool = made.pool
     assert pool is not None
     narrow = replace(made, pool=replace(pool, features=pool.features[:, 1:]))
-    assert "the shadow pool: other features or classes" in problems(narrow)
-    assert "other features or classes" in problems(replace(made, pool=replace(pool, classes=4)))
+    assert "the shadow pool: features or classes differ" in problems(narrow)
+    assert "features or classes differ" in problems(replace(made, pool=replace(pool, classes=4)))
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def test_bad_records_are_refused(features: np.ndarray, labels: np.ndarray, messa
 
 
 def test_one_class_is_too_few() -> None:
-    with pytest.raises(DataError, match="two at least"):
+    with pytest.raises(DataError, match="at least two"):
         DataSet("records", FEATURES, np.zeros(3, int), 1)
 
 

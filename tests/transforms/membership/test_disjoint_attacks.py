@@ -103,6 +103,6 @@ def test_scores_that_tell_nothing_show_no_advantage(kind: AttackType) -> None:
 
 
 def test_too_few_records_are_refused_without_their_number() -> None:
-    with pytest.raises(DataError, match="too few training or test records; expected 100 of each"):
+    with pytest.raises(DataError, match="too few training or test records; expected at least 100 of each"):
         disjoint(SET, memorised(99), draw())
     assert disjoint(SET, memorised(199), draw()).accuracies.size == 1

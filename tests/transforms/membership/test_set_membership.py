@@ -107,7 +107,9 @@ def test_dividing_gives_disjoint_subsets_alike_in_membership() -> None:
 
 
 def test_too_few_records_are_refused() -> None:
-    with pytest.raises(DataError, match="a subset has 99 training or test records; expected 100"):
+    with pytest.raises(
+        DataError, match="a subset has 99 training or test records; expected at least 100 of each"
+    ):
         repeated(SET, [normal_scores(100, 0.0), normal_scores(99, 0.0)], draw())
     with pytest.raises(ValueError, match="as many training as test"):
         single_accuracy(scores(1, 2), scores(1), draw())

@@ -116,7 +116,7 @@ def test_other_class_shares_are_refused_and_chance_is_not() -> None:
     assert refused(by_chance, training, pool) == []
     skewed[0, :200] = skewed[0, 400:450] = skewed[0, 800:850] = True
     assert refused(skewed, training, pool) == [
-        "the classes of 1 training sets have other shares than in the target's"
+        "the classes of 1 training sets do not have the target's shares"
     ]
 
 
