@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from smalti.errors import PolicyError
-from smalti.policy.document.forms import read_nodes
+from smalti.policy.document.serializations import read_nodes
 from smalti.policy.document.nodes import Node
 from smalti.policy.findings.diagnostics import Diagnostic, Severity
 from smalti.policy.findings.findings import Findings
