@@ -35,7 +35,7 @@ def check_keys(policy: JsonObject, terms: Terms, findings: Findings, owns_contex
         Whether the document can be expanded; an unknown key alone does not stop that.
     """
     objects = [value for value in _outside_context(policy) if isinstance(value, JsonObject)]
-    good = [_check_object(found, owns_context and found is policy, terms, findings) for found in objects]
+    good = [_check_object(source, owns_context and source is policy, terms, findings) for source in objects]
     _check_nulls(policy, findings)
     return all(good)
 
@@ -46,7 +46,7 @@ def is_unknown(key: str, terms: Terms) -> bool:
     return meaning is None or (not meaning.startswith("@") and meaning.partition(":")[0] not in SCHEMES)
 
 
-def says_nothing(value: JsonValue) -> bool:
+def is_null(value: JsonValue) -> bool:
     """Whether expansion would drop a property with this value."""
     return isinstance(value, JsonNamed) and value.value is None
 
@@ -64,11 +64,11 @@ def _outside_context(value: JsonValue) -> Iterable[JsonValue]:
                     yield from _outside_context(member.value)
 
 
-def _check_object(found: JsonObject, owns_context: bool, terms: Terms, findings: Findings) -> bool:
+def _check_object(source: JsonObject, owns_context: bool, terms: Terms, findings: Findings) -> bool:
     good = True
     seen: dict[str, Member] = {}
-    unused = _SUGGESTED - {member.key.text for member in found.members}
-    for member in found.members:
+    unused = _SUGGESTED - {member.key.text for member in source.members}
+    for member in source.members:
         meaning = terms.expand(member.key.text)
         if is_unknown(member.key.text, terms):
             _unknown(member, unused, findings)
@@ -79,7 +79,7 @@ def _check_object(found: JsonObject, owns_context: bool, terms: Terms, findings:
         elif meaning is not None:
             seen[meaning] = member
             good &= not meaning.startswith("@") or _check_keyword(meaning, member, owns_context, findings)
-    return good and _check_value_object(found, seen, findings)
+    return good and _check_value_object(source, seen, findings)
 
 
 def _unknown(member: Member, unused: frozenset[str], findings: Findings) -> None:
@@ -122,35 +122,39 @@ def _fits(keyword: str, value: JsonValue) -> bool:
     return True
 
 
-def _check_value_object(found: JsonObject, seen: dict[str, Member], findings: Findings) -> bool:
+def _check_value_object(source: JsonObject, seen: dict[str, Member], findings: Findings) -> bool:
     alone = next((keyword for keyword in ("@list", "@set") if keyword in seen), None)
-    if alone is not None and len(found.members) > 1:
-        findings.error("P210", found.place, f"{quoted(alone)} stands beside other keys")
+    if alone is not None and len(source.members) > 1:
+        findings.error("P210", source.place, f"{quoted(alone)} stands beside other keys")
         return False
     if "@value" in seen:
-        return _check_literal(found, seen, findings)
+        return _check_literal(source, seen, findings)
     if "@language" in seen:
         findings.error("P210", seen["@language"].key.place, "`@language` stands without `@value`")
         return False
     return True
 
 
-def _check_literal(found: JsonObject, seen: dict[str, Member], findings: Findings) -> bool:
+def _check_literal(source: JsonObject, seen: dict[str, Member], findings: Findings) -> bool:
     kind = seen.get("@type")
-    if len(seen) < len(found.members) or set(seen) - _VALUE_KEYWORDS or {"@type", "@language"} <= set(seen):
-        findings.error("P210", found.place, "`@value` stands beside other keys than one `@type`")
+    if (
+        len(seen) < len(source.members)
+        or set(seen) - _VALUE_KEYWORDS
+        or {"@type", "@language"} <= set(seen)
+    ):
+        findings.error("P210", source.place, "`@value` stands beside other keys than one `@type`")
         return False
     if kind is not None and not isinstance(kind.value, JsonString):
         findings.error("P210", kind.value.place, "the `@type` of a value is one datatype")
         return False
     if "@language" in seen and not isinstance(seen["@value"].value, JsonString):
-        findings.error("P210", found.place, "only a text has a language")
+        findings.error("P210", source.place, "only a text has a language")
         return False
     return True
 
 
 def _check_nulls(policy: JsonObject, findings: Findings) -> None:
     for value in _outside_context(policy):
-        if says_nothing(value):
+        if is_null(value):
             message = "`null` says nothing: JSON-LD deletes the property"
             findings.error("P208", value.place, message, "remove it, or write the value that is meant")

@@ -152,17 +152,17 @@ class _Linker:
         if isinstance(value, Literal) or value.name is None:
             return value if isinstance(value, Literal) else self.complete(value, depth + 1)
         iri = value.name.iri
-        found = self.described.get(iri)
+        description = self.described.get(iri)
         uses = self.uses.setdefault(iri, [])
         uses.append(_Use(self.index, value.name.place, prop.iri in _OWNED))
         if not value.is_reference:
             return self.complete(value, depth + 1)
-        if found is None and _is_blank(value.name) and iri not in self.roots:
+        if description is None and _is_blank(value.name) and iri not in self.roots:
             message = f"{self.called(value.name)} is used here, and described nowhere"
             self.error("P215", value.name.place, message, "describe it, or write an IRI")
-        if found is None or found.nested or len(uses) > 1 or iri in self.roots:
+        if description is None or description.nested or len(uses) > 1 or iri in self.roots:
             return value
-        return self.complete(found.node, depth + 1)
+        return self.complete(description.node, depth + 1)
 
     def judge(self) -> bool:
         """Report what is used too often, or not at all; whether the trees may be read."""
@@ -170,25 +170,25 @@ class _Linker:
             return False
         for node in self.unnamed:
             self.unused(node.place, "the node")
-        for iri, found in self.described.items():
+        for iri, description in self.described.items():
             uses = self.uses.get(iri, [])
-            if not uses and not found.nested and iri not in self.roots:
-                self.unused(found.name.place, self.called(found.name))
+            if not uses and not description.nested and iri not in self.roots:
+                self.unused(description.name.place, self.called(description.name))
             elif len(uses) > 1 and iri not in self.repeated:
-                self.judge_uses(found, uses)
+                self.judge_uses(description, uses)
         return self.good
 
-    def judge_uses(self, found: _Description, uses: list[_Use]) -> None:
-        owned = uses if _is_blank(found.name) else [use for use in uses if use.owned]
+    def judge_uses(self, description: _Description, uses: list[_Use]) -> None:
+        owned = uses if _is_blank(description.name) else [use for use in uses if use.owned]
         foreign = [use for use in uses if use.policy != uses[0].policy]
         if len(owned) > 1:
             first, second = owned[0], owned[1]
-            message = f"{self.called(found.name)} is used already, {self.at(first.place)}"
+            message = f"{self.called(description.name)} is used already, {self.at(first.place)}"
             help_ = "write it twice: what is said of a shared node would hold at both places"
             self.error("P214", second.place, message, help_)
-        elif foreign and _has_effect(found.node):
+        elif foreign and _has_effect(description.node):
             message = (
-                f"{self.called(found.name)} is described for two policies: the other one names it, "
+                f"{self.called(description.name)} is described for two policies: the other one names it, "
                 f"{self.at(uses[0].place)}"
             )
             self.error("P214", foreign[0].place, message, "put each policy into a document of its own")

@@ -52,20 +52,20 @@ class _Named:
 
 def read_assets(prop: Property | None, reading: Reading) -> tuple[Asset, ...]:
     """The assets that a property names, sorted by IRI; repetitions mean nothing."""
-    found: dict[IRI, Asset] = {}
+    assets: dict[IRI, Asset] = {}
     for named in _read_all(prop, Place.ASSET, reading):
         asset = Asset(named.iri, named.refinements, named.where)
-        if found.setdefault(asset.iri, asset) != asset:
+        if assets.setdefault(asset.iri, asset) != asset:
             message = f"{quoted(named.name.written)} is a target already, refined in another way"
             help_ = "write one rule for each part of the collection"
             reading.scope.findings.error("P304", named.name.place, message, help_)
-    return tuple(found[iri] for iri in sorted(found))
+    return tuple(assets[iri] for iri in sorted(assets))
 
 
 def read_parties(prop: Property | None, reading: Reading) -> tuple[Party, ...]:
     """The parties that a property names, sorted by IRI; repetitions mean nothing."""
-    found = [Party(n.iri, n.refinements, n.where) for n in _read_all(prop, Place.PARTY, reading)]
-    return tuple(sorted(dict.fromkeys(found), key=lambda party: party.iri))
+    parties = [Party(n.iri, n.refinements, n.where) for n in _read_all(prop, Place.PARTY, reading)]
+    return tuple(sorted(dict.fromkeys(parties), key=lambda party: party.iri))
 
 
 def read_output(rule: Node, reading: Reading) -> IRI | None:
@@ -90,8 +90,8 @@ def _read_all(prop: Property | None, place: Place, reading: Reading) -> list[_Na
     if prop is None:
         return []
     values = values_of(prop, reading.scope)
-    found = [_read(value, prop.iri, place, reading) for value in values]
-    return [named for named in found if named is not None]
+    entries = [_read(value, prop.iri, place, reading) for value in values]
+    return [named for named in entries if named is not None]
 
 
 def _read(value: Value, part: str, place: Place, reading: Reading) -> _Named | None:

@@ -27,16 +27,16 @@ def read_columns(
     values: tuple[Value, ...], targets: tuple[IRI, ...], scope: Scope
 ) -> tuple[Column, ...] | None:
     """All columns of a list; None after an error."""
-    found = [read_column(value, targets, scope) for value in values]
+    columns = [read_column(value, targets, scope) for value in values]
     seen: set[IRI] = set()
-    for column in found:
+    for column in columns:
         if column is not None and column.iri in seen:
             message = f"the column {quoted(column.written)} is listed twice"
             scope.findings.warning("P504", column.place, message, "lists are sets: remove one")
         elif column is not None:
             seen.add(column.iri)
-    good = tuple(column for column in found if column is not None)
-    return good if len(good) == len(found) else None
+    good = tuple(column for column in columns if column is not None)
+    return good if len(good) == len(columns) else None
 
 
 def read_column(value: Value, targets: tuple[IRI, ...], scope: Scope) -> Column | None:

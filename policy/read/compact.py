@@ -33,9 +33,9 @@ def read_shared(node: Node, reading: Reading) -> Shared:
     """What the policy itself says for all rules, as its children may take it."""
     action = node.get(ACTION)
     actions = read_actions(action, reading.scope) if action is not None else ()
-    plain = all(found.refinements is None for found in actions)
+    plain = all(action.refinements is None for action in actions)
     return Shared(
-        actions=tuple(sorted(found.iri for found in actions)) if plain else (),
+        actions=tuple(sorted(action.iri for action in actions)) if plain else (),
         targets=read_assets(node.get(TARGET), reading),
         assignees=read_parties(node.get(ASSIGNEE), reading),
         assigners=read_parties(node.get(ASSIGNER), reading),

@@ -12,8 +12,8 @@ from smalti.policy.read.properties import Place, check_properties
 from smalti.policy.read.values import (
     Scope,
     bare_name,
+    canonical_word,
     iri_is_good,
-    known_word,
     odrl_name,
     one_value,
     spellings,
@@ -185,11 +185,11 @@ def _operand(
     name = _word(node, LEFT_OPERAND, what, scope)
     if name is None:
         return None
-    iri = IRI(known_word(name, scope))
+    iri = IRI(canonical_word(name, scope))
     if iri in _OPERANDS or odrl_name(iri) in LEFT_OPERANDS or is_foreign(iri):
         return iri, name
-    known = [*spellings(_OPERANDS, scope), *LEFT_OPERANDS]
-    unknown_word("P307", name, "operand", known, scope, way_out)
+    candidates = [*spellings(_OPERANDS, scope), *LEFT_OPERANDS]
+    unknown_word("P307", name, "operand", candidates, scope, way_out)
     return None
 
 
@@ -197,7 +197,7 @@ def _operator(node: Node, what: str, scope: Scope) -> tuple[Operator, Name] | No
     name = _word(node, OPERATOR, what, scope)
     if name is None:
         return None
-    operator = odrl_name(known_word(name, scope))
+    operator = odrl_name(canonical_word(name, scope))
     if operator in OPERATORS:
         return Operator(operator), name
     unknown_word("P306", name, "operator", OPERATORS, scope)

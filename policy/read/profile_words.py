@@ -52,12 +52,12 @@ def read_profile_word(
     return Comparison(written.operand, written.operator, as_set(values), where=where)
 
 
-def is_in_order(found: model.Value | None, value: Value, written: WrittenComparison, scope: Scope) -> bool:
+def is_in_order(typed: model.Value | None, value: Value, written: WrittenComparison, scope: Scope) -> bool:
     """Report a value without an order where the operator needs one; False for such a value and for none."""
-    if found is None or written.operator not in _ORDERING or isinstance(found, Number | Day | Instant):
-        return found is not None
+    if typed is None or written.operator not in _ORDERING or isinstance(typed, Number | Day | Instant):
+        return typed is not None
     message = f"`{written.operator}` needs a number, a date or a date with time: nothing else has an order"
-    text = found.text if isinstance(found, Text) else ""
+    text = typed.text if isinstance(typed, Text) else ""
     help_ = f"write {text}, without quotes" if text.strip().isdigit() and text.isascii() else ""
     scope.findings.error("P427", value.place, message, help_)
     return False
@@ -94,8 +94,8 @@ def _values(
     word: Word, written: WrittenComparison, targets: tuple[IRI, ...], scope: Scope
 ) -> tuple[model.Value, ...] | None:
     if word.iri == RESPONDENT and len(written.values) == 1:
-        one = read_respondent(written.values[0], targets, scope)
-        return None if one is None else (Named(one.iri),)
+        respondent = read_respondent(written.values[0], targets, scope)
+        return None if respondent is None else (Named(respondent.iri),)
     if word.range in {Range.COLUMN, Range.COLUMNS}:
         columns = read_columns(written.values, targets, scope)
         return None if columns is None else tuple(Named(column.iri) for column in columns)
@@ -106,17 +106,17 @@ def read_set(
     written: WrittenComparison, read: Callable[[Value], model.Value | None], scope: Scope
 ) -> tuple[model.Value, ...] | None:
     """All values of a comparison as a set; None after an error."""
-    found: set[model.Value] = set()
+    elements: set[model.Value] = set()
     good = True
     for value in written.values:
-        one = read(value)
-        if one in found:
+        element = read(value)
+        if element in elements:
             message = f"a value of {quoted(written.shown)} is listed twice"
             scope.findings.warning("P504", value.place, message, "lists are sets: remove one")
-        if one is not None:
-            found.add(one)
-        good &= one is not None
-    return as_set(found) if good else None
+        if element is not None:
+            elements.add(element)
+        good &= element is not None
+    return as_set(elements) if good else None
 
 
 def _value(value: Value, word: Word, written: WrittenComparison, scope: Scope) -> model.Value | None:
@@ -156,20 +156,20 @@ def _open(value: Value, word: Word, written: WrittenComparison, scope: Scope) ->
 
 
 def _dataset(value: Value, written: WrittenComparison, scope: Scope) -> Named | None:
-    found = typed_value(value, written.shown, scope)
-    if isinstance(found, Text):
-        found = named_by_text(found.text, value.place, scope) or found
-    if found is None or isinstance(found, Named):
-        return found
+    typed = typed_value(value, written.shown, scope)
+    if isinstance(typed, Text):
+        typed = named_by_text(typed.text, value.place, scope) or typed
+    if typed is None or isinstance(typed, Named):
+        return typed
     message = f"{quoted(written.shown)} is a dataset, named by its IRI"
     scope.findings.error("P314", value.place, message, 'write {"@id": "http://..."}')
     return None
 
 
 def _ordered(value: Value, written: WrittenComparison, scope: Scope) -> model.Value | None:
-    found = typed_value(value, written.shown, scope)
-    if found is None or isinstance(found, Number | Day | Instant):
-        return found
+    typed = typed_value(value, written.shown, scope)
+    if typed is None or isinstance(typed, Number | Day | Instant):
+        return typed
     message = f"{quoted(written.shown)} is a number, a date or a date with time"
     scope.findings.error("P433", value.place, message)
     return None

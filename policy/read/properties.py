@@ -134,5 +134,5 @@ def _way_out(iri: str, prop: Property, place: Place, scope: Scope) -> str:
         return "smalti's words are operands: write them as `leftOperand` of a refinement"
     if place is Place.POLICY and iri in {CONSTRAINT, PURPOSE}:
         return f"write {quoted(prop.word)} in each rule that it limits"
-    known = [odrl_name(name) or scope.terms.shorten(name) for name in place.understood]
-    return scope.findings.did_you_mean(prop.word, known)
+    candidates = [odrl_name(name) or scope.terms.shorten(name) for name in place.understood]
+    return scope.findings.did_you_mean(prop.word, candidates)

@@ -10,7 +10,7 @@ from smalti.policy.model.iris import iri_problem
 from smalti.policy.model.model import Comparison, Named
 from smalti.policy.read.comparisons import WrittenComparison
 from smalti.policy.read.typed_values import as_set
-from smalti.policy.read.values import Scope, bare_name, known_word, plain_text, unknown_word
+from smalti.policy.read.values import Scope, bare_name, canonical_word, plain_text, unknown_word
 from smalti.vocab.odrl import OPERATORS_OF, Measured
 from smalti.vocab.purposes import PURPOSES
 from smalti.vocab.terms import DPV, DPV_ODRL, IRI, MOSAICROWN, ODRL, ODRL_PURPOSE, PURPOSE, SMALTI, XSD
@@ -43,23 +43,23 @@ def read_purpose_comparison(written: WrittenComparison, scope: Scope) -> Compari
 
 def read_purposes(values: tuple[Value, ...], scope: Scope) -> tuple[Named, ...]:
     """The purposes that values name, as a set; after an error, those that could be read."""
-    found: dict[Named, None] = {}
+    purposes: dict[Named, None] = {}
     for value in values:
         iri = _read_purpose(value, scope)
         if iri is None:
             continue
-        if Named(iri) in found:
+        if Named(iri) in purposes:
             message = f"the purpose {quoted(iri)} is listed twice"
             scope.findings.warning("P504", value.place, message, "lists are sets: remove one")
-        found[Named(iri)] = None
-    return tuple(value for value in as_set(found) if isinstance(value, Named))
+        purposes[Named(iri)] = None
+    return tuple(value for value in as_set(purposes) if isinstance(value, Named))
 
 
 def _read_purpose(value: Value, scope: Scope) -> IRI | None:
     name = _name(value, scope)
     if name is None:
         return None
-    iri = IRI(known_word(name, scope))
+    iri = IRI(canonical_word(name, scope))
     if iri in PURPOSES:
         return iri
     if not iri_problem(iri) and not iri.startswith(_VOCABULARIES):

@@ -82,8 +82,8 @@ def read_conditions(
         context: what the conditions limit.
         scope: where findings go.
     """
-    found = (_condition(value, kind, context, scope) for value in values_of(prop, scope))
-    return tuple(condition for condition in found if condition is not None)
+    conditions = (_condition(value, kind, context, scope) for value in values_of(prop, scope))
+    return tuple(condition for condition in conditions if condition is not None)
 
 
 def _condition(value: Value, kind: str, context: ConditionContext, scope: Scope) -> Condition | None:
@@ -248,30 +248,30 @@ _TYPES: Final[dict[Measured, tuple[type[model.Value], ...]]] = {
 def _of_kind(value: Value, kind: Measured, written: WrittenComparison, scope: Scope) -> model.Value | None:
     if kind is Measured.DURATION and isinstance(value, Literal) and value.datatype is None:
         value = replace(value, datatype=DURATION)
-    found = typed_value(value, written.shown, scope)
-    if isinstance(found, Text) and kind in {Measured.IDENTIFIED, Measured.NAMED, Measured.EVENT}:
-        found = named_by_text(found.text, value.place, scope) or found
-    if found is None or kind is Measured.ANY:
-        return found if is_in_order(found, value, written, scope) else None
-    if not isinstance(found, _TYPES[kind]) or _is_beyond(found, kind):
-        message = f"{quoted(written.shown)} is {kind}, and this is {_shown(found)}"
-        scope.findings.error("P433", value.place, message, _example(kind, found))
+    typed = typed_value(value, written.shown, scope)
+    if isinstance(typed, Text) and kind in {Measured.IDENTIFIED, Measured.NAMED, Measured.EVENT}:
+        typed = named_by_text(typed.text, value.place, scope) or typed
+    if typed is None or kind is Measured.ANY:
+        return typed if is_in_order(typed, value, written, scope) else None
+    if not isinstance(typed, _TYPES[kind]) or _is_beyond(typed, kind):
+        message = f"{quoted(written.shown)} is {kind}, and this is {_shown(typed)}"
+        scope.findings.error("P433", value.place, message, _example(kind, typed))
         return None
     if kind in {Measured.DURATION, Measured.EVENT}:  # ordered by what the world knows of them
-        return found
-    return found if is_in_order(found, value, written, scope) else None
+        return typed
+    return typed if is_in_order(typed, value, written, scope) else None
 
 
-def _is_beyond(found: model.Value, kind: Measured) -> bool:
-    if not isinstance(found, Number):
+def _is_beyond(typed: model.Value, kind: Measured) -> bool:
+    if not isinstance(typed, Number):
         return False
     if kind is Measured.WHOLE_NUMBER:
-        return found.value != found.value.to_integral_value() or found.value < 0
-    return kind is Measured.PERCENTAGE and not 0 <= found.value <= 100
+        return typed.value != typed.value.to_integral_value() or typed.value < 0
+    return kind is Measured.PERCENTAGE and not 0 <= typed.value <= 100
 
 
-def _shown(found: model.Value) -> str:
-    match found:
+def _shown(typed: model.Value) -> str:
+    match typed:
         case Named(iri=iri):
             return f"the IRI {quoted(iri)}"
         case Text(text=text):
@@ -281,8 +281,8 @@ def _shown(found: model.Value) -> str:
     return "another kind of value"
 
 
-def _example(kind: Measured, found: model.Value) -> str:
-    text = found.text if isinstance(found, Text) else ""
+def _example(kind: Measured, typed: model.Value) -> str:
+    text = typed.text if isinstance(typed, Text) else ""
     if kind is Measured.MOMENT:
         day = text if len(text) == len("2026-05-01") else "2026-05-01"
         return f'write {{"@value": "{day}", "@type": "xsd:date"}}, or an xsd:dateTime'
@@ -301,8 +301,8 @@ def _fact(written: WrittenComparison, scope: Scope) -> Comparison | None:
 
 
 def _ordered(value: Value, written: WrittenComparison, scope: Scope) -> model.Value | None:
-    found = typed_value(value, written.shown, scope)
-    return found if is_in_order(found, value, written, scope) else None
+    typed = typed_value(value, written.shown, scope)
+    return typed if is_in_order(typed, value, written, scope) else None
 
 
 def _report_unknown(written: WrittenComparison, as_column: str, scope: Scope) -> None:

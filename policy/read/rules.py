@@ -225,8 +225,8 @@ def _actions(node: Node, kind: Kind, of: _Parts | None, reading: Reading) -> tup
     if of is not None or not reading.shared.actions:
         _missing("action", node, kind, reading)
     elif kind is not Kind.PROHIBITION:
-        for taken in sorted((MAKING | {AUDIT}) & set(reading.shared.actions)):
-            name = quoted(BY_IRI[taken].name)
+        for action in sorted((MAKING | {AUDIT}) & set(reading.shared.actions)):
+            name = quoted(BY_IRI[action].name)
             message = f"the {kind.word} takes the action {name} from a parent, and says nothing of how"
             help_ = "write the refined action in the rule"
             reading.scope.findings.error("P411", node.place, message, help_)
@@ -263,13 +263,13 @@ def _parts(node: Node, kind: Kind, of: _Parts | None, reading: Reading) -> _Part
 
 def _constraints(node: Node, targets: tuple[IRI, ...], scope: Scope) -> tuple[Condition, ...]:
     prop, purpose = node.get(CONSTRAINT), node.get(PURPOSE)
-    found: tuple[Condition, ...] = ()
+    conditions: tuple[Condition, ...] = ()
     if prop is not None:
-        found = read_conditions(
+        conditions = read_conditions(
             prop, "constraint", ConditionContext(ConditionPlace.RULE, targets=targets), scope
         )
     limit = read_purpose_property(purpose, scope) if purpose is not None else None
-    return found if limit is None else (*found, limit)
+    return conditions if limit is None else (*conditions, limit)
 
 
 def _check_parties(node: Node, kind: Kind, parts: _Parts, reading: Reading) -> None:
@@ -386,13 +386,13 @@ def _check_source(node: Node, kind: Kind, what: str, parts: _Parts, scope: Scope
         scope.findings.error("P413", prop.values[0].place, message, help_)
 
 
-MADE_UIDS: Final = ("urn:smalti:policy:", "urn:smalti:rule:")
+GENERATED_UIDS: Final = ("urn:smalti:policy:", "urn:smalti:rule:")
 """What the uids begin with that are made where a document gives none."""
 
 
 def read_uid(node: Node, kind: str, scope: Scope) -> IRI:
     """The node's own uid, or one made from the document's digest and the node's place."""
-    made = made_uid(node, kind, scope)
+    generated = generated_uid(node, kind, scope)
     name = node.name
     if node.get(UID) is not None:  # written as a property, as in Turtle
         value = one_value(node, UID, scope)
@@ -401,19 +401,19 @@ def read_uid(node: Node, kind: str, scope: Scope) -> IRI:
             scope.findings.error("P319", written.place, f"the {kind} has two uids")
         name = written or name
     if name is None:
-        return made
+        return generated
     if name.iri.startswith("_:"):
         help_ = "write an IRI, or leave the uid out"
         message = f"{quoted(name.written)} is a label inside this document, and no uid"
         scope.findings.error("P319", name.place, message, help_)
-        return made
-    if name.iri.startswith(MADE_UIDS):
+        return generated
+    if name.iri.startswith(GENERATED_UIDS):
         message = f"{quoted(name.written)} is a uid of those that smalti makes itself"
         scope.findings.error("P319", name.place, message, "write an IRI of your own, or leave the uid out")
-        return made
-    return iri_is_good(name, f"the uid of the {kind}", scope) or made
+        return generated
+    return iri_is_good(name, f"the uid of the {kind}", scope) or generated
 
 
-def made_uid(node: Node, kind: str, scope: Scope) -> IRI:
+def generated_uid(node: Node, kind: str, scope: Scope) -> IRI:
     """The uid of a policy or a rule that the document gives none."""
     return IRI(f"urn:smalti:{kind}:sha256:{scope.digest}{node.place.pointer}")

@@ -37,7 +37,7 @@ def remedies_to_run(policy: Policy) -> Iterator[Duty]:
     """The remedies to anonymize, which a request may name, and those beside them that a plan contains."""
     for prohibition in policy.prohibitions:
         if any(remedy.action == ANONYMIZE for remedy in prohibition.remedies):
-            yield from (one for one in prohibition.remedies if one.action in PLANNED_DUTIES)
+            yield from (remedy for remedy in prohibition.remedies if remedy.action in PLANNED_DUTIES)
 
 
 def unimplemented_refinements(rule: Rule) -> tuple[tuple[str, Where], ...]:
@@ -49,23 +49,23 @@ def unimplemented_refinements(rule: Rule) -> tuple[tuple[str, Where], ...]:
     how: Training | Audit | None = None
     if isinstance(rule, Permission | Duty):
         how = rule.training if isinstance(rule, Permission) else rule.audit
-    found: list[tuple[str, Where]] = []
+    refused: list[tuple[str, Where]] = []
     for condition in refinements_of(rule) if how is not None else ():
         assert isinstance(condition, Comparison)  # noqa: S101 (no other is among them)
         word = BY_IRI.get(condition.operand)
         if how is not None and (word is None or not word.implemented):
             where = how.where if condition.where == NOWHERE else condition.where
-            found.append((f"`{shortened(condition.operand)}`", where))
-    return tuple(dict.fromkeys(found))
+            refused.append((f"`{shortened(condition.operand)}`", where))
+    return tuple(dict.fromkeys(refused))
 
 
 def _words(rule: Rule, scope: Scope) -> Iterator[str]:
     """The words of a rule, and of its duties, as the document would write them."""
-    found = [
+    iris = [
         rule.action,
         *(operand for c in (*rule.constraints, *rule.refinements) for operand in _operands(c)),
     ]
-    for iri in found:
+    for iri in iris:
         word = BY_IRI.get(iri)
         if word is not None and not word.implemented:
             yield quoted(scope.terms.shorten(iri))

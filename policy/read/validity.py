@@ -67,18 +67,18 @@ def _halves(text: str) -> tuple[str, str]:
 
 def _period(text: str) -> tuple[str, str]:
     """The parts of a DCMI Period; its name and its scheme (only W3C-DTF) say nothing more."""
-    found: dict[str, str] = {}
+    parts: dict[str, str] = {}
     for part in text.rstrip(";").split(";"):
         name, separator, content = (piece.strip() for piece in part.partition("="))
-        if not separator or name not in {"start", "end", "scheme", "name"} or name in found:
+        if not separator or name not in {"start", "end", "scheme", "name"} or name in parts:
             raise _Unusable(f"{quoted(text)} is no period: `{name}` is unknown, or said twice" if separator
                             else f"{quoted(text)} is no period")  # fmt: skip
-        found[name] = content
-    if found.get("scheme", "W3C-DTF") != "W3C-DTF":
+        parts[name] = content
+    if parts.get("scheme", "W3C-DTF") != "W3C-DTF":
         raise _Unusable(
-            f"the scheme {quoted(found['scheme'])} is not known", "leave it out, or write W3C-DTF"
+            f"the scheme {quoted(parts['scheme'])} is not known", "leave it out, or write W3C-DTF"
         )
-    return found.get("start", ""), found.get("end", "")
+    return parts.get("start", ""), parts.get("end", "")
 
 
 def _interval(start: str, end: str) -> Interval:
@@ -117,14 +117,14 @@ def _day(text: str) -> date:
 
 
 def _time(text: str) -> datetime:
-    found = _TIME.fullmatch(text)
-    if found is None:
+    match = _TIME.fullmatch(text)
+    if match is None:
         raise _Unusable(f"{quoted(text)} is no day, and no time of a day")
-    if not found[3]:
+    if not match[3]:
         raise _Unusable(
             f"the time {quoted(text)} has no time zone", "add `Z`, or an offset such as `+02:00`"
         )
-    if not _ZONE.fullmatch(found[3]):
+    if not _ZONE.fullmatch(match[3]):
         raise _Unusable(f"the time {quoted(text)} has no time zone that is known", "write `Z` or `+02:00`")
     try:
         return datetime.fromisoformat(text).astimezone(UTC)

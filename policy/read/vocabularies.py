@@ -157,32 +157,32 @@ def _graph(document: bytes, name: str) -> "Graph":
 
 
 def _read_statement(predicate: str, subject: "Node", object_: "Node", reading: _Reading) -> None:
-    known = canonical(predicate)
-    if known in _REMARKS:
+    relation = canonical(predicate)
+    if relation in _REMARKS:
         return
     term = _term(subject, reading)
-    if known == _TYPE:
+    if relation == _TYPE:
         _read_type(term, str(object_), reading)
-    elif known == _COLUMN:
+    elif relation == _COLUMN:
         other = _term(object_, reading)
         if term is not None and other is not None:
             reading.columns.append((term, other))
             reading.types.setdefault(term, set()).add(_Kind.ASSET)
-    elif known in _RELATIONS:
+    elif relation in _RELATIONS:
         other = _term(object_, reading)
         if term is not None and other is not None:
-            reading.related.append((term, known, other))
-            reading.predicates.setdefault(term, set()).add(known)
+            reading.related.append((term, relation, other))
+            reading.predicates.setdefault(term, set()).add(relation)
     else:
         reading.fail(f"the statement {quoted(predicate)} of {quoted(str(subject))} is not understood")
 
 
 def _read_type(term: IRI | None, type_: str, reading: _Reading) -> None:
-    known = canonical(type_)
-    if known not in _TYPES:
+    canonical_type = canonical(type_)
+    if canonical_type not in _TYPES:
         reading.fail(f"the type {quoted(type_)} is not understood")
     elif term is not None:
-        kind = _TYPES[known]
+        kind = _TYPES[canonical_type]
         if kind is None:
             reading.concepts.add(term)
         else:
@@ -210,18 +210,18 @@ def _term(node: "Node", reading: _Reading) -> IRI | None:
 
 def _kinds(reading: _Reading) -> dict[IRI, _Kind]:
     """The kind of each term; connected terms are of one."""
-    found: dict[IRI, _Kind] = {}
+    kinds: dict[IRI, _Kind] = {}
     for terms in _connected(reading):
         possible = _possible(terms, reading)
         named = quoted(min(terms))
         if len(possible) == 1:
-            found.update(dict.fromkeys(terms, possible.pop()))
+            kinds.update(dict.fromkeys(terms, possible.pop()))
         elif possible:
             way_out = "give it a type, such as `odrl:Asset` or `odrl:Party`"
             reading.fail(f"nothing tells whether {named} is {' or '.join(sorted(possible))}: {way_out}")
         else:
             reading.fail(f"{named} and what it is connected with are said to be of different kinds")
-    return found
+    return kinds
 
 
 def _possible(terms: set[IRI], reading: _Reading) -> set[_Kind]:
@@ -243,28 +243,30 @@ def _standard_kinds(term: IRI) -> set[_Kind]:
 
 def _connected(reading: _Reading) -> Iterator[set[IRI]]:
     near: dict[IRI, set[IRI]] = {term: set() for term in (*reading.types, *reading.concepts)}
-    for one, _, other in reading.related:
-        near.setdefault(one, set()).add(other)
-        near.setdefault(other, set()).add(one)
-    left = set(near)
-    while left:
-        pending = [left.pop()]
-        found = set(pending)
+    for subject, _, object_ in reading.related:
+        near.setdefault(subject, set()).add(object_)
+        near.setdefault(object_, set()).add(subject)
+    remaining = set(near)
+    while remaining:
+        pending = [remaining.pop()]
+        group = set(pending)
         while pending:
-            new = near[pending.pop()] - found
-            found |= new
+            new = near[pending.pop()] - group
+            group |= new
             pending += new
-        left -= found
-        yield found
+        remaining -= group
+        yield group
 
 
 def _relations(kind: _Kind, kinds: dict[IRI, _Kind], reading: _Reading) -> Relations:
     pairs = sorted(
-        (one, predicate, other) for one, predicate, other in reading.related if kinds[one] is kind
+        (subject, predicate, object_)
+        for subject, predicate, object_ in reading.related
+        if kinds[subject] is kind
     )
     return Relations(
-        broader=tuple((one, other) for one, predicate, other in pairs if predicate != _EXACT),
-        exact=tuple((one, other) for one, predicate, other in pairs if predicate == _EXACT),
+        broader=tuple((subject, object_) for subject, predicate, object_ in pairs if predicate != _EXACT),
+        exact=tuple((subject, object_) for subject, predicate, object_ in pairs if predicate == _EXACT),
         defined=frozenset(term for term, its in kinds.items() if its is kind),
     )
 
@@ -272,9 +274,9 @@ def _relations(kind: _Kind, kinds: dict[IRI, _Kind], reading: _Reading) -> Relat
 def _check_circles(reading: _Reading) -> None:
     """Refuse terms that include each other: one of the statements must be a mistake."""
     above: dict[IRI, set[IRI]] = {}
-    for one, predicate, other in reading.related:
+    for subject, predicate, object_ in reading.related:
         if predicate != _EXACT:
-            above.setdefault(one, set()).add(other)
+            above.setdefault(subject, set()).add(object_)
     left = _without_leaves(above)
     if left:
         reading.fail(f"{quoted(min(left))} includes itself, by way of others")

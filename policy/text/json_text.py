@@ -179,13 +179,13 @@ class _Reader:
         raise _StopError(JsonFault(code, message, place, help_))
 
     def expected(self, what: str) -> NoReturn:
-        found = self.peek()
-        if not found:
+        character = self.peek()
+        if not character:
             self.stop(f"the document ends where {what} is expected", self.unclosed_help())
         help_ = self.brace_help() or (
-            self.unclosed_help() if found in {"}", "]"} else self.habit_help(found)
+            self.unclosed_help() if character in {"}", "]"} else self.habit_help(character)
         )
-        self.stop(f"expected {what}, found `{found}`", help_)
+        self.stop(f"expected {what}, found `{character}`", help_)
 
     def value(self, pointer: str) -> JsonValue:
         self.count += 1
@@ -253,22 +253,22 @@ class _Reader:
         word = _WORD.match(self.text, start)
         if not word:
             self.expected("a value")
-        found = word[0]
-        place = Place(start, start + len(found), pointer)
-        if found in _NAMED:
+        token = word[0]
+        place = Place(start, start + len(token), pointer)
+        if token in _NAMED:
             self.at = place.end
-            return JsonNamed(_NAMED[found], place)
-        self.check_number(found, place)
+            return JsonNamed(_NAMED[token], place)
+        self.check_number(token, place)
         self.at = place.end
-        return JsonNumber(found, place)
+        return JsonNumber(token, place)
 
-    def check_number(self, found: str, place: Place) -> None:
+    def check_number(self, token: str, place: Place) -> None:
         help_ = "write a finite number with at most 64 characters"
-        if found.lstrip("+-") in {"NaN", "Infinity"}:
-            raise _StopError(JsonFault("P106", f"`{found}` is not a number of JSON", place, help_))
-        if not _NUMBER.fullmatch(found):
+        if token.lstrip("+-") in {"NaN", "Infinity"}:
+            raise _StopError(JsonFault("P106", f"`{token}` is not a number of JSON", place, help_))
+        if not _NUMBER.fullmatch(token):
             self.expected("a value")
-        if len(found) > _MAX_NUMBER or abs(float(found)) == float("inf"):
+        if len(token) > _MAX_NUMBER or abs(float(token)) == float("inf"):
             raise _StopError(JsonFault("P106", "the number is too large to be read exactly", place, help_))
 
     def enter(self) -> int:
@@ -322,10 +322,10 @@ class _Reader:
         line = self.text.count("\n", 0, offset) + 1
         return f"the `{self.text[offset]}` opened at line {line} is not closed"
 
-    def habit_help(self, found: str) -> str:
+    def habit_help(self, character: str) -> str:
         habits = {
             "'": "JSON has double quotes only",
             "/": "JSON has no comments",
             "#": "JSON has no comments",
         }
-        return habits.get(found, "")
+        return habits.get(character, "")
