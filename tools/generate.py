@@ -186,12 +186,12 @@ _OTHER_SPELLINGS = """\
 These mean the word on the right. They apply to words, never to the names of assets, parties or columns."""
 
 _CODES = """\
-What `smalti check` finds, by code. A code never changes its meaning, and is never used again. A document
-with an error (P1 to P4) cannot be used; one with warnings (P5, P6) can. All findings of a document are
-shown at once.
+The findings of `smalti check`, by code. A code never changes its meaning, and is never reused. A document
+with an error (P1 to P4) cannot be used; one with only warnings and notes (P5, P6) can. `smalti check` shows
+all findings of a document at once.
 
-Each code also says whether the [JSON Schema](how-to/editor.md) and the [SHACL
-shapes](how-to/editor.md#shacl) see it. The parser sees everything."""
+For each code, the page states whether the [JSON Schema](how-to/editor.md) and the [SHACL
+shapes](how-to/editor.md#shacl) detect it as well. The parser detects every finding."""
 
 _OPERATORS = {
     "eq": "is the value, or narrower than it",

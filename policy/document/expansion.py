@@ -47,14 +47,16 @@ def expand(
     try:
         expanded = jsonld.expand(_document(filled, context), options, on_property_dropped=dropped.append)
     except jsonld.JsonLdError as error:
-        findings.error(
-            "P210", objects[0].place, f"JSON-LD refuses the document: {error.code or error.type}"
-        )
+        findings.error("P210", objects[0].place, f"JSON-LD expansion failed: {error.code or error.type}")
         return []
     _report_dropped(dropped, objects[0], findings)
     if len(expanded) != len(filled) or not all(isinstance(node, dict) for node in expanded):
         if not findings.has_errors:
-            findings.error("P210", objects[0].place, "JSON-LD reads other nodes than are written")
+            findings.error(
+                "P210",
+                objects[0].place,
+                "JSON-LD expansion returned other nodes than the document contains",
+            )
         return []
     builder = _Builder(terms, findings)
     return [builder.node(node, source) for node, source in zip(expanded, filled, strict=True)]
@@ -92,12 +94,12 @@ def _has_content(source: JsonObject, terms: Terms, findings: Findings) -> bool:
     """Whether expansion keeps the object; reports it otherwise."""
     meanings = {terms.expand(member.key.text) for member in source.members if not is_null(member.value)}
     if meanings & {"@value", "@list", "@set"}:
-        findings.error("P201", source.place, "a policy is a node with properties, and this is not one")
+        findings.error("P201", source.place, "a policy is a node with properties, not a value, list or set")
         return False
     if any(meaning is not None and meaning not in {"@id", "@context"} for meaning in meanings):
         return True
     if not findings.has_errors:
-        findings.error("P302", source.place, "the policy says nothing")
+        findings.error("P302", source.place, "the policy has no properties")
     return False
 
 
@@ -114,7 +116,7 @@ def _document(objects: Sequence[JsonObject], context: JsonValue | None) -> objec
 
 
 def _report_dropped(dropped: list[str | None], policy: JsonObject, findings: Findings) -> None:
-    """The second net: whatever was dropped and is not reported yet."""
+    """Report properties that expansion dropped and no earlier check reported."""
     if dropped and not findings.has_errors:
         names = ", ".join(quoted(str(name)) for name in sorted(set(map(str, dropped))))
         findings.error("P206", policy.place, f"unknown properties {names}")

@@ -86,7 +86,7 @@ def _unknown(member: Member, unused: frozenset[str], findings: Findings) -> None
     key = member.key.text
     prefix, colon, _ = key.partition(":")
     if colon and prefix not in SCHEMES:
-        message = f"the prefix of {quoted(key)} is not defined by the contexts"
+        message = f"no context defines the prefix of {quoted(key)}"
         findings.error("P211", member.key.place, message, "add the context that defines it")
         return
     help_ = findings.did_you_mean(key, unused)
@@ -95,16 +95,18 @@ def _unknown(member: Member, unused: frozenset[str], findings: Findings) -> None
 
 def _check_keyword(keyword: str, member: Member, owns_context: bool, findings: Findings) -> bool:
     if keyword == "@context" and not owns_context:
-        message = "a context inside of a policy would change the meaning of words halfway"
-        findings.error("P205", member.key.place, message, "write one `@context`, at the top")
+        message = "a context inside a policy would change the meaning of its words"
+        findings.error("P205", member.key.place, message, "write one `@context` at the top")
     elif keyword in _LATER:
         findings.not_implemented(member.key.place, f"the JSON-LD keyword {quoted(keyword)}")
     elif keyword not in _KEYWORDS:
         help_ = findings.did_you_mean(keyword, _KEYWORDS)
-        findings.error("P207", member.key.place, f"the JSON-LD keyword {quoted(keyword)} is refused", help_)
+        findings.error(
+            "P207", member.key.place, f"policies do not use the JSON-LD keyword {quoted(keyword)}", help_
+        )
     elif not _fits(keyword, member.value):
         what = "one text" if keyword != "@value" else "one text or number"
-        findings.error("P210", member.value.place, f"the value of {quoted(member.key.text)} is not {what}")
+        findings.error("P210", member.value.place, f"the value of {quoted(member.key.text)} must be {what}")
     else:
         return True
     return False
@@ -125,12 +127,12 @@ def _fits(keyword: str, value: JsonValue) -> bool:
 def _check_value_object(source: JsonObject, seen: dict[str, Member], findings: Findings) -> bool:
     alone = next((keyword for keyword in ("@list", "@set") if keyword in seen), None)
     if alone is not None and len(source.members) > 1:
-        findings.error("P210", source.place, f"{quoted(alone)} stands beside other keys")
+        findings.error("P210", source.place, f"{quoted(alone)} excludes other keys in the same object")
         return False
     if "@value" in seen:
         return _check_literal(source, seen, findings)
     if "@language" in seen:
-        findings.error("P210", seen["@language"].key.place, "`@language` stands without `@value`")
+        findings.error("P210", seen["@language"].key.place, "`@language` requires `@value`")
         return False
     return True
 
@@ -142,10 +144,12 @@ def _check_literal(source: JsonObject, seen: dict[str, Member], findings: Findin
         or set(seen) - _VALUE_KEYWORDS
         or {"@type", "@language"} <= set(seen)
     ):
-        findings.error("P210", source.place, "`@value` stands beside other keys than one `@type`")
+        findings.error(
+            "P210", source.place, "`@value` allows only `@type` or `@language` beside it, not both"
+        )
         return False
     if kind is not None and not isinstance(kind.value, JsonString):
-        findings.error("P210", kind.value.place, "the `@type` of a value is one datatype")
+        findings.error("P210", kind.value.place, "the `@type` of a value is a single datatype")
         return False
     if "@language" in seen and not isinstance(seen["@value"].value, JsonString):
         findings.error("P210", source.place, "only a text has a language")
@@ -156,5 +160,5 @@ def _check_literal(source: JsonObject, seen: dict[str, Member], findings: Findin
 def _check_nulls(policy: JsonObject, findings: Findings) -> None:
     for value in _outside_context(policy):
         if is_null(value):
-            message = "`null` says nothing: JSON-LD deletes the property"
-            findings.error("P208", value.place, message, "remove it, or write the value that is meant")
+            message = "JSON-LD deletes a property whose value is `null`"
+            findings.error("P208", value.place, message, "remove it, or write a value")

@@ -1,4 +1,4 @@
-"""The forms that a policy document may have, each read to the same nodes.
+"""The serializations of a policy document, each read to the same nodes.
 
 JSON-LD in compact, expanded and flattened form (JSON-LD 1.1, 1.3 and API, section 4), lists of policies,
 `@graph`, and Turtle.
@@ -22,7 +22,7 @@ from smalti.policy.text.json_text import JsonArray, JsonObject, JsonValue, read,
 
 MAX_CONTEXTS: Final = 100
 """Different contexts in one document: each takes milliseconds to process."""
-_NOT_A_POLICY: Final = "a policy is an object, and this is not one"
+_NOT_A_POLICY: Final = "a policy is an object, not another JSON value"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class _Part:
     context: JsonValue | None
     terms: Terms
     owns_context: bool
-    """The context stands in the one object itself."""
+    """The one object itself contains the context."""
 
 
 def read_nodes(text: str, findings: Findings) -> list[tuple[Node, Terms]]:

@@ -1,8 +1,8 @@
-"""How a document may write a word, for those who describe documents (JSON Schema, SHACL) and not read them.
+"""How a document may write a word, for descriptions of documents (JSON Schema, SHACL).
 
 A word has one canonical IRI; a document writes it as a term, with a prefix of the shipped contexts, as that
-IRI, or as an alias of it. Prefixes that a document adds itself are for names: those who describe documents
-cannot know them.
+IRI, or as an alias of it. Prefixes that a document adds itself are for names: no description of documents
+can know them.
 """
 
 import re
@@ -17,7 +17,7 @@ from smalti.vocab.contexts import ORDER
 from smalti.vocab.terms import DPV, DPV_ODRL, IDSC, MOSAICROWN, ODRL, SMALTI
 
 VOCABULARIES: Final = (ODRL, MOSAICROWN, SMALTI, DPV, DPV_ODRL, IDSC)
-"""The namespaces of policies' words: an unknown name in one of them is a mistake, and no foreign word."""
+"""The namespaces of policies' words: an unknown name in one of them is a mistake, not a foreign word."""
 _PREFIX_ENDS: Final = ("/", "#", ":")
 
 

@@ -1,4 +1,4 @@
-"""Collects what is found wrong with one document, at its lines and columns."""
+"""Collects the findings about one document, at its lines and columns."""
 
 from bisect import bisect_right
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from smalti.policy.text.json_text import Place
 from smalti.vocab.aliases import canonical
 
 MOST: Final = 200
-"""Findings that are kept of one document."""
+"""The most findings that are kept for one document."""
 _LONGEST_WORD: Final = 80
 _LONGEST_MESSAGE: Final = 2000
 
@@ -49,9 +49,9 @@ class Findings:
         self._whole = self
 
     def of_a_policy(self) -> "Findings":
-        """Where the findings about one policy go; they are the document's, too.
+        """A collector for the findings about one policy, which also count for the document.
 
-        It has the errors of the document so far: they may be about any of its policies.
+        It starts with the errors of the document so far: they may concern any of its policies.
         """
         part = copy(self)
         part._whole = self
@@ -59,7 +59,7 @@ class Findings:
 
     @property
     def has_errors(self) -> bool:
-        """Whether there is an error in the document, or in what these are about."""
+        """Whether the policy, or the document as a whole, has an error."""
         return self._has_errors
 
     @property
@@ -67,7 +67,7 @@ class Findings:
         return self._whole._has_errors
 
     def sorted(self) -> tuple[Diagnostic, ...]:
-        """All findings, by place; the first `MOST`, and a remark if there were more."""
+        """The first `MOST` findings, by place, and a note if there are more."""
         diagnostics = sorted(
             self._diagnostics, key=lambda d: (d.where.line, d.where.column, d.where.node, d.code, d.message)
         )
@@ -99,11 +99,11 @@ class Findings:
         self.error("P390", place, f"{feature} is not implemented yet", help_)
 
     def did_you_mean(self, word: str, words: Iterable[str]) -> str:
-        """The nearest known word as a `help`; none any more in a document with very many mistakes."""
+        """The nearest word as a `help`; none after `MOST` suggestions for one document."""
         return did_you_mean(word, words) if next(self._suggestions) <= MOST else ""
 
     def word(self, iri: str, place: Place) -> str:
-        """The canonical spelling of a word; the first use of another spelling is noted."""
+        """The canonical spelling of a word; the first use of another spelling adds a note."""
         spelling = canonical(iri)
         if spelling != iri and iri not in self._aliases:
             self._aliases.add(iri)

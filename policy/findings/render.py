@@ -7,17 +7,17 @@ from smalti.policy.findings.diagnostics import Diagnostic
 
 _WIDEST = 120
 _SECRETS = frozenset({"P430"})
-"""Codes of findings whose line may hold a secret, and is not shown."""
+"""Codes of findings whose source line may contain a secret, and is not shown."""
 
 
 def render_human(diagnostics: Iterable[Diagnostic], text: str) -> str:
     """One paragraph for each finding: place and message, the source line with a caret, help.
 
     Args:
-        diagnostics: what was found in one document.
+        diagnostics: the findings about one document.
         text: that document's characters.
     """
-    # A data file given by mistake must not be shown: only what is meant as JSON-LD is.
+    # The text may be a data file, passed by mistake: only lines of JSON-LD are shown.
     lines = text.split("\n") if '"@context"' in text else []
     return "\n".join(_paragraph(diagnostic, lines) for diagnostic in diagnostics)
 

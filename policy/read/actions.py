@@ -50,7 +50,7 @@ def read_actions(prop: Property, scope: Scope) -> tuple[Action, ...]:
         if not _is_known(action, scope):
             if not _is_meant_to_anonymize(action):
                 continue
-            # The policy is refused; what else is wrong with it is told at once.
+            # The policy is refused; reading on reports its other errors at once.
             action = replace(action, iri=ANONYMIZE)
         if action.refinements is None and action.iri in plain:
             continue
@@ -66,7 +66,7 @@ def _read(value: Value, scope: Scope) -> Action | None:
     _check_node(value, scope)
     named = one_value(value, RDF_VALUE, scope)
     if isinstance(named, Literal):
-        message = f"the value of `rdf:value` is the text {quoted(named.text)}, and an action is an IRI"
+        message = f"the value of `rdf:value` must be an IRI, not the text {quoted(named.text)}"
         scope.findings.error("P313", named.place, message, f'write {{"@id": "{named.text}"}}')
         return None
     if isinstance(named, Node) and named.name is not None and named.get(REFINEMENT) is not None:
@@ -84,15 +84,15 @@ def _check_node(node: Node, scope: Scope) -> None:
     for name in node.types:
         if name.iri != ODRL + "Action":
             scope.findings.error(
-                "P320", name.place, f"the type {quoted(name.written)} is not that of an action"
+                "P320", name.place, f"an action cannot have the type {quoted(name.written)}"
             )
     if node.name is not None and not node.name.iri.startswith("_:"):
         _refined_name(node.name, node, scope)
 
 
 def _refined_name(name: Name, node: Node, scope: Scope) -> None:
-    message = f"the refinement would belong to {quoted(name.written)} itself, wherever it is used"
-    help_ = f'write "rdf:value": {{"@id": "{name.written}"}} beside the refinement, in place of its `@id`'
+    message = f"the refinement would apply to {quoted(name.written)} wherever it is used"
+    help_ = f'write "rdf:value": {{"@id": "{name.written}"}} beside the refinement instead of its `@id`'
     scope.findings.error("P312", node.place, message, help_)
 
 

@@ -1,4 +1,4 @@
-"""The refinements of an `odrl:anonymize` action: what is promised, and of which columns."""
+"""The refinements of an `odrl:anonymize` action: the requirements, and the roles of columns."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -146,10 +146,10 @@ def _read_refinement(value: Value, targets: tuple[IRI, ...], scope: Scope) -> Re
 def _for_one_column(refinement: Refinement, scope: Scope) -> None:
     shown, place = quoted(refinement.shown), refinement.place
     if refinement.operand == COLUMN:
-        message = f"{shown} stands alone: it says which column another refinement is for"
+        message = f"{shown} stands alone: it names the column of another refinement"
         help_ = f'write {{"and": [...]}} with {shown} and the parameter of that column'
     else:
-        message = f"{shown} is for one column, and no column is named"
+        message = f"{shown} is a parameter of one column, but no column is named"
         help_ = f'write {{"and": [...]}} with `smalti:column` and {shown}'
     scope.findings.error("P425", place, message, help_)
 
@@ -158,8 +158,8 @@ def _read_column_parameter(node: Node, targets: tuple[IRI, ...], scope: Scope) -
     """A parameter of one column: `and` of `smalti:column` and the parameter."""
     if logical_parts(node) != (ODRL + "and",):
         word = quoted(node.properties[logical_parts(node)[0]].word)
-        message = f"the refinements of an action to anonymize all hold together, and {word} says otherwise"
-        help_ = "write them beside each other; only `and` with `smalti:column` has a meaning here"
+        message = f"all refinements of an anonymize action apply together, so {word} has no meaning here"
+        help_ = "write them beside each other; only `and` with `smalti:column` is allowed here"
         scope.findings.error("P425", node.properties[logical_parts(node)[0]].key, message, help_)
         return None
     parts: list[Refinement] = []
@@ -189,7 +189,7 @@ def _column_parameter(
         return None
     column, parameter = columns[0], others[0]
     if parameter.word is None or parameter.word.scope is WordScope.TABLE:
-        message = f"{quoted(parameter.shown)} is for the whole output, and not for one column"
+        message = f"{quoted(parameter.shown)} applies to the whole output, not to one column"
         scope.findings.error("P425", parameter.place, message, "write it beside the other refinements")
         return None
     ordered = Logical(LogicalOperator.AND, (column.comparison, parameter.comparison), logical.where)
@@ -198,10 +198,8 @@ def _column_parameter(
 
 
 def _not_one_parameter(place: Place, scope: Scope) -> None:
-    message = (
-        "an `and` among the refinements is about one column: `smalti:column` and exactly one parameter"
-    )
-    scope.findings.error("P425", place, message, "write what holds for the whole output beside it")
+    message = "an `and` among the refinements takes `smalti:column` and exactly one column parameter"
+    scope.findings.error("P425", place, message, "write parameters of the whole output beside it")
 
 
 # --- The result

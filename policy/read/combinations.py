@@ -1,4 +1,4 @@
-"""Which refinements of an action go together: what each method needs, and what cannot be."""
+"""Which refinements of an action are compatible, and which each method requires."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -98,7 +98,7 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Refinement:
-    """One refinement that could be read."""
+    """One refinement that was read without error."""
 
     comparison: Comparison
     written: WrittenComparison
@@ -149,7 +149,7 @@ class Refinement:
 
 @dataclass(slots=True)
 class Refinements:
-    """What the refinements of one action say, as far as they could be read."""
+    """The refinements of one action that were read without error."""
 
     place: Place
     targets: tuple[IRI, ...]
@@ -158,14 +158,14 @@ class Refinements:
     by_key: dict[Key, Refinement] = field(default_factory=dict)
     columns: dict[IRI, tuple[Column, ...]] = field(default_factory=dict)
     is_whole: bool = True
-    """False when a refinement could not be read: what seems to be missing may be there."""
+    """False when a refinement could not be read: it may be the one that seems to be missing."""
 
     def add(self, refinement: Refinement, scope: Scope) -> bool:
-        """Add a refinement; False when the same was said before."""
+        """Add a refinement; False, and a finding, when it repeats an earlier one."""
         if refinement.key in self.by_key:
             first = scope.findings.where(self.by_key[refinement.key].place)
-            before = f"at line {first.line}" if first.line else "before"
-            message = f"{quoted(refinement.shown)} is said again; the first time was {before}"
+            before = f"at line {first.line}" if first.line else "above"
+            message = f"{quoted(refinement.shown)} repeats the refinement {before}"
             scope.findings.error("P412", refinement.place, message, "keep one of them")
             return False
         self.by_key[refinement.key] = refinement
@@ -176,20 +176,20 @@ class Refinements:
         return True
 
     def get(self, operand: IRI) -> Refinement | None:
-        """What is said of an operand: for the whole output, else for some column."""
+        """The refinement of an operand: for the whole output, else for some column."""
         whole = self.by_key.get((operand, "", ""))
         return whole or next(
             (refinement for refinement in self.by_key.values() if refinement.operand == operand), None
         )
 
     def first(self, *operands: IRI) -> Refinement | None:
-        """What is said of the first of some operands that anything is said of."""
+        """The refinement of the first of some operands that has one."""
         return next(
             (refinement for operand in operands if (refinement := self.get(operand)) is not None), None
         )
 
     def others(self, operands: Iterable[IRI]) -> tuple[Condition, ...]:
-        """What is said of any other operand, sorted by operand and column."""
+        """The conditions on any other operand, sorted by operand and column."""
         kept = set(operands)
         return tuple(
             refinement.logical or refinement.comparison
@@ -198,7 +198,7 @@ class Refinements:
         )
 
     def name(self, operand: IRI) -> str | None:
-        """The one name that is said of an operand."""
+        """The one name that a refinement states for an operand."""
         refinement = self.get(operand)
         return min(refinement.names, default=None) if refinement is not None else None
 
@@ -219,7 +219,7 @@ class Refinements:
 
 
 def whole_bound(refinements: Refinements, operand: IRI, scope: Scope) -> Bound | None:
-    """The whole number that is said of an operand, with its operator and its place."""
+    """The whole number that a refinement states for an operand, with its operator and its place."""
     refinement = refinements.get(operand)
     number = refinement.number if refinement is not None else None
     if refinement is None or number is None:
@@ -228,7 +228,7 @@ def whole_bound(refinements: Refinements, operand: IRI, scope: Scope) -> Bound |
 
 
 def decimal_bound(refinements: Refinements, operand: IRI, scope: Scope) -> DecimalBound | None:
-    """The number that is said of an operand, with its operator and its place."""
+    """The number that a refinement states for an operand, with its operator and its place."""
     refinement = refinements.get(operand)
     number = refinement.number if refinement is not None else None
     if refinement is None or number is None:
@@ -239,7 +239,7 @@ def decimal_bound(refinements: Refinements, operand: IRI, scope: Scope) -> Decim
 
 
 def stated_respondent(refinements: Refinements, scope: Scope) -> tuple[ColumnReference | None, bool]:
-    """The column that tells people apart, where one is said to, and whether each row has another person."""
+    """The column that identifies respondents, if one is stated, and whether each row has another one."""
     columns = refinements.columns.get(RESPONDENT, ())
     if not columns or columns[0].iri == ONE_ROW_EACH:
         return None, bool(columns)
@@ -247,7 +247,7 @@ def stated_respondent(refinements: Refinements, scope: Scope) -> tuple[ColumnRef
 
 
 def check_combinations(refinements: Refinements, scope: Scope) -> None:
-    """Report everything that cannot stand together, and, when nothing is unread, everything that lacks."""
+    """Report incompatible refinements and, if all refinements were read, missing ones."""
     _check_roles(refinements, scope)
     _check_parameters_of_columns(refinements, scope)
     _check_algorithm(refinements, scope)
@@ -286,8 +286,8 @@ def _check_roles(refinements: Refinements, scope: Scope) -> None:
 
 def report_two_roles(column: Column, first: IRI, second: IRI, scope: Scope) -> None:
     """Report a column in two roles that exclude each other."""
-    message = f"the column {quoted(column.written)} is in two roles: {_local(first)} and {_local(second)}"
-    scope.findings.error("P407", column.place, message, "keep it in one of them")
+    message = f"the column {quoted(column.written)} has two roles: {_local(first)} and {_local(second)}"
+    scope.findings.error("P407", column.place, message, "keep one of them")
 
 
 def _local(role: IRI) -> str:
@@ -298,8 +298,8 @@ def _check_first_cut(refinements: Refinements, scope: Scope) -> None:
     listed = {column.iri for column in refinements.columns.get(QUASI_IDENTIFIER, ())}
     for column in refinements.columns.get(FRAGMENT_COLUMN, ()):
         if listed and column.iri not in listed:
-            message = f"the column {quoted(column.written)} is cut first, and is no `quasi-identifier`"
-            help_ = "name a quasi-identifier, or leave it out: nothing else is cut"
+            message = f"the column {quoted(column.written)} is cut first, but is not a `quasi-identifier`"
+            help_ = "name a quasi-identifier, or remove the refinement: no other column is cut"
             scope.findings.error("P436", column.place, message, help_)
 
 
@@ -308,13 +308,11 @@ def _check_parameters_of_columns(refinements: Refinements, scope: Scope) -> None
     for refinement in refinements.by_key.values():
         if refinement.column is not None and refinement.column.iri in dropped:
             shown = quoted(refinement.column.written)
-            message = (
-                f"{quoted(refinement.shown)} is for the column {shown}, which is dropped as `identifier`"
-            )
-            scope.findings.error("P425", refinement.column.place, message, "leave one of the two out")
+            message = f"{quoted(refinement.shown)} applies to {shown}, which is dropped as `identifier`"
+            scope.findings.error("P425", refinement.column.place, message, "remove one of the two")
 
 
-# --- Words that do not go with the method, the algorithm, the mechanism
+# --- Words that do not fit the method, the algorithm or the mechanism
 
 
 def _check_algorithm(refinements: Refinements, scope: Scope) -> None:
@@ -324,10 +322,10 @@ def _check_algorithm(refinements: Refinements, scope: Scope) -> None:
     for name in refinement.names:
         methods = ALGORITHM_METHODS[name]
         if method not in methods:
-            message = f"the algorithm `{name}` cannot meet the method `{method}`"
-            help_ = f"it goes with {_listed(methods)}"
+            message = f"the algorithm `{name}` cannot meet the requirements of the method `{method}`"
+            help_ = f"use it with the method {_listed(methods)}"
             if method in CHARGED_METHODS:
-                help_ = "differential privacy is met by a `smalti:mechanism`"
+                help_ = "differential privacy requires a `smalti:mechanism`"
             scope.findings.error("P431", refinement.value_place, message, help_)
 
 
@@ -344,18 +342,18 @@ def _check_words(refinements: Refinements, scope: Scope) -> None:
         shown = quoted(refinement.shown)
         if word.methods and method not in word.methods:
             if (method, word.iri) == (K_ANONYMITY, L):
-                message = f"the method `{K_ANONYMITY}` has no {shown}"
+                message = f"the method `{K_ANONYMITY}` has no parameter {shown}"
                 scope.findings.error(
                     "P409", refinement.place, message, f"did you mean the method `{L_DIVERSITY}`?"
                 )
                 continue
-            message = f"the method `{method}` has no {shown}"
-            help_ = f"leave it out, or write the method {_listed(word.methods)}"
+            message = f"the method `{method}` has no refinement {shown}"
+            help_ = f"remove it, or write the method {_listed(word.methods)}"
             scope.findings.error("P423", refinement.place, message, help_)
         elif word.algorithms and algorithm not in word.algorithms:
-            which = f"the algorithm `{algorithm}` has" if algorithm else "without an algorithm there is"
-            help_ = f"leave it out, or write the algorithm {_listed(word.algorithms)}"
-            scope.findings.error("P423", refinement.place, f"{which} no {shown}", help_)
+            owner = f"the algorithm `{algorithm}`" if algorithm else "an action without an algorithm"
+            help_ = f"remove it, or write the algorithm {_listed(word.algorithms)}"
+            scope.findings.error("P423", refinement.place, f"{owner} has no refinement {shown}", help_)
 
 
 def _check_dimensionality(refinements: Refinements, scope: Scope) -> None:
@@ -365,8 +363,8 @@ def _check_dimensionality(refinements: Refinements, scope: Scope) -> None:
     for operand, fitting in _FIT_ONE_DIMENSION.items():
         refinement = refinements.get(operand)
         if refinement is not None and refinement.names != {fitting}:
-            message = f"`{_SINGLE}` cuts whole domains, and {quoted(refinement.shown)} is about partitions"
-            help_ = "leave one of the two out" + (f", or write `{fitting}`" if fitting else "")
+            message = f"`{_SINGLE}` cuts whole domains, but {quoted(refinement.shown)} concerns partitions"
+            help_ = "remove one of the two" + (f", or write `{fitting}`" if fitting else "")
             scope.findings.error("P437", refinement.value_place, message, help_)
 
 
@@ -375,14 +373,16 @@ def _check_mechanism(refinements: Refinements, scope: Scope) -> None:
     names = refinement.names if refinement is not None else frozenset[str]()
     usable = _MECHANISMS.get(refinements.method or "", names)
     if refinement is not None and names and not names & usable:
-        message = f"the method `{refinements.method}` has no mechanism {_listed(names)}"
+        message = f"the method `{refinements.method}` does not support the mechanism {_listed(names)}"
         scope.findings.error("P435", refinement.value_place, message, f"write {_listed(usable)}")
     elif refinement is not None and names & usable == {_GAUSSIAN}:
         _check_gaussian(refinement, delta, refinements, scope)
     needs_none = bool(names) and names & usable <= PURE_MECHANISMS
     if delta is not None and needs_none and not _may_select_groups(refinements):
-        message = f"{quoted(delta.shown)} is given, and {_listed(names)} never loses more than epsilon"
-        help_ = "leave it out, or write the mechanism `gaussian`"
+        message = (
+            f"{quoted(delta.shown)} does not fit {_listed(names)}, which never loses more than epsilon"
+        )
+        help_ = "remove it, or write the mechanism `gaussian`"
         scope.findings.error("P435", delta.place, message, help_)
     if names and refinements.method == LOCAL_DIFFERENTIAL_PRIVACY:
         for operand in (PIXEL_SIZE, PIXEL_NEIGHBORHOOD):
@@ -393,14 +393,14 @@ def _check_pixels(operand: IRI, mechanisms: frozenset[str], refinements: Refinem
     pixels = refinements.get(operand)
     if pixels is not None and _PIXELATION not in mechanisms:
         message = f"{quoted(pixels.shown)} belongs to the mechanism `pixelation`"
-        scope.findings.error("P423", pixels.place, message, "leave it out, or write that mechanism")
+        scope.findings.error("P423", pixels.place, message, "remove it, or write that mechanism")
     if pixels is None and _PIXELATION in mechanisms:
-        message = f"the mechanism `pixelation` needs a refinement with {shown_word(operand, scope)}"
+        message = f"the mechanism `pixelation` requires a refinement with {shown_word(operand, scope)}"
         scope.findings.error("P411", refinements.place, message)
 
 
 def _may_select_groups(refinements: Refinements) -> bool:
-    """Whether statistics may be told by values that only the data has, which takes a delta."""
+    """Whether statistics may be grouped by values from the data alone, which requires a delta."""
     statistic = refinements.get(STATISTIC)
     has_keys = statistic is not None and bool(statistic.names & _GROUPED)
     return has_keys or bool(refinements.columns.get(GROUP_BY))
@@ -410,24 +410,26 @@ def _check_gaussian(
     refinement: Refinement, delta: Refinement | None, refinements: Refinements, scope: Scope
 ) -> None:
     if delta is None and refinements.is_whole:
-        message = "the mechanism `gaussian` needs a refinement with `smalti:delta`"
+        message = "the mechanism `gaussian` requires a refinement with `smalti:delta`"
         scope.findings.error("P411", refinement.value_place, message)
     elif delta is not None and delta.number == 0:
-        message = "no noise of the mechanism `gaussian` has a delta of 0"
+        message = "the mechanism `gaussian` cannot have a delta of 0"
         scope.findings.error("P435", delta.value_place, message, "write a delta above 0, or `laplace`")
 
 
 def _check_recursive(refinements: Refinements, scope: Scope) -> None:
     c, diversity = refinements.get(C), refinements.get(DIVERSITY)
     if c is not None and diversity is not None and diversity.names != {_RECURSIVE}:
-        message = f"{quoted(c.shown)} belongs to recursive diversity, and the diversity is another"
-        scope.findings.error("P423", c.place, message, "write the diversity `recursive`, or leave it out")
+        message = (
+            f"{quoted(c.shown)} belongs to recursive diversity, but the policy names another diversity"
+        )
+        scope.findings.error("P423", c.place, message, "write the diversity `recursive`, or remove it")
     if c is None and diversity is not None and diversity.names == {_RECURSIVE} and refinements.is_whole:
-        message = "recursive diversity needs a refinement with `smalti:c`"
+        message = "recursive diversity requires a refinement with `smalti:c`"
         scope.findings.error("P411", diversity.value_place, message)
 
 
-# --- Numbers that cannot stand together
+# --- Incompatible numbers
 
 
 def _check_l_fits_k(refinements: Refinements, scope: Scope) -> None:
@@ -436,7 +438,7 @@ def _check_l_fits_k(refinements: Refinements, scope: Scope) -> None:
         return
     k, least = stated_k.number, stated_l.number
     if k is not None and least is not None and stated_k.comparison.operator is Operator.EQ and least > k:
-        message = f"l is {least} and k is exactly {k}: k respondents have at most k values"
+        message = f"l is {least} and k is exactly {k}: k respondents have at most k different values"
         scope.findings.error("P410", stated_l.value_place, message, "lower l, or write `gteq` for k")
 
 
@@ -444,14 +446,12 @@ def _check_presence(refinements: Refinements, scope: Scope) -> None:
     low = refinements.by_key.get((PRESENCE, "", str(Operator.GTEQ)))
     high = refinements.by_key.get((PRESENCE, "", str(Operator.LTEQ)))
     if low and high and low.number is not None and high.number is not None and low.number > high.number:
-        message = (
-            f"the chance of presence is at least {low.number} and at most {high.number}: no number is both"
-        )
+        message = f"no chance of presence is at least {low.number} and at most {high.number}"
         scope.findings.error("P429", high.value_place, message, "exchange the two bounds")
 
 
 def check_losses(refinements: Refinements, scope: Scope) -> None:
-    """Report a privacy loss that is bounded twice."""
+    """Report a privacy loss with two bounds."""
     losses = [refinement for operand in LOSSES if (refinement := refinements.get(operand)) is not None]
     for refinement in losses[1:]:
         first = quoted(losses[0].shown)
@@ -460,7 +460,7 @@ def check_losses(refinements: Refinements, scope: Scope) -> None:
 
 
 def check_budget(refinements: Refinements, scope: Scope) -> None:
-    """Report a release that may lose a delta which is not in the budget: it never fits into it."""
+    """Report a release whose delta exceeds that of the budget: it never fits into it."""
     delta, ceilings = refinements.get(DELTA), _ceilings(refinements.constraints)
     if delta is None or delta.number is None or not ceilings:
         return
@@ -468,7 +468,7 @@ def check_budget(refinements: Refinements, scope: Scope) -> None:
     if delta.number > least:
         has_one = any(operand == BUDGET_DELTA for operand, _ in ceilings)
         budget = f"`smalti:budgetDelta` is {least}" if has_one else "no `smalti:budgetDelta` is stated"
-        message = f"a release may lose a delta of {delta.number}, and {budget}"
+        message = f"a release may lose a delta of {delta.number}, but {budget}"
         scope.findings.error("P438", delta.value_place, message, "raise the budget, or lower the delta")
 
 
@@ -485,14 +485,14 @@ def _ceilings(conditions: Iterable[Condition]) -> list[tuple[IRI, Decimal]]:
     return ceilings
 
 
-# --- What lacks
+# --- Missing refinements
 
 
 def _check_needs(refinements: Refinements, scope: Scope) -> None:
     method = refinements.method
     if method is None:
         wanted = " and ".join(shown_word(iri, scope) for iri in (METHOD, K) if refinements.get(iri) is None)
-        message = f"an anonymize action needs a refinement with {wanted}"
+        message = f"an anonymize action requires a refinement with {wanted}"
         scope.findings.error("P411", refinements.place, message)
         _check_columns_are_named(refinements, K_ANONYMITY, scope)
         return
@@ -504,7 +504,7 @@ def _check_needs(refinements: Refinements, scope: Scope) -> None:
     plain = [need for need in needs if need not in {(SENSITIVE,), (QUASI_IDENTIFIER,)}]
     if plain:
         listed = " and ".join(" or ".join(shown_word(iri, scope) for iri in need) for need in plain)
-        message = f"the method `{method}` needs a refinement with {listed}"
+        message = f"the method `{method}` requires a refinement with {listed}"
         scope.findings.error("P411", refinements.place, message)
     _check_columns_are_named(refinements, method, scope)
     _check_needs_of_algorithm(refinements, scope)
@@ -512,7 +512,7 @@ def _check_needs(refinements: Refinements, scope: Scope) -> None:
 
 
 def is_met(need: tuple[IRI, ...], refinements: Refinements) -> bool:
-    """Whether anything is said of one of some operands."""
+    """Whether one of some operands has a refinement."""
     return any(refinements.get(iri) is not None for iri in need)
 
 
@@ -524,18 +524,18 @@ def shown_word(iri: IRI, scope: Scope) -> str:
 def _check_columns_are_named(refinements: Refinements, method: str, scope: Scope) -> None:
     needs = METHOD_NEEDS[method]
     if (SENSITIVE,) in needs and not refinements.columns.get(SENSITIVE):
-        message = f"{method} is promised, and no column is `sensitive`"
+        message = f"{method} requires a `sensitive` column, and the policy names none"
         scope.findings.error(
             "P408", refinements.place, message, "list the columns with `mosaicrown:sensitive`"
         )
     if (QUASI_IDENTIFIER,) in needs and not refinements.columns.get(QUASI_IDENTIFIER):
-        message = "no column is a `quasi-identifier`, so that nothing is promised"
+        message = "no column is a `quasi-identifier`, so the method promises nothing"
         help_ = "list the columns with `mosaicrown:quasi-identifier`"
         scope.findings.error("P417", refinements.place, message, help_)
 
 
 def _check_measures(refinements: Refinements, scope: Scope) -> None:
-    """All statistics but counts are of a column, and what is not permitted is denied."""
+    """All statistics but counts measure a column; columns that are not permitted are denied."""
     refinement = refinements.get(STATISTIC)
     if (
         refinement is None
@@ -546,9 +546,11 @@ def _check_measures(refinements: Refinements, scope: Scope) -> None:
     lacking = sorted(refinement.names - {_COUNT})
     if lacking:
         listed = " and ".join(f"`{name}`" for name in lacking)
-        message = f"{listed} needs a refinement with {shown_word(MEASURE, scope)}: no column is permitted"
+        message = (
+            f"{listed} requires a refinement with {shown_word(MEASURE, scope)}: no column is permitted"
+        )
         scope.findings.error(
-            "P411", refinement.value_place, message, "list the columns, or permit counts alone"
+            "P411", refinement.value_place, message, "list the columns, or permit only counts"
         )
 
 
@@ -560,12 +562,12 @@ def _check_needs_of_algorithm(refinements: Refinements, scope: Scope) -> None:
         shown_word(iri, scope) for iri in ALGORITHM_NEEDS.get(algorithm, ()) if refinements.get(iri) is None
     ]
     if missing:
-        message = f"the algorithm `{algorithm}` needs a refinement with {' and '.join(missing)}"
+        message = f"the algorithm `{algorithm}` requires a refinement with {' and '.join(missing)}"
         scope.findings.error("P411", refinement.value_place, message)
 
 
 def check_needs_of_words(refinements: Refinements, scope: Scope) -> None:
-    """Report words without those that must stand beside them."""
+    """Report words without the refinements that they require."""
     for refinement in refinements.by_key.values():
         needs = refinement.word.needs if refinement.word is not None else frozenset[IRI]()
         missing = [shown_word(iri, scope) for iri in sorted(needs) if refinements.get(iri) is None]
@@ -574,5 +576,5 @@ def check_needs_of_words(refinements: Refinements, scope: Scope) -> None:
             and refinement.word.methods
             and refinements.method not in refinement.word.methods
         ):
-            message = f"{quoted(refinement.shown)} needs a refinement with {' and '.join(missing)}"
+            message = f"{quoted(refinement.shown)} requires a refinement with {' and '.join(missing)}"
             scope.findings.error("P411", refinement.place, message)

@@ -47,7 +47,7 @@ _OPERANDS: Final = frozenset(
     iri for iri, word in BY_IRI.items() if word.kind in {Kind.REFINEMENT, Kind.CONSTRAINT}
 )
 _VOCABULARIES: Final = (ODRL, MOSAICROWN, SMALTI, DPV, DPV_ODRL, IDSC, DCT, RDF, RDFS, XSD)
-"""Where an IRI is a word, and so never the name of a column or of a fact about a party."""
+"""Namespaces in which an IRI is a word, and so never names a column or a fact about a party."""
 SETS: Final = frozenset({Operator.IS_ALL_OF, Operator.IS_ANY_OF, Operator.IS_NONE_OF})
 """The operators that compare with a list (ODRL IM 2.5.1)."""
 
@@ -91,13 +91,13 @@ def described(value: Value, what: str, scope: Scope) -> Node | None:
         scope.findings.error("P308", value.place, message)
         return None
     if value.is_reference and value.name is not None:
-        message = f"the {what} {quoted(value.name.written)} is only named"
-        scope.findings.error("P311", value.name.place, message, f"write the {what} here")
+        message = f"the {what} {quoted(value.name.written)} is named but not described here"
+        scope.findings.error("P311", value.name.place, message, f"write the whole {what} here")
         return None
     allowed = {ODRL + "Constraint", ODRL + "LogicalConstraint"}
     for name in value.types:
         if name.iri not in allowed:
-            message = f"the type {quoted(name.written)} is not that of a {what}"
+            message = f"a {what} cannot have the type {quoted(name.written)}"
             scope.findings.error("P320", name.place, message)
     if not _is_reference_kind(value, scope):
         check_properties(value, Place.CONSTRAINT, scope)
@@ -114,7 +114,7 @@ def _is_reference_kind(node: Node, scope: Scope) -> bool:
     if prop is None:
         return False
     help_ = "write the value itself, as `rightOperand`"
-    message = f"{quoted(prop.word)} would have to be fetched, and nothing is ever fetched"
+    message = f"{quoted(prop.word)} requires a fetch, and smalti fetches nothing"
     scope.findings.error("P321", prop.key, message, help_)
     return True
 
@@ -162,7 +162,7 @@ def is_under(iri: IRI, targets: tuple[IRI, ...]) -> bool:
 def _count_fits(operator: Operator, values: tuple[Value, ...], operand: Name, scope: Scope) -> bool:
     if operator in SETS or len(values) == 1:
         return True
-    message = f"{quoted(operand.written)} has more than one value, and `{operator}` compares with one"
+    message = f"{quoted(operand.written)} has more than one value, but `{operator}` compares with one"
     scope.findings.error("P304", values[1].place, message, "list several with `isAnyOf`")
     return False
 
@@ -221,7 +221,7 @@ def _with_datatype(values: tuple[Value, ...], node: Node, scope: Scope) -> tuple
     for value in values:
         kind = value.datatype if isinstance(value, Literal) else XSD + "anyURI"
         if kind is not None and kind != datatype:
-            message = f"a value has the type {quoted(kind)}, and `dataType` says otherwise"
+            message = f"the type {quoted(kind)} of a value contradicts `dataType`"
             scope.findings.error("P426", value.place, message, "keep one of them")
             good = False
     typed = (replace(v, datatype=datatype) if isinstance(v, Literal) else v for v in values)

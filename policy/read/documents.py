@@ -134,7 +134,7 @@ def check_described_once(policies: list[Node], scope: Scope) -> None:
             continue
         line = scope.findings.where(node.name.place).line
         if node.name.iri in first:
-            message = f"{quoted(node.name.written)} is described already, at line {first[node.name.iri]}"
+            message = f"{quoted(node.name.written)} is already described at line {first[node.name.iri]}"
             scope.findings.error("P310", node.name.place, message, "give each rule and policy its own uid")
         first.setdefault(node.name.iri, line)
 
@@ -176,12 +176,12 @@ def _read_type(node: Node, scope: Scope) -> PolicyType:
         elif iri not in _TYPES:
             unknown_word("P301", name, "policy type", POLICY_TYPES, scope)
         elif PolicyType.SET not in {type_, _TYPES[iri]} and type_ is not _TYPES[iri]:
-            message = f"a policy is no {type_} and {_TYPES[iri]} at once"
+            message = f"a policy cannot be both {type_} and {_TYPES[iri]}"
             scope.findings.error("P323", name.place, message, "keep one of the types")
         elif _TYPES[iri] is not PolicyType.SET:
             type_ = _TYPES[iri]
             if type_ is PolicyType.OFFER:
-                message = "an Offer grants nothing: it proposes what an Agreement may say later"
+                message = "an Offer grants nothing; it proposes an Agreement"
                 scope.findings.warning("P506", name.place, message)
     return type_
 
@@ -195,10 +195,10 @@ def _check_replaced(node: Node, scope: Scope) -> None:
 
 def _warn_of_missing(node: Node, inherited: Inherited, scope: Scope) -> None:
     if node.name is None and node.get(UID) is None:
-        message = "the policy has no `uid`; one is made from the document's digest"
+        message = "the policy has no `uid`; smalti derives one from the document's digest"
         scope.findings.warning("P501", node.place, message, 'add "uid": "http://..."')
     if node.get(PROFILE) is None and not inherited.profiles and inherited.is_whole:
-        message = "the policy names no `profile`; words outside ODRL's core need one"
+        message = "the policy names no `profile`; words outside ODRL's core require one"
         scope.findings.warning("P502", node.place, message, f'add "profile": "{MOSAICROWN}"')
 
 
@@ -212,7 +212,7 @@ def _read_profiles(node: Node, inherited: Inherited, scope: Scope) -> tuple[IRI,
         if name is None or iri in _PROFILES:
             profiles.add(IRI(iri))
             continue
-        message = f"the profile {quoted(name.written)} is not known, so that its words have no meaning here"
+        message = f"the profile {quoted(name.written)} is unknown, so its words have no meaning here"
         scope.findings.error(
             "P317", name.place, message, scope.findings.did_you_mean(name.written, _PROFILES)
         )
@@ -220,7 +220,7 @@ def _read_profiles(node: Node, inherited: Inherited, scope: Scope) -> tuple[IRI,
 
 
 def _read_conflict(node: Node, scope: Scope) -> ConflictStrategy | None:
-    """The strategy that the policy itself names; None where it has parents that tell it."""
+    """The strategy that the policy itself names; None where its parents determine it."""
     value = one_value(node, CONFLICT, scope)
     name = bare_name(value, "the conflict strategy", scope) if value is not None else None
     if name is None:  # ODRL IM 2.10: `invalid` is the default
@@ -233,7 +233,7 @@ def _read_conflict(node: Node, scope: Scope) -> ConflictStrategy | None:
 
 
 def _check_claims(reading: Reading, policy: Policy) -> None:
-    """`hasPolicy` and its like may repeat what every rule says; what they would add is refused."""
+    """`hasPolicy`, `assignerOf` and `assigneeOf` may repeat every rule, and add nothing."""
     everywhere: dict[str, set[IRI]] = {}
     for claim in reading.claims:
         if claim.part not in everywhere:
@@ -256,9 +256,7 @@ def _check_outputs(policy: Policy, node: Node, scope: Scope) -> None:
         for value in prop.values if prop is not None else ():
             name = value.name if isinstance(value, Node) else None
             if name is not None and name.iri in circular:
-                message = (
-                    f"the output {quoted(name.written)} is what it is made from, by way of other rules"
-                )
+                message = f"the output {quoted(name.written)} is its own source, by way of other rules"
                 help_ = "name a new asset: a run never overwrites its input"
                 scope.findings.error("P413", name.place, message, help_)
 

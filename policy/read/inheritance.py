@@ -32,13 +32,13 @@ MAX_SIZE: Final = 500_000
 """Values that the policies of one call may inherit, taken together."""
 
 Stored = Callable[[IRI], Policy | None]
-"""The policy in force with a uid, where somebody keeps policies."""
+"""Finds the policy in force with a uid, where policies are stored."""
 
 _R = TypeVar("_R", bound=Rule)
 
 
 def nothing_stored(uid: IRI) -> Policy | None:
-    """No policy is kept anywhere."""
+    """No policy is stored."""
     return None
 
 
@@ -66,7 +66,7 @@ class Inherited:
 
     parents: tuple[Policy, ...] = ()
     is_whole: bool = True
-    """False when a parent could not be had, which is reported."""
+    """False when a parent is unavailable, which is reported."""
     place: TextPlace | None = None
     """Where the document names the parents."""
 
@@ -100,7 +100,7 @@ class Inherited:
 
     @property
     def shared(self) -> Shared:
-        """What the parents say for all rules; a rule of the child takes it where it lacks it."""
+        """What the parents state for all rules; a rule of the child takes the parts that it lacks."""
         shared = [parent.shared for parent in self.parents if parent.shared is not None]
         return Shared(
             actions=_once(action for part in shared for action in part.actions),
@@ -110,7 +110,7 @@ class Inherited:
         )
 
     def conflict(self, own: ConflictStrategy | None) -> ConflictStrategy:
-        """The strategy of the child; several different ones make a conflict void it (ODRL IM 2.10)."""
+        """The strategy of the child; with different ones, a conflict voids it (ODRL IM 2.10)."""
         strategies = {parent.conflict for parent in self.parents} | ({own} if own is not None else set())
         return strategies.pop() if len(strategies) == 1 else ConflictStrategy.INVALID
 
@@ -244,12 +244,12 @@ class Family:
     def _parent(self, name: Name, entry: Entry) -> Policy | None:
         entries = self._by_uid.get(name.iri, [])
         if len(entries) > 1:
-            message = f"{len(entries)} of the policies that are given have the uid {quoted(name.written)}"
-            entry.scope.findings.error("P328", name.place, message, "give the parent once")
+            message = f"{len(entries)} of the supplied policies have the uid {quoted(name.written)}"
+            entry.scope.findings.error("P328", name.place, message, "supply the parent once")
             return None
         parent = entries[0].policy if entries else self._from_store(name, entry)
         if parent is not None and parent.type is PolicyType.OFFER:
-            message = f"the parent {quoted(name.written)} is an Offer, and grants nothing"
+            message = f"the parent {quoted(name.written)} is an Offer, which grants nothing"
             entry.scope.findings.error("P331", name.place, message, "inherit from a Set or an Agreement")
             return None
         return parent
@@ -258,9 +258,11 @@ class Family:
         iri = IRI(name.iri)
         parent = self.stored(iri)
         if parent is None:
-            message = f"no policy {quoted(name.written)} is given or stored, and nothing is ever fetched"
+            message = (
+                f"no supplied or stored policy has the uid {quoted(name.written)}, and smalti fetches none"
+            )
             entry.scope.findings.error(
-                "P328", name.place, message, "give its document too, or add it first"
+                "P328", name.place, message, "supply its document too, or add it first"
             )
             return None
         if entry.uid in self._ancestors(parent):
@@ -293,7 +295,7 @@ class Family:
 
 
 def _size(value: object) -> int:
-    """The values that a policy is made of, by and large."""
+    """An estimate of the values that a policy consists of."""
     if isinstance(value, tuple):
         return sum(map(_size, value))
     if is_dataclass(value):
@@ -302,7 +304,7 @@ def _size(value: object) -> int:
 
 
 def _report_circles(stuck: Sequence[Entry]) -> None:
-    """Tell those on a circle from those that only inherit from one."""
+    """Report the policies on a circle, and not those that only inherit from one."""
     members = on_circles({id(entry): [id(parent) for parent in entry.parents] for entry in stuck})
     on_circle = [entry for entry in stuck if id(entry) in members]
     uids = {entry.uid for entry in on_circle}
@@ -327,7 +329,7 @@ def report_unusable_parents(entries: Sequence[Entry]) -> None:
             return
         for entry, name in unusable:
             message = f"the parent {quoted(name.written)} cannot be used: its document has errors"
-            entry.scope.findings.error("P331", name.place, message, "correct it first")
+            entry.scope.findings.error("P331", name.place, message, "correct that document first")
 
 
 def _parents_with_errors(entry: Entry) -> list[Name]:
@@ -336,7 +338,7 @@ def _parents_with_errors(entry: Entry) -> list[Name]:
 
 
 def check_validity(valid: Interval | None, inherited: Inherited, scope: Scope) -> None:
-    """Refuse a policy that would go on after a parent has ended, or begin before it."""
+    """Refuse a policy that is valid before or after a parent is."""
     for parent in inherited.parents:
         if parent.valid is not None and not _is_within(valid, parent.valid):
             message = f"the policy is valid at times when its parent {quoted(parent.uid)} is not"
@@ -351,13 +353,13 @@ def _is_within(valid: Interval | None, bounds: Interval) -> bool:
 
 
 def check_uids(own: Sequence[Rule], inherited: Inherited, scope: Scope) -> None:
-    """Refuse a rule's uid that stands for one rule here, and for another in a parent."""
+    """Refuse a uid that names one rule here and another one in a parent."""
     own_uids = {rule.uid for rule in own}
     first: dict[IRI, list[Rule]] = {}
     for parent in inherited.parents:
         for uid, rules in _by_uid(parent.rules).items():
             if uid in own_uids or first.setdefault(uid, rules) != rules:
-                message = f"the uid {quoted(uid)} of a parent's rule stands for another rule, too"
+                message = f"the uid {quoted(uid)} of a parent's rule also names another rule"
                 place = inherited.place or TextPlace(0, 0, "")
                 scope.findings.error("P310", place, message, "give each rule its own uid")
 

@@ -1,4 +1,4 @@
-"""From a policy document to policies and findings: the one way in (see the steps of `parse`)."""
+"""From a policy document to policies and findings; `parse` lists the steps."""
 
 import hashlib
 from collections.abc import Sequence
@@ -73,7 +73,7 @@ def parse(document: bytes, name: str, stored: Stored = nothing_stored) -> Parsed
 
     Args:
         document: the bytes of the document, at most 1 MiB.
-        name: what diagnostics call it, mostly its path.
+        name: its name in diagnostics, usually its path.
         stored: gives the policies in force elsewhere, from which this one may inherit.
     """
     return parse_all([(document, name)], stored)[0]
@@ -152,7 +152,7 @@ def require(parsed: ParsedDocument) -> Policy:
         count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
         raise PolicyError(parsed.name, f"{count}\n{render_human(errors, parsed.text)}")
     if len(parsed.policies) != 1:
-        problem = f"the document holds {len(parsed.policies)} policies"
+        problem = f"the document contains {len(parsed.policies)} policies"
         raise PolicyError(
             parsed.name, problem, "exactly one policy", "put each policy into a file of its own"
         )
@@ -162,7 +162,7 @@ def require(parsed: ParsedDocument) -> Policy:
 def _decode(document: bytes) -> tuple[str, tuple[str, Place, str, str] | None]:
     start = Place(0, 0, "")
     if len(document) > MAX_BYTES:
-        help_ = "split the document: each policy may have a file of its own"
+        help_ = "split the document: write each policy into a file of its own"
         return "", ("P101", start, f"the document has more than {MAX_BYTES} bytes", help_)
     try:
         return document.decode("utf-8-sig"), None

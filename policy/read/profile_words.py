@@ -36,8 +36,8 @@ def read_profile_word(
         written: the comparison.
         targets: of the rule, for bare names of columns.
         scope: where findings go.
-        is_bounded: whether the operator must be one that promises something (as in permissions); else any
-            that makes sense for the word's range is allowed (as in prohibitions).
+        is_bounded: whether the operator must state a requirement (as in permissions); otherwise any
+            that the word's range supports is allowed (as in prohibitions).
     """
     word = written.word
     if word is None or not _check_operator(word, written, scope, is_bounded=is_bounded):
@@ -56,7 +56,9 @@ def is_in_order(typed: model.Value | None, value: Value, written: WrittenCompari
     """Report a value without an order where the operator needs one; False for such a value and for none."""
     if typed is None or written.operator not in _ORDERING or isinstance(typed, Number | Day | Instant):
         return typed is not None
-    message = f"`{written.operator}` needs a number, a date or a date with time: nothing else has an order"
+    message = (
+        f"`{written.operator}` requires a number, a date or a date with time: other values have no order"
+    )
     text = typed.text if isinstance(typed, Text) else ""
     help_ = f"write {text}, without quotes" if text.strip().isdigit() and text.isascii() else ""
     scope.findings.error("P427", value.place, message, help_)
@@ -73,14 +75,14 @@ def _check_operator(word: Word, written: WrittenComparison, scope: Scope, *, is_
     bounds = {"gteq", "lteq"} & allowed
     if operator in _UPPER and bounds == {"gteq"}:
         message = f"`{operator}` makes {shown} an upper bound on privacy"
-        scope.findings.error("P406", place, message, "write `gteq` for the least that is promised")
+        scope.findings.error("P406", place, message, "write `gteq` to state the minimum")
     elif operator in _LOWER and bounds == {"lteq"}:
-        message = f"`{operator}` makes {shown} a lower bound on what privacy may be lost"
-        scope.findings.error("P406", place, message, "write `lteq` for the most that is allowed")
+        message = f"`{operator}` makes {shown} a lower bound on the privacy loss"
+        scope.findings.error("P406", place, message, "write `lteq` to state the maximum")
     elif operator in _STRICT and _STRICT[operator] in allowed:
-        scope.findings.error("P405", place, f"`{operator}` is not used with {shown}", f"write {listed}")
+        scope.findings.error("P405", place, f"{shown} does not support `{operator}`", f"write {listed}")
     else:
-        scope.findings.error("P405", place, f"`{operator}` makes no sense for {shown}", f"write {listed}")
+        scope.findings.error("P405", place, f"{shown} does not support `{operator}`", f"write {listed}")
     return False
 
 
@@ -141,16 +143,16 @@ def _open(value: Value, word: Word, written: WrittenComparison, scope: Scope) ->
         name = open_name(value, written.shown, scope)
         if name is None or not word.form or re.fullmatch(word.form, name):
             return name
-        message = f"{quoted(written.shown)} is a short name, and this is none"
+        message = f"{quoted(written.shown)} must be a short name"
         help_ = "write letters, digits, `.`, `_` and `-`, a letter first, at most 64 of them"
         scope.findings.error("P422", value.place, message, help_)
         return None
     text = value.text if isinstance(value, Literal) and value.is_text else ""
     if _NAME_OF_KEY.fullmatch(text) and not _LIKE_A_KEY.search(text):
         return text
-    # The message repeats nothing: what stands there may be a secret.
-    message = f"{quoted(written.shown)} is the name of a key, and this does not look like a name"
-    help_ = "write a name of letters, digits, `.`, `_` and `-`; a key never belongs into a policy"
+    # The message does not repeat the value: it may be a secret.
+    message = f"{quoted(written.shown)} must be the name of a key, and the value does not look like one"
+    help_ = "write a name of letters, digits, `.`, `_` and `-`; a policy never contains a key"
     scope.findings.error("P430", value.place, message, help_)
     return None
 
@@ -161,7 +163,7 @@ def _dataset(value: Value, written: WrittenComparison, scope: Scope) -> Named | 
         typed = named_by_text(typed.text, value.place, scope) or typed
     if typed is None or isinstance(typed, Named):
         return typed
-    message = f"{quoted(written.shown)} is a dataset, named by its IRI"
+    message = f"{quoted(written.shown)} takes a dataset, named by its IRI"
     scope.findings.error("P314", value.place, message, 'write {"@id": "http://..."}')
     return None
 
@@ -170,6 +172,6 @@ def _ordered(value: Value, written: WrittenComparison, scope: Scope) -> model.Va
     typed = typed_value(value, written.shown, scope)
     if typed is None or isinstance(typed, Number | Day | Instant):
         return typed
-    message = f"{quoted(written.shown)} is a number, a date or a date with time"
+    message = f"{quoted(written.shown)} takes a number, a date or a date with time"
     scope.findings.error("P433", value.place, message)
     return None

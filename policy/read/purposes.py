@@ -1,4 +1,4 @@
-"""What a rule's purpose is limited to: MOSAICrOWN's property, or a constraint in any of its spellings."""
+"""Limits on a rule's purpose: MOSAICrOWN's property, or a constraint in any of its spellings."""
 
 import difflib
 from typing import Final
@@ -28,7 +28,7 @@ def read_purpose_comparison(written: WrittenComparison, scope: Scope) -> Compari
     """
     allowed = OPERATORS_OF[Measured.PURPOSE]
     if written.operator not in allowed:
-        message = f"`{written.operator}` makes no sense for {quoted(written.shown)}"
+        message = f"{quoted(written.shown)} does not support `{written.operator}`"
         listed = ", ".join(f"`{name}`" for name in sorted(allowed))
         scope.findings.error("P405", written.operator_name.place, message, f"write one of {listed}")
         return None
@@ -63,17 +63,16 @@ def _read_purpose(value: Value, scope: Scope) -> IRI | None:
     if iri in PURPOSES:
         return iri
     if not iri_problem(iri) and not iri.startswith(_VOCABULARIES):
-        message = f"no vocabulary here defines the purpose {quoted(name.written)}: it matches only itself"
-        help_ = (
-            "say with `smalti vocabulary add` which purpose it is narrower than, or use one of"
-            " MOSAICrOWN's or DPV's"
+        message = (
+            f"no known vocabulary defines the purpose {quoted(name.written)}, so it matches only itself"
         )
+        help_ = "add a broader purpose with `smalti vocabulary add`, or use a purpose of MOSAICrOWN or DPV"
         scope.findings.warning("P507", name.place, message, help_)
         return iri
-    # The nearest purpose may be quite another one: only a misspelling is taken for what was meant.
+    # The nearest purpose may be quite another one: only a misspelling is suggested.
     local = name.written.rpartition(":")[2].rpartition("#")[2].rpartition("/")[2]
     near = difflib.get_close_matches(local[:80], _NAMES, n=1, cutoff=0.8)
-    otherwise = "the purposes are MOSAICrOWN's `statistical`, `institutional`, `marketing`, and DPV's"
+    otherwise = "use MOSAICrOWN's `statistical`, `institutional` or `marketing`, or a purpose of DPV"
     help_ = f"did you mean `{_spelling(near[0], scope)}`?" if near else otherwise
     unknown_word("P415", name, "purpose", (), scope, help_)
     return None

@@ -1,4 +1,4 @@
-"""What is known while one policy is read, and the kinds of rules in it."""
+"""The state of reading one policy, and the kinds of rules in it."""
 
 from dataclasses import dataclass, field
 from enum import Enum
@@ -33,7 +33,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A document's word that an asset or a party is that of every rule of its policy."""
+    """A document's claim that an asset or a party belongs to every rule of its policy."""
 
     part: str
     """`target`, `assigner` or `assignee`."""
@@ -52,6 +52,6 @@ class Reading:
     shared: Shared
     """What its parents share: its rules take it where they lack it."""
     is_whole: bool
-    """False when a parent could not be had: what seems to be missing may come from there."""
+    """False when a parent is unavailable: what seems to be missing may come from there."""
     memberships: dict[Membership, None] = field(default_factory=dict)
     claims: list[Claim] = field(default_factory=list)

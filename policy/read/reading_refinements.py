@@ -1,4 +1,4 @@
-"""The refinements of an action that are read together: each once, and with what they need beside them."""
+"""The refinements of an action that are read together: each once, and with those that it requires."""
 
 from collections.abc import Callable
 
@@ -23,7 +23,7 @@ from smalti.vocab.words import ACTION_NEEDS, Kind
 def read_refinements(
     prop: Property, refinements: Refinements, read: Callable[[Value], Refinement | None], scope: Scope
 ) -> None:
-    """Add every refinement that can be read to what is found."""
+    """Read every refinement under a property, and add those without error."""
     refinements.is_whole = bool(values_of(prop, scope))
     for value in prop.values:
         refinement = read(value)
@@ -41,7 +41,9 @@ def read_plain_refinement(
     if not parts:
         return read_refinement(node, action, targets, scope)
     logical = node.properties[parts[0]]
-    message = f"the refinements of this action all hold together, and {quoted(logical.word)} says more"
+    message = (
+        f"all refinements of this action apply together, so {quoted(logical.word)} has no meaning here"
+    )
     scope.findings.error("P419", logical.key, message, "write them beside each other")
     return None
 
@@ -59,7 +61,7 @@ def read_refinement(node: Node, action: IRI, targets: tuple[IRI, ...], scope: Sc
     if written is None:
         return None
     if written.operand in PURPOSE_OPERANDS or (written.word and written.word.kind is Kind.CONSTRAINT):
-        message = f"{quoted(written.shown)} is no refinement of an action"
+        message = f"{quoted(written.shown)} is not a refinement of an action"
         help_ = "write it as a `constraint` of the rule"
         scope.findings.error("P419", written.operand_name.place, message, help_)
         return None
@@ -76,12 +78,12 @@ def read_refinement(node: Node, action: IRI, targets: tuple[IRI, ...], scope: Sc
 
 
 def check_needs(action: IRI, refinements: Refinements, scope: Scope) -> None:
-    """Report what an action needs (`vocab.words.ACTION_NEEDS`) and is not said, where all was read."""
+    """Report missing refinements of an action (`vocab.words.ACTION_NEEDS`), if all were read."""
     if not refinements.is_whole:
         return
     lacking = [need for need in ACTION_NEEDS[action] if not is_met(need, refinements)]
     if lacking:
         listed = " and ".join(" or ".join(shown_word(iri, scope) for iri in need) for need in lacking)
-        message = f"the action {shown_word(action, scope)} needs a refinement with {listed}"
+        message = f"the action {shown_word(action, scope)} requires a refinement with {listed}"
         scope.findings.error("P411", refinements.place, message)
     check_needs_of_words(refinements, scope)

@@ -1,4 +1,4 @@
-"""The refinements of an `smalti:train` action: which model is trained, and how privately."""
+"""The refinements of an `smalti:train` action: the model, and the bounds on its privacy loss."""
 
 from typing import Final
 
@@ -39,9 +39,9 @@ from smalti.vocab.terms import (
 )
 
 _OF_PRIVACY: Final = (CLIPPING_NORM, DELTA, NEIGHBORS, ROWS_PER_RESPONDENT, SAMPLING_RATE)
-"""What promises nothing, and is heeded by nobody, where no noise is added."""
+"""Words that promise nothing, and have no effect, where no noise is added."""
 _OF_ANY_NOISE: Final = (CLIPPING_NORM, SAMPLING_RATE, DELTA)
-"""What private training needs; where the noise is given, its loss depends on the epochs, too."""
+"""Words that private training requires; with a stated noise, the loss also depends on the epochs."""
 
 
 def read_training(
@@ -76,7 +76,7 @@ def read_training(
 
 
 def _check_label(refinements: Refinements, scope: Scope) -> None:
-    """What a model predicts is neither dropped nor the name of a person."""
+    """The label column is neither dropped nor the respondent."""
     label = {column.iri for column in refinements.columns.get(LABEL_COLUMN, ())}
     for role in (IDENTIFIER, RESPONDENT):
         for column in refinements.columns.get(role, ()):
@@ -90,16 +90,16 @@ def _check_noise_and_bound(refinements: Refinements, scope: Scope) -> None:
         return
     message = (
         f"{quoted(noise.shown)} bounds the noise and {quoted(bound.shown)} the loss: "
-        "which of them the noise comes from is not said"
+        "it is ambiguous which of them determines the noise"
     )
-    help_ = "write `eq` for the noise, whose loss must meet the bound then, or keep one of the two"
+    help_ = "write `eq` for the noise, whose loss must then meet the bound, or keep one of the two"
     scope.findings.error("P439", noise.written.operator_name.place, message, help_)
 
 
 def _check_delta(refinements: Refinements, scope: Scope) -> None:
     delta = refinements.get(DELTA)
     if delta is not None and delta.number == 0:
-        message = "no noise of private training, which is Gaussian, has a delta of 0"
+        message = "private training adds Gaussian noise, which cannot have a delta of 0"
         scope.findings.error("P435", delta.value_place, message, "write a delta above 0")
 
 
@@ -111,21 +111,19 @@ def _check_privacy(refinements: Refinements, scope: Scope) -> None:
     needed = (*_OF_ANY_NOISE, *((EPOCHS,) if noise is not None else ()))
     lacking = [shown_word(iri, scope) for iri in needed if refinements.get(iri) is None]
     if lacking:
-        what = "training with a given noise" if noise is not None else "private training"
-        message = f"{what} needs a refinement with {' and '.join(lacking)}"
+        what = "training with a stated noise" if noise is not None else "private training"
+        message = f"{what} requires a refinement with {' and '.join(lacking)}"
         scope.findings.error("P411", refinements.place, message)
 
 
 def _check_without_noise(refinements: Refinements, scope: Scope) -> None:
-    """What belongs to private training and stands alone would look like a promise."""
+    """Words of private training without noise would look like a promise."""
     ways = " or ".join(shown_word(iri, scope) for iri in (NOISE_MULTIPLIER, *LOSSES))
     for operand in _OF_PRIVACY:
         refinement = refinements.get(operand)
         if refinement is not None:
-            message = (
-                f"{quoted(refinement.shown)} belongs to private training, and nothing says how private"
-            )
-            scope.findings.error("P411", refinement.place, message, f"add {ways}, or leave it out")
+            message = f"{quoted(refinement.shown)} requires a bound on the noise or the loss"
+            scope.findings.error("P411", refinement.place, message, f"add {ways}, or remove it")
 
 
 _FIELDS: Final = frozenset(

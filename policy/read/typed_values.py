@@ -79,7 +79,7 @@ _READERS: Final[Mapping[str, Callable[[str], model.Value | None]]] = MappingProx
     XSD + "string": Text,
     DURATION: _duration,
 })  # fmt: skip
-"""How a text of each datatype that is known is read."""
+"""The reader of texts of each known datatype."""
 
 
 def typed_value(value: Value, shown: str, scope: Scope) -> model.Value | None:
@@ -95,7 +95,7 @@ def typed_value(value: Value, shown: str, scope: Scope) -> model.Value | None:
         iri = iri_is_good(name, "the value", scope) if name is not None else None
         return None if iri is None else Named(iri)
     if value.has_language:
-        message = f"the value of {quoted(shown)} is a text in some language, which nothing compares"
+        message = f"the value of {quoted(shown)} has a language, and smalti compares no such texts"
         scope.findings.error("P426", value.place, message, "write it without `@language`")
         return None
     kind = value.datatype
@@ -112,7 +112,7 @@ def typed_value(value: Value, shown: str, scope: Scope) -> model.Value | None:
         typed = _READERS[kind](value.text if kind == XSD + "string" else value.text.strip())
     if typed is None:
         local = kind.removeprefix(XSD)
-        message = f"{quoted(value.text)} is no `xsd:{local}`"
+        message = f"{quoted(value.text)} is not a valid `xsd:{local}`"
         scope.findings.error("P426", value.place, message, _EXAMPLES.get(local, ""))
     return typed
 
@@ -133,8 +133,10 @@ _EXAMPLES: Final = {
 def _unknown_datatype(value: Literal, kind: str, scope: Scope) -> None:
     candidates = sorted("xsd:" + name.removeprefix(XSD) for name in _READERS)
     help_ = scope.findings.did_you_mean(scope.terms.shorten(kind), candidates)
-    message = f"the datatype {quoted(kind)} is not understood"
-    scope.findings.error("P426", value.place, message, help_ or "write a type of XML Schema, as xsd:date")
+    message = f"the datatype {quoted(kind)} is unknown"
+    scope.findings.error(
+        "P426", value.place, message, help_ or "write a datatype of XML Schema, such as xsd:date"
+    )
 
 
 def _untyped(value: Literal) -> model.Value:

@@ -25,12 +25,14 @@ from smalti.vocab.words import BY_IRI
 
 
 def note_unimplemented(policy: Policy, place: Place, scope: Scope) -> None:
-    """One note that names the words of what can be run, and that no run understands yet."""
+    """Add one note that names the words of runnable rules that no run supports yet."""
     rules = (*policy.permissions, *policy.obligations, *remedies_to_run(policy))
     names = sorted({word for rule in rules for word in _words(rule, scope)})
     if names:
-        message = f"valid, and not run yet: {', '.join(names)} not implemented yet"
-        scope.findings.note("P391", place, message, "a run under this policy is refused by name")
+        message = f"the policy is valid, but runs do not support these words yet: {', '.join(names)}"
+        scope.findings.note(
+            "P391", place, message, "`smalti run` refuses this policy until they are implemented"
+        )
 
 
 def remedies_to_run(policy: Policy) -> Iterator[Duty]:
@@ -43,8 +45,8 @@ def remedies_to_run(policy: Policy) -> Iterator[Duty]:
 def unimplemented_refinements(rule: Rule) -> tuple[tuple[str, Where], ...]:
     """The refinements of training or an audit that `run` refuses by their names, with their places.
 
-    ODRL's own left operands are among them: they are valid, and no training heeds them. Of any other
-    action, none.
+    ODRL's own left operands are among them: they are valid, but have no effect on training. None for any
+    other action.
     """
     how: Training | Audit | None = None
     if isinstance(rule, Permission | Duty):

@@ -40,7 +40,7 @@ def one_value(node: Node, iri: str, scope: Scope) -> Value | None:
     if prop is None:
         return None
     if len(prop.values) > 1:
-        message = f"{quoted(prop.word)} has {len(prop.values)} values, and one is expected"
+        message = f"{quoted(prop.word)} must have one value, not {len(prop.values)}"
         scope.findings.error("P304", prop.key, message)
         return None
     if not prop.values:
@@ -61,7 +61,7 @@ def node_name(value: Value, what: str, scope: Scope) -> Name | None:
     """The `@id` of a node, unchecked; None after an error."""
     if isinstance(value, Literal):
         help_ = f'write {{"@id": "{value.text}"}}' if value.is_text and not iri_problem(value.text) else ""
-        message = f"{what} is named by an IRI, and {quoted(value.text)} is a text or a number"
+        message = f"{what} is named by an IRI, not by the text or number {quoted(value.text)}"
         scope.findings.error("P314", value.place, message, help_)
         return None
     if value.name is None:
@@ -75,9 +75,7 @@ def bare_name(value: Value, what: str, scope: Scope) -> Name | None:
     if name is None or not isinstance(value, Node) or value.is_reference:
         return name
     for prop in value.properties.values():
-        message = (
-            f"{what} is only named here: {quoted(prop.word)} would say something of it wherever it is used"
-        )
+        message = f"{what} is only named here: {quoted(prop.word)} would apply to it wherever it is used"
         scope.findings.error("P309", prop.key, message, "write the IRI alone")
     for kind in value.types:
         if not odrl_name(kind.iri):
@@ -89,7 +87,7 @@ def bare_name(value: Value, what: str, scope: Scope) -> Name | None:
 def iri_is_good(name: Name, what: str, scope: Scope) -> IRI | None:
     """The IRI when it is absolute and may be used; None after an error."""
     if name.iri.startswith(UNRESOLVED):
-        message = f"{what} {quoted(name.written)} is a relative IRI, and a policy has no base"
+        message = f"{what} {quoted(name.written)} is a relative IRI, but a policy has no base IRI"
         scope.findings.error(
             "P209", name.place, message, 'write the whole IRI, as in "http://example.com/..."'
         )
@@ -113,7 +111,7 @@ def canonical_word(name: Name, scope: Scope) -> str:
 def unknown_word(
     code: str, name: Name, what: str, candidates: Iterable[str], scope: Scope, otherwise: str = ""
 ) -> None:
-    """Report a word that no vocabulary defines, with the nearest one that is, or what to do otherwise."""
+    """Report a word that no vocabulary defines, with the nearest word, or another way out."""
     if not name.iri.startswith(UNRESOLVED) and "scheme that" in iri_problem(name.iri):
         iri_is_good(name, f"the {what}", scope)
         return
@@ -144,17 +142,19 @@ def number_in(value: Value, word: Word, shown: str, scope: Scope) -> Decimal | N
     if number is None:
         return None
     if word.range is Range.INTEGER and (number != number.to_integral_value() or abs(number) > LARGEST):
-        message = f"{quoted(shown)} is a whole number up to {LARGEST}, and not {number}"
+        message = f"{quoted(shown)} must be a whole number up to {LARGEST}, not {number}"
         scope.findings.error("P403", value.place, message)
         return None
     if word.limits.allow(number):
         return number
     if word.range is Range.INTEGER:
         least = word.limits.minimum
-        message = f"{quoted(shown)} is at least {least}, and not {number}: below that nothing is promised"
+        message = (
+            f"{quoted(shown)} must be at least {least}, not {number}: a smaller number promises nothing"
+        )
         scope.findings.error("P404", value.place, message)
     else:
-        message = f"{quoted(shown)} is {word.limits}, and not {number}"
+        message = f"{quoted(shown)} must be {word.limits}, not {number}"
         scope.findings.error("P424", value.place, message)
     return None
 
@@ -170,9 +170,7 @@ def _number(value: Value, word: str, scope: Scope) -> Decimal | None:
     if not isinstance(value, Literal):
         description = "an IRI"
     help_ = f"write {shown}, without quotes" if _is_digits(shown) else "write a number, without quotes"
-    scope.findings.error(
-        "P403", value.place, f"{quoted(word)} is a number, and {description} is none", help_
-    )
+    scope.findings.error("P403", value.place, f"{quoted(word)} must be a number, not {description}", help_)
     return None
 
 
@@ -220,7 +218,7 @@ def chosen_name(value: Value, shown: str, word: Word, scope: Scope) -> str | Non
     text = plain_text(value)
     if text is None:
         scope.findings.error(
-            "P422", value.place, f"the value of {quoted(shown)} is a name", _one_of(word.names)
+            "P422", value.place, f"the value of {quoted(shown)} must be a name", _one_of(word.names)
         )
         return None
     if word.iri == METHOD and text in _NAME_ALIASES:
@@ -236,10 +234,12 @@ def chosen_name(value: Value, shown: str, word: Word, scope: Scope) -> str | Non
 
 
 def open_name(value: Value, word: str, scope: Scope) -> str | None:
-    """A name out of no closed list: one line of text; None after an error."""
+    """A name without a closed list: one line of text; None after an error."""
     text = plain_text(value)
     if text is None or not text.strip() or not text.isprintable() or len(text) > _LONGEST_NAME:
-        message = f"the value of {quoted(word)} is a name: a line of at most {_LONGEST_NAME} characters"
+        message = (
+            f"the value of {quoted(word)} must be a name: one line of at most {_LONGEST_NAME} characters"
+        )
         scope.findings.error("P422", value.place, message)
         return None
     return text

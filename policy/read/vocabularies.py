@@ -3,17 +3,17 @@
 | statement | says |
 |---|---|
 | `a odrl:Party`, `odrl:PartyCollection`, `odrl:Asset`, `odrl:AssetCollection`, `dcat:Dataset`, `odrl:Action`, `skos:Concept`, `dpv:Purpose` | of which kind a term is |
-| `a odrl:LeftOperand` | facts that are stated under a left operand count |
+| `a odrl:LeftOperand` | facts stated under this left operand are used |
 | `csvw:column` | a table has a column with this IRI |
 | `odrl:partOf`, `mosaicrown:belongsTo` | a party or an asset belongs to a collection |
 | `dct:isPartOf` | an asset belongs to a collection |
 | `odrl:includedIn` | an action is included in another one |
 | `skos:broader` | a purpose or action has a broader one |
 | `skos:exactMatch` | two names are one purpose or action |
-| `rdfs:label`, `rdfs:comment`, `skos:prefLabel`, `skos:altLabel`, `skos:definition`, `dct:title`, `dct:description` | nothing that counts |
+| `rdfs:label`, `rdfs:comment`, `skos:prefLabel`, `skos:altLabel`, `skos:definition`, `dct:title`, `dct:description` | nothing that has an effect |
 
-Any other statement is refused: what is not understood could be meant to count. So are circles. Terms that
-statements connect are of one kind, which a type, a standard term or the statement tells.
+Any other statement is refused, because it could be meant to have an effect; so are circles. Terms that
+statements connect are of one kind, which a type, a standard term or the statement determines.
 """  # noqa: E501
 
 import io
@@ -38,7 +38,7 @@ MOST_STATEMENTS: Final = 500_000
 _SKOS: Final = "http://www.w3.org/2004/02/skos/core#"
 _BASE: Final = "https://unresolved.invalid/vocabulary/"
 _LISTED: Final = 10
-"""Problems that are named of more."""
+"""The most problems that a message names."""
 
 
 class _Kind(StrEnum):
@@ -71,7 +71,7 @@ _RELATIONS: Final = {
     _SKOS + "broader": _CONCEPTS,
     _EXACT: _CONCEPTS,
 }
-"""What a statement says of which kinds of terms."""
+"""The kinds of terms that a statement may relate."""
 _REMARKS: Final = frozenset(
     [RDFS + "label", RDFS + "comment", DCT + "title", DCT + "description"]
     + [_SKOS + name for name in ("prefLabel", "altLabel", "definition")]
@@ -82,7 +82,7 @@ _COLUMN: Final = CSVW + "column"
 
 @dataclass(slots=True)
 class _Reading:
-    """What was read of one document."""
+    """What was read from one document."""
 
     name: str
     types: dict[IRI, set[_Kind]] = field(default_factory=dict)
@@ -104,7 +104,7 @@ class _Reading:
             shown = sorted(set(self.problems))
             text = "; ".join(shown[:_LISTED])
             more = f"; and {len(shown) - _LISTED} more" if len(shown) > _LISTED else ""
-            raise PolicyError(self.name, text + more, "a vocabulary that is understood whole")
+            raise PolicyError(self.name, text + more, "a vocabulary with only the supported statements")
 
 
 def read_vocabulary(document: bytes, name: str) -> Vocabulary:
@@ -115,8 +115,8 @@ def read_vocabulary(document: bytes, name: str) -> Vocabulary:
         name: how messages call it.
 
     Raises:
-        PolicyError: it is no Turtle, too large, holds a statement that is not understood, has a circle, or
-            changes what a standard action or purpose is.
+        PolicyError: it is not Turtle, is too large, has an unsupported statement or a circle, or
+            changes a standard action or purpose.
     """
     reading = _Reading(name)
     for subject, predicate, object_ in _graph(document, name):
@@ -150,7 +150,7 @@ def _graph(document: bytes, name: str) -> "Graph":
     except Exception as error:  # the parser raises many kinds, with text of the document
         where = getattr(error, "lines", None)
         place = f" (line {where + 1})" if isinstance(where, int) else ""
-        raise PolicyError(name, f"the vocabulary is no Turtle in UTF-8{place}") from None
+        raise PolicyError(name, f"the vocabulary is not Turtle in UTF-8{place}") from None
     if len(graph) > MOST_STATEMENTS:
         raise PolicyError(name, f"the vocabulary has more than {MOST_STATEMENTS} statements")
     return graph
@@ -174,13 +174,13 @@ def _read_statement(predicate: str, subject: "Node", object_: "Node", reading: _
             reading.related.append((term, relation, other))
             reading.predicates.setdefault(term, set()).add(relation)
     else:
-        reading.fail(f"the statement {quoted(predicate)} of {quoted(str(subject))} is not understood")
+        reading.fail(f"the statement {quoted(predicate)} of {quoted(str(subject))} is not supported")
 
 
 def _read_type(term: IRI | None, type_: str, reading: _Reading) -> None:
     canonical_type = canonical(type_)
     if canonical_type not in _TYPES:
-        reading.fail(f"the type {quoted(type_)} is not understood")
+        reading.fail(f"the type {quoted(type_)} is not supported")
     elif term is not None:
         kind = _TYPES[canonical_type]
         if kind is None:
@@ -194,7 +194,7 @@ def _term(node: "Node", reading: _Reading) -> IRI | None:
 
     if not isinstance(node, URIRef):
         what = "a term without an IRI" if isinstance(node, BNode) else f"the text {quoted(str(node))}"
-        reading.fail(f"{what} stands where a term's IRI is expected")
+        reading.fail(f"{what} is not the IRI of a term")
         return None
     iri = str(node)
     problem = "is relative" if iri.startswith(_BASE) else iri_problem(iri)
@@ -218,9 +218,9 @@ def _kinds(reading: _Reading) -> dict[IRI, _Kind]:
             kinds.update(dict.fromkeys(terms, possible.pop()))
         elif possible:
             way_out = "give it a type, such as `odrl:Asset` or `odrl:Party`"
-            reading.fail(f"nothing tells whether {named} is {' or '.join(sorted(possible))}: {way_out}")
+            reading.fail(f"the kind of {named} is ambiguous ({' or '.join(sorted(possible))}): {way_out}")
         else:
-            reading.fail(f"{named} and what it is connected with are said to be of different kinds")
+            reading.fail(f"{named} and the terms connected with it have different kinds")
     return kinds
 
 
