@@ -211,7 +211,7 @@ class _Linker:
 
 
 def _named(node: Node, are_labels: bool) -> Node:
-    """The node without a label that only the document knows, and with its `odrl:uid` as its name.
+    """The node without a label of the document, and with its `odrl:uid` as its name.
 
     Args:
         node: any node of a tree.

@@ -112,7 +112,7 @@ def _read(value: Value, part: str, place: Place, reading: Reading) -> _Named | N
 
 
 def _check_types(node: Node, place: Place, scope: Scope) -> None:
-    """Types of other vocabularies (`dcat:Dataset`) say nothing here; those of ODRL must fit."""
+    """Types of other vocabularies (`dcat:Dataset`) have no effect; those of ODRL must fit."""
     for name in node.types:
         if odrl_name(name.iri) and odrl_name(name.iri) not in _TYPES[place]:
             message = f"{place.title} cannot have the type {quoted(name.written)}"

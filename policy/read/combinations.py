@@ -90,7 +90,7 @@ _CONJUNCTIONS: Final = frozenset({LogicalOperator.AND, LogicalOperator.AND_SEQUE
 _RECURSIVE: Final = "recursive"
 _SINGLE: Final = "single"
 _FIT_ONE_DIMENSION: Final = {PARTITIONING: "strict", CUT_SCORE: "certainty-penalty", FRAGMENT_COLUMN: ""}
-"""The one name of each word that goes with cuts through whole domains; none of the last."""
+"""The one value of each word that is compatible with cuts through whole domains; none of the last."""
 
 Key = tuple[str, str, str]
 """What may occur once: an operand, with its column and (where there may be two bounds) its operator."""
@@ -208,7 +208,7 @@ class Refinements:
 
     @property
     def algorithm(self) -> str | None:
-        """The technique: the one that is named, or the default of methods that form classes."""
+        """The stated algorithm, or the default of methods that form classes."""
         default = MONDRIAN if self.method in ALGORITHM_METHODS[MONDRIAN] else None
         return self.name(ALGORITHM) or default
 

@@ -129,7 +129,7 @@ def read_comparison(
         what: `constraint` or `refinement`, for messages.
         is_foreign: whether an IRI that is no word may be an operand here.
         scope: where findings go.
-        way_out: what to write in place of an operand that is none, where no word is near.
+        way_out: the help for an unknown operand without a similar word.
     """
     if not node.is_complete:
         return None
@@ -148,7 +148,7 @@ def read_comparison(
 
 
 def is_foreign_iri(iri: IRI, under: tuple[IRI, ...]) -> bool:
-    """Whether an IRI is no word, but may name a column or a fact: under a target, or in the web."""
+    """Whether an IRI is no word, but may name a column or a fact: below a target, or any HTTP IRI."""
     if iri_problem(iri) or iri.startswith(_VOCABULARIES):
         return False
     return is_under(iri, under) or iri.startswith(("http://", "https://"))

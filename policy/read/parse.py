@@ -37,7 +37,7 @@ class ParsedDocument:
     policies: tuple[Policy, ...]
     """Empty when any finding is an error: a document counts as a whole or not at all."""
     sound: tuple[Policy, ...]
-    """The policies that have no error themselves: to look for more findings, and for nothing else."""
+    """The policies without errors of their own: only for the search for more findings."""
     diagnostics: tuple[Diagnostic, ...]
     """All findings, by place."""
     digest: str
@@ -181,7 +181,7 @@ def _draft(document: bytes, name: str) -> _Draft:
 
 
 def _scoped(draft: _Draft) -> list[tuple[Node, Scope]]:
-    """The policies of a document, each with what reading it needs; none where nothing can be read."""
+    """The policies of a document, each with its scope; none where the document cannot be read."""
     if draft.findings.has_errors:
         return []
     nodes = read_nodes(draft.text, draft.findings)

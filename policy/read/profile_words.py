@@ -24,7 +24,7 @@ _NAME_OF_KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,63}")
 _LIKE_A_KEY: Final = re.compile(
     r"[0-9A-Fa-f]{16,}|(?=[A-Za-z]*[0-9])(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])[A-Za-z0-9]{20,}"
 )
-"""Digits of a number in base 16, or a long mixture of letters and digits, as base 64 gives."""
+"""Digits of a number in base 16, or a long mixture of letters and digits, as base 64 produces."""
 
 
 def read_profile_word(
@@ -53,7 +53,7 @@ def read_profile_word(
 
 
 def is_in_order(typed: model.Value | None, value: Value, written: WrittenComparison, scope: Scope) -> bool:
-    """Report a value without an order where the operator needs one; False for such a value and for none."""
+    """Report a value without an order where the operator requires one; False then, and for None."""
     if typed is None or written.operator not in _ORDERING or isinstance(typed, Number | Day | Instant):
         return typed is not None
     message = (

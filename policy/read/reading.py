@@ -27,7 +27,7 @@ class Kind(Enum):
 
     @property
     def may_lack_target(self) -> bool:
-        """Duties about nothing in particular have none (ODRL IM 2.6.3)."""
+        """Duties that concern no asset have no target (ODRL IM 2.6.3)."""
         return self.place in {Place.DUTY, Place.REMEDY, Place.CONSEQUENCE}
 
 
@@ -50,7 +50,7 @@ class Reading:
     uid: IRI
     type: PolicyType
     shared: Shared
-    """What its parents share: its rules take it where they lack it."""
+    """What its parents state for all rules: a rule takes the parts that it lacks."""
     is_whole: bool
     """False when a parent is unavailable: what seems to be missing may come from there."""
     memberships: dict[Membership, None] = field(default_factory=dict)

@@ -83,7 +83,7 @@ _READERS: Final[Mapping[str, Callable[[str], model.Value | None]]] = MappingProx
 
 
 def typed_value(value: Value, shown: str, scope: Scope) -> model.Value | None:
-    """What a document's value stands for; None after an error. Nothing is guessed from an untyped text.
+    """What a document's value stands for; None after an error. An untyped text is never interpreted.
 
     Args:
         value: what the document says.
@@ -95,7 +95,7 @@ def typed_value(value: Value, shown: str, scope: Scope) -> model.Value | None:
         iri = iri_is_good(name, "the value", scope) if name is not None else None
         return None if iri is None else Named(iri)
     if value.has_language:
-        message = f"the value of {quoted(shown)} has a language, and smalti compares no such texts"
+        message = f"the value of {quoted(shown)} has a language, which comparisons do not support"
         scope.findings.error("P426", value.place, message, "write it without `@language`")
         return None
     kind = value.datatype

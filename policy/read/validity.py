@@ -68,7 +68,7 @@ def _halves(text: str) -> tuple[str, str]:
 
 
 def _period(text: str) -> tuple[str, str]:
-    """The parts of a DCMI Period; its name and its scheme (only W3C-DTF) say nothing more."""
+    """The parts of a DCMI Period; its name and its scheme (only W3C-DTF) have no effect."""
     parts: dict[str, str] = {}
     for part in text.rstrip(";").split(";"):
         name, separator, content = (piece.strip() for piece in part.partition("="))
@@ -98,7 +98,7 @@ def _first(text: str) -> datetime:
 
 
 def _after(text: str) -> datetime | None:
-    """The first instant that is no longer inside; None: later than any that can be written."""
+    """The first instant after the end; None: later than any that can be written."""
     if not _DAY.fullmatch(text):
         return _time(text)
     day = _day(text)

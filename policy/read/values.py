@@ -104,7 +104,7 @@ def iri_is_good(name: Name, what: str, scope: Scope) -> IRI | None:
 
 
 def canonical_word(name: Name, scope: Scope) -> str:
-    """The canonical IRI of a word; other spellings are noted."""
+    """The canonical IRI of a word; another spelling adds a note."""
     return scope.findings.word(name.iri, name.place)
 
 
@@ -120,7 +120,7 @@ def unknown_word(
 
 
 def spellings(iris: Iterable[str], scope: Scope) -> list[str]:
-    """Words as this document would write them, for a did-you-mean."""
+    """Words as this document would write them, for suggestions."""
     return [scope.terms.shorten(iri) for iri in iris]
 
 

@@ -87,7 +87,7 @@ class _Reading:
     name: str
     types: dict[IRI, set[_Kind]] = field(default_factory=dict)
     concepts: set[IRI] = field(default_factory=set)
-    """Terms that are `skos:Concept`: purposes, unless something else says what they are."""
+    """Terms that are `skos:Concept`: purposes, unless another statement determines their kind."""
     related: list[tuple[IRI, str, IRI]] = field(default_factory=list)
     columns: list[tuple[IRI, IRI]] = field(default_factory=list)
     """Tables, each with a column of it."""
@@ -209,7 +209,7 @@ def _term(node: "Node", reading: _Reading) -> IRI | None:
 
 
 def _kinds(reading: _Reading) -> dict[IRI, _Kind]:
-    """The kind of each term; connected terms are of one."""
+    """The kind of each term; connected terms share one."""
     kinds: dict[IRI, _Kind] = {}
     for terms in _connected(reading):
         possible = _possible(terms, reading)
@@ -283,7 +283,7 @@ def _check_circles(reading: _Reading) -> None:
 
 
 def _without_leaves(above: dict[IRI, set[IRI]]) -> Iterable[IRI]:
-    """The terms that are left when those that include nothing are taken away, again and again."""
+    """The terms that remain after repeatedly removing those that include nothing."""
     below: dict[IRI, int] = dict.fromkeys(above, 0)
     for others in above.values():
         for other in others:

@@ -1,4 +1,4 @@
-"""JSON text to values that know their place. Strict: RFC 8259, no duplicate keys, no lossy numbers."""
+"""Reads JSON text into values with their places. Strict: RFC 8259, no duplicate keys, no lossy numbers."""
 
 import json
 import re
