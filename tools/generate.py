@@ -188,12 +188,12 @@ Each spelling means the word on the right. This applies to words, never to the n
 columns."""
 
 _CODES = """\
-What `smalti check` finds, by code. A code never changes its meaning, and is never used again. A document
-with an error (P1 to P4) cannot be used; one with warnings (P5, P6) can. All findings of a document are
-shown at once.
+The findings of `smalti check`, by code. A code never changes its meaning, and is never reused. A document
+with an error (P1 to P4) cannot be used; one with only warnings and notes (P5, P6) can. `smalti check` shows
+all findings of a document at once.
 
-Each code also says whether the [JSON Schema](how-to/editor.md) and the [SHACL
-shapes](how-to/editor.md#shacl) see it. The parser sees everything."""
+For each code, the page states whether the [JSON Schema](how-to/editor.md) and the [SHACL
+shapes](how-to/editor.md#shacl) detect it as well. The parser detects every finding."""
 
 _OPERATORS = {
     "eq": "is the value, or narrower than it",
@@ -299,30 +299,30 @@ def diagnostics() -> str:
     parts = ["# Diagnostics", _CODES]
     for prefix, title in groups.items():
         parts.append(f"## {title}")
-        parts += [_code(known, examples) for known in codes.TABLE if known.code.startswith(prefix)]
+        parts += [_code(entry, examples) for entry in codes.TABLE if entry.code.startswith(prefix)]
     return _page(*parts)
 
 
-def _code(known: codes.Code, examples: Mapping[str, str]) -> str:
-    where = EXPRESSIBLE[known.code]
+def _code(entry: codes.Code, examples: Mapping[str, str]) -> str:
+    where = EXPRESSIBLE[entry.code]
     seen = f"JSON Schema: {where.schema}. SHACL: {where.shapes}."
     reason = f" {where.reason[0].upper()}{where.reason[1:]}." if where.reason else ""
-    shown = [f"### {known.code}", f"**{known.title[0].upper()}{known.title[1:]}**: {known.explanation}"]
-    if known.code in examples:
-        shown.append(f"```text\n{examples[known.code]}\n```")
+    shown = [f"### {entry.code}", f"**{entry.title[0].upper()}{entry.title[1:]}**: {entry.explanation}"]
+    if entry.code in examples:
+        shown.append(f"```text\n{examples[entry.code]}\n```")
     return "\n\n".join([*shown, seen + reason])
 
 
 def _examples() -> dict[str, str]:
     """Of each code, what is shown of the smallest document with it, from the tests."""
-    found: dict[str, tuple[int, int, str]] = {}
+    examples: dict[str, tuple[int, int, str]] = {}
     for path in sorted((*(TESTS / "bad").glob("*.jsonld"), *(TESTS / "good").glob("*.jsonld"))):
         parsed = parse(path.read_bytes(), path.name)
         for diagnostic in parsed.diagnostics:
             shown = render_human([diagnostic], parsed.text)
             rank = (len(parsed.diagnostics), len(parsed.text), shown)
-            found[diagnostic.code] = min(found.get(diagnostic.code, rank), rank)
-    return {code: shown for code, (_, _, shown) in found.items()}
+            examples[diagnostic.code] = min(examples.get(diagnostic.code, rank), rank)
+    return {code: shown for code, (_, _, shown) in examples.items()}
 
 
 def _policy_schema() -> str:

@@ -2,7 +2,7 @@
 
 Where `requests` is installed, PyLD imports it, and with it urllib3, which opens a socket to see whether the
 machine speaks IPv6. Nothing that reads a policy opens a socket. Other code in the process keeps PyLD's
-default: it is made when it is first asked for.
+default loader: it is created on its first use.
 """
 
 import sys

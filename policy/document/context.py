@@ -69,10 +69,10 @@ def _in_full(iri: str, flat: dict[str, str]) -> str:
 
 
 def read_context(policy: JsonObject, findings: Findings) -> Terms | None:
-    """Check a policy's `@context` and give the meaning of its words; None after an error."""
+    """Check a policy's `@context`, and return the meanings of its words; None after an error."""
     member = policy.find("@context")
     if member is None:
-        message = "`@context` is missing: nothing says what the words of this policy mean"
+        message = "`@context` is missing, so the words of this policy have no meaning"
         findings.error("P202", policy.place, message, _wanted())
         return None
     entries = member.value.items if isinstance(member.value, JsonArray) else (member.value,)
@@ -94,10 +94,10 @@ def _shipped(entry: JsonValue, findings: Findings) -> Path | None:
     if isinstance(entry, JsonObject):
         return None
     if not isinstance(entry, JsonString):
-        findings.error("P203", entry.place, "a context is the address of a shipped one", _wanted())
+        findings.error("P203", entry.place, "a context is named by its address", _wanted())
         return None
     if entry.text not in ADDRESSES:
-        message = f"the context {quoted(entry.text)} is not one of those that are shipped; none is fetched"
+        message = f"the context {quoted(entry.text)} is not a shipped context, and smalti fetches none"
         findings.error(
             "P203", entry.place, message, findings.did_you_mean(entry.text, ADDRESSES) or _wanted()
         )
@@ -112,7 +112,7 @@ def _check_order(contexts: list[Path], place: Place, findings: Findings) -> bool
             findings.error("P202", place, "ODRL's context is not listed", _wanted())
         return False
     if contexts != [context for context in ORDER if context in contexts]:
-        message = "the contexts are out of order, so that one would redefine words of another"
+        message = "the contexts are out of order: one would redefine words of another"
         findings.error("P204", place, message, help_)
         return False
     return True
@@ -139,7 +139,7 @@ def _prefix_problem(member: Member, seen: Container[str]) -> str:
     if name in seen or any(name in shipped_terms(context) for context in ORDER):
         return f"the inline context redefines {quoted(name)}"
     if name.casefold() in SCHEMES or not _PREFIX_NAME.fullmatch(name):
-        return f"the inline context defines {quoted(name)}, which is no name for a prefix"
+        return f"the inline context defines {quoted(name)}, which is not a valid prefix"
     if not isinstance(value, JsonString):
         return f"the inline context defines {quoted(name)} as more than a prefix"
     if iri_problem(value.text) or not value.text.endswith(("/", "#", ":")):

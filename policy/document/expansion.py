@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from smalti.policy.document._pyld import import_jsonld
 from smalti.policy.document.context import Terms
-from smalti.policy.document.keys import is_unknown, says_nothing
+from smalti.policy.document.keys import is_null, is_unknown
 from smalti.policy.document.nodes import Literal, Name, Node, Property, Value
 from smalti.policy.findings.findings import Findings, quoted
 from smalti.policy.text.json_text import (
@@ -26,7 +26,7 @@ from smalti.vocab.contexts import ADDRESSES
 BASE: Final = "smalti-unresolved://policy/document/"
 """The base of relative IRIs. No scheme of a real IRI, so that a relative one can never look absolute."""
 UNRESOLVED: Final = "smalti-unresolved:"
-_MOST_KEPT: Final = 64
+_MOST_CACHED: Final = 64
 
 
 def expand(
@@ -37,27 +37,29 @@ def expand(
     Returns:
         One node for each object, in order; none after an error that ends the reading.
     """
-    speaking = [found for found in objects if _speaks(found, terms, findings)]
-    if not speaking:
+    filled = [source for source in objects if _has_content(source, terms, findings)]
+    if not filled:
         return []
     # Imported here: PyLD takes 80 ms, and a document with broken JSON never needs it.
     jsonld = import_jsonld()
     dropped: list[str | None] = []
     options = {"base": BASE, **_offline()}
     try:
-        expanded = jsonld.expand(_document(speaking, context), options, on_property_dropped=dropped.append)
+        expanded = jsonld.expand(_document(filled, context), options, on_property_dropped=dropped.append)
     except jsonld.JsonLdError as error:
-        findings.error(
-            "P210", objects[0].place, f"JSON-LD refuses the document: {error.code or error.type}"
-        )
+        findings.error("P210", objects[0].place, f"JSON-LD expansion failed: {error.code or error.type}")
         return []
     _report_dropped(dropped, objects[0], findings)
-    if len(expanded) != len(speaking) or not all(isinstance(node, dict) for node in expanded):
+    if len(expanded) != len(filled) or not all(isinstance(node, dict) for node in expanded):
         if not findings.has_errors:
-            findings.error("P210", objects[0].place, "JSON-LD reads other nodes than are written")
+            findings.error(
+                "P210",
+                objects[0].place,
+                "JSON-LD expansion returned other nodes than the document contains",
+            )
         return []
     builder = _Builder(terms, findings)
-    return [builder.node(node, found) for node, found in zip(expanded, speaking, strict=True)]
+    return [builder.node(node, source) for node, source in zip(expanded, filled, strict=True)]
 
 
 def _offline() -> dict[str, object]:
@@ -69,35 +71,35 @@ def _offline() -> dict[str, object]:
     """
     from pyld import ContextResolver, FrozenDocumentLoader  # noqa: PLC0415
 
-    if _kept.options is None or len(_kept.resolver.per_op_cache) > _MOST_KEPT:
+    if _cache.options is None or len(_cache.resolver.per_op_cache) > _MOST_CACHED:
         loader = FrozenDocumentLoader(documents=dict(ADDRESSES))
-        _kept.resolver = ContextResolver({}, loader)
-        _kept.options = {"documentLoader": loader, "contextResolver": _kept.resolver}
-    return _kept.options
+        _cache.resolver = ContextResolver({}, loader)
+        _cache.options = {"documentLoader": loader, "contextResolver": _cache.resolver}
+    return _cache.options
 
 
 class _Resolver(Protocol):
     per_op_cache: dict[str, object]
 
 
-class _Kept(threading.local):
+class _ThreadCache(threading.local):
     options: dict[str, object] | None = None
     resolver: _Resolver
 
 
-_kept: Final = _Kept()
+_cache: Final = _ThreadCache()
 
 
-def _speaks(found: JsonObject, terms: Terms, findings: Findings) -> bool:
+def _has_content(source: JsonObject, terms: Terms, findings: Findings) -> bool:
     """Whether expansion keeps the object; reports it otherwise."""
-    meanings = {terms.expand(member.key.text) for member in found.members if not says_nothing(member.value)}
+    meanings = {terms.expand(member.key.text) for member in source.members if not is_null(member.value)}
     if meanings & {"@value", "@list", "@set"}:
-        findings.error("P201", found.place, "a policy is a node with properties, and this is not one")
+        findings.error("P201", source.place, "a policy is a node with properties, not a value, list or set")
         return False
     if any(meaning is not None and meaning not in {"@id", "@context"} for meaning in meanings):
         return True
     if not findings.has_errors:
-        findings.error("P302", found.place, "the policy says nothing")
+        findings.error("P302", source.place, "the policy has no properties")
     return False
 
 
@@ -105,16 +107,16 @@ def _document(objects: Sequence[JsonObject], context: JsonValue | None) -> objec
     nodes = [
         {
             member.key.text: to_plain(member.value)
-            for member in found.members
+            for member in source.members
             if member.key.text != "@context"
         }
-        for found in objects
+        for source in objects
     ]
     return nodes if context is None else {"@context": to_plain(context), "@graph": nodes}
 
 
 def _report_dropped(dropped: list[str | None], policy: JsonObject, findings: Findings) -> None:
-    """The second net: whatever was dropped and is not reported yet."""
+    """Report properties that expansion dropped and no earlier check reported."""
     if dropped and not findings.has_errors:
         names = ", ".join(quoted(str(name)) for name in sorted(set(map(str, dropped))))
         findings.error("P206", policy.place, f"unknown properties {names}")
@@ -134,8 +136,7 @@ class _Builder:
             if not iri.startswith("@") and isinstance(values, list):
                 self.add(properties, self.property(iri, values, members.get(iri), source))
         complete = not isinstance(source, JsonObject) or not any(
-            is_unknown(member.key.text, self.terms) or says_nothing(member.value)
-            for member in source.members
+            is_unknown(member.key.text, self.terms) or is_null(member.value) for member in source.members
         )
         return Node(self.name(expanded, members, source), self.types(expanded, members, source),
                     properties, source.place, complete)  # fmt: skip
@@ -145,12 +146,12 @@ class _Builder:
             return {}
         return {self.terms.expand(m.key.text) or "": m for m in source.members}
 
-    def add(self, properties: dict[str, Property], found: Property) -> None:
-        known = self.findings.word(found.iri, found.key)
-        if known in properties:
-            first = quoted(properties[known].word)
-            self.findings.error("P213", found.key, f"{quoted(found.word)} means the same as {first}")
-        properties[known] = Property(known, found.word, found.key, found.values, found.is_list)
+    def add(self, properties: dict[str, Property], prop: Property) -> None:
+        iri = self.findings.word(prop.iri, prop.key)
+        if iri in properties:
+            first = quoted(properties[iri].word)
+            self.findings.error("P213", prop.key, f"{quoted(prop.word)} means the same as {first}")
+        properties[iri] = Property(iri, prop.word, prop.key, prop.values, prop.is_list)
 
     def property(self, iri: str, values: list[object], member: Member | None, node: JsonValue) -> Property:
         is_list = len(values) == 1 and isinstance(values[0], dict) and "@list" in values[0]
@@ -187,8 +188,8 @@ class _Builder:
     def types(
         self, expanded: dict[str, object], members: dict[str, Member], source: JsonValue
     ) -> tuple[Name, ...]:
-        found = expanded.get("@type", [])
-        iris = [iri for iri in found if isinstance(iri, str)] if isinstance(found, list) else []
+        values = expanded.get("@type", [])
+        iris = [iri for iri in values if isinstance(iri, str)] if isinstance(values, list) else []
         written = members["@type"].value if "@type" in members else source
         places = _leaves(written, self.terms)
         if len(places) != len(iris):
@@ -207,8 +208,8 @@ def _leaves(source: JsonValue, terms: Terms) -> list[JsonValue]:
     match source:
         case JsonArray(items=items):
             return [leaf for item in items for leaf in _leaves(item, terms)]
-        case JsonObject(members=(only,)) if terms.expand(only.key.text) in {"@list", "@set"}:
-            return _leaves(only.value, terms)
+        case JsonObject(members=(member,)) if terms.expand(member.key.text) in {"@list", "@set"}:
+            return _leaves(member.value, terms)
     return [source]
 
 

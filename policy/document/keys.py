@@ -35,7 +35,7 @@ def check_keys(policy: JsonObject, terms: Terms, findings: Findings, owns_contex
         Whether the document can be expanded; an unknown key alone does not stop that.
     """
     objects = [value for value in _outside_context(policy) if isinstance(value, JsonObject)]
-    good = [_check_object(found, owns_context and found is policy, terms, findings) for found in objects]
+    good = [_check_object(source, owns_context and source is policy, terms, findings) for source in objects]
     _check_nulls(policy, findings)
     return all(good)
 
@@ -46,7 +46,7 @@ def is_unknown(key: str, terms: Terms) -> bool:
     return meaning is None or (not meaning.startswith("@") and meaning.partition(":")[0] not in SCHEMES)
 
 
-def says_nothing(value: JsonValue) -> bool:
+def is_null(value: JsonValue) -> bool:
     """Whether expansion would drop a property with this value."""
     return isinstance(value, JsonNamed) and value.value is None
 
@@ -64,11 +64,11 @@ def _outside_context(value: JsonValue) -> Iterable[JsonValue]:
                     yield from _outside_context(member.value)
 
 
-def _check_object(found: JsonObject, owns_context: bool, terms: Terms, findings: Findings) -> bool:
+def _check_object(source: JsonObject, owns_context: bool, terms: Terms, findings: Findings) -> bool:
     good = True
     seen: dict[str, Member] = {}
-    unused = _SUGGESTED - {member.key.text for member in found.members}
-    for member in found.members:
+    unused = _SUGGESTED - {member.key.text for member in source.members}
+    for member in source.members:
         meaning = terms.expand(member.key.text)
         if is_unknown(member.key.text, terms):
             _unknown(member, unused, findings)
@@ -79,14 +79,14 @@ def _check_object(found: JsonObject, owns_context: bool, terms: Terms, findings:
         elif meaning is not None:
             seen[meaning] = member
             good &= not meaning.startswith("@") or _check_keyword(meaning, member, owns_context, findings)
-    return good and _check_value_object(found, seen, findings)
+    return good and _check_value_object(source, seen, findings)
 
 
 def _unknown(member: Member, unused: frozenset[str], findings: Findings) -> None:
     key = member.key.text
     prefix, colon, _ = key.partition(":")
     if colon and prefix not in SCHEMES:
-        message = f"the prefix of {quoted(key)} is not defined by the contexts"
+        message = f"no context defines the prefix of {quoted(key)}"
         findings.error("P211", member.key.place, message, "add the context that defines it")
         return
     help_ = findings.did_you_mean(key, unused)
@@ -95,16 +95,18 @@ def _unknown(member: Member, unused: frozenset[str], findings: Findings) -> None
 
 def _check_keyword(keyword: str, member: Member, owns_context: bool, findings: Findings) -> bool:
     if keyword == "@context" and not owns_context:
-        message = "a context inside of a policy would change the meaning of words halfway"
-        findings.error("P205", member.key.place, message, "write one `@context`, at the top")
+        message = "a context inside a policy would change the meaning of its words"
+        findings.error("P205", member.key.place, message, "write one `@context` at the top")
     elif keyword in _LATER:
         findings.not_implemented(member.key.place, f"the JSON-LD keyword {quoted(keyword)}")
     elif keyword not in _KEYWORDS:
         help_ = findings.did_you_mean(keyword, _KEYWORDS)
-        findings.error("P207", member.key.place, f"the JSON-LD keyword {quoted(keyword)} is refused", help_)
+        findings.error(
+            "P207", member.key.place, f"policies do not use the JSON-LD keyword {quoted(keyword)}", help_
+        )
     elif not _fits(keyword, member.value):
         what = "one text" if keyword != "@value" else "one text or number"
-        findings.error("P210", member.value.place, f"the value of {quoted(member.key.text)} is not {what}")
+        findings.error("P210", member.value.place, f"the value of {quoted(member.key.text)} must be {what}")
     else:
         return True
     return False
@@ -122,35 +124,41 @@ def _fits(keyword: str, value: JsonValue) -> bool:
     return True
 
 
-def _check_value_object(found: JsonObject, seen: dict[str, Member], findings: Findings) -> bool:
+def _check_value_object(source: JsonObject, seen: dict[str, Member], findings: Findings) -> bool:
     alone = next((keyword for keyword in ("@list", "@set") if keyword in seen), None)
-    if alone is not None and len(found.members) > 1:
-        findings.error("P210", found.place, f"{quoted(alone)} stands beside other keys")
+    if alone is not None and len(source.members) > 1:
+        findings.error("P210", source.place, f"{quoted(alone)} excludes other keys in the same object")
         return False
     if "@value" in seen:
-        return _check_literal(found, seen, findings)
+        return _check_literal(source, seen, findings)
     if "@language" in seen:
-        findings.error("P210", seen["@language"].key.place, "`@language` stands without `@value`")
+        findings.error("P210", seen["@language"].key.place, "`@language` requires `@value`")
         return False
     return True
 
 
-def _check_literal(found: JsonObject, seen: dict[str, Member], findings: Findings) -> bool:
+def _check_literal(source: JsonObject, seen: dict[str, Member], findings: Findings) -> bool:
     kind = seen.get("@type")
-    if len(seen) < len(found.members) or set(seen) - _VALUE_KEYWORDS or {"@type", "@language"} <= set(seen):
-        findings.error("P210", found.place, "`@value` stands beside other keys than one `@type`")
+    if (
+        len(seen) < len(source.members)
+        or set(seen) - _VALUE_KEYWORDS
+        or {"@type", "@language"} <= set(seen)
+    ):
+        findings.error(
+            "P210", source.place, "`@value` allows only `@type` or `@language` beside it, not both"
+        )
         return False
     if kind is not None and not isinstance(kind.value, JsonString):
-        findings.error("P210", kind.value.place, "the `@type` of a value is one datatype")
+        findings.error("P210", kind.value.place, "the `@type` of a value is a single datatype")
         return False
     if "@language" in seen and not isinstance(seen["@value"].value, JsonString):
-        findings.error("P210", found.place, "only a text has a language")
+        findings.error("P210", source.place, "only a text has a language")
         return False
     return True
 
 
 def _check_nulls(policy: JsonObject, findings: Findings) -> None:
     for value in _outside_context(policy):
-        if says_nothing(value):
-            message = "`null` says nothing: JSON-LD deletes the property"
-            findings.error("P208", value.place, message, "remove it, or write the value that is meant")
+        if is_null(value):
+            message = "JSON-LD deletes a property whose value is `null`"
+            findings.error("P208", value.place, message, "remove it, or write a value")

@@ -1,9 +1,9 @@
-"""Puts the nodes of a document where they are used, so that every form of it is one tree for each policy.
+"""Places nodes where they are used, so that every serialization gives one tree for each policy.
 
-In a flattened document, and in Turtle, a node stands by itself and is used by its name. What is said of a
-rule, a constraint or an action must hold at one place only: shared, a second use would take part in it
+In a flattened document, and in Turtle, a node stands by itself and is used by its name. A statement about a
+rule, a constraint or an action must apply at one place only: a shared node would carry it to a second use
 (privilege escalation), so a node that is used twice is refused. Assets and parties may be named any number
-of times: what is said of them holds in the whole policy, and is put where the policy first names them.
+of times: statements about them apply to the whole policy, and stand where the policy first names them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ _TYPES: Final = frozenset(ODRL + name for name in POLICY_TYPES)
 _OWNED: Final = frozenset({*_RULES, CONSTRAINT, REFINEMENT, ACTION, RDF_VALUE}) | {
     ODRL + name for name in ("duty", "remedy", "consequence", *LOGICAL_OPERANDS)
 }
-"""Properties that lead to a part of their node, and not to something that has a life of its own."""
+"""Properties whose values are parts of their node, and not independent things."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class _Description:
     node: Node
     name: Name
     nested: bool
-    """It stands inside of another node, and is used there."""
+    """It stands inside another node, which uses it."""
 
 
 def link(tops: Sequence[tuple[Node, Terms]], findings: Findings) -> list[tuple[Node, Terms]]:
@@ -98,7 +98,7 @@ def _is_blank(name: Name) -> bool:
 
 
 def _has_effect(node: Node) -> bool:
-    """Whether more is said of the node than titles and types."""
+    """Whether the node has properties besides titles and types."""
     return any(not iri.startswith((DCT, RDFS)) for iri in node.properties)
 
 
@@ -128,7 +128,7 @@ class _Linker:
         if twice and first.nested and nested and not _is_blank(name):
             self.repeated.add(name.iri)  # compared when the trees are complete
         elif twice or (not nested and name.iri in self.roots):
-            message = f"{self.called(name)} is described already, {self.at(first.name.place)}"
+            message = f"{self.called(name)} is already described {self.at(first.name.place)}"
             self.error("P310", name.place, message, "describe each node once")
 
     def policy(self, node: Node) -> Node:
@@ -152,50 +152,50 @@ class _Linker:
         if isinstance(value, Literal) or value.name is None:
             return value if isinstance(value, Literal) else self.complete(value, depth + 1)
         iri = value.name.iri
-        found = self.described.get(iri)
+        description = self.described.get(iri)
         uses = self.uses.setdefault(iri, [])
         uses.append(_Use(self.index, value.name.place, prop.iri in _OWNED))
         if not value.is_reference:
             return self.complete(value, depth + 1)
-        if found is None and _is_blank(value.name) and iri not in self.roots:
-            message = f"{self.called(value.name)} is used here, and described nowhere"
+        if description is None and _is_blank(value.name) and iri not in self.roots:
+            message = f"{self.called(value.name)} is used here, but the document does not describe it"
             self.error("P215", value.name.place, message, "describe it, or write an IRI")
-        if found is None or found.nested or len(uses) > 1 or iri in self.roots:
+        if description is None or description.nested or len(uses) > 1 or iri in self.roots:
             return value
-        return self.complete(found.node, depth + 1)
+        return self.complete(description.node, depth + 1)
 
     def judge(self) -> bool:
-        """Report what is used too often, or not at all; whether the trees may be read."""
+        """Report nodes that are used too often or never; return whether the trees may be read."""
         if self.too_deep:
             return False
         for node in self.unnamed:
             self.unused(node.place, "the node")
-        for iri, found in self.described.items():
+        for iri, description in self.described.items():
             uses = self.uses.get(iri, [])
-            if not uses and not found.nested and iri not in self.roots:
-                self.unused(found.name.place, self.called(found.name))
+            if not uses and not description.nested and iri not in self.roots:
+                self.unused(description.name.place, self.called(description.name))
             elif len(uses) > 1 and iri not in self.repeated:
-                self.judge_uses(found, uses)
+                self.judge_uses(description, uses)
         return self.good
 
-    def judge_uses(self, found: _Description, uses: list[_Use]) -> None:
-        owned = uses if _is_blank(found.name) else [use for use in uses if use.owned]
+    def judge_uses(self, description: _Description, uses: list[_Use]) -> None:
+        owned = uses if _is_blank(description.name) else [use for use in uses if use.owned]
         foreign = [use for use in uses if use.policy != uses[0].policy]
         if len(owned) > 1:
             first, second = owned[0], owned[1]
-            message = f"{self.called(found.name)} is used already, {self.at(first.place)}"
-            help_ = "write it twice: what is said of a shared node would hold at both places"
+            message = f"{self.called(description.name)} is already used {self.at(first.place)}"
+            help_ = "write it twice: statements about a shared node would apply at both places"
             self.error("P214", second.place, message, help_)
-        elif foreign and _has_effect(found.node):
+        elif foreign and _has_effect(description.node):
             message = (
-                f"{self.called(found.name)} is described for two policies: the other one names it, "
+                f"{self.called(description.name)} is described for two policies: another one names it "
                 f"{self.at(uses[0].place)}"
             )
             self.error("P214", foreign[0].place, message, "put each policy into a document of its own")
 
     def unused(self, place: Place, called: str) -> None:
-        message = f"{called} is described, and belongs to no policy"
-        help_ = "name it where it is meant, or remove it; a policy has a type such as `odrl:Set`"
+        message = f"{called} is described, but no policy uses it"
+        help_ = "use it in a policy, or remove it; a policy has a type such as `odrl:Set`"
         self.error("P216", place, message, help_)
 
     def error(self, code: str, place: Place, message: str, help_: str = "") -> None:
@@ -211,7 +211,7 @@ class _Linker:
 
 
 def _named(node: Node, are_labels: bool) -> Node:
-    """The node without a label that only the document knows, and with its `odrl:uid` as its name.
+    """The node without a label of the document, and with its `odrl:uid` as its name.
 
     Args:
         node: any node of a tree.

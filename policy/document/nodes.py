@@ -33,7 +33,7 @@ class Property:
     key: Place
     values: "tuple[Value, ...]"
     is_list: bool | None = None
-    """Whether the values are one ordered list (`@list`, an RDF list); None where the form does not tell."""
+    """Whether the values are one ordered list (`@list`, an RDF list); None where that is not visible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Name:
     written: str
     place: Place
     is_uid: bool = False
-    """Given as `uid`, and not as `@id` or a label: its author means it for a name."""
+    """Written as `uid`, and not as `@id` or a label: its author means it as a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Node:
 
     @property
     def is_reference(self) -> bool:
-        """True when nothing is said of the node but its name."""
+        """True when the node has a name and nothing else."""
         return not self.properties and not self.types and self.is_complete
 
     def get(self, iri: str) -> Property | None:

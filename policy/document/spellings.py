@@ -1,8 +1,8 @@
-"""How a document may write a word, for those who describe documents (JSON Schema, SHACL) and not read them.
+"""How a document may write a word, for descriptions of documents (JSON Schema, SHACL).
 
 A word has one canonical IRI; a document writes it as a term, with a prefix of the shipped contexts, as that
-IRI, or as an alias of it. Prefixes that a document adds itself are for names: those who describe documents
-cannot know them.
+IRI, or as an alias of it. Prefixes that a document adds itself are for names: no description of documents
+can know them.
 """
 
 import re
@@ -17,25 +17,25 @@ from smalti.vocab.contexts import ORDER
 from smalti.vocab.terms import DPV, DPV_ODRL, IDSC, MOSAICROWN, ODRL, SMALTI
 
 VOCABULARIES: Final = (ODRL, MOSAICROWN, SMALTI, DPV, DPV_ODRL, IDSC)
-"""The namespaces of policies' words: an unknown name in one of them is a mistake, and no foreign word."""
+"""The namespaces of policies' words: an unknown name in one of them is a mistake, not a foreign word."""
 _PREFIX_ENDS: Final = ("/", "#", ":")
 
 
 @cache
 def _meanings() -> Mapping[str, frozenset[str]]:
     """The terms of the shipped contexts, with the words that each means in one of them."""
-    found: dict[str, set[str]] = {}
+    meanings: dict[str, set[str]] = {}
     for context in ORDER:
         for term, iri in shipped_terms(context).items():
-            found.setdefault(term, set()).add(iri if iri.startswith("@") else canonical(iri))
-    return {term: frozenset(iris) for term, iris in found.items()}
+            meanings.setdefault(term, set()).add(iri if iri.startswith("@") else canonical(iri))
+    return {term: frozenset(iris) for term, iris in meanings.items()}
 
 
 @cache
 def prefixes() -> Mapping[str, str]:
     """The prefixes of the shipped contexts, with their namespaces."""
-    found = {term: iri for context in ORDER for term, iri in shipped_terms(context).items()}
-    return {term: iri for term, iri in found.items() if iri.endswith(_PREFIX_ENDS)}
+    namespaces = {term: iri for context in ORDER for term, iri in shipped_terms(context).items()}
+    return {term: iri for term, iri in namespaces.items() if iri.endswith(_PREFIX_ENDS)}
 
 
 @cache
@@ -57,8 +57,8 @@ def iris(iri: str) -> tuple[str, ...]:
         for name in same
         if name.startswith(namespace)
     ]
-    found = dict.fromkeys([*same, *others])
-    return (iri, *sorted(name for name in found if name != iri and canonical(name) == iri))
+    spellings = dict.fromkeys([*same, *others])
+    return (iri, *sorted(name for name in spellings if name != iri and canonical(name) == iri))
 
 
 def short(iri: str) -> str:
@@ -114,8 +114,10 @@ def pattern(words: Iterable[str], *, with_terms: bool) -> str:
 def foreign_pattern() -> str:
     """A regular expression for IRIs outside of the known vocabularies, with a prefix or in full."""
     own = _any([escape(name) for name in (*VOCABULARIES, *(alias for alias, _ in NAMESPACES))])
-    known = "|".join(escape(prefix) for prefix, name in sorted(prefixes().items()) if name in VOCABULARIES)
-    return f"^(?:(?!{own})https?://[^/?#@]+.*|(?!(?:https?|{known}):){_PREFIXED})$"
+    own_prefixes = "|".join(
+        escape(prefix) for prefix, name in sorted(prefixes().items()) if name in VOCABULARIES
+    )
+    return f"^(?:(?!{own})https?://[^/?#@]+.*|(?!(?:https?|{own_prefixes}):){_PREFIXED})$"
 
 
 _CHARACTER: Final = r'[^\s<>"{}|\\^`]'

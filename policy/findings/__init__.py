@@ -1,1 +1,1 @@
-"""What is wrong with a document: codes, places, and how they are shown."""
+"""The findings about a document: codes, places, and how they are shown."""

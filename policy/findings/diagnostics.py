@@ -25,4 +25,4 @@ class Diagnostic:
     length: int = 1
     """Characters to underline from `where.column`, on that line."""
     help: str = ""
-    """The way out, with a did-you-mean where one exists."""
+    """The way out, with a suggestion where a similar word exists."""

@@ -1,4 +1,4 @@
-"""Collects what is found wrong with one document, at its lines and columns."""
+"""Collects the findings about one document, at its lines and columns."""
 
 from bisect import bisect_right
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from smalti.policy.text.json_text import Place
 from smalti.vocab.aliases import canonical
 
 MOST: Final = 200
-"""Findings that are kept of one document."""
+"""The most findings that are kept for one document."""
 _LONGEST_WORD: Final = 80
 _LONGEST_MESSAGE: Final = 2000
 
@@ -42,16 +42,16 @@ class Findings:
         self.document = document
         self.text = text
         self._line_starts = [0, *(i + 1 for i, c in enumerate(text) if c == "\n")]
-        self._found: list[Diagnostic] = []
+        self._diagnostics: list[Diagnostic] = []
         self._has_errors = False
         self._aliases: set[str] = set()
         self._suggestions = count(1)
         self._whole = self
 
     def of_a_policy(self) -> "Findings":
-        """Where the findings about one policy go; they are the document's, too.
+        """A collector for the findings about one policy, which also count for the document.
 
-        It has the errors of the document so far: they may be about any of its policies.
+        It starts with the errors of the document so far: they may concern any of its policies.
         """
         part = copy(self)
         part._whole = self
@@ -59,7 +59,7 @@ class Findings:
 
     @property
     def has_errors(self) -> bool:
-        """Whether there is an error in the document, or in what these are about."""
+        """Whether the policy, or the document as a whole, has an error."""
         return self._has_errors
 
     @property
@@ -67,15 +67,15 @@ class Findings:
         return self._whole._has_errors
 
     def sorted(self) -> tuple[Diagnostic, ...]:
-        """All findings, by place; the first `MOST`, and a remark if there were more."""
-        found = sorted(
-            self._found, key=lambda d: (d.where.line, d.where.column, d.where.node, d.code, d.message)
+        """The first `MOST` findings, by place, and a note if there are more."""
+        diagnostics = sorted(
+            self._diagnostics, key=lambda d: (d.where.line, d.where.column, d.where.node, d.code, d.message)
         )
-        found = list(dict.fromkeys(found))
-        if len(found) <= MOST:
-            return tuple(found)
-        kept = sorted(found, key=lambda d: d.severity is not Severity.ERROR)[:MOST]
-        more = f"{len(found) - MOST} further findings are left out"
+        diagnostics = list(dict.fromkeys(diagnostics))
+        if len(diagnostics) <= MOST:
+            return tuple(diagnostics)
+        kept = sorted(diagnostics, key=lambda d: d.severity is not Severity.ERROR)[:MOST]
+        more = f"{len(diagnostics) - MOST} further findings are left out"
         last = Diagnostic("P599", Severity.NOTE, more, Where(self.document, 1, 1))
         return (*sorted(kept, key=lambda d: (d.where.line, d.where.column, d.where.node)), last)
 
@@ -98,18 +98,18 @@ class Findings:
         """Refuse a feature by its name."""
         self.error("P390", place, f"{feature} is not implemented yet", help_)
 
-    def did_you_mean(self, word: str, known: Iterable[str]) -> str:
-        """The nearest known word as a `help`; none any more in a document with very many mistakes."""
-        return did_you_mean(word, known) if next(self._suggestions) <= MOST else ""
+    def did_you_mean(self, word: str, words: Iterable[str]) -> str:
+        """The nearest word as a `help`; none after `MOST` suggestions for one document."""
+        return did_you_mean(word, words) if next(self._suggestions) <= MOST else ""
 
     def word(self, iri: str, place: Place) -> str:
-        """The canonical spelling of a word; the first use of another spelling is noted."""
-        known = canonical(iri)
-        if known != iri and iri not in self._aliases:
+        """The canonical spelling of a word; the first use of another spelling adds a note."""
+        spelling = canonical(iri)
+        if spelling != iri and iri not in self._aliases:
             self._aliases.add(iri)
-            message = f"{quoted(iri)} is read as {quoted(known)}"
+            message = f"{quoted(iri)} is read as {quoted(spelling)}"
             self._add("P505", Severity.NOTE, place, message, "")
-        return known
+        return spelling
 
     def _add(self, code: str, severity: Severity, place: Place, message: str, help_: str) -> None:
         assert code in BY_CODE, code  # noqa: S101 (a fault of ours)
@@ -117,8 +117,8 @@ class Findings:
             self._has_errors = self._whole._has_errors = True
         where = self.where(place)
         length = 1 if place.node else self._length(place)
-        found = Diagnostic(code, severity, printable(message), where, length, printable(help_))
-        self._found.append(found)
+        diagnostic = Diagnostic(code, severity, printable(message), where, length, printable(help_))
+        self._diagnostics.append(diagnostic)
 
     def _length(self, place: Place) -> int:
         """Characters of the place on its first line; at least one."""

@@ -7,58 +7,58 @@ from smalti.policy.findings.diagnostics import Diagnostic
 
 _WIDEST = 120
 _SECRETS = frozenset({"P430"})
-"""Codes of findings whose line may hold a secret, and is not shown."""
+"""Codes of findings whose source line may contain a secret, and is not shown."""
 
 
 def render_human(diagnostics: Iterable[Diagnostic], text: str) -> str:
     """One paragraph for each finding: place and message, the source line with a caret, help.
 
     Args:
-        diagnostics: what was found in one document.
+        diagnostics: the findings about one document.
         text: that document's characters.
     """
-    # A data file given by mistake must not be shown: only what is meant as JSON-LD is.
+    # The text may be a data file, passed by mistake: only lines of JSON-LD are shown.
     lines = text.split("\n") if '"@context"' in text else []
-    return "\n".join(_paragraph(found, lines) for found in diagnostics)
+    return "\n".join(_paragraph(diagnostic, lines) for diagnostic in diagnostics)
 
 
 def render_json(diagnostics: Iterable[Diagnostic]) -> str:
     """A JSON list with one object for each finding; the keys are stable."""
-    return json.dumps([to_json(found) for found in diagnostics], indent=2)
+    return json.dumps([to_json(diagnostic) for diagnostic in diagnostics], indent=2)
 
 
-def to_json(found: Diagnostic) -> dict[str, str | int]:
+def to_json(diagnostic: Diagnostic) -> dict[str, str | int]:
     """One finding as JSON values."""
     return {
-        "code": found.code,
-        "severity": str(found.severity),
-        "message": found.message,
-        "help": found.help,
-        "document": found.where.document,
-        "line": found.where.line,
-        "column": found.where.column,
-        "length": found.length,
-        "pointer": found.where.pointer,
-        "node": found.where.node,
+        "code": diagnostic.code,
+        "severity": str(diagnostic.severity),
+        "message": diagnostic.message,
+        "help": diagnostic.help,
+        "document": diagnostic.where.document,
+        "line": diagnostic.where.line,
+        "column": diagnostic.where.column,
+        "length": diagnostic.length,
+        "pointer": diagnostic.where.pointer,
+        "node": diagnostic.where.node,
     }
 
 
-def _paragraph(found: Diagnostic, lines: list[str]) -> str:
-    excerpt = [] if found.code in _SECRETS else _excerpt(found, lines)
-    shown = [f"{found.where}: {found.severity}[{found.code}] {found.message}", *excerpt]
-    if found.help:
-        shown.append(f"   help: {found.help}")
+def _paragraph(diagnostic: Diagnostic, lines: list[str]) -> str:
+    excerpt = [] if diagnostic.code in _SECRETS else _excerpt(diagnostic, lines)
+    shown = [f"{diagnostic.where}: {diagnostic.severity}[{diagnostic.code}] {diagnostic.message}", *excerpt]
+    if diagnostic.help:
+        shown.append(f"   help: {diagnostic.help}")
     return "\n".join(shown)
 
 
-def _excerpt(found: Diagnostic, lines: list[str]) -> list[str]:
-    line, column = found.where.line, found.where.column
+def _excerpt(diagnostic: Diagnostic, lines: list[str]) -> list[str]:
+    line, column = diagnostic.where.line, diagnostic.where.column
     if not 0 < line <= len(lines) or not lines[line - 1] or lines[line - 1].isspace():
         return []
     whole = lines[line - 1].rstrip("\r")
     skipped = max(0, column - _WIDEST // 2) if len(whole) > _WIDEST else 0
     source = "".join(c if c.isprintable() else " " for c in whole[skipped : skipped + _WIDEST])
     at = column - 1 - skipped
-    carets = "^" * max(1, min(found.length, len(source) - at))
+    carets = "^" * max(1, min(diagnostic.length, len(source) - at))
     gutter = f"{line:>5} | "
     return [gutter + source, " " * (len(gutter) - 2) + "| " + " " * at + carets]

@@ -22,7 +22,7 @@ def render_sarif(diagnostics: Sequence[Diagnostic]) -> str:
     Columns count Unicode code points. A finding about a document without lines names its node as a
     logical location.
     """
-    codes = sorted({found.code for found in diagnostics})
+    codes = sorted({diagnostic.code for diagnostic in diagnostics})
     driver: Json = {
         "name": "smalti",
         "version": version("smalti"),
@@ -31,37 +31,37 @@ def render_sarif(diagnostics: Sequence[Diagnostic]) -> str:
     run: Json = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(found, codes.index(found.code)) for found in diagnostics],
+        "results": [_result(diagnostic, codes.index(diagnostic.code)) for diagnostic in diagnostics],
     }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
 
 
 def render_github(diagnostics: Iterable[Diagnostic]) -> str:
     """One workflow command of GitHub Actions for each finding; empty when there is none."""
-    return "\n".join(_annotation(found) for found in diagnostics)
+    return "\n".join(_annotation(diagnostic) for diagnostic in diagnostics)
 
 
 def _rule(code: str) -> Json:
-    known = BY_CODE[code]
+    entry = BY_CODE[code]
     return {
         "id": code,
-        "shortDescription": {"text": known.title},
-        "fullDescription": {"text": known.explanation},
+        "shortDescription": {"text": entry.title},
+        "fullDescription": {"text": entry.explanation},
     }
 
 
-def _result(found: Diagnostic, index: int) -> Json:
+def _result(diagnostic: Diagnostic, index: int) -> Json:
     return {
-        "ruleId": found.code,
+        "ruleId": diagnostic.code,
         "ruleIndex": index,
-        "level": _LEVELS[found.severity],
-        "message": {"text": _sentence(found)},
-        "locations": [_location(found)],
+        "level": _LEVELS[diagnostic.severity],
+        "message": {"text": _sentence(diagnostic)},
+        "locations": [_location(diagnostic)],
     }
 
 
-def _location(found: Diagnostic) -> Json:
-    where = found.where
+def _location(diagnostic: Diagnostic) -> Json:
+    where = diagnostic.where
     artifact: Json = {"uri": quote(where.document, safe="/:@!$&'()*+,;=~")}
     if where.node:
         logical: Json = {"fullyQualifiedName": where.node}
@@ -69,25 +69,25 @@ def _location(found: Diagnostic) -> Json:
     region: Json = {
         "startLine": where.line,
         "startColumn": where.column,
-        "endColumn": where.column + found.length,
+        "endColumn": where.column + diagnostic.length,
     }
     return {"physicalLocation": {"artifactLocation": artifact, "region": region}}
 
 
-def _sentence(found: Diagnostic) -> str:
-    return f"{found.message} ({found.help})" if found.help else found.message
+def _sentence(diagnostic: Diagnostic) -> str:
+    return f"{diagnostic.message} ({diagnostic.help})" if diagnostic.help else diagnostic.message
 
 
-def _annotation(found: Diagnostic) -> str:
-    where = found.where
-    place = {"file": where.document, "title": f"{found.code} {BY_CODE[found.code].title}"}
+def _annotation(diagnostic: Diagnostic) -> str:
+    where = diagnostic.where
+    place = {"file": where.document, "title": f"{diagnostic.code} {BY_CODE[diagnostic.code].title}"}
     if not where.node:
         place["line"] = str(where.line)
         place["col"] = str(where.column)
-        place["endColumn"] = str(where.column + found.length)
+        place["endColumn"] = str(where.column + diagnostic.length)
     properties = ",".join(f"{key}={_property(value)}" for key, value in place.items())
-    text = f"{where.node}: {_sentence(found)}" if where.node else _sentence(found)
-    return f"::{_COMMANDS[found.severity]} {properties}::{_data(text)}"
+    text = f"{where.node}: {_sentence(diagnostic)}" if where.node else _sentence(diagnostic)
+    return f"::{_COMMANDS[diagnostic.severity]} {properties}::{_data(text)}"
 
 
 def _data(text: str) -> str:

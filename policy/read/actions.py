@@ -10,7 +10,7 @@ from smalti.policy.read.properties import Place, check_properties
 from smalti.policy.read.values import (
     Scope,
     bare_name,
-    known_word,
+    canonical_word,
     odrl_name,
     one_value,
     spellings,
@@ -21,7 +21,7 @@ from smalti.policy.text.json_text import Place as TextPlace
 from smalti.vocab.odrl import ACTION_PARENTS
 from smalti.vocab.terms import ANONYMIZE, IRI, ODRL, RDF_VALUE, REFINEMENT
 
-_KNOWN: Final = frozenset(ACTION_PARENTS)
+_ACTIONS: Final = frozenset(ACTION_PARENTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def read_actions(prop: Property, scope: Scope) -> tuple[Action, ...]:
 
     A misspelt `anonymize` with refinements is an error, and is read on as `anonymize`.
     """
-    found: list[Action] = []
+    actions: list[Action] = []
     plain: set[IRI] = set()
     for value in values_of(prop, scope):
         action = _read(value, scope)
@@ -50,14 +50,14 @@ def read_actions(prop: Property, scope: Scope) -> tuple[Action, ...]:
         if not _is_known(action, scope):
             if not _is_meant_to_anonymize(action):
                 continue
-            # The policy is refused; what else is wrong with it is told at once.
+            # The policy is refused; reading on reports its other errors at once.
             action = replace(action, iri=ANONYMIZE)
         if action.refinements is None and action.iri in plain:
             continue
         if action.refinements is None:
             plain.add(action.iri)
-        found.append(action)
-    return tuple(found)
+        actions.append(action)
+    return tuple(actions)
 
 
 def _read(value: Value, scope: Scope) -> Action | None:
@@ -66,7 +66,7 @@ def _read(value: Value, scope: Scope) -> Action | None:
     _check_node(value, scope)
     named = one_value(value, RDF_VALUE, scope)
     if isinstance(named, Literal):
-        message = f"the value of `rdf:value` is the text {quoted(named.text)}, and an action is an IRI"
+        message = f"the value of `rdf:value` must be an IRI, not the text {quoted(named.text)}"
         scope.findings.error("P313", named.place, message, f'write {{"@id": "{named.text}"}}')
         return None
     if isinstance(named, Node) and named.name is not None and named.get(REFINEMENT) is not None:
@@ -76,7 +76,7 @@ def _read(value: Value, scope: Scope) -> Action | None:
     if name is None:
         return None
     refinements = value.get(REFINEMENT)
-    return Action(IRI(known_word(name, scope)), name, refinements, value.place, value.is_complete)
+    return Action(IRI(canonical_word(name, scope)), name, refinements, value.place, value.is_complete)
 
 
 def _check_node(node: Node, scope: Scope) -> None:
@@ -84,15 +84,15 @@ def _check_node(node: Node, scope: Scope) -> None:
     for name in node.types:
         if name.iri != ODRL + "Action":
             scope.findings.error(
-                "P320", name.place, f"the type {quoted(name.written)} is not that of an action"
+                "P320", name.place, f"an action cannot have the type {quoted(name.written)}"
             )
     if node.name is not None and not node.name.iri.startswith("_:"):
         _refined_name(node.name, node, scope)
 
 
 def _refined_name(name: Name, node: Node, scope: Scope) -> None:
-    message = f"the refinement would belong to {quoted(name.written)} itself, wherever it is used"
-    help_ = f'write "rdf:value": {{"@id": "{name.written}"}} beside the refinement, in place of its `@id`'
+    message = f"the refinement would apply to {quoted(name.written)} wherever it is used"
+    help_ = f'write "rdf:value": {{"@id": "{name.written}"}} beside the refinement instead of its `@id`'
     scope.findings.error("P312", node.place, message, help_)
 
 
@@ -109,7 +109,7 @@ def _named(value: Value, scope: Scope) -> Action | None:
     name = bare_name(value, "the action", scope)
     if name is None or not isinstance(value, Node):
         return None
-    return Action(IRI(known_word(name, scope)), name, None, value.place, value.is_complete)
+    return Action(IRI(canonical_word(name, scope)), name, None, value.place, value.is_complete)
 
 
 def _is_meant_to_anonymize(action: Action) -> bool:
@@ -118,9 +118,9 @@ def _is_meant_to_anonymize(action: Action) -> bool:
 
 
 def _is_known(action: Action, scope: Scope) -> bool:
-    if action.iri in _KNOWN:
+    if action.iri in _ACTIONS:
         return True
-    names = [odrl_name(iri) or iri for iri in _KNOWN if odrl_name(iri)]
-    known = [*names, *(f"odrl:{name}" for name in names), *spellings(_KNOWN, scope)]
-    unknown_word("P305", action.name, "action", known, scope)
+    names = [odrl_name(iri) or iri for iri in _ACTIONS if odrl_name(iri)]
+    candidates = [*names, *(f"odrl:{name}" for name in names), *spellings(_ACTIONS, scope)]
+    unknown_word("P305", action.name, "action", candidates, scope)
     return False

@@ -1,4 +1,4 @@
-"""The refinements of an `odrl:anonymize` action: what is promised, and of which columns."""
+"""The refinements of an `odrl:anonymize` action: the requirements, and the roles of columns."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -16,15 +16,15 @@ from smalti.policy.model.model import (
 )
 from smalti.policy.read.columns import read_column
 from smalti.policy.read.combinations import (
-    Found,
-    Stated,
+    Refinement,
+    Refinements,
     check_combinations,
     stated_respondent,
     whole_bound,
 )
 from smalti.policy.read.comparisons import described, logical_parts
 from smalti.policy.read.reading_conditions import read_logical
-from smalti.policy.read.reading_refinements import read_each, read_stated
+from smalti.policy.read.reading_refinements import read_refinement, read_refinements
 from smalti.policy.read.values import Scope
 from smalti.policy.text.json_text import Place
 from smalti.vocab.terms import (
@@ -53,7 +53,7 @@ _FIELDS: Final = frozenset(
 
 
 def read_anonymization(
-    refinements: Property,
+    prop: Property,
     targets: tuple[IRI, ...],
     place: Place,
     scope: Scope,
@@ -62,16 +62,16 @@ def read_anonymization(
     """Read and check all refinements of an anonymize action; None after an error.
 
     Args:
-        refinements: the property that holds them.
+        prop: the property that holds the refinements.
         targets: of the rule; bare names of columns stand for columns of its one target.
         place: of the action.
         scope: where findings go.
         constraints: of the rule.
     """
-    found = Found(place, targets, constraints)
-    read_each(refinements, found, lambda value: _read_refinement(value, targets, scope), scope)
-    check_combinations(found, scope)
-    return _assemble(found, scope) if found.is_whole and not scope.findings.has_errors else None
+    refinements = Refinements(place, targets, constraints)
+    read_refinements(prop, refinements, lambda value: _read_refinement(value, targets, scope), scope)
+    check_combinations(refinements, scope)
+    return _assemble(refinements, scope) if refinements.is_whole and not scope.findings.has_errors else None
 
 
 def unimplemented_words(anonymization: Anonymization) -> tuple[tuple[str, Where], ...]:
@@ -79,11 +79,11 @@ def unimplemented_words(anonymization: Anonymization) -> tuple[tuple[str, Where]
 
     Each name is as a message would show it: `mosaicrown:method` with its value, or the word alone.
     """
-    found: list[tuple[str, Where]] = []
+    refused: list[tuple[str, Where]] = []
     names = {(Kind.METHOD, anonymization.method), (Kind.ALGORITHM, anonymization.algorithm)}
     for kind in (Kind.METHOD, Kind.ALGORITHM):
         missing = {word.name for word in words(kind) if not word.implemented}
-        found += [
+        refused += [
             (f"the {kind} `{name}`", anonymization.where)
             for of, name in names
             if of is kind and name in missing
@@ -92,21 +92,21 @@ def unimplemented_words(anonymization: Anonymization) -> tuple[tuple[str, Where]
         comparison = _comparison_of(parameter)
         word = BY_IRI.get(comparison.operand)
         if word is None or not word.implemented:
-            found.append((f"`{shortened(comparison.operand)}`", comparison.where))
-    return tuple(dict.fromkeys(found))
+            refused.append((f"`{shortened(comparison.operand)}`", comparison.where))
+    return tuple(dict.fromkeys(refused))
 
 
 def unimplemented_limits(constraints: Iterable[Condition]) -> tuple[tuple[str, Where], ...]:
     """The words among a rule's constraints that `run` refuses by their names, with their places."""
-    found: list[tuple[str, Where]] = []
+    refused: list[tuple[str, Where]] = []
     for condition in constraints:
         if isinstance(condition, Logical):
-            found += unimplemented_limits(condition.operands)
+            refused += unimplemented_limits(condition.operands)
         elif isinstance(condition, Comparison):
             word = BY_IRI.get(condition.operand)
             if word is not None and not word.implemented:
-                found.append((f"`{shortened(condition.operand)}`", condition.where))
-    return tuple(dict.fromkeys(found))
+                refused.append((f"`{shortened(condition.operand)}`", condition.where))
+    return tuple(dict.fromkeys(refused))
 
 
 def _comparison_of(parameter: Condition) -> Comparison:
@@ -130,39 +130,39 @@ def shortened(iri: IRI) -> str:
 # --- Reading
 
 
-def _read_refinement(value: Value, targets: tuple[IRI, ...], scope: Scope) -> Stated | None:
+def _read_refinement(value: Value, targets: tuple[IRI, ...], scope: Scope) -> Refinement | None:
     node = described(value, "refinement", scope)
     if node is None:
         return None
     if logical_parts(node):
         return _read_column_parameter(node, targets, scope)
-    stated = read_stated(node, ANONYMIZE, targets, scope)
-    if stated is not None and stated.word is not None and stated.word.scope is WordScope.COLUMN:
-        _for_one_column(stated, scope)
+    refinement = read_refinement(node, ANONYMIZE, targets, scope)
+    if refinement is not None and refinement.word is not None and refinement.word.scope is WordScope.COLUMN:
+        _for_one_column(refinement, scope)
         return None
-    return stated
+    return refinement
 
 
-def _for_one_column(stated: Stated, scope: Scope) -> None:
-    shown, place = quoted(stated.shown), stated.place
-    if stated.operand == COLUMN:
-        message = f"{shown} stands alone: it says which column another refinement is for"
+def _for_one_column(refinement: Refinement, scope: Scope) -> None:
+    shown, place = quoted(refinement.shown), refinement.place
+    if refinement.operand == COLUMN:
+        message = f"{shown} stands alone: it names the column of another refinement"
         help_ = f'write {{"and": [...]}} with {shown} and the parameter of that column'
     else:
-        message = f"{shown} is for one column, and no column is named"
+        message = f"{shown} is a parameter of one column, but no column is named"
         help_ = f'write {{"and": [...]}} with `smalti:column` and {shown}'
     scope.findings.error("P425", place, message, help_)
 
 
-def _read_column_parameter(node: Node, targets: tuple[IRI, ...], scope: Scope) -> Stated | None:
+def _read_column_parameter(node: Node, targets: tuple[IRI, ...], scope: Scope) -> Refinement | None:
     """A parameter of one column: `and` of `smalti:column` and the parameter."""
     if logical_parts(node) != (ODRL + "and",):
         word = quoted(node.properties[logical_parts(node)[0]].word)
-        message = f"the refinements of an action to anonymize all hold together, and {word} says otherwise"
-        help_ = "write them beside each other; only `and` with `smalti:column` has a meaning here"
+        message = f"all refinements of an anonymize action apply together, so {word} has no meaning here"
+        help_ = "write them beside each other; only `and` with `smalti:column` is allowed here"
         scope.findings.error("P425", node.properties[logical_parts(node)[0]].key, message, help_)
         return None
-    parts: list[Stated] = []
+    parts: list[Refinement] = []
 
     def read_operand(value: Value) -> Condition | None:
         inner = described(value, "refinement", scope)
@@ -170,16 +170,18 @@ def _read_column_parameter(node: Node, targets: tuple[IRI, ...], scope: Scope) -
             if inner is not None:
                 _not_one_parameter(inner.place, scope)
             return None
-        stated = read_stated(inner, ANONYMIZE, targets, scope)
-        if stated is not None:
-            parts.append(stated)
-        return None if stated is None else stated.comparison
+        refinement = read_refinement(inner, ANONYMIZE, targets, scope)
+        if refinement is not None:
+            parts.append(refinement)
+        return None if refinement is None else refinement.comparison
 
     logical = read_logical(node, "refinement", read_operand, scope)
     return None if logical is None else _column_parameter(logical, parts, node, scope)
 
 
-def _column_parameter(logical: Logical, parts: list[Stated], node: Node, scope: Scope) -> Stated | None:
+def _column_parameter(
+    logical: Logical, parts: list[Refinement], node: Node, scope: Scope
+) -> Refinement | None:
     columns = [part for part in parts if part.operand == COLUMN]
     others = [part for part in parts if part.operand != COLUMN]
     if len(columns) != 1 or len(others) != 1:
@@ -187,7 +189,7 @@ def _column_parameter(logical: Logical, parts: list[Stated], node: Node, scope: 
         return None
     column, parameter = columns[0], others[0]
     if parameter.word is None or parameter.word.scope is WordScope.TABLE:
-        message = f"{quoted(parameter.shown)} is for the whole output, and not for one column"
+        message = f"{quoted(parameter.shown)} applies to the whole output, not to one column"
         scope.findings.error("P425", parameter.place, message, "write it beside the other refinements")
         return None
     ordered = Logical(LogicalOperator.AND, (column.comparison, parameter.comparison), logical.where)
@@ -196,31 +198,30 @@ def _column_parameter(logical: Logical, parts: list[Stated], node: Node, scope: 
 
 
 def _not_one_parameter(place: Place, scope: Scope) -> None:
-    message = (
-        "an `and` among the refinements is about one column: `smalti:column` and exactly one parameter"
-    )
-    scope.findings.error("P425", place, message, "write what holds for the whole output beside it")
+    message = "an `and` among the refinements takes `smalti:column` and exactly one column parameter"
+    scope.findings.error("P425", place, message, "write parameters of the whole output beside it")
 
 
 # --- The result
 
 
-def _assemble(found: Found, scope: Scope) -> Anonymization:
-    respondent, one_row_each = stated_respondent(found, scope)
+def _assemble(refinements: Refinements, scope: Scope) -> Anonymization:
+    respondent, one_row_each = stated_respondent(refinements, scope)
     references = {
-        role: found.references(role, scope) for role in (IDENTIFIER, QUASI_IDENTIFIER, SENSITIVE, RELEASED)
+        role: refinements.references(role, scope)
+        for role in (IDENTIFIER, QUASI_IDENTIFIER, SENSITIVE, RELEASED)
     }
     return Anonymization(
-        method=found.name(METHOD) or "",
-        algorithm=found.name(ALGORITHM),
-        k=whole_bound(found, K, scope),
-        l=whole_bound(found, L, scope),
+        method=refinements.name(METHOD) or "",
+        algorithm=refinements.name(ALGORITHM),
+        k=whole_bound(refinements, K, scope),
+        l=whole_bound(refinements, L, scope),
         identifiers=references[IDENTIFIER],
         quasi_identifiers=references[QUASI_IDENTIFIER],
         sensitive=references[SENSITIVE],
         released=references[RELEASED],
         respondent=respondent,
         one_row_each=one_row_each,
-        parameters=found.others(_FIELDS),
-        where=scope.findings.where(found.place),
+        parameters=refinements.others(_FIELDS),
+        where=scope.findings.where(refinements.place),
     )

@@ -51,36 +51,36 @@ class _Named:
 
 
 def read_assets(prop: Property | None, reading: Reading) -> tuple[Asset, ...]:
-    """The assets that a property names, sorted by IRI; repetitions mean nothing."""
-    found: dict[IRI, Asset] = {}
+    """The assets that a property names, sorted by IRI; repetitions have no effect."""
+    assets: dict[IRI, Asset] = {}
     for named in _read_all(prop, Place.ASSET, reading):
         asset = Asset(named.iri, named.refinements, named.where)
-        if found.setdefault(asset.iri, asset) != asset:
-            message = f"{quoted(named.name.written)} is a target already, refined in another way"
+        if assets.setdefault(asset.iri, asset) != asset:
+            message = f"{quoted(named.name.written)} is already a target, with other refinements"
             help_ = "write one rule for each part of the collection"
             reading.scope.findings.error("P304", named.name.place, message, help_)
-    return tuple(found[iri] for iri in sorted(found))
+    return tuple(assets[iri] for iri in sorted(assets))
 
 
 def read_parties(prop: Property | None, reading: Reading) -> tuple[Party, ...]:
-    """The parties that a property names, sorted by IRI; repetitions mean nothing."""
-    found = [Party(n.iri, n.refinements, n.where) for n in _read_all(prop, Place.PARTY, reading)]
-    return tuple(sorted(dict.fromkeys(found), key=lambda party: party.iri))
+    """The parties that a property names, sorted by IRI; repetitions have no effect."""
+    parties = [Party(n.iri, n.refinements, n.where) for n in _read_all(prop, Place.PARTY, reading)]
+    return tuple(sorted(dict.fromkeys(parties), key=lambda party: party.iri))
 
 
 def read_output(rule: Node, reading: Reading) -> IRI | None:
-    """The asset that a rule makes; None when there is none, or after an error."""
+    """The asset that a rule produces; None when there is none, or after an error."""
     value = one_value(rule, OUTPUT, reading.scope)
     named = _read(value, OUTPUT, Place.ASSET, reading) if value is not None else None
     if named is None or value is None:
         return None
     if isinstance(value, Node) and (value.get(SOURCE) is not None or value.get(REFINEMENT) is not None):
-        message = "an output is a new asset, and no part of a collection"
-        reading.scope.findings.error("P309", value.place, message, "name it alone")
+        message = "an output is a new asset, not a part of a collection"
+        reading.scope.findings.error("P309", value.place, message, "write its IRI alone")
         return None
     if (length := len(file_stem(named.iri))) > MOST_IN_STEM:
-        message = f"the last part of the output's IRI, which its file is called by, has {length} characters"
-        help_ = f"name an asset whose last part has at most {MOST_IN_STEM}"
+        message = f"the last part of the output's IRI, which names its file, has {length} characters"
+        help_ = f"name an asset whose last part has at most {MOST_IN_STEM} characters"
         reading.scope.findings.error("P442", value.place, message, help_)
         return None
     return named.iri
@@ -90,8 +90,8 @@ def _read_all(prop: Property | None, place: Place, reading: Reading) -> list[_Na
     if prop is None:
         return []
     values = values_of(prop, reading.scope)
-    found = [_read(value, prop.iri, place, reading) for value in values]
-    return [named for named in found if named is not None]
+    entries = [_read(value, prop.iri, place, reading) for value in values]
+    return [named for named in entries if named is not None]
 
 
 def _read(value: Value, part: str, place: Place, reading: Reading) -> _Named | None:
@@ -112,10 +112,10 @@ def _read(value: Value, part: str, place: Place, reading: Reading) -> _Named | N
 
 
 def _check_types(node: Node, place: Place, scope: Scope) -> None:
-    """Types of other vocabularies (`dcat:Dataset`) say nothing here; those of ODRL must fit."""
+    """Types of other vocabularies (`dcat:Dataset`) have no effect; those of ODRL must fit."""
     for name in node.types:
         if odrl_name(name.iri) and odrl_name(name.iri) not in _TYPES[place]:
-            message = f"the type {quoted(name.written)} is not that of {place.title}"
+            message = f"{place.title} cannot have the type {quoted(name.written)}"
             scope.findings.error("P320", name.place, message)
         else:
             iri_is_good(name, "the type", scope)
@@ -126,9 +126,9 @@ def _identity(node: Node, what: str, scope: Scope) -> Name | None:
     source = one_value(node, SOURCE, scope)
     named = None if node.name is None or node.name.iri.startswith("_:") else node.name
     if source is not None and named is not None:
-        message = f"the collection has a `source`, and {quoted(named.written)} as its name too"
+        message = f"the collection has both a `source` and the name {quoted(named.written)}"
         scope.findings.error(
-            "P326", named.place, message, "keep the `source`, or name it and refine nothing"
+            "P326", named.place, message, "keep the `source`, or keep the name without a refinement"
         )
         return None
     if source is not None:
@@ -137,9 +137,9 @@ def _identity(node: Node, what: str, scope: Scope) -> Name | None:
         return None
     if node.get(REFINEMENT) is not None and node.is_complete:
         message = (
-            "a refined collection has no `source`: the refinement would belong to the collection itself"
+            "a refined collection has no `source`: the refinement would apply to the collection itself"
         )
-        help_ = 'write "source" in place of "uid", and "@type" AssetCollection or PartyCollection'
+        help_ = 'write "source" instead of "uid", and "@type" AssetCollection or PartyCollection'
         scope.findings.error("P327", node.place, message, help_)
         return None
     if node.name is None and not node.is_complete:
@@ -176,7 +176,7 @@ def _read_claims(node: Node, iri: IRI, reading: Reading) -> None:
             if name is not None and prop is not None and name.iri == reading.uid:
                 reading.claims.append(Claim(part, iri, prop.word, name.place))
             elif name is not None and prop is not None:
-                feature = f"{quoted(prop.word)} with another policy than this one"
+                feature = f"{quoted(prop.word)} with a policy other than this one"
                 reading.scope.findings.not_implemented(
                     name.place, feature, f"write `{part}` in that policy"
                 )

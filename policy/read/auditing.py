@@ -5,8 +5,8 @@ from typing import Final
 
 from smalti.policy.document.nodes import Property
 from smalti.policy.model.model import CONFIDENCE, Audit
-from smalti.policy.read.combinations import Found
-from smalti.policy.read.reading_refinements import check_needs, read_each, read_plain
+from smalti.policy.read.combinations import Refinements
+from smalti.policy.read.reading_refinements import check_needs, read_plain_refinement, read_refinements
 from smalti.policy.read.values import Scope
 from smalti.policy.text.json_text import Place
 from smalti.vocab import terms
@@ -19,36 +19,38 @@ _FIELDS: Final = frozenset(
 """The words that have fields of their own in `Audit`."""
 
 
-def read_audit(refinements: Property, targets: tuple[IRI, ...], place: Place, scope: Scope) -> Audit | None:
+def read_audit(prop: Property, targets: tuple[IRI, ...], place: Place, scope: Scope) -> Audit | None:
     """Read and check all refinements of an audit action; None after an error.
 
     Args:
-        refinements: the property that holds them.
+        prop: the property that holds the refinements.
         targets: of the duty.
         place: of the action.
         scope: where findings go.
     """
-    found = Found(place, targets)
-    read_each(refinements, found, lambda value: read_plain(value, AUDIT, targets, scope), scope)
-    check_needs(AUDIT, found, scope)
-    return _assemble(found, scope) if found.is_whole and not scope.findings.has_errors else None
+    refinements = Refinements(place, targets)
+    read_refinements(
+        prop, refinements, lambda value: read_plain_refinement(value, AUDIT, targets, scope), scope
+    )
+    check_needs(AUDIT, refinements, scope)
+    return _assemble(refinements, scope) if refinements.is_whole and not scope.findings.has_errors else None
 
 
-def _assemble(found: Found, scope: Scope) -> Audit:
-    attacks, confidence = found.get(terms.ATTACK), _number(found, terms.CONFIDENCE)
+def _assemble(refinements: Refinements, scope: Scope) -> Audit:
+    attacks, confidence = refinements.get(terms.ATTACK), _number(refinements, terms.CONFIDENCE)
     return Audit(
         attacks=tuple(sorted(attacks.names)) if attacks is not None else (),
-        attack_advantage=_number(found, terms.ATTACK_ADVANTAGE),
-        attack_precision=_number(found, terms.ATTACK_PRECISION),
-        true_positive_rate=_number(found, terms.TRUE_POSITIVE_RATE),
-        false_positive_rate=_number(found, terms.FALSE_POSITIVE_RATE),
-        epsilon_lower_bound=_number(found, terms.EPSILON_LOWER_BOUND),
+        attack_advantage=_number(refinements, terms.ATTACK_ADVANTAGE),
+        attack_precision=_number(refinements, terms.ATTACK_PRECISION),
+        true_positive_rate=_number(refinements, terms.TRUE_POSITIVE_RATE),
+        false_positive_rate=_number(refinements, terms.FALSE_POSITIVE_RATE),
+        epsilon_lower_bound=_number(refinements, terms.EPSILON_LOWER_BOUND),
         confidence=CONFIDENCE if confidence is None else confidence,
-        parameters=found.others(_FIELDS),
-        where=scope.findings.where(found.place),
+        parameters=refinements.others(_FIELDS),
+        where=scope.findings.where(refinements.place),
     )
 
 
-def _number(found: Found, operand: IRI) -> Decimal | None:
-    stated = found.get(operand)
-    return None if stated is None else stated.number
+def _number(refinements: Refinements, operand: IRI) -> Decimal | None:
+    refinement = refinements.get(operand)
+    return None if refinement is None else refinement.number

@@ -27,16 +27,16 @@ def read_columns(
     values: tuple[Value, ...], targets: tuple[IRI, ...], scope: Scope
 ) -> tuple[Column, ...] | None:
     """All columns of a list; None after an error."""
-    found = [read_column(value, targets, scope) for value in values]
+    columns = [read_column(value, targets, scope) for value in values]
     seen: set[IRI] = set()
-    for column in found:
+    for column in columns:
         if column is not None and column.iri in seen:
             message = f"the column {quoted(column.written)} is listed twice"
             scope.findings.warning("P504", column.place, message, "lists are sets: remove one")
         elif column is not None:
             seen.add(column.iri)
-    good = tuple(column for column in found if column is not None)
-    return good if len(good) == len(found) else None
+    good = tuple(column for column in columns if column is not None)
+    return good if len(good) == len(columns) else None
 
 
 def read_column(value: Value, targets: tuple[IRI, ...], scope: Scope) -> Column | None:
@@ -46,7 +46,7 @@ def read_column(value: Value, targets: tuple[IRI, ...], scope: Scope) -> Column 
         return None
     if ":" not in name.iri:
         if len(targets) > 1:
-            message = f"the rule has several targets, and {quoted(name.written)} names a column of one"
+            message = f"the rule has several targets, so the bare name {quoted(name.written)} is ambiguous"
             help_ = f"write the column's IRI, as in `{column_iri(targets[0], name.iri)}`"
             scope.findings.error("P416", name.place, message, help_)
             return None
@@ -72,9 +72,7 @@ def _name(value: Value, scope: Scope) -> Name | None:
     text = value.text if value.datatype == XSD + "anyURI" else plain_text(value)
     if not text or not text.strip():
         shown = quoted(value.text)
-        scope.findings.error(
-            "P416", value.place, f"a column is named by a text or an IRI, and {shown} is neither"
-        )
+        scope.findings.error("P416", value.place, f"a column is named by a text or an IRI, not by {shown}")
         return None
     return Name(_in_full(text, scope), text, value.place)
 

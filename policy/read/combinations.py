@@ -1,4 +1,4 @@
-"""Which refinements of an action go together: what each method needs, and what cannot be."""
+"""Which refinements of an action are compatible, and which each method requires."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -90,15 +90,15 @@ _CONJUNCTIONS: Final = frozenset({LogicalOperator.AND, LogicalOperator.AND_SEQUE
 _RECURSIVE: Final = "recursive"
 _SINGLE: Final = "single"
 _FIT_ONE_DIMENSION: Final = {PARTITIONING: "strict", CUT_SCORE: "certainty-penalty", FRAGMENT_COLUMN: ""}
-"""The one name of each word that goes with cuts through whole domains; none of the last."""
+"""The one value of each word that is compatible with cuts through whole domains; none of the last."""
 
 Key = tuple[str, str, str]
 """What may occur once: an operand, with its column and (where there may be two bounds) its operator."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
-    """One refinement that could be read."""
+class Refinement:
+    """One refinement that was read without error."""
 
     comparison: Comparison
     written: WrittenComparison
@@ -148,55 +148,59 @@ class Stated:
 
 
 @dataclass(slots=True)
-class Found:
-    """What the refinements of one action say, as far as they could be read."""
+class Refinements:
+    """The refinements of one action that were read without error."""
 
     place: Place
     targets: tuple[IRI, ...]
     constraints: tuple[Condition, ...] = ()
     """Of the rule."""
-    stated: dict[Key, Stated] = field(default_factory=dict)
+    by_key: dict[Key, Refinement] = field(default_factory=dict)
     columns: dict[IRI, tuple[Column, ...]] = field(default_factory=dict)
     is_whole: bool = True
-    """False when a refinement could not be read: what seems to be missing may be there."""
+    """False when a refinement could not be read: it may be the one that seems to be missing."""
 
-    def add(self, stated: Stated, scope: Scope) -> bool:
-        """Add a refinement; False when the same was said before."""
-        if stated.key in self.stated:
-            first = scope.findings.where(self.stated[stated.key].place)
-            before = f"at line {first.line}" if first.line else "before"
-            message = f"{quoted(stated.shown)} is said again; the first time was {before}"
-            scope.findings.error("P412", stated.place, message, "keep one of them")
+    def add(self, refinement: Refinement, scope: Scope) -> bool:
+        """Add a refinement; False, and a finding, when it repeats an earlier one."""
+        if refinement.key in self.by_key:
+            first = scope.findings.where(self.by_key[refinement.key].place)
+            before = f"at line {first.line}" if first.line else "above"
+            message = f"{quoted(refinement.shown)} repeats the refinement {before}"
+            scope.findings.error("P412", refinement.place, message, "keep one of them")
             return False
-        self.stated[stated.key] = stated
-        if stated.word is not None and stated.word.range in {Range.COLUMN, Range.COLUMNS}:
-            reader = read_respondent if stated.operand == RESPONDENT else read_column
-            read = (reader(value, self.targets, scope) for value in stated.written.values)
-            self.columns[stated.operand] = tuple(column for column in read if column is not None)
+        self.by_key[refinement.key] = refinement
+        if refinement.word is not None and refinement.word.range in {Range.COLUMN, Range.COLUMNS}:
+            reader = read_respondent if refinement.operand == RESPONDENT else read_column
+            read = (reader(value, self.targets, scope) for value in refinement.written.values)
+            self.columns[refinement.operand] = tuple(column for column in read if column is not None)
         return True
 
-    def get(self, operand: IRI) -> Stated | None:
-        """What is said of an operand: for the whole output, else for some column."""
-        whole = self.stated.get((operand, "", ""))
-        return whole or next((one for one in self.stated.values() if one.operand == operand), None)
+    def get(self, operand: IRI) -> Refinement | None:
+        """The refinement of an operand: for the whole output, else for some column."""
+        whole = self.by_key.get((operand, "", ""))
+        return whole or next(
+            (refinement for refinement in self.by_key.values() if refinement.operand == operand), None
+        )
 
-    def first(self, *operands: IRI) -> Stated | None:
-        """What is said of the first of some operands that anything is said of."""
-        return next((stated for operand in operands if (stated := self.get(operand)) is not None), None)
+    def first(self, *operands: IRI) -> Refinement | None:
+        """The refinement of the first of some operands that has one."""
+        return next(
+            (refinement for operand in operands if (refinement := self.get(operand)) is not None), None
+        )
 
     def others(self, operands: Iterable[IRI]) -> tuple[Condition, ...]:
-        """What is said of any other operand, sorted by operand and column."""
+        """The conditions on any other operand, sorted by operand and column."""
         kept = set(operands)
         return tuple(
-            stated.logical or stated.comparison
-            for _, stated in sorted(self.stated.items())
-            if stated.operand not in kept
+            refinement.logical or refinement.comparison
+            for _, refinement in sorted(self.by_key.items())
+            if refinement.operand not in kept
         )
 
     def name(self, operand: IRI) -> str | None:
-        """The one name that is said of an operand."""
-        stated = self.get(operand)
-        return min(stated.names, default=None) if stated is not None else None
+        """The one name that a refinement states for an operand."""
+        refinement = self.get(operand)
+        return min(refinement.names, default=None) if refinement is not None else None
 
     @property
     def method(self) -> str | None:
@@ -204,7 +208,7 @@ class Found:
 
     @property
     def algorithm(self) -> str | None:
-        """The technique: the one that is named, or the default of methods that form classes."""
+        """The stated algorithm, or the default of methods that form classes."""
         default = MONDRIAN if self.method in ALGORITHM_METHODS[MONDRIAN] else None
         return self.name(ALGORITHM) or default
 
@@ -214,294 +218,302 @@ class Found:
         return tuple(ColumnReference(iri, scope.findings.where(first[iri].place)) for iri in sorted(first))
 
 
-def whole_bound(found: Found, operand: IRI, scope: Scope) -> Bound | None:
-    """The whole number that is said of an operand, with its operator and its place."""
-    stated = found.get(operand)
-    number = stated.number if stated is not None else None
-    if stated is None or number is None:
+def whole_bound(refinements: Refinements, operand: IRI, scope: Scope) -> Bound | None:
+    """The whole number that a refinement states for an operand, with its operator and its place."""
+    refinement = refinements.get(operand)
+    number = refinement.number if refinement is not None else None
+    if refinement is None or number is None:
         return None
-    return Bound(stated.comparison.operator, int(number), scope.findings.where(stated.value_place))
+    return Bound(refinement.comparison.operator, int(number), scope.findings.where(refinement.value_place))
 
 
-def decimal_bound(found: Found, operand: IRI, scope: Scope) -> DecimalBound | None:
-    """The number that is said of an operand, with its operator and its place."""
-    stated = found.get(operand)
-    number = stated.number if stated is not None else None
-    if stated is None or number is None:
+def decimal_bound(refinements: Refinements, operand: IRI, scope: Scope) -> DecimalBound | None:
+    """The number that a refinement states for an operand, with its operator and its place."""
+    refinement = refinements.get(operand)
+    number = refinement.number if refinement is not None else None
+    if refinement is None or number is None:
         return None
-    return DecimalBound(stated.comparison.operator, number, scope.findings.where(stated.value_place))
+    return DecimalBound(
+        refinement.comparison.operator, number, scope.findings.where(refinement.value_place)
+    )
 
 
-def stated_respondent(found: Found, scope: Scope) -> tuple[ColumnReference | None, bool]:
-    """The column that tells people apart, where one is said to, and whether each row has another person."""
-    said = found.columns.get(RESPONDENT, ())
-    if not said or said[0].iri == ONE_ROW_EACH:
-        return None, bool(said)
-    return ColumnReference(said[0].iri, scope.findings.where(said[0].place)), False
+def stated_respondent(refinements: Refinements, scope: Scope) -> tuple[ColumnReference | None, bool]:
+    """The column that identifies respondents, if one is stated, and whether each row has another one."""
+    columns = refinements.columns.get(RESPONDENT, ())
+    if not columns or columns[0].iri == ONE_ROW_EACH:
+        return None, bool(columns)
+    return ColumnReference(columns[0].iri, scope.findings.where(columns[0].place)), False
 
 
-def check_combinations(found: Found, scope: Scope) -> None:
-    """Report everything that cannot stand together, and, when nothing is unread, everything that lacks."""
-    _check_roles(found, scope)
-    _check_parameters_of_columns(found, scope)
-    _check_algorithm(found, scope)
-    _check_words(found, scope)
-    _check_dimensionality(found, scope)
-    _check_l_fits_k(found, scope)
-    _check_presence(found, scope)
-    if found.method in _MECHANISMS:
-        check_losses(found, scope)
-    _check_mechanism(found, scope)
-    _check_recursive(found, scope)
-    if found.method in _MECHANISMS:
-        check_budget(found, scope)
-    if found.is_whole:
-        _check_measures(found, scope)
-        _check_first_cut(found, scope)
-        _check_needs(found, scope)
+def check_combinations(refinements: Refinements, scope: Scope) -> None:
+    """Report incompatible refinements and, if all refinements were read, missing ones."""
+    _check_roles(refinements, scope)
+    _check_parameters_of_columns(refinements, scope)
+    _check_algorithm(refinements, scope)
+    _check_words(refinements, scope)
+    _check_dimensionality(refinements, scope)
+    _check_l_fits_k(refinements, scope)
+    _check_presence(refinements, scope)
+    if refinements.method in _MECHANISMS:
+        check_losses(refinements, scope)
+    _check_mechanism(refinements, scope)
+    _check_recursive(refinements, scope)
+    if refinements.method in _MECHANISMS:
+        check_budget(refinements, scope)
+    if refinements.is_whole:
+        _check_measures(refinements, scope)
+        _check_first_cut(refinements, scope)
+        _check_needs(refinements, scope)
 
 
 # --- Columns
 
 
-def _check_roles(found: Found, scope: Scope) -> None:
+def _check_roles(refinements: Refinements, scope: Scope) -> None:
     role_of: dict[IRI, IRI] = {}
     for role in _ROLES:
-        for column in found.columns.get(role, ()):
+        for column in refinements.columns.get(role, ()):
             first = role_of.setdefault(column.iri, role)
             if first != role:
                 report_two_roles(column, first, role, scope)
-    dropped = {column.iri for column in found.columns.get(IDENTIFIER, ())}
+    dropped = {column.iri for column in refinements.columns.get(IDENTIFIER, ())}
     for role in _STATISTICS:
-        for column in found.columns.get(role, ()):
+        for column in refinements.columns.get(role, ()):
             if column.iri in dropped:
                 report_two_roles(column, IDENTIFIER, role, scope)
 
 
 def report_two_roles(column: Column, first: IRI, second: IRI, scope: Scope) -> None:
     """Report a column in two roles that exclude each other."""
-    message = f"the column {quoted(column.written)} is in two roles: {_local(first)} and {_local(second)}"
-    scope.findings.error("P407", column.place, message, "keep it in one of them")
+    message = f"the column {quoted(column.written)} has two roles: {_local(first)} and {_local(second)}"
+    scope.findings.error("P407", column.place, message, "keep one of them")
 
 
 def _local(role: IRI) -> str:
     return quoted(BY_IRI[role].name)
 
 
-def _check_first_cut(found: Found, scope: Scope) -> None:
-    listed = {column.iri for column in found.columns.get(QUASI_IDENTIFIER, ())}
-    for column in found.columns.get(FRAGMENT_COLUMN, ()):
+def _check_first_cut(refinements: Refinements, scope: Scope) -> None:
+    listed = {column.iri for column in refinements.columns.get(QUASI_IDENTIFIER, ())}
+    for column in refinements.columns.get(FRAGMENT_COLUMN, ()):
         if listed and column.iri not in listed:
-            message = f"the column {quoted(column.written)} is cut first, and is no `quasi-identifier`"
-            help_ = "name a quasi-identifier, or leave it out: nothing else is cut"
+            message = f"the column {quoted(column.written)} is cut first, but is not a `quasi-identifier`"
+            help_ = "name a quasi-identifier, or remove the refinement: no other column is cut"
             scope.findings.error("P436", column.place, message, help_)
 
 
-def _check_parameters_of_columns(found: Found, scope: Scope) -> None:
-    dropped = {column.iri for column in found.columns.get(IDENTIFIER, ())}
-    for stated in found.stated.values():
-        if stated.column is not None and stated.column.iri in dropped:
-            shown = quoted(stated.column.written)
-            message = f"{quoted(stated.shown)} is for the column {shown}, which is dropped as `identifier`"
-            scope.findings.error("P425", stated.column.place, message, "leave one of the two out")
+def _check_parameters_of_columns(refinements: Refinements, scope: Scope) -> None:
+    dropped = {column.iri for column in refinements.columns.get(IDENTIFIER, ())}
+    for refinement in refinements.by_key.values():
+        if refinement.column is not None and refinement.column.iri in dropped:
+            shown = quoted(refinement.column.written)
+            message = f"{quoted(refinement.shown)} applies to {shown}, which is dropped as `identifier`"
+            scope.findings.error("P425", refinement.column.place, message, "remove one of the two")
 
 
-# --- Words that do not go with the method, the algorithm, the mechanism
+# --- Words that do not fit the method, the algorithm or the mechanism
 
 
-def _check_algorithm(found: Found, scope: Scope) -> None:
-    stated, method = found.get(ALGORITHM), found.method
-    if stated is None or method is None:
+def _check_algorithm(refinements: Refinements, scope: Scope) -> None:
+    refinement, method = refinements.get(ALGORITHM), refinements.method
+    if refinement is None or method is None:
         return
-    for name in stated.names:
+    for name in refinement.names:
         methods = ALGORITHM_METHODS[name]
         if method not in methods:
-            message = f"the algorithm `{name}` cannot meet the method `{method}`"
-            help_ = f"it goes with {_listed(methods)}"
+            message = f"the algorithm `{name}` cannot meet the requirements of the method `{method}`"
+            help_ = f"use it with the method {_listed(methods)}"
             if method in CHARGED_METHODS:
-                help_ = "differential privacy is met by a `smalti:mechanism`"
-            scope.findings.error("P431", stated.value_place, message, help_)
+                help_ = "differential privacy requires a `smalti:mechanism`"
+            scope.findings.error("P431", refinement.value_place, message, help_)
 
 
 def _listed(names: Iterable[str]) -> str:
     return " or ".join(f"`{name}`" for name in sorted(names))
 
 
-def _check_words(found: Found, scope: Scope) -> None:
-    method, algorithm = found.method, found.algorithm
-    for stated in found.stated.values():
-        word = stated.word
+def _check_words(refinements: Refinements, scope: Scope) -> None:
+    method, algorithm = refinements.method, refinements.algorithm
+    for refinement in refinements.by_key.values():
+        word = refinement.word
         if word is None or method is None:
             continue
-        shown = quoted(stated.shown)
+        shown = quoted(refinement.shown)
         if word.methods and method not in word.methods:
             if (method, word.iri) == (K_ANONYMITY, L):
-                message = f"the method `{K_ANONYMITY}` has no {shown}"
+                message = f"the method `{K_ANONYMITY}` has no parameter {shown}"
                 scope.findings.error(
-                    "P409", stated.place, message, f"did you mean the method `{L_DIVERSITY}`?"
+                    "P409", refinement.place, message, f"did you mean the method `{L_DIVERSITY}`?"
                 )
                 continue
-            message = f"the method `{method}` has no {shown}"
-            help_ = f"leave it out, or write the method {_listed(word.methods)}"
-            scope.findings.error("P423", stated.place, message, help_)
+            message = f"the method `{method}` has no refinement {shown}"
+            help_ = f"remove it, or write the method {_listed(word.methods)}"
+            scope.findings.error("P423", refinement.place, message, help_)
         elif word.algorithms and algorithm not in word.algorithms:
-            which = f"the algorithm `{algorithm}` has" if algorithm else "without an algorithm there is"
-            help_ = f"leave it out, or write the algorithm {_listed(word.algorithms)}"
-            scope.findings.error("P423", stated.place, f"{which} no {shown}", help_)
+            owner = f"the algorithm `{algorithm}`" if algorithm else "an action without an algorithm"
+            help_ = f"remove it, or write the algorithm {_listed(word.algorithms)}"
+            scope.findings.error("P423", refinement.place, f"{owner} has no refinement {shown}", help_)
 
 
-def _check_dimensionality(found: Found, scope: Scope) -> None:
-    dimensionality = found.get(DIMENSIONALITY)
+def _check_dimensionality(refinements: Refinements, scope: Scope) -> None:
+    dimensionality = refinements.get(DIMENSIONALITY)
     if dimensionality is None or dimensionality.names != {_SINGLE}:
         return
     for operand, fitting in _FIT_ONE_DIMENSION.items():
-        stated = found.get(operand)
-        if stated is not None and stated.names != {fitting}:
-            message = f"`{_SINGLE}` cuts whole domains, and {quoted(stated.shown)} is about partitions"
-            help_ = "leave one of the two out" + (f", or write `{fitting}`" if fitting else "")
-            scope.findings.error("P437", stated.value_place, message, help_)
+        refinement = refinements.get(operand)
+        if refinement is not None and refinement.names != {fitting}:
+            message = f"`{_SINGLE}` cuts whole domains, but {quoted(refinement.shown)} concerns partitions"
+            help_ = "remove one of the two" + (f", or write `{fitting}`" if fitting else "")
+            scope.findings.error("P437", refinement.value_place, message, help_)
 
 
-def _check_mechanism(found: Found, scope: Scope) -> None:
-    stated, delta = found.get(MECHANISM), found.get(DELTA)
-    names = stated.names if stated is not None else frozenset[str]()
-    usable = _MECHANISMS.get(found.method or "", names)
-    if stated is not None and names and not names & usable:
-        message = f"the method `{found.method}` has no mechanism {_listed(names)}"
-        scope.findings.error("P435", stated.value_place, message, f"write {_listed(usable)}")
-    elif stated is not None and names & usable == {_GAUSSIAN}:
-        _check_gaussian(stated, delta, found, scope)
+def _check_mechanism(refinements: Refinements, scope: Scope) -> None:
+    refinement, delta = refinements.get(MECHANISM), refinements.get(DELTA)
+    names = refinement.names if refinement is not None else frozenset[str]()
+    usable = _MECHANISMS.get(refinements.method or "", names)
+    if refinement is not None and names and not names & usable:
+        message = f"the method `{refinements.method}` does not support the mechanism {_listed(names)}"
+        scope.findings.error("P435", refinement.value_place, message, f"write {_listed(usable)}")
+    elif refinement is not None and names & usable == {_GAUSSIAN}:
+        _check_gaussian(refinement, delta, refinements, scope)
     needs_none = bool(names) and names & usable <= PURE_MECHANISMS
-    if delta is not None and needs_none and not _may_select_groups(found):
-        message = f"{quoted(delta.shown)} is given, and {_listed(names)} never loses more than epsilon"
-        help_ = "leave it out, or write the mechanism `gaussian`"
+    if delta is not None and needs_none and not _may_select_groups(refinements):
+        message = (
+            f"{quoted(delta.shown)} does not fit {_listed(names)}, which never loses more than epsilon"
+        )
+        help_ = "remove it, or write the mechanism `gaussian`"
         scope.findings.error("P435", delta.place, message, help_)
-    if names and found.method == LOCAL_DIFFERENTIAL_PRIVACY:
+    if names and refinements.method == LOCAL_DIFFERENTIAL_PRIVACY:
         for operand in (PIXEL_SIZE, PIXEL_NEIGHBORHOOD):
-            _check_pixels(operand, names, found, scope)
+            _check_pixels(operand, names, refinements, scope)
 
 
-def _check_pixels(operand: IRI, mechanisms: frozenset[str], found: Found, scope: Scope) -> None:
-    pixels = found.get(operand)
+def _check_pixels(operand: IRI, mechanisms: frozenset[str], refinements: Refinements, scope: Scope) -> None:
+    pixels = refinements.get(operand)
     if pixels is not None and _PIXELATION not in mechanisms:
         message = f"{quoted(pixels.shown)} belongs to the mechanism `pixelation`"
-        scope.findings.error("P423", pixels.place, message, "leave it out, or write that mechanism")
+        scope.findings.error("P423", pixels.place, message, "remove it, or write that mechanism")
     if pixels is None and _PIXELATION in mechanisms:
-        message = f"the mechanism `pixelation` needs a refinement with {shown_word(operand, scope)}"
-        scope.findings.error("P411", found.place, message)
+        message = f"the mechanism `pixelation` requires a refinement with {shown_word(operand, scope)}"
+        scope.findings.error("P411", refinements.place, message)
 
 
-def _may_select_groups(found: Found) -> bool:
-    """Whether statistics may be told by values that only the data has, which takes a delta."""
-    statistic = found.get(STATISTIC)
+def _may_select_groups(refinements: Refinements) -> bool:
+    """Whether statistics may be grouped by values from the data alone, which requires a delta."""
+    statistic = refinements.get(STATISTIC)
     has_keys = statistic is not None and bool(statistic.names & _GROUPED)
-    return has_keys or bool(found.columns.get(GROUP_BY))
+    return has_keys or bool(refinements.columns.get(GROUP_BY))
 
 
-def _check_gaussian(stated: Stated, delta: Stated | None, found: Found, scope: Scope) -> None:
-    if delta is None and found.is_whole:
-        message = "the mechanism `gaussian` needs a refinement with `smalti:delta`"
-        scope.findings.error("P411", stated.value_place, message)
+def _check_gaussian(
+    refinement: Refinement, delta: Refinement | None, refinements: Refinements, scope: Scope
+) -> None:
+    if delta is None and refinements.is_whole:
+        message = "the mechanism `gaussian` requires a refinement with `smalti:delta`"
+        scope.findings.error("P411", refinement.value_place, message)
     elif delta is not None and delta.number == 0:
-        message = "no noise of the mechanism `gaussian` has a delta of 0"
+        message = "the mechanism `gaussian` cannot have a delta of 0"
         scope.findings.error("P435", delta.value_place, message, "write a delta above 0, or `laplace`")
 
 
-def _check_recursive(found: Found, scope: Scope) -> None:
-    c, diversity = found.get(C), found.get(DIVERSITY)
+def _check_recursive(refinements: Refinements, scope: Scope) -> None:
+    c, diversity = refinements.get(C), refinements.get(DIVERSITY)
     if c is not None and diversity is not None and diversity.names != {_RECURSIVE}:
-        message = f"{quoted(c.shown)} belongs to recursive diversity, and the diversity is another"
-        scope.findings.error("P423", c.place, message, "write the diversity `recursive`, or leave it out")
-    if c is None and diversity is not None and diversity.names == {_RECURSIVE} and found.is_whole:
-        message = "recursive diversity needs a refinement with `smalti:c`"
+        message = (
+            f"{quoted(c.shown)} belongs to recursive diversity, but the policy names another diversity"
+        )
+        scope.findings.error("P423", c.place, message, "write the diversity `recursive`, or remove it")
+    if c is None and diversity is not None and diversity.names == {_RECURSIVE} and refinements.is_whole:
+        message = "recursive diversity requires a refinement with `smalti:c`"
         scope.findings.error("P411", diversity.value_place, message)
 
 
-# --- Numbers that cannot stand together
+# --- Incompatible numbers
 
 
-def _check_l_fits_k(found: Found, scope: Scope) -> None:
-    k_said, l_said = found.get(K), found.get(L)
-    if k_said is None or l_said is None or found.method == K_ANONYMITY:
+def _check_l_fits_k(refinements: Refinements, scope: Scope) -> None:
+    stated_k, stated_l = refinements.get(K), refinements.get(L)
+    if stated_k is None or stated_l is None or refinements.method == K_ANONYMITY:
         return
-    k, least = k_said.number, l_said.number
-    if k is not None and least is not None and k_said.comparison.operator is Operator.EQ and least > k:
-        message = f"l is {least} and k is exactly {k}: k respondents have at most k values"
-        scope.findings.error("P410", l_said.value_place, message, "lower l, or write `gteq` for k")
+    k, least = stated_k.number, stated_l.number
+    if k is not None and least is not None and stated_k.comparison.operator is Operator.EQ and least > k:
+        message = f"l is {least} and k is exactly {k}: k respondents have at most k different values"
+        scope.findings.error("P410", stated_l.value_place, message, "lower l, or write `gteq` for k")
 
 
-def _check_presence(found: Found, scope: Scope) -> None:
-    low = found.stated.get((PRESENCE, "", str(Operator.GTEQ)))
-    high = found.stated.get((PRESENCE, "", str(Operator.LTEQ)))
+def _check_presence(refinements: Refinements, scope: Scope) -> None:
+    low = refinements.by_key.get((PRESENCE, "", str(Operator.GTEQ)))
+    high = refinements.by_key.get((PRESENCE, "", str(Operator.LTEQ)))
     if low and high and low.number is not None and high.number is not None and low.number > high.number:
-        message = (
-            f"the chance of presence is at least {low.number} and at most {high.number}: no number is both"
-        )
+        message = f"no chance of presence is at least {low.number} and at most {high.number}"
         scope.findings.error("P429", high.value_place, message, "exchange the two bounds")
 
 
-def check_losses(found: Found, scope: Scope) -> None:
-    """Report a privacy loss that is bounded twice."""
-    said = [stated for operand in LOSSES if (stated := found.get(operand)) is not None]
-    for stated in said[1:]:
-        first = quoted(said[0].shown)
-        message = f"the privacy loss is bounded twice: by {first} and {quoted(stated.shown)}"
-        scope.findings.error("P428", stated.place, message, "keep one: each determines the others")
+def check_losses(refinements: Refinements, scope: Scope) -> None:
+    """Report a privacy loss with two bounds."""
+    losses = [refinement for operand in LOSSES if (refinement := refinements.get(operand)) is not None]
+    for refinement in losses[1:]:
+        first = quoted(losses[0].shown)
+        message = f"the privacy loss is bounded twice: by {first} and {quoted(refinement.shown)}"
+        scope.findings.error("P428", refinement.place, message, "keep one: each determines the others")
 
 
-def check_budget(found: Found, scope: Scope) -> None:
-    """Report a release that may lose a delta which is not in the budget: it never fits into it."""
-    delta, ceilings = found.get(DELTA), _ceilings(found.constraints)
+def check_budget(refinements: Refinements, scope: Scope) -> None:
+    """Report a release whose delta exceeds that of the budget: it never fits into it."""
+    delta, ceilings = refinements.get(DELTA), _ceilings(refinements.constraints)
     if delta is None or delta.number is None or not ceilings:
         return
     least = min((number for operand, number in ceilings if operand == BUDGET_DELTA), default=Decimal(0))
     if delta.number > least:
         has_one = any(operand == BUDGET_DELTA for operand, _ in ceilings)
         budget = f"`smalti:budgetDelta` is {least}" if has_one else "no `smalti:budgetDelta` is stated"
-        message = f"a release may lose a delta of {delta.number}, and {budget}"
+        message = f"a release may lose a delta of {delta.number}, but {budget}"
         scope.findings.error("P438", delta.value_place, message, "raise the budget, or lower the delta")
 
 
 def _ceilings(conditions: Iterable[Condition]) -> list[tuple[IRI, Decimal]]:
     """The budgets that must hold."""
-    found: list[tuple[IRI, Decimal]] = []
-    for one in conditions:
-        if isinstance(one, Logical) and one.operator in _CONJUNCTIONS:
-            found += _ceilings(one.operands)
-        elif isinstance(one, Comparison) and one.operand in (BUDGET_EPSILON, BUDGET_DELTA):
-            found += [(one.operand, value.value) for value in one.values if isinstance(value, Number)]
-    return found
+    ceilings: list[tuple[IRI, Decimal]] = []
+    for condition in conditions:
+        if isinstance(condition, Logical) and condition.operator in _CONJUNCTIONS:
+            ceilings += _ceilings(condition.operands)
+        elif isinstance(condition, Comparison) and condition.operand in (BUDGET_EPSILON, BUDGET_DELTA):
+            ceilings += [
+                (condition.operand, value.value) for value in condition.values if isinstance(value, Number)
+            ]
+    return ceilings
 
 
-# --- What lacks
+# --- Missing refinements
 
 
-def _check_needs(found: Found, scope: Scope) -> None:
-    method = found.method
+def _check_needs(refinements: Refinements, scope: Scope) -> None:
+    method = refinements.method
     if method is None:
-        wanted = " and ".join(shown_word(iri, scope) for iri in (METHOD, K) if found.get(iri) is None)
-        message = f"an anonymize action needs a refinement with {wanted}"
-        scope.findings.error("P411", found.place, message)
-        _check_columns_are_named(found, K_ANONYMITY, scope)
+        wanted = " and ".join(shown_word(iri, scope) for iri in (METHOD, K) if refinements.get(iri) is None)
+        message = f"an anonymize action requires a refinement with {wanted}"
+        scope.findings.error("P411", refinements.place, message)
+        _check_columns_are_named(refinements, K_ANONYMITY, scope)
         return
-    needs = [need for need in METHOD_NEEDS[method] if not is_met(need, found)]
-    if found.algorithm == ANATOMY:
+    needs = [need for need in METHOD_NEEDS[method] if not is_met(need, refinements)]
+    if refinements.algorithm == ANATOMY:
         needs = [need for need in needs if need != (K,)]
     if method == DIFFERENTIAL_PRIVACY:
-        needs += [] if found.get(STATISTIC) is not None else [(STATISTIC,)]
+        needs += [] if refinements.get(STATISTIC) is not None else [(STATISTIC,)]
     plain = [need for need in needs if need not in {(SENSITIVE,), (QUASI_IDENTIFIER,)}]
     if plain:
         listed = " and ".join(" or ".join(shown_word(iri, scope) for iri in need) for need in plain)
-        message = f"the method `{method}` needs a refinement with {listed}"
-        scope.findings.error("P411", found.place, message)
-    _check_columns_are_named(found, method, scope)
-    _check_needs_of_algorithm(found, scope)
-    check_needs_of_words(found, scope)
+        message = f"the method `{method}` requires a refinement with {listed}"
+        scope.findings.error("P411", refinements.place, message)
+    _check_columns_are_named(refinements, method, scope)
+    _check_needs_of_algorithm(refinements, scope)
+    check_needs_of_words(refinements, scope)
 
 
-def is_met(need: tuple[IRI, ...], found: Found) -> bool:
-    """Whether anything is said of one of some operands."""
-    return any(found.get(iri) is not None for iri in need)
+def is_met(need: tuple[IRI, ...], refinements: Refinements) -> bool:
+    """Whether one of some operands has a refinement."""
+    return any(refinements.get(iri) is not None for iri in need)
 
 
 def shown_word(iri: IRI, scope: Scope) -> str:
@@ -509,50 +521,60 @@ def shown_word(iri: IRI, scope: Scope) -> str:
     return quoted(scope.terms.shorten(iri))
 
 
-def _check_columns_are_named(found: Found, method: str, scope: Scope) -> None:
+def _check_columns_are_named(refinements: Refinements, method: str, scope: Scope) -> None:
     needs = METHOD_NEEDS[method]
-    if (SENSITIVE,) in needs and not found.columns.get(SENSITIVE):
-        message = f"{method} is promised, and no column is `sensitive`"
-        scope.findings.error("P408", found.place, message, "list the columns with `mosaicrown:sensitive`")
-    if (QUASI_IDENTIFIER,) in needs and not found.columns.get(QUASI_IDENTIFIER):
-        message = "no column is a `quasi-identifier`, so that nothing is promised"
+    if (SENSITIVE,) in needs and not refinements.columns.get(SENSITIVE):
+        message = f"{method} requires a `sensitive` column, and the policy names none"
+        scope.findings.error(
+            "P408", refinements.place, message, "list the columns with `mosaicrown:sensitive`"
+        )
+    if (QUASI_IDENTIFIER,) in needs and not refinements.columns.get(QUASI_IDENTIFIER):
+        message = "no column is a `quasi-identifier`, so the method promises nothing"
         help_ = "list the columns with `mosaicrown:quasi-identifier`"
-        scope.findings.error("P417", found.place, message, help_)
+        scope.findings.error("P417", refinements.place, message, help_)
 
 
-def _check_measures(found: Found, scope: Scope) -> None:
-    """All statistics but counts are of a column, and what is not permitted is denied."""
-    stated = found.get(STATISTIC)
-    if stated is None or found.method != DIFFERENTIAL_PRIVACY or found.get(MEASURE) is not None:
+def _check_measures(refinements: Refinements, scope: Scope) -> None:
+    """All statistics but counts measure a column; columns that are not permitted are denied."""
+    refinement = refinements.get(STATISTIC)
+    if (
+        refinement is None
+        or refinements.method != DIFFERENTIAL_PRIVACY
+        or refinements.get(MEASURE) is not None
+    ):
         return
-    lacking = sorted(stated.names - {_COUNT})
+    lacking = sorted(refinement.names - {_COUNT})
     if lacking:
         listed = " and ".join(f"`{name}`" for name in lacking)
-        message = f"{listed} needs a refinement with {shown_word(MEASURE, scope)}: no column is permitted"
+        message = (
+            f"{listed} requires a refinement with {shown_word(MEASURE, scope)}: no column is permitted"
+        )
         scope.findings.error(
-            "P411", stated.value_place, message, "list the columns, or permit counts alone"
+            "P411", refinement.value_place, message, "list the columns, or permit only counts"
         )
 
 
-def _check_needs_of_algorithm(found: Found, scope: Scope) -> None:
-    algorithm, stated = found.algorithm, found.get(ALGORITHM)
-    if algorithm is None or stated is None or found.method not in ALGORITHM_METHODS[algorithm]:
+def _check_needs_of_algorithm(refinements: Refinements, scope: Scope) -> None:
+    algorithm, refinement = refinements.algorithm, refinements.get(ALGORITHM)
+    if algorithm is None or refinement is None or refinements.method not in ALGORITHM_METHODS[algorithm]:
         return
     missing = [
-        shown_word(iri, scope) for iri in ALGORITHM_NEEDS.get(algorithm, ()) if found.get(iri) is None
+        shown_word(iri, scope) for iri in ALGORITHM_NEEDS.get(algorithm, ()) if refinements.get(iri) is None
     ]
     if missing:
-        message = f"the algorithm `{algorithm}` needs a refinement with {' and '.join(missing)}"
-        scope.findings.error("P411", stated.value_place, message)
+        message = f"the algorithm `{algorithm}` requires a refinement with {' and '.join(missing)}"
+        scope.findings.error("P411", refinement.value_place, message)
 
 
-def check_needs_of_words(found: Found, scope: Scope) -> None:
-    """Report words without those that must stand beside them."""
-    for stated in found.stated.values():
-        needs = stated.word.needs if stated.word is not None else frozenset[IRI]()
-        missing = [shown_word(iri, scope) for iri in sorted(needs) if found.get(iri) is None]
+def check_needs_of_words(refinements: Refinements, scope: Scope) -> None:
+    """Report words without the refinements that they require."""
+    for refinement in refinements.by_key.values():
+        needs = refinement.word.needs if refinement.word is not None else frozenset[IRI]()
+        missing = [shown_word(iri, scope) for iri in sorted(needs) if refinements.get(iri) is None]
         if missing and not (
-            stated.word and stated.word.methods and found.method not in stated.word.methods
+            refinement.word
+            and refinement.word.methods
+            and refinements.method not in refinement.word.methods
         ):
-            message = f"{quoted(stated.shown)} needs a refinement with {' and '.join(missing)}"
-            scope.findings.error("P411", stated.place, message)
+            message = f"{quoted(refinement.shown)} requires a refinement with {' and '.join(missing)}"
+            scope.findings.error("P411", refinement.place, message)

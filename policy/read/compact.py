@@ -1,4 +1,4 @@
-"""What a policy says once for all its rules (compact form, ODRL IM 2.7.1)."""
+"""What a policy states once for all its rules (compact form, ODRL IM 2.7.1)."""
 
 from dataclasses import replace
 from typing import Final
@@ -30,12 +30,12 @@ MOST: Final = 100_000
 
 
 def read_shared(node: Node, reading: Reading) -> Shared:
-    """What the policy itself says for all rules, as its children may take it."""
+    """What the policy itself states for all rules, as its children may take it."""
     action = node.get(ACTION)
     actions = read_actions(action, reading.scope) if action is not None else ()
-    plain = all(found.refinements is None for found in actions)
+    plain = all(action.refinements is None for action in actions)
     return Shared(
-        actions=tuple(sorted(found.iri for found in actions)) if plain else (),
+        actions=tuple(sorted(action.iri for action in actions)) if plain else (),
         targets=read_assets(node.get(TARGET), reading),
         assignees=read_parties(node.get(ASSIGNEE), reading),
         assigners=read_parties(node.get(ASSIGNER), reading),
@@ -43,7 +43,7 @@ def read_shared(node: Node, reading: Reading) -> Shared:
 
 
 def joined(own: Shared, parents: Shared) -> Shared:
-    """What a policy passes on: its own, and where it says nothing that of its parents."""
+    """What a policy passes on: its own parts, and its parents' where it states none."""
     return Shared(
         actions=own.actions or parents.actions,
         targets=own.targets or parents.targets,
@@ -53,7 +53,7 @@ def joined(own: Shared, parents: Shared) -> Shared:
 
 
 def is_bounded(node: Node, scope: Scope) -> bool:
-    """Whether the rules may be spelled out: those of hostile documents would grow without bound."""
+    """Whether the rules may be copied for each action: hostile documents would grow without bound."""
     shared = [prop for part in _PARTS if (prop := node.get(part)) is not None]
     rules = [
         value
@@ -65,12 +65,10 @@ def is_bounded(node: Node, scope: Scope) -> bool:
     if common * len(rules) > MOST:
         word = quoted(shared[0].word)
         message = (
-            f"{word} on the policy, written into each of its {len(rules)} rules, is more than {MOST} values"
+            f"{word} on the policy, copied into each of its {len(rules)} rules, has more than {MOST} values"
         )
     elif sum(_spelled_out(with_shared(rule, node)) for rule in rules if isinstance(rule, Node)) > MOST:
-        message = (
-            f"the rules of the policy, written out for each of their actions, are more than {MOST} values"
-        )
+        message = f"the rules of the policy, copied for each of their actions, have more than {MOST} values"
     else:
         return True
     scope.findings.error("P108", node.place, message, "split the policy")
@@ -105,7 +103,7 @@ def _size_of(value: Value) -> int:
 
 
 def with_shared(rule: Node, policy: Node) -> Node:
-    """A rule with what its policy says for all rules (ODRL IM 2.7.1), beside its own."""
+    """A rule with what its policy states for all rules (ODRL IM 2.7.1), beside its own parts."""
     merged = dict(rule.properties)
     for part in _PARTS:
         shared, own = policy.get(part), rule.get(part)

@@ -12,8 +12,8 @@ from smalti.policy.read.properties import Place, check_properties
 from smalti.policy.read.values import (
     Scope,
     bare_name,
+    canonical_word,
     iri_is_good,
-    known_word,
     odrl_name,
     one_value,
     spellings,
@@ -47,7 +47,7 @@ _OPERANDS: Final = frozenset(
     iri for iri, word in BY_IRI.items() if word.kind in {Kind.REFINEMENT, Kind.CONSTRAINT}
 )
 _VOCABULARIES: Final = (ODRL, MOSAICROWN, SMALTI, DPV, DPV_ODRL, IDSC, DCT, RDF, RDFS, XSD)
-"""Where an IRI is a word, and so never the name of a column or of a fact about a party."""
+"""Namespaces in which an IRI is a word, and so never names a column or a fact about a party."""
 SETS: Final = frozenset({Operator.IS_ALL_OF, Operator.IS_ANY_OF, Operator.IS_NONE_OF})
 """The operators that compare with a list (ODRL IM 2.5.1)."""
 
@@ -91,13 +91,13 @@ def described(value: Value, what: str, scope: Scope) -> Node | None:
         scope.findings.error("P308", value.place, message)
         return None
     if value.is_reference and value.name is not None:
-        message = f"the {what} {quoted(value.name.written)} is only named"
-        scope.findings.error("P311", value.name.place, message, f"write the {what} here")
+        message = f"the {what} {quoted(value.name.written)} is named but not described here"
+        scope.findings.error("P311", value.name.place, message, f"write the whole {what} here")
         return None
     allowed = {ODRL + "Constraint", ODRL + "LogicalConstraint"}
     for name in value.types:
         if name.iri not in allowed:
-            message = f"the type {quoted(name.written)} is not that of a {what}"
+            message = f"a {what} cannot have the type {quoted(name.written)}"
             scope.findings.error("P320", name.place, message)
     if not _is_reference_kind(value, scope):
         check_properties(value, Place.CONSTRAINT, scope)
@@ -114,7 +114,7 @@ def _is_reference_kind(node: Node, scope: Scope) -> bool:
     if prop is None:
         return False
     help_ = "write the value itself, as `rightOperand`"
-    message = f"{quoted(prop.word)} would have to be fetched, and nothing is ever fetched"
+    message = f"{quoted(prop.word)} requires a fetch, and smalti fetches nothing"
     scope.findings.error("P321", prop.key, message, help_)
     return True
 
@@ -129,7 +129,7 @@ def read_comparison(
         what: `constraint` or `refinement`, for messages.
         is_foreign: whether an IRI that is no word may be an operand here.
         scope: where findings go.
-        way_out: what to write in place of an operand that is none, where no word is near.
+        way_out: the help for an unknown operand without a similar word.
     """
     if not node.is_complete:
         return None
@@ -148,7 +148,7 @@ def read_comparison(
 
 
 def is_foreign_iri(iri: IRI, under: tuple[IRI, ...]) -> bool:
-    """Whether an IRI is no word, but may name a column or a fact: under a target, or in the web."""
+    """Whether an IRI is no word, but may name a column or a fact: below a target, or any HTTP IRI."""
     if iri_problem(iri) or iri.startswith(_VOCABULARIES):
         return False
     return is_under(iri, under) or iri.startswith(("http://", "https://"))
@@ -162,7 +162,7 @@ def is_under(iri: IRI, targets: tuple[IRI, ...]) -> bool:
 def _count_fits(operator: Operator, values: tuple[Value, ...], operand: Name, scope: Scope) -> bool:
     if operator in SETS or len(values) == 1:
         return True
-    message = f"{quoted(operand.written)} has more than one value, and `{operator}` compares with one"
+    message = f"{quoted(operand.written)} has more than one value, but `{operator}` compares with one"
     scope.findings.error("P304", values[1].place, message, "list several with `isAnyOf`")
     return False
 
@@ -185,11 +185,11 @@ def _operand(
     name = _word(node, LEFT_OPERAND, what, scope)
     if name is None:
         return None
-    iri = IRI(known_word(name, scope))
+    iri = IRI(canonical_word(name, scope))
     if iri in _OPERANDS or odrl_name(iri) in LEFT_OPERANDS or is_foreign(iri):
         return iri, name
-    known = [*spellings(_OPERANDS, scope), *LEFT_OPERANDS]
-    unknown_word("P307", name, "operand", known, scope, way_out)
+    candidates = [*spellings(_OPERANDS, scope), *LEFT_OPERANDS]
+    unknown_word("P307", name, "operand", candidates, scope, way_out)
     return None
 
 
@@ -197,7 +197,7 @@ def _operator(node: Node, what: str, scope: Scope) -> tuple[Operator, Name] | No
     name = _word(node, OPERATOR, what, scope)
     if name is None:
         return None
-    operator = odrl_name(known_word(name, scope))
+    operator = odrl_name(canonical_word(name, scope))
     if operator in OPERATORS:
         return Operator(operator), name
     unknown_word("P306", name, "operator", OPERATORS, scope)
@@ -221,7 +221,7 @@ def _with_datatype(values: tuple[Value, ...], node: Node, scope: Scope) -> tuple
     for value in values:
         kind = value.datatype if isinstance(value, Literal) else XSD + "anyURI"
         if kind is not None and kind != datatype:
-            message = f"a value has the type {quoted(kind)}, and `dataType` says otherwise"
+            message = f"the type {quoted(kind)} of a value contradicts `dataType`"
             scope.findings.error("P426", value.place, message, "keep one of them")
             good = False
     typed = (replace(v, datatype=datatype) if isinstance(v, Literal) else v for v in values)

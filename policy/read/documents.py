@@ -1,11 +1,12 @@
 """One expanded policy to a `Policy` (ODRL IM 2.1, 2.2, 2.8 to 2.10)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from smalti.policy.document.nodes import Node, nodes_below
 from smalti.policy.findings.findings import quoted
+from smalti.policy.model.circles import on_circles
 from smalti.policy.model.model import (
     ConflictStrategy,
     Duty,
@@ -18,7 +19,6 @@ from smalti.policy.model.model import (
 )
 from smalti.policy.read.compact import is_bounded, joined, read_shared, with_shared
 from smalti.policy.read.inheritance import Inherited, check_uids, check_validity, fill
-from smalti.policy.read.outputs import check_outputs
 from smalti.policy.read.properties import Place, check_properties
 from smalti.policy.read.reading import Kind, Reading
 from smalti.policy.read.rules import (
@@ -34,7 +34,7 @@ from smalti.policy.read.validity import read_valid
 from smalti.policy.read.values import (
     Scope,
     bare_name,
-    known_word,
+    canonical_word,
     odrl_name,
     one_value,
     unknown_word,
@@ -52,6 +52,7 @@ from smalti.vocab.terms import (
     OBLIGATION,
     ODRL,
     OFFER,
+    OUTPUT,
     PERMISSION,
     POLICY,
     PROFILE,
@@ -98,7 +99,7 @@ def read_policy(node: Node, inherited: Inherited, scope: Scope) -> Policy | None
     check_validity(policy.valid, inherited, scope)
     if not scope.findings.has_errors:
         check_uids(own.all, inherited, scope)
-        check_outputs(policy, node, scope)
+        _check_outputs(policy, node, scope)
         _check_claims(reading, policy)
     if scope.findings.has_errors:
         return None
@@ -133,7 +134,7 @@ def check_described_once(policies: list[Node], scope: Scope) -> None:
             continue
         line = scope.findings.where(node.name.place).line
         if node.name.iri in first:
-            message = f"{quoted(node.name.written)} is described already, at line {first[node.name.iri]}"
+            message = f"{quoted(node.name.written)} is already described at line {first[node.name.iri]}"
             scope.findings.error("P310", node.name.place, message, "give each rule and policy its own uid")
         first.setdefault(node.name.iri, line)
 
@@ -143,13 +144,13 @@ def _read_rules(node: Node, reading: Reading) -> _Rules:
         return _Rules()
 
     def rules(word: str, kind: Kind) -> Iterable[Node]:
-        found = rule_nodes(node.get(word), kind, reading.scope)
-        return (with_shared(rule, node) for rule in found)
+        nodes = rule_nodes(node.get(word), kind, reading.scope)
+        return (with_shared(rule, node) for rule in nodes)
 
     return _Rules(
-        tuple(r for one in rules(PERMISSION, Kind.PERMISSION) for r in read_permissions(one, reading)),
-        tuple(r for one in rules(PROHIBITION, Kind.PROHIBITION) for r in read_prohibitions(one, reading)),
-        tuple(r for one in rules(OBLIGATION, Kind.OBLIGATION) for r in read_obligations(one, reading)),
+        tuple(r for rule in rules(PERMISSION, Kind.PERMISSION) for r in read_permissions(rule, reading)),
+        tuple(r for rule in rules(PROHIBITION, Kind.PROHIBITION) for r in read_prohibitions(rule, reading)),
+        tuple(r for rule in rules(OBLIGATION, Kind.OBLIGATION) for r in read_obligations(rule, reading)),
     )
 
 
@@ -167,22 +168,22 @@ def _check_rules(node: Node, policy: Policy, taken: _Rules, inherited: Inherited
 
 def _read_type(node: Node, scope: Scope) -> PolicyType:
     """The policy's type: Offer and Agreement are Sets with more to them, and exclude each other."""
-    found = PolicyType.SET
+    type_ = PolicyType.SET
     for name in node.types:
-        iri = known_word(name, scope)
+        iri = canonical_word(name, scope)
         if iri not in _TYPES and odrl_name(iri) in POLICY_TYPES:
             scope.findings.not_implemented(name.place, f"the policy type {quoted(name.written)}")
         elif iri not in _TYPES:
             unknown_word("P301", name, "policy type", POLICY_TYPES, scope)
-        elif PolicyType.SET not in {found, _TYPES[iri]} and found is not _TYPES[iri]:
-            message = f"a policy is no {found} and {_TYPES[iri]} at once"
+        elif PolicyType.SET not in {type_, _TYPES[iri]} and type_ is not _TYPES[iri]:
+            message = f"a policy cannot be both {type_} and {_TYPES[iri]}"
             scope.findings.error("P323", name.place, message, "keep one of the types")
         elif _TYPES[iri] is not PolicyType.SET:
-            found = _TYPES[iri]
-            if found is PolicyType.OFFER:
-                message = "an Offer grants nothing: it proposes what an Agreement may say later"
+            type_ = _TYPES[iri]
+            if type_ is PolicyType.OFFER:
+                message = "an Offer grants nothing; it proposes an Agreement"
                 scope.findings.warning("P506", name.place, message)
-    return found
+    return type_
 
 
 def _check_replaced(node: Node, scope: Scope) -> None:
@@ -194,37 +195,37 @@ def _check_replaced(node: Node, scope: Scope) -> None:
 
 def _warn_of_missing(node: Node, inherited: Inherited, scope: Scope) -> None:
     if node.name is None and node.get(UID) is None:
-        message = "the policy has no `uid`; one is made from the document's digest"
+        message = "the policy has no `uid`; smalti derives one from the document's digest"
         scope.findings.warning("P501", node.place, message, 'add "uid": "http://..."')
     if node.get(PROFILE) is None and not inherited.profiles and inherited.is_whole:
-        message = "the policy names no `profile`; words outside ODRL's core need one"
+        message = "the policy names no `profile`; words outside ODRL's core require one"
         scope.findings.warning("P502", node.place, message, f'add "profile": "{MOSAICROWN}"')
 
 
 def _read_profiles(node: Node, inherited: Inherited, scope: Scope) -> tuple[IRI, ...]:
     """The policy's profiles and its parents', sorted; an unknown one must stop processing (ODRL IM 3.2)."""
-    found = set(inherited.profiles)
+    profiles = set(inherited.profiles)
     prop = node.get(PROFILE)
     for value in values_of(prop, scope) if prop is not None else ():
         name = bare_name(value, "the profile", scope)
-        iri = known_word(name, scope) if name is not None else ""
+        iri = canonical_word(name, scope) if name is not None else ""
         if name is None or iri in _PROFILES:
-            found.add(IRI(iri))
+            profiles.add(IRI(iri))
             continue
-        message = f"the profile {quoted(name.written)} is not known, so that its words have no meaning here"
+        message = f"the profile {quoted(name.written)} is unknown, so its words have no meaning here"
         scope.findings.error(
             "P317", name.place, message, scope.findings.did_you_mean(name.written, _PROFILES)
         )
-    return tuple(sorted(found))
+    return tuple(sorted(profiles))
 
 
 def _read_conflict(node: Node, scope: Scope) -> ConflictStrategy | None:
-    """The strategy that the policy itself names; None where it has parents that tell it."""
+    """The strategy that the policy itself names; None where its parents determine it."""
     value = one_value(node, CONFLICT, scope)
     name = bare_name(value, "the conflict strategy", scope) if value is not None else None
     if name is None:  # ODRL IM 2.10: `invalid` is the default
         return ConflictStrategy.INVALID if node.get(INHERIT_FROM) is None else None
-    strategy = odrl_name(known_word(name, scope))
+    strategy = odrl_name(canonical_word(name, scope))
     if strategy in CONFLICT_STRATEGIES:
         return ConflictStrategy(strategy)
     unknown_word("P315", name, "conflict strategy", CONFLICT_STRATEGIES, scope)
@@ -232,13 +233,45 @@ def _read_conflict(node: Node, scope: Scope) -> ConflictStrategy | None:
 
 
 def _check_claims(reading: Reading, policy: Policy) -> None:
-    """`hasPolicy` and its like may repeat what every rule says; what they would add is refused."""
+    """`hasPolicy`, `assignerOf` and `assigneeOf` may repeat every rule, and add nothing."""
     everywhere: dict[str, set[IRI]] = {}
     for claim in reading.claims:
         if claim.part not in everywhere:
-            named = [{one.iri for one in getattr(rule, f"{claim.part}s")} for rule in policy.rules]
+            named = [{part.iri for part in getattr(rule, f"{claim.part}s")} for rule in policy.rules]
             everywhere[claim.part] = set.intersection(*named)
         if claim.iri not in everywhere[claim.part]:
             feature = f"{quoted(claim.word)} where some rule has another {claim.part}"
             help_ = f"write `{claim.part}` on the policy, for all its rules"
             reading.scope.findings.not_implemented(claim.place, feature, help_)
+
+
+def _check_outputs(policy: Policy, node: Node, scope: Scope) -> None:
+    """Refuse outputs that lead back to their source: no run may overwrite what another one reads."""
+    sources: dict[IRI, set[IRI]] = {}
+    for output, source in _outputs_with_targets(policy):
+        sources.setdefault(output, set()).add(source)
+    circular = on_circles(sources)
+    for below in nodes_below(node) if circular else ():
+        prop = below.get(OUTPUT)
+        for value in prop.values if prop is not None else ():
+            name = value.name if isinstance(value, Node) else None
+            if name is not None and name.iri in circular:
+                message = f"the output {quoted(name.written)} is its own source, by way of other rules"
+                help_ = "name a new asset: a run never overwrites its input"
+                scope.findings.error("P413", name.place, message, help_)
+
+
+def _outputs_with_targets(policy: Policy) -> Iterator[tuple[IRI, IRI]]:
+    """Each output with each target that it is produced from."""
+    for rule in policy.rules:
+        for nested in _with_nested(rule):
+            if isinstance(nested, Permission | Duty) and nested.output is not None:
+                for target in nested.targets:
+                    yield nested.output, target.iri
+
+
+def _with_nested(rule: object) -> Iterator[object]:
+    yield rule
+    for part in ("duties", "remedies", "consequences"):
+        for duty in getattr(rule, part, ()):
+            yield from _with_nested(duty)

@@ -21,7 +21,7 @@ from smalti.policy.model.model import (
     Rule,
     Shared,
 )
-from smalti.policy.read.rules import made_uid
+from smalti.policy.read.rules import generated_uid
 from smalti.policy.read.values import Scope, bare_name, iri_is_good, values_of
 from smalti.policy.text.json_text import Place as TextPlace
 from smalti.vocab.terms import INHERIT_FROM, IRI, UID
@@ -32,13 +32,13 @@ MAX_SIZE: Final = 500_000
 """Values that the policies of one call may inherit, taken together."""
 
 Stored = Callable[[IRI], Policy | None]
-"""The policy in force with a uid, where somebody keeps policies."""
+"""Finds the policy in force with a uid, where policies are stored."""
 
 _R = TypeVar("_R", bound=Rule)
 
 
 def nothing_stored(uid: IRI) -> Policy | None:
-    """No policy is kept anywhere."""
+    """No policy is stored."""
     return None
 
 
@@ -66,7 +66,7 @@ class Inherited:
 
     parents: tuple[Policy, ...] = ()
     is_whole: bool = True
-    """False when a parent could not be had, which is reported."""
+    """False when a parent is unavailable, which is reported."""
     place: TextPlace | None = None
     """Where the document names the parents."""
 
@@ -92,7 +92,7 @@ class Inherited:
 
     @property
     def memberships(self) -> tuple[Membership, ...]:
-        return _once(found for parent in self.parents for found in parent.memberships)
+        return _once(membership for parent in self.parents for membership in parent.memberships)
 
     @property
     def profiles(self) -> tuple[IRI, ...]:
@@ -100,17 +100,17 @@ class Inherited:
 
     @property
     def shared(self) -> Shared:
-        """What the parents say for all rules; a rule of the child takes it where it lacks it."""
+        """What the parents state for all rules; a rule of the child takes the parts that it lacks."""
         shared = [parent.shared for parent in self.parents if parent.shared is not None]
         return Shared(
-            actions=_once(action for one in shared for action in one.actions),
+            actions=_once(action for part in shared for action in part.actions),
             targets=_assets(shared),
-            assignees=_parties(one.assignees for one in shared),
-            assigners=_parties(one.assigners for one in shared),
+            assignees=_parties(part.assignees for part in shared),
+            assigners=_parties(part.assigners for part in shared),
         )
 
     def conflict(self, own: ConflictStrategy | None) -> ConflictStrategy:
-        """The strategy of the child; several different ones make a conflict void it (ODRL IM 2.10)."""
+        """The strategy of the child; with different ones, a conflict voids it (ODRL IM 2.10)."""
         strategies = {parent.conflict for parent in self.parents} | ({own} if own is not None else set())
         return strategies.pop() if len(strategies) == 1 else ConflictStrategy.INVALID
 
@@ -118,8 +118,8 @@ class Inherited:
 _T = TypeVar("_T")
 
 
-def _once(found: Iterable[_T]) -> tuple[_T, ...]:
-    return tuple(dict.fromkeys(found))
+def _once(values: Iterable[_T]) -> tuple[_T, ...]:
+    return tuple(dict.fromkeys(values))
 
 
 def _by_first(groups: Iterable[tuple[_R, ...]]) -> tuple[_R, ...]:
@@ -137,7 +137,7 @@ def _by_first(groups: Iterable[tuple[_R, ...]]) -> tuple[_R, ...]:
 
 
 def _assets(shared: Sequence[Shared]) -> tuple[Asset, ...]:
-    return tuple(sorted(_once(target for one in shared for target in one.targets), key=lambda t: t.iri))
+    return tuple(sorted(_once(target for part in shared for target in part.targets), key=lambda t: t.iri))
 
 
 def _parties(groups: Iterable[tuple[Party, ...]]) -> tuple[Party, ...]:
@@ -160,7 +160,7 @@ def _filled(rule: _R, shared: Shared) -> _R:
     return replace(rule, assignees=assignees, assigners=assigners)
 
 
-def entry(node: Node, scope: Scope, document: int) -> Entry:
+def read_entry(node: Node, scope: Scope, document: int) -> Entry:
     """A policy to be read, with the parents that it names; unusable names are reported."""
     prop = node.get(INHERIT_FROM)
     values = values_of(prop, scope) if prop is not None else ()
@@ -179,7 +179,7 @@ def _uid(node: Node, scope: Scope) -> str:
     for value in prop.values if prop is not None else ():
         if isinstance(value, Node) and value.name is not None:
             return value.name.iri
-    return made_uid(node, "policy", scope)
+    return generated_uid(node, "policy", scope)
 
 
 @dataclass(slots=True)
@@ -192,47 +192,47 @@ class Family:
     _size: int = 0
 
     def __post_init__(self) -> None:
-        for one in self.entries:
-            self._by_uid.setdefault(one.uid, []).append(one)
-        for one in self.entries:
-            one.parents = tuple(self._by_uid[n.iri][0] for n in one.names if n.iri in self._by_uid)
+        for entry in self.entries:
+            self._by_uid.setdefault(entry.uid, []).append(entry)
+        for entry in self.entries:
+            entry.parents = tuple(self._by_uid[n.iri][0] for n in entry.names if n.iri in self._by_uid)
 
     def in_order(self) -> list[Entry]:
         """The entries, parents before children; circles are reported, and their members come last."""
-        waiting = {id(one): len(one.parents) for one in self.entries}
+        waiting = {id(entry): len(entry.parents) for entry in self.entries}
         children: dict[int, list[Entry]] = {}
-        for one in self.entries:
-            for parent in one.parents:
-                children.setdefault(id(parent), []).append(one)
-        ready = [one for one in self.entries if not waiting[id(one)]]
-        for one in ready:  # grows while it is walked
-            for child in children.get(id(one), ()):
+        for entry in self.entries:
+            for parent in entry.parents:
+                children.setdefault(id(parent), []).append(entry)
+        ready = [entry for entry in self.entries if not waiting[id(entry)]]
+        for entry in ready:  # grows while it is walked
+            for child in children.get(id(entry), ()):
                 waiting[id(child)] -= 1
                 if not waiting[id(child)]:
                     ready.append(child)
-        done = {id(one) for one in ready}
-        stuck = [one for one in self.entries if id(one) not in done]
+        done = {id(entry) for entry in ready}
+        stuck = [entry for entry in self.entries if id(entry) not in done]
         _report_circles(stuck)
         return [*ready, *stuck]
 
-    def inherited(self, one: Entry) -> Inherited:
+    def inherited(self, entry: Entry) -> Inherited:
         """What a policy takes from its parents, once they are read."""
-        if not one.names:
+        if not entry.names:
             return Inherited()
-        found = [self._parent(name, one) for name in one.names]
-        parents = tuple(parent for parent in found if parent is not None)
-        is_whole = len(parents) == len(found)
-        one.depth = max([one.depth, *(parent.depth + 1 for parent in one.parents)])
-        if is_whole and one.depth > MAX_DEPTH:
+        candidates = [self._parent(name, entry) for name in entry.names]
+        parents = tuple(parent for parent in candidates if parent is not None)
+        is_whole = len(parents) == len(candidates)
+        entry.depth = max([entry.depth, *(parent.depth + 1 for parent in entry.parents)])
+        if is_whole and entry.depth > MAX_DEPTH:
             message = f"the policy inherits over more than {MAX_DEPTH} generations"
-            one.scope.findings.error("P330", one.names[0].place, message)
+            entry.scope.findings.error("P330", entry.names[0].place, message)
             is_whole = False
         if is_whole and not self._has_room(parents):
             message = f"the policies inherit more than {MAX_SIZE} values"
-            one.scope.findings.error("P330", one.names[0].place, message, "split the policies")
+            entry.scope.findings.error("P330", entry.names[0].place, message, "split the policies")
             is_whole = False
-        prop = one.node.get(INHERIT_FROM)
-        place = prop.key if prop is not None else one.node.place
+        prop = entry.node.get(INHERIT_FROM)
+        place = prop.key if prop is not None else entry.node.place
         return Inherited(parents if is_whole else (), is_whole, place)
 
     def _has_room(self, parents: tuple[Policy, ...]) -> bool:
@@ -241,31 +241,35 @@ class Family:
                 self._size += _size(parent)
         return self._size <= MAX_SIZE
 
-    def _parent(self, name: Name, one: Entry) -> Policy | None:
-        given = self._by_uid.get(name.iri, [])
-        if len(given) > 1:
-            message = f"{len(given)} of the policies that are given have the uid {quoted(name.written)}"
-            one.scope.findings.error("P328", name.place, message, "give the parent once")
+    def _parent(self, name: Name, entry: Entry) -> Policy | None:
+        entries = self._by_uid.get(name.iri, [])
+        if len(entries) > 1:
+            message = f"{len(entries)} of the supplied policies have the uid {quoted(name.written)}"
+            entry.scope.findings.error("P328", name.place, message, "supply the parent once")
             return None
-        parent = given[0].policy if given else self._from_store(name, one)
+        parent = entries[0].policy if entries else self._from_store(name, entry)
         if parent is not None and parent.type is PolicyType.OFFER:
-            message = f"the parent {quoted(name.written)} is an Offer, and grants nothing"
-            one.scope.findings.error("P331", name.place, message, "inherit from a Set or an Agreement")
+            message = f"the parent {quoted(name.written)} is an Offer, which grants nothing"
+            entry.scope.findings.error("P331", name.place, message, "inherit from a Set or an Agreement")
             return None
         return parent
 
-    def _from_store(self, name: Name, one: Entry) -> Policy | None:
+    def _from_store(self, name: Name, entry: Entry) -> Policy | None:
         iri = IRI(name.iri)
         parent = self.stored(iri)
         if parent is None:
-            message = f"no policy {quoted(name.written)} is given or stored, and nothing is ever fetched"
-            one.scope.findings.error("P328", name.place, message, "give its document too, or add it first")
+            message = (
+                f"no supplied or stored policy has the uid {quoted(name.written)}, and smalti fetches none"
+            )
+            entry.scope.findings.error(
+                "P328", name.place, message, "supply its document too, or add it first"
+            )
             return None
-        if one.uid in self._ancestors(parent):
+        if entry.uid in self._ancestors(parent):
             message = f"the policy inherits from itself, by way of {quoted(name.written)}"
-            one.scope.findings.error("P329", name.place, message, "remove one of the `inheritFrom`")
+            entry.scope.findings.error("P329", name.place, message, "remove one of the `inheritFrom`")
             return None
-        one.depth = max(one.depth, self._depth(parent) + 1)
+        entry.depth = max(entry.depth, self._depth(parent) + 1)
         return parent
 
     def _ancestors(self, parent: Policy) -> frozenset[str]:
@@ -276,8 +280,8 @@ class Family:
             if uid in seen:
                 continue
             seen.add(uid)
-            found = self.stored(uid)
-            waiting += found.inherits if found is not None else ()
+            policy = self.stored(uid)
+            waiting += policy.inherits if policy is not None else ()
         return frozenset(seen)
 
     def _depth(self, parent: Policy) -> int:
@@ -285,13 +289,13 @@ class Family:
         depth, generation = 1, parent.inherits
         while generation and depth <= MAX_DEPTH:
             above = [self.stored(uid) for uid in generation]
-            generation = _once(uid for found in above if found is not None for uid in found.inherits)
+            generation = _once(uid for policy in above if policy is not None for uid in policy.inherits)
             depth += 1
         return depth
 
 
 def _size(value: object) -> int:
-    """The values that a policy is made of, by and large."""
+    """An estimate of the values that a policy consists of."""
     if isinstance(value, tuple):
         return sum(map(_size, value))
     if is_dataclass(value):
@@ -300,41 +304,41 @@ def _size(value: object) -> int:
 
 
 def _report_circles(stuck: Sequence[Entry]) -> None:
-    """Tell those on a circle from those that only inherit from one."""
-    members = on_circles({id(one): [id(parent) for parent in one.parents] for one in stuck})
-    on_circle = [one for one in stuck if id(one) in members]
-    uids = {one.uid for one in on_circle}
-    for one in stuck:
-        for name in one.names if id(one) in members else ():
+    """Report the policies on a circle, and not those that only inherit from one."""
+    members = on_circles({id(entry): [id(parent) for parent in entry.parents] for entry in stuck})
+    on_circle = [entry for entry in stuck if id(entry) in members]
+    uids = {entry.uid for entry in on_circle}
+    for entry in stuck:
+        for name in entry.names if id(entry) in members else ():
             if name.iri in uids:
                 message = f"the policy inherits from itself, by way of {quoted(name.written)}"
-                one.scope.findings.error("P329", name.place, message, "remove one of the `inheritFrom`")
+                entry.scope.findings.error("P329", name.place, message, "remove one of the `inheritFrom`")
                 break
 
 
 def report_unusable_parents(entries: Sequence[Entry]) -> None:
     """Report children of policies whose document has errors: a document counts as a whole."""
     while True:
-        found = [
-            (one, name)
-            for one in entries
-            if not one.scope.findings.document_has_errors
-            for name in _parents_with_errors(one)
+        unusable = [
+            (entry, name)
+            for entry in entries
+            if not entry.scope.findings.document_has_errors
+            for name in _parents_with_errors(entry)
         ]
-        if not found:
+        if not unusable:
             return
-        for one, name in found:
+        for entry, name in unusable:
             message = f"the parent {quoted(name.written)} cannot be used: its document has errors"
-            one.scope.findings.error("P331", name.place, message, "correct it first")
+            entry.scope.findings.error("P331", name.place, message, "correct that document first")
 
 
-def _parents_with_errors(one: Entry) -> list[Name]:
-    broken = {parent.uid for parent in one.parents if parent.scope.findings.document_has_errors}
-    return [name for name in one.names if name.iri in broken]
+def _parents_with_errors(entry: Entry) -> list[Name]:
+    broken = {parent.uid for parent in entry.parents if parent.scope.findings.document_has_errors}
+    return [name for name in entry.names if name.iri in broken]
 
 
 def check_validity(valid: Interval | None, inherited: Inherited, scope: Scope) -> None:
-    """Refuse a policy that would go on after a parent has ended, or begin before it."""
+    """Refuse a policy that is valid before or after a parent is."""
     for parent in inherited.parents:
         if parent.valid is not None and not _is_within(valid, parent.valid):
             message = f"the policy is valid at times when its parent {quoted(parent.uid)} is not"
@@ -349,19 +353,19 @@ def _is_within(valid: Interval | None, bounds: Interval) -> bool:
 
 
 def check_uids(own: Sequence[Rule], inherited: Inherited, scope: Scope) -> None:
-    """Refuse a rule's uid that stands for one rule here, and for another in a parent."""
+    """Refuse a uid that names one rule here and another one in a parent."""
     own_uids = {rule.uid for rule in own}
     first: dict[IRI, list[Rule]] = {}
     for parent in inherited.parents:
         for uid, rules in _by_uid(parent.rules).items():
             if uid in own_uids or first.setdefault(uid, rules) != rules:
-                message = f"the uid {quoted(uid)} of a parent's rule stands for another rule, too"
+                message = f"the uid {quoted(uid)} of a parent's rule also names another rule"
                 place = inherited.place or TextPlace(0, 0, "")
                 scope.findings.error("P310", place, message, "give each rule its own uid")
 
 
 def _by_uid(rules: Iterable[Rule]) -> dict[IRI, list[Rule]]:
-    found: dict[IRI, list[Rule]] = {}
+    by_uid: dict[IRI, list[Rule]] = {}
     for rule in rules:
-        found.setdefault(rule.uid, []).append(rule)
-    return found
+        by_uid.setdefault(rule.uid, []).append(rule)
+    return by_uid

@@ -1,4 +1,4 @@
-"""From a policy document to policies and findings: the one way in (see the steps of `parse`)."""
+"""From a policy document to policies and findings; `parse` lists the steps."""
 
 import hashlib
 from collections.abc import Sequence
@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from smalti.errors import PolicyError
-from smalti.policy.document.forms import read_nodes
 from smalti.policy.document.nodes import Node
+from smalti.policy.document.serializations import read_nodes
 from smalti.policy.findings.diagnostics import Diagnostic, Severity
 from smalti.policy.findings.findings import Findings
 from smalti.policy.findings.render import render_human
@@ -18,8 +18,8 @@ from smalti.policy.read.documents import check_described_once, read_policy
 from smalti.policy.read.inheritance import (
     Family,
     Stored,
-    entry,
     nothing_stored,
+    read_entry,
     report_unusable_parents,
 )
 from smalti.policy.read.values import Scope
@@ -37,7 +37,7 @@ class ParsedDocument:
     policies: tuple[Policy, ...]
     """Empty when any finding is an error: a document counts as a whole or not at all."""
     sound: tuple[Policy, ...]
-    """The policies that have no error themselves: to look for more findings, and for nothing else."""
+    """The policies without errors of their own: only for the search for more findings."""
     diagnostics: tuple[Diagnostic, ...]
     """All findings, by place."""
     digest: str
@@ -47,7 +47,7 @@ class ParsedDocument:
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
-        return tuple(found for found in self.diagnostics if found.severity is Severity.ERROR)
+        return tuple(diagnostic for diagnostic in self.diagnostics if diagnostic.severity is Severity.ERROR)
 
     @property
     def is_valid(self) -> bool:
@@ -73,7 +73,7 @@ def parse(document: bytes, name: str, stored: Stored = nothing_stored) -> Parsed
 
     Args:
         document: the bytes of the document, at most 1 MiB.
-        name: what diagnostics call it, mostly its path.
+        name: its name in diagnostics, usually its path.
         stored: gives the policies in force elsewhere, from which this one may inherit.
     """
     return parse_all([(document, name)], stored)[0]
@@ -96,22 +96,22 @@ def parse_all(
     """
     drafts = [_draft(document, name) for document, name in documents]
     entries = [
-        entry(node, scope, number)
+        read_entry(node, scope, number)
         for number, draft in enumerate(drafts)
         for node, scope in _scoped(draft)
     ]  # fmt: skip
     family = Family(entries, stored)
     partial = set()
-    for one in family.in_order():
-        inherited = family.inherited(one)
-        one.policy = read_policy(one.node, inherited, one.scope)
-        if not inherited.is_whole or any(id(parent) in partial for parent in one.parents):
-            partial.add(id(one))
+    for policy_entry in family.in_order():
+        inherited = family.inherited(policy_entry)
+        policy_entry.policy = read_policy(policy_entry.node, inherited, policy_entry.scope)
+        if not inherited.is_whole or any(id(parent) in partial for parent in policy_entry.parents):
+            partial.add(id(policy_entry))
     report_unusable_parents(entries)
     read: list[list[Policy]] = [[] for _ in drafts]
-    for one in entries:
-        if one.policy is not None and id(one) not in partial:
-            read[one.document].append(one.policy)
+    for policy_entry in entries:
+        if policy_entry.policy is not None and id(policy_entry) not in partial:
+            read[policy_entry.document].append(policy_entry.policy)
     return tuple(map(_parsed, drafts, read))
 
 
@@ -125,8 +125,8 @@ def load_all(
 ) -> tuple[ParsedDocument, ...]:
     """Read the policy documents at some paths, as `parse_all` does."""
     files = [_file(path) for path in paths]
-    read = iter(parse_all([found for found in files if not isinstance(found, ParsedDocument)], stored))
-    return tuple(found if isinstance(found, ParsedDocument) else next(read) for found in files)
+    read = iter(parse_all([file for file in files if not isinstance(file, ParsedDocument)], stored))
+    return tuple(file if isinstance(file, ParsedDocument) else next(read) for file in files)
 
 
 def _file(path: str | PathLike[str]) -> tuple[bytes, str] | ParsedDocument:
@@ -152,7 +152,7 @@ def require(parsed: ParsedDocument) -> Policy:
         count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
         raise PolicyError(parsed.name, f"{count}\n{render_human(errors, parsed.text)}")
     if len(parsed.policies) != 1:
-        problem = f"the document holds {len(parsed.policies)} policies"
+        problem = f"the document contains {len(parsed.policies)} policies"
         raise PolicyError(
             parsed.name, problem, "exactly one policy", "put each policy into a file of its own"
         )
@@ -162,7 +162,7 @@ def require(parsed: ParsedDocument) -> Policy:
 def _decode(document: bytes) -> tuple[str, tuple[str, Place, str, str] | None]:
     start = Place(0, 0, "")
     if len(document) > MAX_BYTES:
-        help_ = "split the document: each policy may have a file of its own"
+        help_ = "split the document: write each policy into a file of its own"
         return "", ("P101", start, f"the document has more than {MAX_BYTES} bytes", help_)
     try:
         return document.decode("utf-8-sig"), None
@@ -181,7 +181,7 @@ def _draft(document: bytes, name: str) -> _Draft:
 
 
 def _scoped(draft: _Draft) -> list[tuple[Node, Scope]]:
-    """The policies of a document, each with what reading it needs; none where nothing can be read."""
+    """The policies of a document, each with its scope; none where the document cannot be read."""
     if draft.findings.has_errors:
         return []
     nodes = read_nodes(draft.text, draft.findings)
@@ -193,5 +193,5 @@ def _scoped(draft: _Draft) -> list[tuple[Node, Scope]]:
 
 def _parsed(draft: _Draft, policies: Sequence[Policy]) -> ParsedDocument:
     kept = () if draft.findings.has_errors else tuple(policies)
-    digest, found = f"sha256:{draft.digest}", draft.findings.sorted()
-    return ParsedDocument(draft.name, kept, tuple(policies), found, digest, draft.text)
+    digest, diagnostics = f"sha256:{draft.digest}", draft.findings.sorted()
+    return ParsedDocument(draft.name, kept, tuple(policies), diagnostics, digest, draft.text)

@@ -24,7 +24,7 @@ _NAME_OF_KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,63}")
 _LIKE_A_KEY: Final = re.compile(
     r"[0-9A-Fa-f]{16,}|(?=[A-Za-z]*[0-9])(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])[A-Za-z0-9]{20,}"
 )
-"""Digits of a number in base 16, or a long mixture of letters and digits, as base 64 gives."""
+"""Digits of a number in base 16, or a long mixture of letters and digits, as base 64 produces."""
 
 
 def read_profile_word(
@@ -36,8 +36,8 @@ def read_profile_word(
         written: the comparison.
         targets: of the rule, for bare names of columns.
         scope: where findings go.
-        is_bounded: whether the operator must be one that promises something (as in permissions); else any
-            that makes sense for the word's range is allowed (as in prohibitions).
+        is_bounded: whether the operator must state a requirement (as in permissions); otherwise any
+            that the word's range supports is allowed (as in prohibitions).
     """
     word = written.word
     if word is None or not _check_operator(word, written, scope, is_bounded=is_bounded):
@@ -52,12 +52,14 @@ def read_profile_word(
     return Comparison(written.operand, written.operator, as_set(values), where=where)
 
 
-def is_in_order(found: model.Value | None, value: Value, written: WrittenComparison, scope: Scope) -> bool:
-    """Report a value without an order where the operator needs one; False for such a value and for none."""
-    if found is None or written.operator not in _ORDERING or isinstance(found, Number | Day | Instant):
-        return found is not None
-    message = f"`{written.operator}` needs a number, a date or a date with time: nothing else has an order"
-    text = found.text if isinstance(found, Text) else ""
+def is_in_order(typed: model.Value | None, value: Value, written: WrittenComparison, scope: Scope) -> bool:
+    """Report a value without an order where the operator requires one; False then, and for None."""
+    if typed is None or written.operator not in _ORDERING or isinstance(typed, Number | Day | Instant):
+        return typed is not None
+    message = (
+        f"`{written.operator}` requires a number, a date or a date with time: other values have no order"
+    )
+    text = typed.text if isinstance(typed, Text) else ""
     help_ = f"write {text}, without quotes" if text.strip().isdigit() and text.isascii() else ""
     scope.findings.error("P427", value.place, message, help_)
     return False
@@ -73,14 +75,14 @@ def _check_operator(word: Word, written: WrittenComparison, scope: Scope, *, is_
     bounds = {"gteq", "lteq"} & allowed
     if operator in _UPPER and bounds == {"gteq"}:
         message = f"`{operator}` makes {shown} an upper bound on privacy"
-        scope.findings.error("P406", place, message, "write `gteq` for the least that is promised")
+        scope.findings.error("P406", place, message, "write `gteq` to state the minimum")
     elif operator in _LOWER and bounds == {"lteq"}:
-        message = f"`{operator}` makes {shown} a lower bound on what privacy may be lost"
-        scope.findings.error("P406", place, message, "write `lteq` for the most that is allowed")
+        message = f"`{operator}` makes {shown} a lower bound on the privacy loss"
+        scope.findings.error("P406", place, message, "write `lteq` to state the maximum")
     elif operator in _STRICT and _STRICT[operator] in allowed:
-        scope.findings.error("P405", place, f"`{operator}` is not used with {shown}", f"write {listed}")
+        scope.findings.error("P405", place, f"{shown} does not support `{operator}`", f"write {listed}")
     else:
-        scope.findings.error("P405", place, f"`{operator}` makes no sense for {shown}", f"write {listed}")
+        scope.findings.error("P405", place, f"{shown} does not support `{operator}`", f"write {listed}")
     return False
 
 
@@ -94,8 +96,8 @@ def _values(
     word: Word, written: WrittenComparison, targets: tuple[IRI, ...], scope: Scope
 ) -> tuple[model.Value, ...] | None:
     if word.iri == RESPONDENT and len(written.values) == 1:
-        one = read_respondent(written.values[0], targets, scope)
-        return None if one is None else (Named(one.iri),)
+        respondent = read_respondent(written.values[0], targets, scope)
+        return None if respondent is None else (Named(respondent.iri),)
     if word.range in {Range.COLUMN, Range.COLUMNS}:
         columns = read_columns(written.values, targets, scope)
         return None if columns is None else tuple(Named(column.iri) for column in columns)
@@ -106,17 +108,17 @@ def read_set(
     written: WrittenComparison, read: Callable[[Value], model.Value | None], scope: Scope
 ) -> tuple[model.Value, ...] | None:
     """All values of a comparison as a set; None after an error."""
-    found: set[model.Value] = set()
+    elements: set[model.Value] = set()
     good = True
     for value in written.values:
-        one = read(value)
-        if one in found:
+        element = read(value)
+        if element in elements:
             message = f"a value of {quoted(written.shown)} is listed twice"
             scope.findings.warning("P504", value.place, message, "lists are sets: remove one")
-        if one is not None:
-            found.add(one)
-        good &= one is not None
-    return as_set(found) if good else None
+        if element is not None:
+            elements.add(element)
+        good &= element is not None
+    return as_set(elements) if good else None
 
 
 def _value(value: Value, word: Word, written: WrittenComparison, scope: Scope) -> model.Value | None:
@@ -141,35 +143,35 @@ def _open(value: Value, word: Word, written: WrittenComparison, scope: Scope) ->
         name = open_name(value, written.shown, scope)
         if name is None or not word.form or re.fullmatch(word.form, name):
             return name
-        message = f"{quoted(written.shown)} is a short name, and this is none"
+        message = f"{quoted(written.shown)} must be a short name"
         help_ = "write letters, digits, `.`, `_` and `-`, a letter first, at most 64 of them"
         scope.findings.error("P422", value.place, message, help_)
         return None
     text = value.text if isinstance(value, Literal) and value.is_text else ""
     if _NAME_OF_KEY.fullmatch(text) and not _LIKE_A_KEY.search(text):
         return text
-    # The message repeats nothing: what stands there may be a secret.
-    message = f"{quoted(written.shown)} is the name of a key, and this does not look like a name"
-    help_ = "write a name of letters, digits, `.`, `_` and `-`; a key never belongs into a policy"
+    # The message does not repeat the value: it may be a secret.
+    message = f"{quoted(written.shown)} must be the name of a key, and the value does not look like one"
+    help_ = "write a name of letters, digits, `.`, `_` and `-`; a policy never contains a key"
     scope.findings.error("P430", value.place, message, help_)
     return None
 
 
 def _dataset(value: Value, written: WrittenComparison, scope: Scope) -> Named | None:
-    found = typed_value(value, written.shown, scope)
-    if isinstance(found, Text):
-        found = named_by_text(found.text, value.place, scope) or found
-    if found is None or isinstance(found, Named):
-        return found
-    message = f"{quoted(written.shown)} is a dataset, named by its IRI"
+    typed = typed_value(value, written.shown, scope)
+    if isinstance(typed, Text):
+        typed = named_by_text(typed.text, value.place, scope) or typed
+    if typed is None or isinstance(typed, Named):
+        return typed
+    message = f"{quoted(written.shown)} takes a dataset, named by its IRI"
     scope.findings.error("P314", value.place, message, 'write {"@id": "http://..."}')
     return None
 
 
 def _ordered(value: Value, written: WrittenComparison, scope: Scope) -> model.Value | None:
-    found = typed_value(value, written.shown, scope)
-    if found is None or isinstance(found, Number | Day | Instant):
-        return found
-    message = f"{quoted(written.shown)} is a number, a date or a date with time"
+    typed = typed_value(value, written.shown, scope)
+    if typed is None or isinstance(typed, Number | Day | Instant):
+        return typed
+    message = f"{quoted(written.shown)} takes a number, a date or a date with time"
     scope.findings.error("P433", value.place, message)
     return None

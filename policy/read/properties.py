@@ -1,4 +1,4 @@
-"""Which properties a node may have at each place; whatever nobody understands is an error."""
+"""Which properties a node may have in each place; all others are errors."""
 
 from enum import Enum
 from typing import Final
@@ -30,7 +30,7 @@ _ANNOTATIONS: Final = frozenset(
     [DCT + name for name in ("title", "description", "creator", "publisher", "issued", "modified")]
     + [RDFS + "label", RDFS + "comment"]
 )
-"""Said for people; without effect on any decision (ODRL IM 2.8)."""
+"""Remarks for people, without effect on any decision (ODRL IM 2.8)."""
 
 
 def _odrl(names: str) -> frozenset[str]:
@@ -43,7 +43,7 @@ _RULE_LATER: Final = _odrl(f"relation function failure {_FUNCTIONS}")
 
 
 class Place(Enum):
-    """A kind of node, with the properties understood there and those that are refused by name."""
+    """A kind of node, with the properties understood there and those that smalti refuses by name."""
 
     POLICY = (
         "a policy",
@@ -91,13 +91,11 @@ _NESTED: Final[dict[str, str]] = {
     OBLIGATION: "an obligation belongs to the policy; a permission has a `duty`",
     CONSEQUENCE: "a consequence belongs to a duty of a permission or to an obligation, and has none itself",
 }
-_OUTPUTS: Final = (
-    "only what is anonymized or trained has an output: a permission, duty, obligation or remedy"
-)
+_OUTPUTS: Final = "only a permission, duty, obligation or remedy that anonymizes or trains has an output"
 
 
 def check_properties(node: Node, place: Place, scope: Scope) -> None:
-    """Report each property that is not understood at this place."""
+    """Report each property that has no meaning in this place."""
     for iri, prop in node.properties.items():
         if iri in _ANNOTATIONS:
             _check_annotation(prop, scope)
@@ -110,11 +108,11 @@ def check_properties(node: Node, place: Place, scope: Scope) -> None:
 
 
 def _check_annotation(prop: Property, scope: Scope) -> None:
-    """A remark is a text or a name: a rule inside one would be passed over."""
+    """A remark is a text or a name: a rule inside one would be ignored."""
     for value in prop.values:
         if isinstance(value, Node) and not value.is_reference:
-            message = f"{quoted(prop.word)} is a remark, and holds more than a text or a name"
-            scope.findings.error("P309", value.place, message, "write it where it has a meaning")
+            message = f"{quoted(prop.word)} is a remark, and takes only a text or a name"
+            scope.findings.error("P309", value.place, message, "write it in a place where it has a meaning")
 
 
 def _out_of_place(iri: str, prop: Property, place: Place, scope: Scope) -> None:
@@ -129,10 +127,10 @@ def _out_of_place(iri: str, prop: Property, place: Place, scope: Scope) -> None:
 
 def _way_out(iri: str, prop: Property, place: Place, scope: Scope) -> str:
     if iri == ODRL_PURPOSE and not scope.terms.has_mosaicrown:
-        return "did you mean a constraint with the purpose, or is MOSAICrOWN's context missing?"
+        return "write a constraint on the purpose, or add MOSAICrOWN's context"
     if iri.startswith(SMALTI):
         return "smalti's words are operands: write them as `leftOperand` of a refinement"
     if place is Place.POLICY and iri in {CONSTRAINT, PURPOSE}:
         return f"write {quoted(prop.word)} in each rule that it limits"
-    known = [odrl_name(name) or scope.terms.shorten(name) for name in place.understood]
-    return scope.findings.did_you_mean(prop.word, known)
+    candidates = [odrl_name(name) or scope.terms.shorten(name) for name in place.understood]
+    return scope.findings.did_you_mean(prop.word, candidates)

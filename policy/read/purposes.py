@@ -1,4 +1,4 @@
-"""What a rule's purpose is limited to: MOSAICrOWN's property, or a constraint in any of its spellings."""
+"""Limits on a rule's purpose: MOSAICrOWN's property, or a constraint in any of its spellings."""
 
 import difflib
 from typing import Final
@@ -10,7 +10,7 @@ from smalti.policy.model.iris import iri_problem
 from smalti.policy.model.model import Comparison, Named
 from smalti.policy.read.comparisons import WrittenComparison
 from smalti.policy.read.typed_values import as_set
-from smalti.policy.read.values import Scope, bare_name, known_word, plain_text, unknown_word
+from smalti.policy.read.values import Scope, bare_name, canonical_word, plain_text, unknown_word
 from smalti.vocab.odrl import OPERATORS_OF, Measured
 from smalti.vocab.purposes import PURPOSES
 from smalti.vocab.terms import DPV, DPV_ODRL, IRI, MOSAICROWN, ODRL, ODRL_PURPOSE, PURPOSE, SMALTI, XSD
@@ -28,7 +28,7 @@ def read_purpose_comparison(written: WrittenComparison, scope: Scope) -> Compari
     """
     allowed = OPERATORS_OF[Measured.PURPOSE]
     if written.operator not in allowed:
-        message = f"`{written.operator}` makes no sense for {quoted(written.shown)}"
+        message = f"{quoted(written.shown)} does not support `{written.operator}`"
         listed = ", ".join(f"`{name}`" for name in sorted(allowed))
         scope.findings.error("P405", written.operator_name.place, message, f"write one of {listed}")
         return None
@@ -43,37 +43,36 @@ def read_purpose_comparison(written: WrittenComparison, scope: Scope) -> Compari
 
 def read_purposes(values: tuple[Value, ...], scope: Scope) -> tuple[Named, ...]:
     """The purposes that values name, as a set; after an error, those that could be read."""
-    found: dict[Named, None] = {}
+    purposes: dict[Named, None] = {}
     for value in values:
         iri = _read_purpose(value, scope)
         if iri is None:
             continue
-        if Named(iri) in found:
+        if Named(iri) in purposes:
             message = f"the purpose {quoted(iri)} is listed twice"
             scope.findings.warning("P504", value.place, message, "lists are sets: remove one")
-        found[Named(iri)] = None
-    return tuple(value for value in as_set(found) if isinstance(value, Named))
+        purposes[Named(iri)] = None
+    return tuple(value for value in as_set(purposes) if isinstance(value, Named))
 
 
 def _read_purpose(value: Value, scope: Scope) -> IRI | None:
     name = _name(value, scope)
     if name is None:
         return None
-    iri = IRI(known_word(name, scope))
+    iri = IRI(canonical_word(name, scope))
     if iri in PURPOSES:
         return iri
     if not iri_problem(iri) and not iri.startswith(_VOCABULARIES):
-        message = f"no vocabulary here defines the purpose {quoted(name.written)}: it matches only itself"
-        help_ = (
-            "say with `smalti vocabulary add` which purpose it is narrower than, or use one of"
-            " MOSAICrOWN's or DPV's"
+        message = (
+            f"no known vocabulary defines the purpose {quoted(name.written)}, so it matches only itself"
         )
+        help_ = "add a broader purpose with `smalti vocabulary add`, or use a purpose of MOSAICrOWN or DPV"
         scope.findings.warning("P507", name.place, message, help_)
         return iri
-    # The nearest purpose may be quite another one: only a misspelling is taken for what was meant.
+    # The nearest purpose may be quite another one: only a misspelling is suggested.
     local = name.written.rpartition(":")[2].rpartition("#")[2].rpartition("/")[2]
     near = difflib.get_close_matches(local[:80], _NAMES, n=1, cutoff=0.8)
-    otherwise = "the purposes are MOSAICrOWN's `statistical`, `institutional`, `marketing`, and DPV's"
+    otherwise = "use MOSAICrOWN's `statistical`, `institutional` or `marketing`, or a purpose of DPV"
     help_ = f"did you mean `{_spelling(near[0], scope)}`?" if near else otherwise
     unknown_word("P415", name, "purpose", (), scope, help_)
     return None

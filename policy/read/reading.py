@@ -1,4 +1,4 @@
-"""What is known while one policy is read, and the kinds of rules in it."""
+"""The state of reading one policy, and the kinds of rules in it."""
 
 from dataclasses import dataclass, field
 from enum import Enum
@@ -27,13 +27,13 @@ class Kind(Enum):
 
     @property
     def may_lack_target(self) -> bool:
-        """Duties about nothing in particular have none (ODRL IM 2.6.3)."""
+        """Duties that concern no asset have no target (ODRL IM 2.6.3)."""
         return self.place in {Place.DUTY, Place.REMEDY, Place.CONSEQUENCE}
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A document's word that an asset or a party is that of every rule of its policy."""
+    """A document's claim that an asset or a party belongs to every rule of its policy."""
 
     part: str
     """`target`, `assigner` or `assignee`."""
@@ -50,8 +50,8 @@ class Reading:
     uid: IRI
     type: PolicyType
     shared: Shared
-    """What its parents share: its rules take it where they lack it."""
+    """What its parents state for all rules: a rule takes the parts that it lacks."""
     is_whole: bool
-    """False when a parent could not be had: what seems to be missing may come from there."""
+    """False when a parent is unavailable: what seems to be missing may come from there."""
     memberships: dict[Membership, None] = field(default_factory=dict)
     claims: list[Claim] = field(default_factory=list)

@@ -63,7 +63,7 @@ class ConditionContext:
     action: IRI | None = None
     """The action that is refined, where `place` is `ACTION`."""
     is_prohibition: bool = False
-    """True where the action is refined in a prohibition: what is forbidden may be bounded from any side."""
+    """True where the action is refined in a prohibition: a prohibition may set a bound from either side."""
 
 
 _KEYS: Final = (LEFT_OPERAND, OPERATOR, RIGHT_OPERAND)
@@ -82,8 +82,8 @@ def read_conditions(
         context: what the conditions limit.
         scope: where findings go.
     """
-    found = (_condition(value, kind, context, scope) for value in values_of(prop, scope))
-    return tuple(condition for condition in found if condition is not None)
+    conditions = (_condition(value, kind, context, scope) for value in values_of(prop, scope))
+    return tuple(condition for condition in conditions if condition is not None)
 
 
 def _condition(value: Value, kind: str, context: ConditionContext, scope: Scope) -> Condition | None:
@@ -106,7 +106,7 @@ def _condition(value: Value, kind: str, context: ConditionContext, scope: Scope)
 
 
 def read_purpose_property(prop: Property, scope: Scope) -> Comparison:
-    """The limit that MOSAICrOWN's property `purpose` on a rule stands for: any of its values.
+    """The limit that MOSAICrOWN's property `purpose` on a rule means: any of its values.
 
     After an error, the comparison holds only those values that could be read, and perhaps none.
     """
@@ -120,23 +120,23 @@ def read_purpose_property(prop: Property, scope: Scope) -> Comparison:
 def read_logical(
     node: Node, kind: str, read_operand: Callable[[Value], Condition | None], scope: Scope
 ) -> Logical | None:
-    """Read a logical constraint, with what reads each of its operands; None after an error."""
+    """Read a logical constraint, with a reader of its operands; None after an error."""
     parts = logical_parts(node)
     prop = node.properties[parts[0]]
     if len(parts) > 1:
         second = node.properties[parts[1]]
-        message = f"a {kind} has one of `and`, `or`, `xone` and `andSequence`, and this one has several"
-        scope.findings.error("P432", second.key, message, "put one inside of the other")
+        message = f"a {kind} has exactly one of `and`, `or`, `xone` and `andSequence`, not several"
+        scope.findings.error("P432", second.key, message, "nest one inside the other")
         return None
     mixed = [node.properties[key] for key in _KEYS if key in node.properties]
     if mixed:
-        message = f"a {kind} with {quoted(prop.word)} has no {quoted(mixed[0].word)} of its own"
+        message = f"a {kind} with {quoted(prop.word)} cannot have {quoted(mixed[0].word)} beside it"
         help_ = f"write the comparison among the operands of {quoted(prop.word)}"
         scope.findings.error("P432", mixed[0].key, message, help_)
         return None
     operator = LogicalOperator(odrl_name(parts[0]))
     if operator is LogicalOperator.AND_SEQUENCE and prop.is_list is False:
-        message = f"the operands of {quoted(prop.word)} have an order, and JSON-LD keeps none here"
+        message = f"{quoted(prop.word)} orders its operands, but JSON-LD keeps no order here"
         scope.findings.error("P432", prop.key, message, 'write {"@list": [...]}')
     operands = [read_operand(value) for value in values_of(prop, scope)]
     good = tuple(operand for operand in operands if operand is not None)
@@ -152,7 +152,7 @@ def _check_unique(operands: list[Condition | None], prop: Property, scope: Scope
         if operand is None:
             continue
         if operand in seen:
-            message = f"an operand of {quoted(prop.word)} is said twice"
+            message = f"an operand of {quoted(prop.word)} is repeated"
             scope.findings.error("P432", value.place, message, "keep one of them")
         seen.add(operand)
 
@@ -184,7 +184,7 @@ def _typed(written: WrittenComparison, context: ConditionContext, scope: Scope) 
 def _misplaced(
     written: WrittenComparison, context: ConditionContext, scope: Scope
 ) -> tuple[str, str] | None:
-    """What is wrong with a word of the profile, or the purpose, at this place, and the way out."""
+    """Why a word of the profile, or the purpose, cannot stand in this place, and the way out."""
     word, is_of_rule = written.word, context.place is ConditionPlace.RULE
     limits_rules = written.operand in PURPOSE_OPERANDS or (
         word is not None and word.kind is Kind.CONSTRAINT
@@ -194,9 +194,9 @@ def _misplaced(
     if limits_rules or word is None or context.action in word.actions:
         return None
     if is_of_rule:
-        return "is no constraint of a rule", "did you mean a `refinement` of the action?"
+        return "is not a constraint of a rule", "write it as a `refinement` of the action"
     actions = " or ".join(f"`{scope.terms.shorten(iri)}`" for iri in sorted(word.actions))
-    return "does not refine this", f"it refines the action {actions}"
+    return "does not refine this element", f"it refines the action {actions}"
 
 
 def read_odrl_comparison(written: WrittenComparison, scope: Scope) -> Comparison | None:
@@ -205,7 +205,7 @@ def read_odrl_comparison(written: WrittenComparison, scope: Scope) -> Comparison
     kind = LEFT_OPERAND_KINDS[name]
     allowed = OPERATORS_OF_PERIODS.get(name, OPERATORS_OF[kind])
     if written.operator not in allowed:
-        message = f"`{written.operator}` makes no sense for {quoted(written.shown)}, which is {kind}"
+        message = f"{quoted(written.shown)}, which is {kind}, does not support `{written.operator}`"
         listed = ", ".join(f"`{operator}`" for operator in sorted(allowed))
         scope.findings.error("P405", written.operator_name.place, message, f"write one of {listed}")
         return None
@@ -223,11 +223,11 @@ def _unit_fits(written: WrittenComparison, kind: Measured, scope: Scope) -> bool
 
 
 def _no_unit(written: WrittenComparison, scope: Scope) -> bool:
-    """Report a unit where there is none."""
+    """Report a unit on an operand without one."""
     if written.unit_place is None:
         return True
     message = f"{quoted(written.shown)} has no unit"
-    scope.findings.error("P434", written.unit_place, message, "leave the unit out")
+    scope.findings.error("P434", written.unit_place, message, "remove the unit")
     return False
 
 
@@ -248,30 +248,30 @@ _TYPES: Final[dict[Measured, tuple[type[model.Value], ...]]] = {
 def _of_kind(value: Value, kind: Measured, written: WrittenComparison, scope: Scope) -> model.Value | None:
     if kind is Measured.DURATION and isinstance(value, Literal) and value.datatype is None:
         value = replace(value, datatype=DURATION)
-    found = typed_value(value, written.shown, scope)
-    if isinstance(found, Text) and kind in {Measured.IDENTIFIED, Measured.NAMED, Measured.EVENT}:
-        found = named_by_text(found.text, value.place, scope) or found
-    if found is None or kind is Measured.ANY:
-        return found if is_in_order(found, value, written, scope) else None
-    if not isinstance(found, _TYPES[kind]) or _is_beyond(found, kind):
-        message = f"{quoted(written.shown)} is {kind}, and this is {_shown(found)}"
-        scope.findings.error("P433", value.place, message, _example(kind, found))
+    typed = typed_value(value, written.shown, scope)
+    if isinstance(typed, Text) and kind in {Measured.IDENTIFIED, Measured.NAMED, Measured.EVENT}:
+        typed = named_by_text(typed.text, value.place, scope) or typed
+    if typed is None or kind is Measured.ANY:
+        return typed if is_in_order(typed, value, written, scope) else None
+    if not isinstance(typed, _TYPES[kind]) or _is_beyond(typed, kind):
+        message = f"{quoted(written.shown)} must be {kind}, not {_shown(typed)}"
+        scope.findings.error("P433", value.place, message, _example(kind, typed))
         return None
-    if kind in {Measured.DURATION, Measured.EVENT}:  # ordered by what the world knows of them
-        return found
-    return found if is_in_order(found, value, written, scope) else None
+    if kind in {Measured.DURATION, Measured.EVENT}:  # ordered by the facts of a request
+        return typed
+    return typed if is_in_order(typed, value, written, scope) else None
 
 
-def _is_beyond(found: model.Value, kind: Measured) -> bool:
-    if not isinstance(found, Number):
+def _is_beyond(typed: model.Value, kind: Measured) -> bool:
+    if not isinstance(typed, Number):
         return False
     if kind is Measured.WHOLE_NUMBER:
-        return found.value != found.value.to_integral_value() or found.value < 0
-    return kind is Measured.PERCENTAGE and not 0 <= found.value <= 100
+        return typed.value != typed.value.to_integral_value() or typed.value < 0
+    return kind is Measured.PERCENTAGE and not 0 <= typed.value <= 100
 
 
-def _shown(found: model.Value) -> str:
-    match found:
+def _shown(typed: model.Value) -> str:
+    match typed:
         case Named(iri=iri):
             return f"the IRI {quoted(iri)}"
         case Text(text=text):
@@ -281,8 +281,8 @@ def _shown(found: model.Value) -> str:
     return "another kind of value"
 
 
-def _example(kind: Measured, found: model.Value) -> str:
-    text = found.text if isinstance(found, Text) else ""
+def _example(kind: Measured, typed: model.Value) -> str:
+    text = typed.text if isinstance(typed, Text) else ""
     if kind is Measured.MOMENT:
         day = text if len(text) == len("2026-05-01") else "2026-05-01"
         return f'write {{"@value": "{day}", "@type": "xsd:date"}}, or an xsd:dateTime'
@@ -292,7 +292,7 @@ def _example(kind: Measured, found: model.Value) -> str:
 
 
 def _fact(written: WrittenComparison, scope: Scope) -> Comparison | None:
-    """What must be true of a party, under an operand of somebody else's vocabulary."""
+    """A condition on a party, under an operand of a foreign vocabulary."""
     values = read_set(written, lambda value: _ordered(value, written, scope), scope)
     if values is None:
         return None
@@ -301,22 +301,22 @@ def _fact(written: WrittenComparison, scope: Scope) -> Comparison | None:
 
 
 def _ordered(value: Value, written: WrittenComparison, scope: Scope) -> model.Value | None:
-    found = typed_value(value, written.shown, scope)
-    return found if is_in_order(found, value, written, scope) else None
+    typed = typed_value(value, written.shown, scope)
+    return typed if is_in_order(typed, value, written, scope) else None
 
 
 def _report_unknown(written: WrittenComparison, as_column: str, scope: Scope) -> None:
-    """Warn of an operand of somebody else's vocabulary.
+    """Warn of an operand of a foreign vocabulary.
 
     Args:
         written: the comparison.
-        as_column: how a column is named, where one may stand.
+        as_column: the hint to name a column, where columns are allowed.
         scope: where findings go.
     """
-    is_column = ", and no column of a target" if as_column else ""
+    is_column = " or column of a target" if as_column else ""
     message = (
-        f"{quoted(written.operand_name.written)} is no operand that is known{is_column}: unless it is"
-        " declared, no permission that needs it applies, and a prohibition that needs it does"
+        f"{quoted(written.operand_name.written)} is not a known operand{is_column}: unless it is"
+        " declared, permissions that require it do not apply, but prohibitions do"
     )
     help_ = f"declare it in a vocabulary (`a odrl:LeftOperand`){as_column}"
     scope.findings.warning("P508", written.operand_name.place, message, help_)
@@ -332,7 +332,7 @@ def _column_comparison(
         _report_unknown(written, as_column, scope)
     if written.operator not in _OF_COLUMNS:
         listed = ", ".join(f"`{operator}`" for operator in sorted(_OF_COLUMNS))
-        message = f"`{written.operator}` makes no sense for a column's values"
+        message = f"the values of a column do not support `{written.operator}`"
         scope.findings.error("P405", written.operator_name.place, message, f"write one of {listed}")
         return None
     values = read_set(written, lambda value: _ordered(value, written, scope), scope)

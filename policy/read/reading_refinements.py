@@ -1,10 +1,16 @@
-"""The refinements of an action that are read together: each once, and with what they need beside them."""
+"""The refinements of an action that are read together: each once, and with those that it requires."""
 
 from collections.abc import Callable
 
 from smalti.policy.document.nodes import Node, Property, Value
 from smalti.policy.findings.findings import quoted
-from smalti.policy.read.combinations import Found, Stated, check_needs_of_words, is_met, shown_word
+from smalti.policy.read.combinations import (
+    Refinement,
+    Refinements,
+    check_needs_of_words,
+    is_met,
+    shown_word,
+)
 from smalti.policy.read.comparisons import described, logical_parts, read_comparison
 from smalti.policy.read.profile_words import read_profile_word
 from smalti.policy.read.purposes import OPERANDS as PURPOSE_OPERANDS
@@ -14,31 +20,35 @@ from smalti.vocab.terms import IRI
 from smalti.vocab.words import ACTION_NEEDS, Kind
 
 
-def read_each(
-    refinements: Property, found: Found, read: Callable[[Value], Stated | None], scope: Scope
+def read_refinements(
+    prop: Property, refinements: Refinements, read: Callable[[Value], Refinement | None], scope: Scope
 ) -> None:
-    """Add every refinement that can be read to what is found."""
-    found.is_whole = bool(values_of(refinements, scope))
-    for value in refinements.values:
-        stated = read(value)
-        found.is_whole &= stated is not None and found.add(stated, scope)
+    """Read every refinement under a property, and add those without error."""
+    refinements.is_whole = bool(values_of(prop, scope))
+    for value in prop.values:
+        refinement = read(value)
+        refinements.is_whole &= refinement is not None and refinements.add(refinement, scope)
 
 
-def read_plain(value: Value, action: IRI, targets: tuple[IRI, ...], scope: Scope) -> Stated | None:
+def read_plain_refinement(
+    value: Value, action: IRI, targets: tuple[IRI, ...], scope: Scope
+) -> Refinement | None:
     """Read a refinement of an action that has no parameters of single columns; None after an error."""
     node = described(value, "refinement", scope)
     if node is None:
         return None
     parts = logical_parts(node)
     if not parts:
-        return read_stated(node, action, targets, scope)
+        return read_refinement(node, action, targets, scope)
     logical = node.properties[parts[0]]
-    message = f"the refinements of this action all hold together, and {quoted(logical.word)} says more"
+    message = (
+        f"all refinements of this action apply together, so {quoted(logical.word)} has no meaning here"
+    )
     scope.findings.error("P419", logical.key, message, "write them beside each other")
     return None
 
 
-def read_stated(node: Node, action: IRI, targets: tuple[IRI, ...], scope: Scope) -> Stated | None:
+def read_refinement(node: Node, action: IRI, targets: tuple[IRI, ...], scope: Scope) -> Refinement | None:
     """Read one comparison among the refinements of an action; None after an error.
 
     Args:
@@ -51,7 +61,7 @@ def read_stated(node: Node, action: IRI, targets: tuple[IRI, ...], scope: Scope)
     if written is None:
         return None
     if written.operand in PURPOSE_OPERANDS or (written.word and written.word.kind is Kind.CONSTRAINT):
-        message = f"{quoted(written.shown)} is no refinement of an action"
+        message = f"{quoted(written.shown)} is not a refinement of an action"
         help_ = "write it as a `constraint` of the rule"
         scope.findings.error("P419", written.operand_name.place, message, help_)
         return None
@@ -64,16 +74,16 @@ def read_stated(node: Node, action: IRI, targets: tuple[IRI, ...], scope: Scope)
         return None
     else:
         comparison = read_profile_word(written, targets, scope)
-    return None if comparison is None else Stated(comparison, written, targets)
+    return None if comparison is None else Refinement(comparison, written, targets)
 
 
-def check_needs(action: IRI, found: Found, scope: Scope) -> None:
-    """Report what an action needs (`vocab.words.ACTION_NEEDS`) and is not said, where all was read."""
-    if not found.is_whole:
+def check_needs(action: IRI, refinements: Refinements, scope: Scope) -> None:
+    """Report missing refinements of an action (`vocab.words.ACTION_NEEDS`), if all were read."""
+    if not refinements.is_whole:
         return
-    lacking = [need for need in ACTION_NEEDS[action] if not is_met(need, found)]
+    lacking = [need for need in ACTION_NEEDS[action] if not is_met(need, refinements)]
     if lacking:
         listed = " and ".join(" or ".join(shown_word(iri, scope) for iri in need) for need in lacking)
-        message = f"the action {shown_word(action, scope)} needs a refinement with {listed}"
-        scope.findings.error("P411", found.place, message)
-    check_needs_of_words(found, scope)
+        message = f"the action {shown_word(action, scope)} requires a refinement with {listed}"
+        scope.findings.error("P411", refinements.place, message)
+    check_needs_of_words(refinements, scope)

@@ -162,12 +162,12 @@ def rule_nodes(prop: Property | None, kind: Kind, scope: Scope) -> tuple[Node, .
 
 def _is_written(value: Value, kind: Kind, scope: Scope) -> bool:
     if isinstance(value, Literal):
-        message = f"a {kind.word} is an object, and {quoted(value.text)} is not"
+        message = f"a {kind.word} is an object, not {quoted(value.text)}"
         scope.findings.error("P314", value.place, message)
         return False
     if value.is_reference and value.name is not None:
-        message = f"the {kind.word} {quoted(value.name.written)} is only named"
-        scope.findings.error("P311", value.name.place, message, f"write the {kind.word} here")
+        message = f"the {kind.word} {quoted(value.name.written)} is named but not described here"
+        scope.findings.error("P311", value.name.place, message, f"write the whole {kind.word} here")
         return False
     return True
 
@@ -176,8 +176,8 @@ def _read(node: Node, kind: Kind, of: _Parts | None, reading: Reading) -> tuple[
     """Read what all kinds of rules have.
 
     Args:
-        node: the rule, with what its policy says for all rules.
-        kind: what it is.
+        node: the rule, with what its policy states for all rules.
+        kind: of the rule.
         of: the rule that a duty belongs to: a duty that names no target and no party has those.
         reading: the policy, as far as it is read.
     """
@@ -200,13 +200,13 @@ def _read(node: Node, kind: Kind, of: _Parts | None, reading: Reading) -> tuple[
 
 
 def _of_the_model(node: Node, parts: _Parts, of: _Parts, scope: Scope) -> _Parts:
-    """What whoever trains must audit is the model, and not what it learns from."""
+    """The parts of a duty to audit a training: its target is the model, not the training data."""
     if TRAIN not in of.actions or of.output is None:
         return parts
     prop, model = node.get(TARGET), (Asset(of.output),)
     if prop is not None and parts.targets and parts.targets != model:
-        message = f"the duty to audit is about another asset than the model {quoted(of.output)}"
-        help_ = "leave its target out: what training makes is audited"
+        message = f"the duty to audit has a target other than the model {quoted(of.output)}"
+        help_ = "remove its target: the audit concerns the trained model"
         scope.findings.error("P440", prop.key, message, help_)
     return replace(parts, targets=model)
 
@@ -214,7 +214,7 @@ def _of_the_model(node: Node, parts: _Parts, of: _Parts, scope: Scope) -> _Parts
 def _check_types(node: Node, kind: Kind, scope: Scope) -> None:
     for name in node.types:
         if name.iri not in {ODRL + kind.type, ODRL + "Rule"}:
-            message = f"the type {quoted(name.written)} is not that of a {kind.word}"
+            message = f"a {kind.word} cannot have the type {quoted(name.written)}"
             scope.findings.error("P320", name.place, message)
 
 
@@ -225,9 +225,9 @@ def _actions(node: Node, kind: Kind, of: _Parts | None, reading: Reading) -> tup
     if of is not None or not reading.shared.actions:
         _missing("action", node, kind, reading)
     elif kind is not Kind.PROHIBITION:
-        for taken in sorted((MAKING | {AUDIT}) & set(reading.shared.actions)):
-            name = quoted(BY_IRI[taken].name)
-            message = f"the {kind.word} takes the action {name} from a parent, and says nothing of how"
+        for action in sorted((MAKING | {AUDIT}) & set(reading.shared.actions)):
+            name = quoted(BY_IRI[action].name)
+            message = f"the {kind.word} takes the action {name} from a parent, but has no refinement for it"
             help_ = "write the refined action in the rule"
             reading.scope.findings.error("P411", node.place, message, help_)
     return ()
@@ -263,13 +263,13 @@ def _parts(node: Node, kind: Kind, of: _Parts | None, reading: Reading) -> _Part
 
 def _constraints(node: Node, targets: tuple[IRI, ...], scope: Scope) -> tuple[Condition, ...]:
     prop, purpose = node.get(CONSTRAINT), node.get(PURPOSE)
-    found: tuple[Condition, ...] = ()
+    conditions: tuple[Condition, ...] = ()
     if prop is not None:
-        found = read_conditions(
+        conditions = read_conditions(
             prop, "constraint", ConditionContext(ConditionPlace.RULE, targets=targets), scope
         )
     limit = read_purpose_property(purpose, scope) if purpose is not None else None
-    return found if limit is None else (*found, limit)
+    return conditions if limit is None else (*conditions, limit)
 
 
 def _check_parties(node: Node, kind: Kind, parts: _Parts, reading: Reading) -> None:
@@ -306,7 +306,7 @@ _HOW: Final = {
     TRAIN: "refine the action with smalti:recipe and smalti:labelColumn",
     AUDIT: "refine the action with smalti:attack and a bound such as smalti:attackAdvantage",
 }
-"""The actions whose refinements are read together, and how they are said."""
+"""The actions whose refinements are read together, and the help where they are missing."""
 
 
 def _read_way(action: Action, kind: Kind, parts: _Parts, of: _Parts | None, scope: Scope) -> _Way:
@@ -316,7 +316,7 @@ def _read_way(action: Action, kind: Kind, parts: _Parts, of: _Parts | None, scop
     if refinements is None:
         if action.is_complete:
             what = f"the {kind.word} to {BY_IRI[action.iri].name}"
-            message = f"{what} says nothing of how: it has no `refinement`"
+            message = f"{what} has no `refinement`"
             scope.findings.error("P411", action.place, message, _HOW[action.iri])
         return _Way(action.iri)
     if action.iri == TRAIN:
@@ -329,15 +329,19 @@ def _read_way(action: Action, kind: Kind, parts: _Parts, of: _Parts | None, scop
 
 
 def _is_in_place(action: Action, kind: Kind, of: _Parts | None, scope: Scope) -> bool:
-    """Report training and audits in rules that no plan could follow."""
+    """Report training and audits in rules that no plan can carry out."""
     if action.iri == TRAIN and kind is not Kind.PERMISSION:
-        message = f"the {kind.word} to train a model means nothing here"
+        message = f"the {kind.word} to train a model has no meaning here"
         scope.findings.error("P441", action.place, message, "write a permission to train it")
         return False
     if action.iri != AUDIT or (kind is Kind.DUTY and of is not None and ANONYMIZE not in of.actions):
         return True
-    what = "a duty of whoever anonymizes" if kind is Kind.DUTY else f"the {kind.word}"
-    message = f"{what} to audit means nothing here: whoever trains or uses a model has the duty"
+    what = (
+        "the duty to audit under a rule that anonymizes"
+        if kind is Kind.DUTY
+        else f"the {kind.word} to audit"
+    )
+    message = f"{what} has no meaning here: an audit is a duty of a permission to train or use a model"
     scope.findings.error("P440", action.place, message, "write it as `duty` of such a permission")
     return False
 
@@ -345,7 +349,7 @@ def _is_in_place(action: Action, kind: Kind, of: _Parts | None, scope: Scope) ->
 def _check_output(node: Node, kind: Kind, ways: tuple[_Way, ...], scope: Scope) -> None:
     prop = node.get(OUTPUT)
     if prop is not None and ways and not any(way.action in MAKING for way in ways):
-        message = f"{quoted(prop.word)} is what is anonymized or trained, and this {kind.word} is neither"
+        message = f"this {kind.word} neither anonymizes nor trains, so it has no {quoted(prop.word)}"
         scope.findings.error("P418", prop.key, message, "remove it, or write the action `anonymize`")
 
 
@@ -357,19 +361,19 @@ def _check_making(node: Node, kind: Kind, actions: tuple[Action, ...], parts: _P
         return
     what = f"the {kind.word} to {BY_IRI[ways[0].iri].name}"
     if len(ways) > 1:
-        message = f"{what} does so in several ways, or something else as well, to one output"
-        scope.findings.error("P333", ways[1].place, message, "write one rule for each")
+        message = f"{what} has several actions for one output"
+        scope.findings.error("P333", ways[1].place, message, "write one rule for each action")
     _check_source(node, kind, what, parts, scope)
     if node.get(OUTPUT) is None and node.is_complete:
         message = f"{what} has no `output`"
-        scope.findings.error("P414", node.place, message, "name the asset that it makes")
+        scope.findings.error("P414", node.place, message, "name the asset that it produces")
 
 
 def _check_source(node: Node, kind: Kind, what: str, parts: _Parts, scope: Scope) -> None:
     targets, prop = [target.iri for target in parts.targets], node.get(OUTPUT)
     if len(targets) > 1:
         place = node.get(TARGET) or node.get(OUTPUT) or node.get(ACTION)
-        message = f"{what} has {len(targets)} targets, and one output"
+        message = f"{what} has {len(targets)} targets, but one output"
         scope.findings.error(
             "P333",
             place.key if place is not None else node.place,
@@ -386,13 +390,13 @@ def _check_source(node: Node, kind: Kind, what: str, parts: _Parts, scope: Scope
         scope.findings.error("P413", prop.values[0].place, message, help_)
 
 
-MADE_UIDS: Final = ("urn:smalti:policy:", "urn:smalti:rule:")
-"""What the uids begin with that are made where a document gives none."""
+GENERATED_UIDS: Final = ("urn:smalti:policy:", "urn:smalti:rule:")
+"""Prefixes of the uids that smalti derives for policies and rules without one."""
 
 
 def read_uid(node: Node, kind: str, scope: Scope) -> IRI:
-    """The node's own uid, or one made from the document's digest and the node's place."""
-    made = made_uid(node, kind, scope)
+    """The node's own uid, or one derived from the document's digest and the node's place."""
+    generated = generated_uid(node, kind, scope)
     name = node.name
     if node.get(UID) is not None:  # written as a property, as in Turtle
         value = one_value(node, UID, scope)
@@ -401,19 +405,19 @@ def read_uid(node: Node, kind: str, scope: Scope) -> IRI:
             scope.findings.error("P319", written.place, f"the {kind} has two uids")
         name = written or name
     if name is None:
-        return made
+        return generated
     if name.iri.startswith("_:"):
-        help_ = "write an IRI, or leave the uid out"
-        message = f"{quoted(name.written)} is a label inside this document, and no uid"
+        help_ = "write an IRI, or remove the uid"
+        message = f"{quoted(name.written)} is a label inside this document, not a uid"
         scope.findings.error("P319", name.place, message, help_)
-        return made
-    if name.iri.startswith(MADE_UIDS):
-        message = f"{quoted(name.written)} is a uid of those that smalti makes itself"
-        scope.findings.error("P319", name.place, message, "write an IRI of your own, or leave the uid out")
-        return made
-    return iri_is_good(name, f"the uid of the {kind}", scope) or made
+        return generated
+    if name.iri.startswith(GENERATED_UIDS):
+        message = f"{quoted(name.written)} is reserved for uids that smalti derives"
+        scope.findings.error("P319", name.place, message, "write another IRI, or remove the uid")
+        return generated
+    return iri_is_good(name, f"the uid of the {kind}", scope) or generated
 
 
-def made_uid(node: Node, kind: str, scope: Scope) -> IRI:
-    """The uid of a policy or a rule that the document gives none."""
+def generated_uid(node: Node, kind: str, scope: Scope) -> IRI:
+    """The derived uid of a policy or a rule without one."""
     return IRI(f"urn:smalti:{kind}:sha256:{scope.digest}{node.place.pointer}")

@@ -57,8 +57,8 @@ def _instant(text: str) -> Instant | None:
 
 
 def _instant_with_zone(text: str) -> Instant | None:
-    found = _instant(text)
-    return found if found is not None and found.time.tzinfo is not None else None
+    instant = _instant(text)
+    return instant if instant is not None and instant.time.tzinfo is not None else None
 
 
 def _truth(text: str) -> Truth | None:
@@ -79,11 +79,11 @@ _READERS: Final[Mapping[str, Callable[[str], model.Value | None]]] = MappingProx
     XSD + "string": Text,
     DURATION: _duration,
 })  # fmt: skip
-"""How a text of each datatype that is known is read."""
+"""The reader of texts of each known datatype."""
 
 
 def typed_value(value: Value, shown: str, scope: Scope) -> model.Value | None:
-    """What a document's value stands for; None after an error. Nothing is guessed from an untyped text.
+    """What a document's value stands for; None after an error. An untyped text is never interpreted.
 
     Args:
         value: what the document says.
@@ -95,7 +95,7 @@ def typed_value(value: Value, shown: str, scope: Scope) -> model.Value | None:
         iri = iri_is_good(name, "the value", scope) if name is not None else None
         return None if iri is None else Named(iri)
     if value.has_language:
-        message = f"the value of {quoted(shown)} is a text in some language, which nothing compares"
+        message = f"the value of {quoted(shown)} has a language, which comparisons do not support"
         scope.findings.error("P426", value.place, message, "write it without `@language`")
         return None
     kind = value.datatype
@@ -107,14 +107,14 @@ def typed_value(value: Value, shown: str, scope: Scope) -> model.Value | None:
         _unknown_datatype(value, kind, scope)
         return None
     if value.number is not None and kind in WHOLE | FRACTIONAL:
-        found: model.Value | None = _whole(value.number) if kind in WHOLE else Number(value.number)
+        typed: model.Value | None = _whole(value.number) if kind in WHOLE else Number(value.number)
     else:
-        found = _READERS[kind](value.text if kind == XSD + "string" else value.text.strip())
-    if found is None:
+        typed = _READERS[kind](value.text if kind == XSD + "string" else value.text.strip())
+    if typed is None:
         local = kind.removeprefix(XSD)
-        message = f"{quoted(value.text)} is no `xsd:{local}`"
+        message = f"{quoted(value.text)} is not a valid `xsd:{local}`"
         scope.findings.error("P426", value.place, message, _EXAMPLES.get(local, ""))
-    return found
+    return typed
 
 
 def _whole(number: Decimal) -> Number | None:
@@ -131,10 +131,12 @@ _EXAMPLES: Final = {
 
 
 def _unknown_datatype(value: Literal, kind: str, scope: Scope) -> None:
-    known = sorted("xsd:" + name.removeprefix(XSD) for name in _READERS)
-    help_ = scope.findings.did_you_mean(scope.terms.shorten(kind), known)
-    message = f"the datatype {quoted(kind)} is not understood"
-    scope.findings.error("P426", value.place, message, help_ or "write a type of XML Schema, as xsd:date")
+    candidates = sorted("xsd:" + name.removeprefix(XSD) for name in _READERS)
+    help_ = scope.findings.did_you_mean(scope.terms.shorten(kind), candidates)
+    message = f"the datatype {quoted(kind)} is unknown"
+    scope.findings.error(
+        "P426", value.place, message, help_ or "write a datatype of XML Schema, such as xsd:date"
+    )
 
 
 def _untyped(value: Literal) -> model.Value:

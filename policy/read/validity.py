@@ -50,7 +50,7 @@ def read_valid(policy: Node, scope: Scope) -> Interval | None:
 def _text(value: Value) -> str:
     usable = isinstance(value, Literal) and value.is_text and not value.has_language
     if not isinstance(value, Literal) or not usable or value.datatype not in _DATATYPES:
-        raise _Unusable("the interval of a policy is a text")
+        raise _Unusable("the interval of a policy must be a text")
     if len(value.text) > _LONGEST:
         raise _Unusable(f"the interval of a policy has at most {_LONGEST} characters")
     return value.text.strip()
@@ -61,30 +61,30 @@ def _halves(text: str) -> tuple[str, str]:
         return _period(text)
     halves = text.split("/")
     if len(halves) != 2:
-        raise _Unusable(f"{quoted(text)} is no interval: it has no start and end with `/` between them")
+        raise _Unusable(
+            f"{quoted(text)} is not an interval: it requires a start and an end with `/` between them"
+        )
     return halves[0].strip(), halves[1].strip()
 
 
 def _period(text: str) -> tuple[str, str]:
-    """The parts of a DCMI Period; its name and its scheme (only W3C-DTF) say nothing more."""
-    found: dict[str, str] = {}
+    """The parts of a DCMI Period; its name and its scheme (only W3C-DTF) have no effect."""
+    parts: dict[str, str] = {}
     for part in text.rstrip(";").split(";"):
         name, separator, content = (piece.strip() for piece in part.partition("="))
-        if not separator or name not in {"start", "end", "scheme", "name"} or name in found:
-            raise _Unusable(f"{quoted(text)} is no period: `{name}` is unknown, or said twice" if separator
-                            else f"{quoted(text)} is no period")  # fmt: skip
-        found[name] = content
-    if found.get("scheme", "W3C-DTF") != "W3C-DTF":
-        raise _Unusable(
-            f"the scheme {quoted(found['scheme'])} is not known", "leave it out, or write W3C-DTF"
-        )
-    return found.get("start", ""), found.get("end", "")
+        if not separator or name not in {"start", "end", "scheme", "name"} or name in parts:
+            raise _Unusable(f"{quoted(text)} is not a period: `{name}` is unknown or repeated" if separator
+                            else f"{quoted(text)} is not a period")  # fmt: skip
+        parts[name] = content
+    if parts.get("scheme", "W3C-DTF") != "W3C-DTF":
+        raise _Unusable(f"the scheme {quoted(parts['scheme'])} is unknown", "remove it, or write W3C-DTF")
+    return parts.get("start", ""), parts.get("end", "")
 
 
 def _interval(start: str, end: str) -> Interval:
     if start in _OPEN and end in _OPEN:
         raise _Unusable(
-            "the interval has no start and no end", "leave it out: the policy is always in force"
+            "the interval has no start and no end", "remove it: the policy is then always in force"
         )
     begin = None if start in _OPEN else _first(start)
     until = None if end in _OPEN else _after(end)
@@ -98,7 +98,7 @@ def _first(text: str) -> datetime:
 
 
 def _after(text: str) -> datetime | None:
-    """The first instant that is no longer inside; None: later than any that can be written."""
+    """The first instant after the end; None: later than any that can be written."""
     if not _DAY.fullmatch(text):
         return _time(text)
     day = _day(text)
@@ -117,15 +117,15 @@ def _day(text: str) -> date:
 
 
 def _time(text: str) -> datetime:
-    found = _TIME.fullmatch(text)
-    if found is None:
-        raise _Unusable(f"{quoted(text)} is no day, and no time of a day")
-    if not found[3]:
+    match = _TIME.fullmatch(text)
+    if match is None:
+        raise _Unusable(f"{quoted(text)} is neither a day nor a time of a day")
+    if not match[3]:
         raise _Unusable(
             f"the time {quoted(text)} has no time zone", "add `Z`, or an offset such as `+02:00`"
         )
-    if not _ZONE.fullmatch(found[3]):
-        raise _Unusable(f"the time {quoted(text)} has no time zone that is known", "write `Z` or `+02:00`")
+    if not _ZONE.fullmatch(match[3]):
+        raise _Unusable(f"the time {quoted(text)} has an unknown time zone", "write `Z` or `+02:00`")
     try:
         return datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError):

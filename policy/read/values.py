@@ -10,7 +10,6 @@ from smalti.policy.document.expansion import UNRESOLVED
 from smalti.policy.document.nodes import Literal, Name, Node, Property, Value
 from smalti.policy.findings.findings import Findings, quoted
 from smalti.policy.model.iris import iri_problem
-from smalti.policy.text.json_text import Place
 from smalti.vocab.terms import IRI, L_DIVERSITY, METHOD, ODRL, XSD
 from smalti.vocab.words import Range, Word
 
@@ -41,7 +40,7 @@ def one_value(node: Node, iri: str, scope: Scope) -> Value | None:
     if prop is None:
         return None
     if len(prop.values) > 1:
-        message = f"{quoted(prop.word)} has {len(prop.values)} values, and one is expected"
+        message = f"{quoted(prop.word)} must have one value, not {len(prop.values)}"
         scope.findings.error("P304", prop.key, message)
         return None
     if not prop.values:
@@ -62,7 +61,7 @@ def node_name(value: Value, what: str, scope: Scope) -> Name | None:
     """The `@id` of a node, unchecked; None after an error."""
     if isinstance(value, Literal):
         help_ = f'write {{"@id": "{value.text}"}}' if value.is_text and not iri_problem(value.text) else ""
-        message = f"{what} is named by an IRI, and {quoted(value.text)} is a text or a number"
+        message = f"{what} is named by an IRI, not by the text or number {quoted(value.text)}"
         scope.findings.error("P314", value.place, message, help_)
         return None
     if value.name is None:
@@ -76,9 +75,7 @@ def bare_name(value: Value, what: str, scope: Scope) -> Name | None:
     if name is None or not isinstance(value, Node) or value.is_reference:
         return name
     for prop in value.properties.values():
-        message = (
-            f"{what} is only named here: {quoted(prop.word)} would say something of it wherever it is used"
-        )
+        message = f"{what} is only named here: {quoted(prop.word)} would apply to it wherever it is used"
         scope.findings.error("P309", prop.key, message, "write the IRI alone")
     for kind in value.types:
         if not odrl_name(kind.iri):
@@ -90,7 +87,7 @@ def bare_name(value: Value, what: str, scope: Scope) -> Name | None:
 def iri_is_good(name: Name, what: str, scope: Scope) -> IRI | None:
     """The IRI when it is absolute and may be used; None after an error."""
     if name.iri.startswith(UNRESOLVED):
-        message = f"{what} {quoted(name.written)} is a relative IRI, and a policy has no base"
+        message = f"{what} {quoted(name.written)} is a relative IRI, but a policy has no base IRI"
         scope.findings.error(
             "P209", name.place, message, 'write the whole IRI, as in "http://example.com/..."'
         )
@@ -106,24 +103,24 @@ def iri_is_good(name: Name, what: str, scope: Scope) -> IRI | None:
     return None
 
 
-def known_word(name: Name, scope: Scope) -> str:
-    """The canonical IRI of a word; other spellings are noted."""
+def canonical_word(name: Name, scope: Scope) -> str:
+    """The canonical IRI of a word; another spelling adds a note."""
     return scope.findings.word(name.iri, name.place)
 
 
 def unknown_word(
-    code: str, name: Name, what: str, known: Iterable[str], scope: Scope, otherwise: str = ""
+    code: str, name: Name, what: str, candidates: Iterable[str], scope: Scope, otherwise: str = ""
 ) -> None:
-    """Report a word that no vocabulary defines, with the nearest one that is, or what to do otherwise."""
+    """Report a word that no vocabulary defines, with the nearest word, or another way out."""
     if not name.iri.startswith(UNRESOLVED) and "scheme that" in iri_problem(name.iri):
         iri_is_good(name, f"the {what}", scope)
         return
-    help_ = scope.findings.did_you_mean(name.written, known) or otherwise
+    help_ = scope.findings.did_you_mean(name.written, candidates) or otherwise
     scope.findings.error(code, name.place, f"unknown {what} {quoted(name.written)}", help_)
 
 
 def spellings(iris: Iterable[str], scope: Scope) -> list[str]:
-    """Words as this document would write them, for a did-you-mean."""
+    """Words as this document would write them, for suggestions."""
     return [scope.terms.shorten(iri) for iri in iris]
 
 
@@ -132,30 +129,32 @@ def odrl_name(iri: str) -> str:
     return iri.removeprefix(ODRL) if iri.startswith(ODRL) else ""
 
 
-def number_in(value: Value, known: Word, shown: str, scope: Scope) -> Decimal | None:
+def number_in(value: Value, word: Word, shown: str, scope: Scope) -> Decimal | None:
     """A number within the limits of a word of the profile; None after an error.
 
     Args:
         value: what the document says.
-        known: the operand's definition.
+        word: the operand's definition.
         shown: the operand, as the document writes it.
         scope: where findings go.
     """
-    found = _number(value, shown, scope)
-    if found is None:
+    number = _number(value, shown, scope)
+    if number is None:
         return None
-    if known.range is Range.INTEGER and (found != found.to_integral_value() or abs(found) > LARGEST):
-        message = f"{quoted(shown)} is a whole number up to {LARGEST}, and not {found}"
+    if word.range is Range.INTEGER and (number != number.to_integral_value() or abs(number) > LARGEST):
+        message = f"{quoted(shown)} must be a whole number up to {LARGEST}, not {number}"
         scope.findings.error("P403", value.place, message)
         return None
-    if known.limits.allow(found):
-        return found
-    if known.range is Range.INTEGER:
-        least = known.limits.minimum
-        message = f"{quoted(shown)} is at least {least}, and not {found}: below that nothing is promised"
+    if word.limits.allow(number):
+        return number
+    if word.range is Range.INTEGER:
+        least = word.limits.minimum
+        message = (
+            f"{quoted(shown)} must be at least {least}, not {number}: a smaller number promises nothing"
+        )
         scope.findings.error("P404", value.place, message)
     else:
-        message = f"{quoted(shown)} is {known.limits}, and not {found}"
+        message = f"{quoted(shown)} must be {word.limits}, not {number}"
         scope.findings.error("P424", value.place, message)
     return None
 
@@ -165,11 +164,13 @@ def _number(value: Value, word: str, scope: Scope) -> Decimal | None:
     if number is not None:
         return number
     shown = value.text if isinstance(value, Literal) else ""
-    found = f"the text {quoted(shown)}" if isinstance(value, Literal) and value.is_text else quoted(shown)
+    description = (
+        f"the text {quoted(shown)}" if isinstance(value, Literal) and value.is_text else quoted(shown)
+    )
     if not isinstance(value, Literal):
-        found = "an IRI"
+        description = "an IRI"
     help_ = f"write {shown}, without quotes" if _is_digits(shown) else "write a number, without quotes"
-    scope.findings.error("P403", value.place, f"{quoted(word)} is a number, and {found} is none", help_)
+    scope.findings.error("P403", value.place, f"{quoted(word)} must be a number, not {description}", help_)
     return None
 
 
@@ -205,38 +206,40 @@ def plain_text(value: Value) -> str | None:
     return None
 
 
-def chosen_name(value: Value, word: str, known: Word, scope: Scope) -> str | None:
+def chosen_name(value: Value, shown: str, word: Word, scope: Scope) -> str | None:
     """One of a word's closed list of names; None after an error.
 
     Args:
         value: what the document says.
-        word: the operand, as the document writes it.
-        known: the operand's definition.
+        shown: the operand, as the document writes it.
+        word: the operand's definition.
         scope: where findings go.
     """
     text = plain_text(value)
     if text is None:
         scope.findings.error(
-            "P422", value.place, f"the value of {quoted(word)} is a name", _one_of(known.names)
+            "P422", value.place, f"the value of {quoted(shown)} must be a name", _one_of(word.names)
         )
         return None
-    if known.iri == METHOD and text in _NAME_ALIASES:
+    if word.iri == METHOD and text in _NAME_ALIASES:
         message = f"{quoted(text)} is read as {quoted(_NAME_ALIASES[text])}"
         scope.findings.warning("P503", value.place, message, f"write `{_NAME_ALIASES[text]}`")
         return _NAME_ALIASES[text]
-    if text not in known.names:
-        help_ = scope.findings.did_you_mean(text.rpartition(":")[2], known.names) or _one_of(known.names)
-        code = "P401" if known.iri == METHOD else "P402"
-        scope.findings.error(code, value.place, f"unknown {known.name} {quoted(text)}", help_)
+    if text not in word.names:
+        help_ = scope.findings.did_you_mean(text.rpartition(":")[2], word.names) or _one_of(word.names)
+        code = "P401" if word.iri == METHOD else "P402"
+        scope.findings.error(code, value.place, f"unknown {word.name} {quoted(text)}", help_)
         return None
     return text
 
 
 def open_name(value: Value, word: str, scope: Scope) -> str | None:
-    """A name out of no closed list: one line of text; None after an error."""
+    """A name without a closed list: one line of text; None after an error."""
     text = plain_text(value)
     if text is None or not text.strip() or not text.isprintable() or len(text) > _LONGEST_NAME:
-        message = f"the value of {quoted(word)} is a name: a line of at most {_LONGEST_NAME} characters"
+        message = (
+            f"the value of {quoted(word)} must be a name: one line of at most {_LONGEST_NAME} characters"
+        )
         scope.findings.error("P422", value.place, message)
         return None
     return text
@@ -251,8 +254,3 @@ def values_of(prop: Property, scope: Scope) -> tuple[Value, ...]:
     if not prop.values:
         scope.findings.error("P421", prop.key, f"{quoted(prop.word)} is an empty list")
     return prop.values
-
-
-def text_place(value: Value) -> Place:
-    """Where a value is best underlined."""
-    return value.name.place if isinstance(value, Node) and value.name is not None else value.place

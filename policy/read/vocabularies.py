@@ -3,17 +3,17 @@
 | statement | says |
 |---|---|
 | `a odrl:Party`, `odrl:PartyCollection`, `odrl:Asset`, `odrl:AssetCollection`, `dcat:Dataset`, `odrl:Action`, `skos:Concept`, `dpv:Purpose` | of which kind a term is |
-| `a odrl:LeftOperand` | facts that are stated under a left operand count |
+| `a odrl:LeftOperand` | facts stated under this left operand are used |
 | `csvw:column` | a table has a column with this IRI |
 | `odrl:partOf`, `mosaicrown:belongsTo` | a party or an asset belongs to a collection |
 | `dct:isPartOf` | an asset belongs to a collection |
 | `odrl:includedIn` | an action is included in another one |
 | `skos:broader` | a purpose or action has a broader one |
 | `skos:exactMatch` | two names are one purpose or action |
-| `rdfs:label`, `rdfs:comment`, `skos:prefLabel`, `skos:altLabel`, `skos:definition`, `dct:title`, `dct:description` | nothing that counts |
+| `rdfs:label`, `rdfs:comment`, `skos:prefLabel`, `skos:altLabel`, `skos:definition`, `dct:title`, `dct:description` | nothing that has an effect |
 
-Any other statement is refused: what is not understood could be meant to count. So are circles. Terms that
-statements connect are of one kind, which a type, a standard term or the statement tells.
+Any other statement is refused, because it could be meant to have an effect; so are circles. Terms that
+statements connect are of one kind, which a type, a standard term or the statement determines.
 """  # noqa: E501
 
 import io
@@ -38,7 +38,7 @@ MOST_STATEMENTS: Final = 500_000
 _SKOS: Final = "http://www.w3.org/2004/02/skos/core#"
 _BASE: Final = "https://unresolved.invalid/vocabulary/"
 _LISTED: Final = 10
-"""Problems that are named of more."""
+"""The most problems that a message names."""
 
 
 class _Kind(StrEnum):
@@ -71,7 +71,7 @@ _RELATIONS: Final = {
     _SKOS + "broader": _CONCEPTS,
     _EXACT: _CONCEPTS,
 }
-"""What a statement says of which kinds of terms."""
+"""The kinds of terms that a statement may relate."""
 _REMARKS: Final = frozenset(
     [RDFS + "label", RDFS + "comment", DCT + "title", DCT + "description"]
     + [_SKOS + name for name in ("prefLabel", "altLabel", "definition")]
@@ -82,12 +82,12 @@ _COLUMN: Final = CSVW + "column"
 
 @dataclass(slots=True)
 class _Reading:
-    """What was read of one document."""
+    """What was read from one document."""
 
     name: str
     types: dict[IRI, set[_Kind]] = field(default_factory=dict)
     concepts: set[IRI] = field(default_factory=set)
-    """Terms that are `skos:Concept`: purposes, unless something else says what they are."""
+    """Terms that are `skos:Concept`: purposes, unless another statement determines their kind."""
     related: list[tuple[IRI, str, IRI]] = field(default_factory=list)
     columns: list[tuple[IRI, IRI]] = field(default_factory=list)
     """Tables, each with a column of it."""
@@ -104,7 +104,7 @@ class _Reading:
             shown = sorted(set(self.problems))
             text = "; ".join(shown[:_LISTED])
             more = f"; and {len(shown) - _LISTED} more" if len(shown) > _LISTED else ""
-            raise PolicyError(self.name, text + more, "a vocabulary that is understood whole")
+            raise PolicyError(self.name, text + more, "a vocabulary with only the supported statements")
 
 
 def read_vocabulary(document: bytes, name: str) -> Vocabulary:
@@ -115,8 +115,8 @@ def read_vocabulary(document: bytes, name: str) -> Vocabulary:
         name: how messages call it.
 
     Raises:
-        PolicyError: it is no Turtle, too large, holds a statement that is not understood, has a circle, or
-            changes what a standard action or purpose is.
+        PolicyError: it is not Turtle, is too large, has an unsupported statement or a circle, or
+            changes a standard action or purpose.
     """
     reading = _Reading(name)
     for subject, predicate, object_ in _graph(document, name):
@@ -150,39 +150,39 @@ def _graph(document: bytes, name: str) -> "Graph":
     except Exception as error:  # the parser raises many kinds, with text of the document
         where = getattr(error, "lines", None)
         place = f" (line {where + 1})" if isinstance(where, int) else ""
-        raise PolicyError(name, f"the vocabulary is no Turtle in UTF-8{place}") from None
+        raise PolicyError(name, f"the vocabulary is not Turtle in UTF-8{place}") from None
     if len(graph) > MOST_STATEMENTS:
         raise PolicyError(name, f"the vocabulary has more than {MOST_STATEMENTS} statements")
     return graph
 
 
 def _read_statement(predicate: str, subject: "Node", object_: "Node", reading: _Reading) -> None:
-    known = canonical(predicate)
-    if known in _REMARKS:
+    relation = canonical(predicate)
+    if relation in _REMARKS:
         return
     term = _term(subject, reading)
-    if known == _TYPE:
+    if relation == _TYPE:
         _read_type(term, str(object_), reading)
-    elif known == _COLUMN:
+    elif relation == _COLUMN:
         other = _term(object_, reading)
         if term is not None and other is not None:
             reading.columns.append((term, other))
             reading.types.setdefault(term, set()).add(_Kind.ASSET)
-    elif known in _RELATIONS:
+    elif relation in _RELATIONS:
         other = _term(object_, reading)
         if term is not None and other is not None:
-            reading.related.append((term, known, other))
-            reading.predicates.setdefault(term, set()).add(known)
+            reading.related.append((term, relation, other))
+            reading.predicates.setdefault(term, set()).add(relation)
     else:
-        reading.fail(f"the statement {quoted(predicate)} of {quoted(str(subject))} is not understood")
+        reading.fail(f"the statement {quoted(predicate)} of {quoted(str(subject))} is not supported")
 
 
 def _read_type(term: IRI | None, type_: str, reading: _Reading) -> None:
-    known = canonical(type_)
-    if known not in _TYPES:
-        reading.fail(f"the type {quoted(type_)} is not understood")
+    canonical_type = canonical(type_)
+    if canonical_type not in _TYPES:
+        reading.fail(f"the type {quoted(type_)} is not supported")
     elif term is not None:
-        kind = _TYPES[known]
+        kind = _TYPES[canonical_type]
         if kind is None:
             reading.concepts.add(term)
         else:
@@ -194,7 +194,7 @@ def _term(node: "Node", reading: _Reading) -> IRI | None:
 
     if not isinstance(node, URIRef):
         what = "a term without an IRI" if isinstance(node, BNode) else f"the text {quoted(str(node))}"
-        reading.fail(f"{what} stands where a term's IRI is expected")
+        reading.fail(f"{what} is not the IRI of a term")
         return None
     iri = str(node)
     problem = "is relative" if iri.startswith(_BASE) else iri_problem(iri)
@@ -209,19 +209,19 @@ def _term(node: "Node", reading: _Reading) -> IRI | None:
 
 
 def _kinds(reading: _Reading) -> dict[IRI, _Kind]:
-    """The kind of each term; connected terms are of one."""
-    found: dict[IRI, _Kind] = {}
+    """The kind of each term; connected terms share one."""
+    kinds: dict[IRI, _Kind] = {}
     for terms in _connected(reading):
         possible = _possible(terms, reading)
         named = quoted(min(terms))
         if len(possible) == 1:
-            found.update(dict.fromkeys(terms, possible.pop()))
+            kinds.update(dict.fromkeys(terms, possible.pop()))
         elif possible:
             way_out = "give it a type, such as `odrl:Asset` or `odrl:Party`"
-            reading.fail(f"nothing tells whether {named} is {' or '.join(sorted(possible))}: {way_out}")
+            reading.fail(f"the kind of {named} is ambiguous ({' or '.join(sorted(possible))}): {way_out}")
         else:
-            reading.fail(f"{named} and what it is connected with are said to be of different kinds")
-    return found
+            reading.fail(f"{named} and the terms connected with it have different kinds")
+    return kinds
 
 
 def _possible(terms: set[IRI], reading: _Reading) -> set[_Kind]:
@@ -243,28 +243,30 @@ def _standard_kinds(term: IRI) -> set[_Kind]:
 
 def _connected(reading: _Reading) -> Iterator[set[IRI]]:
     near: dict[IRI, set[IRI]] = {term: set() for term in (*reading.types, *reading.concepts)}
-    for one, _, other in reading.related:
-        near.setdefault(one, set()).add(other)
-        near.setdefault(other, set()).add(one)
-    left = set(near)
-    while left:
-        pending = [left.pop()]
-        found = set(pending)
+    for subject, _, object_ in reading.related:
+        near.setdefault(subject, set()).add(object_)
+        near.setdefault(object_, set()).add(subject)
+    remaining = set(near)
+    while remaining:
+        pending = [remaining.pop()]
+        group = set(pending)
         while pending:
-            new = near[pending.pop()] - found
-            found |= new
+            new = near[pending.pop()] - group
+            group |= new
             pending += new
-        left -= found
-        yield found
+        remaining -= group
+        yield group
 
 
 def _relations(kind: _Kind, kinds: dict[IRI, _Kind], reading: _Reading) -> Relations:
     pairs = sorted(
-        (one, predicate, other) for one, predicate, other in reading.related if kinds[one] is kind
+        (subject, predicate, object_)
+        for subject, predicate, object_ in reading.related
+        if kinds[subject] is kind
     )
     return Relations(
-        broader=tuple((one, other) for one, predicate, other in pairs if predicate != _EXACT),
-        exact=tuple((one, other) for one, predicate, other in pairs if predicate == _EXACT),
+        broader=tuple((subject, object_) for subject, predicate, object_ in pairs if predicate != _EXACT),
+        exact=tuple((subject, object_) for subject, predicate, object_ in pairs if predicate == _EXACT),
         defined=frozenset(term for term, its in kinds.items() if its is kind),
     )
 
@@ -272,16 +274,16 @@ def _relations(kind: _Kind, kinds: dict[IRI, _Kind], reading: _Reading) -> Relat
 def _check_circles(reading: _Reading) -> None:
     """Refuse terms that include each other: one of the statements must be a mistake."""
     above: dict[IRI, set[IRI]] = {}
-    for one, predicate, other in reading.related:
+    for subject, predicate, object_ in reading.related:
         if predicate != _EXACT:
-            above.setdefault(one, set()).add(other)
+            above.setdefault(subject, set()).add(object_)
     left = _without_leaves(above)
     if left:
         reading.fail(f"{quoted(min(left))} includes itself, by way of others")
 
 
 def _without_leaves(above: dict[IRI, set[IRI]]) -> Iterable[IRI]:
-    """The terms that are left when those that include nothing are taken away, again and again."""
+    """The terms that remain after repeatedly removing those that include nothing."""
     below: dict[IRI, int] = dict.fromkeys(above, 0)
     for others in above.values():
         for other in others:

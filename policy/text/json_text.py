@@ -1,4 +1,4 @@
-"""JSON text to values that know their place. Strict: RFC 8259, no duplicate keys, no lossy numbers."""
+"""Reads JSON text into values with their places. Strict: RFC 8259, no duplicate keys, no lossy numbers."""
 
 import json
 import re
@@ -82,7 +82,7 @@ JsonValue = JsonString | JsonNumber | JsonNamed | JsonArray | JsonObject
 
 @dataclass(frozen=True, slots=True)
 class JsonFault:
-    """One thing that is wrong with the text."""
+    """One error in the text."""
 
     code: str
     message: str
@@ -163,7 +163,7 @@ class _Reader:
         value = self.value("")
         self.space()
         if self.at < len(self.text):
-            self.stop("the document goes on after its end", self.brace_help())
+            self.stop("text follows the end of the document", self.brace_help())
         return value
 
     def space(self) -> None:
@@ -179,13 +179,13 @@ class _Reader:
         raise _StopError(JsonFault(code, message, place, help_))
 
     def expected(self, what: str) -> NoReturn:
-        found = self.peek()
-        if not found:
+        character = self.peek()
+        if not character:
             self.stop(f"the document ends where {what} is expected", self.unclosed_help())
         help_ = self.brace_help() or (
-            self.unclosed_help() if found in {"}", "]"} else self.habit_help(found)
+            self.unclosed_help() if character in {"}", "]"} else self.habit_help(character)
         )
-        self.stop(f"expected {what}, found `{found}`", help_)
+        self.stop(f"expected {what}, found `{character}`", help_)
 
     def value(self, pointer: str) -> JsonValue:
         self.count += 1
@@ -244,7 +244,7 @@ class _Reader:
             self.stop(f"broken string: {error.msg[0].lower()}{error.msg[1:].removesuffix(' at')}")
         place = Place(start, self.at, pointer)
         if _SURROGATE.search(text):
-            self.faults.append(JsonFault("P107", "the string holds half of a surrogate pair", place))
+            self.faults.append(JsonFault("P107", "the string contains half of a surrogate pair", place))
             text = _SURROGATE.sub("\ufffd", text)
         return JsonString(text, place)
 
@@ -253,22 +253,22 @@ class _Reader:
         word = _WORD.match(self.text, start)
         if not word:
             self.expected("a value")
-        found = word[0]
-        place = Place(start, start + len(found), pointer)
-        if found in _NAMED:
+        token = word[0]
+        place = Place(start, start + len(token), pointer)
+        if token in _NAMED:
             self.at = place.end
-            return JsonNamed(_NAMED[found], place)
-        self.check_number(found, place)
+            return JsonNamed(_NAMED[token], place)
+        self.check_number(token, place)
         self.at = place.end
-        return JsonNumber(found, place)
+        return JsonNumber(token, place)
 
-    def check_number(self, found: str, place: Place) -> None:
+    def check_number(self, token: str, place: Place) -> None:
         help_ = "write a finite number with at most 64 characters"
-        if found.lstrip("+-") in {"NaN", "Infinity"}:
-            raise _StopError(JsonFault("P106", f"`{found}` is not a number of JSON", place, help_))
-        if not _NUMBER.fullmatch(found):
+        if token.lstrip("+-") in {"NaN", "Infinity"}:
+            raise _StopError(JsonFault("P106", f"`{token}` is not a JSON number", place, help_))
+        if not _NUMBER.fullmatch(token):
             self.expected("a value")
-        if len(found) > _MAX_NUMBER or abs(float(found)) == float("inf"):
+        if len(token) > _MAX_NUMBER or abs(float(token)) == float("inf"):
             raise _StopError(JsonFault("P106", "the number is too large to be read exactly", place, help_))
 
     def enter(self) -> int:
@@ -288,23 +288,23 @@ class _Reader:
         self.at += 1
         if character == "," and self.peek() in {"}", "]"}:
             self.at = comma
-            self.stop("a comma with nothing after it", "remove the comma")
+            self.stop("no value follows the comma", "remove the comma")
 
     def twice(self, key: JsonString) -> None:
         shown = key.text if len(key.text) <= _LONGEST_WORD else key.text[: _LONGEST_WORD - 3] + "..."
-        message = f"key `{shown}` is said twice in one object"
-        help_ = "keep one of them; where several values are meant, write one list"
+        message = f"key `{shown}` occurs twice in one object"
+        help_ = "keep one of them; write several values as one list"
         self.faults.append(JsonFault("P105", message, key.place, help_))
 
     def brace_help(self) -> str:
-        """Which closing brace is probably one too many, when leaving it out mends the document."""
+        """Which closing brace is probably superfluous, if the document is valid JSON without it."""
         for offset in [*self.closed[:-7:-1], self.at]:
             if self.text[offset : offset + 1] in {"}", "]"} and self.reads_without(offset):
                 line = self.text.count("\n", 0, offset) + 1
                 column = offset - self.text.rfind("\n", 0, offset)
                 return (
-                    f"the `{self.text[offset]}` at line {line}, column {column} is probably one too many: "
-                    "without it the document reads as JSON"
+                    f"the `{self.text[offset]}` at line {line}, column {column} is probably superfluous: "
+                    "without it the document is valid JSON"
                 )
         return ""
 
@@ -322,10 +322,10 @@ class _Reader:
         line = self.text.count("\n", 0, offset) + 1
         return f"the `{self.text[offset]}` opened at line {line} is not closed"
 
-    def habit_help(self, found: str) -> str:
+    def habit_help(self, character: str) -> str:
         habits = {
-            "'": "JSON has double quotes only",
+            "'": "JSON uses only double quotes",
             "/": "JSON has no comments",
             "#": "JSON has no comments",
         }
-        return habits.get(found, "")
+        return habits.get(character, "")

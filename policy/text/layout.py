@@ -51,10 +51,10 @@ class _Layout:
         match value:
             case JsonString() | JsonNumber() | JsonNamed():
                 return _scalar(value)
-        known = id(value)
-        if known not in self.short:
-            self.short[known] = self.on_one_line(value)
-        return self.short[known]
+        key = id(value)
+        if key not in self.short:
+            self.short[key] = self.on_one_line(value)
+        return self.short[key]
 
     def on_one_line(self, value: JsonArray | JsonObject) -> str | None:
         if isinstance(value, JsonArray):
@@ -75,8 +75,8 @@ class _Layout:
     def broken(self, value: JsonValue, indent: int) -> list[str]:
         """The value over several lines, where it has parts; the first line is begun already."""
         match value:
-            case JsonArray(items=(JsonArray() | JsonObject() as only,)):
-                return ["[", *self.broken(only, indent), "]"]
+            case JsonArray(items=(JsonArray() | JsonObject() as item,)):
+                return ["[", *self.broken(item, indent), "]"]
             case JsonArray(items=items) if items:
                 parts = [self.value(item, indent + _STEP, indent + _STEP) for item in items]
                 return _lines("[", parts, "]", indent)
@@ -90,10 +90,10 @@ class _Layout:
 
 
 def _lines(start: str, parts: list[list[str]], end: str, indent: int) -> list[str]:
-    found = [start]
+    pieces = [start]
     for number, part in enumerate(parts):
-        found += [",\n" if number else "\n", " " * (indent + _STEP), *part]
-    return [*found, "\n", " " * indent, end]
+        pieces += [",\n" if number else "\n", " " * (indent + _STEP), *part]
+    return [*pieces, "\n", " " * indent, end]
 
 
 def _joined(start: str, parts: list[str | None], end: str) -> str | None:
@@ -127,5 +127,5 @@ def _string(text: str) -> str:
 
 
 def _escape(match: re.Match[str]) -> str:
-    found = match[0]
-    return found if found.isprintable() else json.dumps(found)[1:-1]
+    character = match[0]
+    return character if character.isprintable() else json.dumps(character)[1:-1]

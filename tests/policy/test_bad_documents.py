@@ -301,23 +301,23 @@ def test_a_retired_code_is_not_used_again() -> None:
         ("context-unknown", "did you mean `https://www.mosaicrown.eu/ns/mosaicrown.jsonld`?"),
         ("conflict-unknown", "did you mean `prohibit`?"),
         ("constraints-misspelt", "did you mean `constraint`?"),
-        ("fig-2.6-as-printed", "the `}` at line 60, column 1 is probably one too many"),
+        ("fig-2.6-as-printed", "the `}` at line 60, column 1 is probably superfluous"),
         ("k-as-text", "write 10, without quotes"),
         ("k-greater-than", "write `eq` or `gteq`"),
-        ("k-upper-bound", "write `gteq` for the least that is promised"),
+        ("k-upper-bound", "write `gteq` to state the minimum"),
         ("l-with-k-anonymity", "did you mean the method `l-diversity`?"),
         ("method-misspelt", "did you mean `k-anonymity`?"),
         ("operand-misspelt", "did you mean `mosaicrown:k`?"),
         ("operator-misspelt", "did you mean `gteq`?"),
         ("agreement-without-assigner", "write it in the rule, or once on the policy"),
-        ("collection-without-source", 'write "source" in place of "uid"'),
+        ("collection-without-source", 'write "source" instead of "uid"'),
         ("compact-purpose", "write `purpose` in each rule"),
         (
             "consequence-of-consequence",
             "a consequence belongs to a duty of a permission or to an obligation",
         ),
         ("duty-on-prohibition", "a duty belongs to a permission; a prohibition has a `remedy`"),
-        ("inherit-nowhere", "give its document too, or add it first"),
+        ("inherit-nowhere", "supply its document too, or add it first"),
         ("inherit-outlives-parent", "limit it with `dct:valid`"),
         ("targets-of-one-output", "write one rule for each target"),
         ("valid-without-zone", "add `Z`, or an offset"),
@@ -363,5 +363,5 @@ def test_what_grows_is_named() -> None:
     """The compact form is measured before it is spelled out, and the actions of a rule with its duties."""
     (shared,) = load(BAD / "compact-too-much.jsonld").diagnostics
     (actions,) = load(BAD / "actions-times-duties.jsonld").diagnostics
-    assert shared.message.startswith("`action` on the policy, written into each of its 400 rules")
-    assert actions.message.startswith("the rules of the policy, written out for each of their actions")
+    assert shared.message.startswith("`action` on the policy, copied into each of its 400 rules")
+    assert actions.message.startswith("the rules of the policy, copied for each of their actions")

@@ -129,7 +129,7 @@ def test_bad_form(name: str) -> None:
 
 def test_a_shared_node_is_reported_with_both_places() -> None:
     (found,) = load(HERE / "bad" / "form-node-used-twice.jsonld").errors
-    assert found.message == "`_:c` is used already, at line 6"
+    assert found.message == "`_:c` is already used at line 6"
     assert (found.where.line, found.where.pointer) == (7, "/@graph/2/constraint")
 
 

@@ -59,7 +59,7 @@ def test_require_shows_all_errors_at_once() -> None:
 
 
 def test_require_wants_one_policy() -> None:
-    with pytest.raises(PolicyError, match="holds 2 policies; expected exactly one policy"):
+    with pytest.raises(PolicyError, match="contains 2 policies; expected exactly one policy"):
         require(load(HERE / "good" / "list-of-policies.jsonld"))
 
 

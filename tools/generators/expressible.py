@@ -1,7 +1,7 @@
-"""Which findings the JSON Schema and the SHACL shapes can see as well; the parser sees all.
+"""Which findings the JSON Schema and the SHACL shapes detect as well; the parser detects all.
 
-*Fully*: each document with the finding is refused there, too. *In part*: some of them. The tests hold both
-to these words, with every example and counterexample.
+*Fully*: they refuse every document with the finding. *In part*: some of them. Tests compare both with this
+table, for every example and counterexample.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from smalti.policy.findings.codes import TABLE
 
 
 class Extent(StrEnum):
-    """How much of what has a code one of the descriptions of policies can see."""
+    """How many of the findings with a code a description of policies detects."""
 
     FULLY = "fully"
     PARTLY = "in part"
@@ -23,33 +23,33 @@ class Extent(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Expressible:
-    """Where a finding can be seen, beside the parser."""
+    """Which descriptions detect a finding, besides the parser."""
 
     schema: Extent = Extent.NOT
     """By the JSON Schema, in documents in the compact form."""
     shapes: Extent = Extent.NOT
     """By the SHACL shapes, in what can be read as RDF at all."""
     reason: str = ""
-    """Why not everywhere, as a sentence; empty where it can be seen everywhere."""
+    """Why not both fully, as a sentence; empty where both do."""
 
 
 _FULLY, _PARTLY, _NOT = Extent.FULLY, Extent.PARTLY, Extent.NOT
-_TEXT: Final = "RDF holds no text, keys or contexts"
-_COMPARES: Final = "it takes two values of the document, compared with each other"
-_ELSEWHERE: Final = "it takes several nodes of the document, or other documents"
-_PLACES: Final = "a rule's own parts are seen, and what it takes over from its policy or a parent is not"
-_SOME_FORMS: Final = "it is seen in the plain form, and not where lists or datatypes are written around it"
+_TEXT: Final = "RDF has no text, keys or contexts"
+_COMPARES: Final = "it requires a comparison of two values of the document"
+_ELSEWHERE: Final = "it requires several nodes of the document, or other documents"
+_PLACES: Final = "they check a rule's own parts, but not those from its policy or a parent"
+_SOME_FORMS: Final = "they check the plain form, but not values inside lists or with datatypes"
 _DEFAULTS: Final = MappingProxyType(
     {
-        "P1": "the text is no JSON, or too large: there is nothing to be looked at",
-        "P2": "it is about how JSON-LD reads the document, which a schema cannot follow",
+        "P1": "the text is not JSON, or too large, so neither can read it",
+        "P2": "it concerns JSON-LD processing, which a schema does not perform",
         "P3": _ELSEWHERE,
         "P4": _COMPARES,
-        "P5": "it is no error, and neither a schema nor shapes know any less",
-        "P6": "it is no error, or about the data's description",
+        "P5": "it is a warning or a note, and the schema and the shapes report only errors",
+        "P6": "it is a warning or a note, or concerns the data's description",
     }
 )
-"""Why neither can see a finding, by the group of its code."""
+"""Why neither detects a finding, by the group of its code."""
 
 
 def _both(*codes: str) -> dict[str, Expressible]:
@@ -61,12 +61,12 @@ def _as(schema: Extent, shapes: Extent, reason: str, codes: str) -> dict[str, Ex
 
 
 _SEEN: Final[Mapping[str, Expressible]] = MappingProxyType(
-    _as(_PARTLY, _NOT, "most readers of JSON have dealt with it before", "P106 P108")
-    | _as(_NOT, _NOT, "readers of JSON drop or replace it before a schema sees it", "P105 P107")
-    | _as(_NOT, _NOT, "neither counts how deep something is nested", "P104")
+    _as(_PARTLY, _NOT, "most JSON readers change or refuse it before a schema sees it", "P106 P108")
+    | _as(_NOT, _NOT, "JSON readers drop or replace it before a schema sees it", "P105 P107")
+    | _as(_NOT, _NOT, "neither counts levels of nesting", "P104")
     | _as(_FULLY, _NOT, _TEXT, "P201 P202 P203 P205 P206 P207 P208 P210 P212")
     | _as(_PARTLY, _NOT, _TEXT, "P204 P209 P211 P213 P319")
-    | _as(_PARTLY, _NOT, "in RDF a rule that is only named looks like one that lacks its parts", "P311")
+    | _as(_PARTLY, _NOT, "in RDF a rule that is only named looks like one without its parts", "P311")
     | _both("P306", "P312", "P313", "P315", "P317", "P318", "P321", "P322", "P324", "P326", "P327")
     | _as(
         _PARTLY,
@@ -82,11 +82,11 @@ _SEEN: Final[Mapping[str, Expressible]] = MappingProxyType(
 
 
 def expressible(code: str) -> Expressible:
-    """Where the findings with a code can be seen, beside the parser."""
+    """Which descriptions detect the findings with a code, besides the parser."""
     return _SEEN.get(code, Expressible(reason=_DEFAULTS[code[:2]]))
 
 
 EXPRESSIBLE: Final[Mapping[str, Expressible]] = MappingProxyType(
-    {known.code: expressible(known.code) for known in TABLE}
+    {entry.code: expressible(entry.code) for entry in TABLE}
 )
 """All codes."""

@@ -105,7 +105,7 @@ def test_one_column_under_two_spellings_of_its_iri_has_one_role(tmp_path: Path) 
     policy = small_policy(
         tmp_path, identifier=("isAllOf", [{"@id": f"{CUSTOMER}/naïve"}]), sensitive=("isAllOf", listed)
     )
-    with pytest.raises(PolicyError, match="is in two roles: `identifier` and `sensitive`"):
+    with pytest.raises(PolicyError, match="has two roles: `identifier` and `sensitive`"):
         run(policy, data, "out")
 
 

@@ -1,4 +1,4 @@
-"""The forms that a policy document may have, each read to the same nodes.
+"""The serializations of a policy document, each read to the same nodes.
 
 JSON-LD in compact, expanded and flattened form (JSON-LD 1.1, 1.3 and API, section 4), lists of policies,
 `@graph`, and Turtle.
@@ -22,7 +22,7 @@ from smalti.policy.text.json_text import JsonArray, JsonObject, JsonValue, read,
 
 MAX_CONTEXTS: Final = 100
 """Different contexts in one document: each takes milliseconds to process."""
-_NOT_ONE: Final = "a policy is an object, and this is not one"
+_NOT_A_POLICY: Final = "a policy is an object, not another JSON value"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class _Part:
     context: JsonValue | None
     terms: Terms
     owns_context: bool
-    """The context stands in the one object itself."""
+    """The one object itself contains the context."""
 
 
 def read_nodes(text: str, findings: Findings) -> list[tuple[Node, Terms]]:
@@ -53,16 +53,16 @@ def read_nodes(text: str, findings: Findings) -> list[tuple[Node, Terms]]:
 def _parts(value: JsonValue, findings: Findings) -> list[_Part]:
     parts: list[_Part] = []
     expanded: list[JsonObject] = []
-    for found in _objects(value, findings):
-        if found.find("@graph") is not None:
-            parts += _graph(found, findings)
-        elif found.find("@context") is None and _is_expanded(found):
-            expanded.append(found)
+    for source in _objects(value, findings):
+        if source.find("@graph") is not None:
+            parts += _graph(source, findings)
+        elif source.find("@context") is None and _is_expanded(source):
+            expanded.append(source)
         else:
-            terms = read_context(found, findings)
-            member = found.find("@context")
+            terms = read_context(source, findings)
+            member = source.find("@context")
             if terms is not None and member is not None:
-                parts.append(_Part((found,), member.value, terms, True))
+                parts.append(_Part((source,), member.value, terms, True))
     if expanded:
         parts.append(_Part(tuple(expanded), None, NO_TERMS, False))
     return _joined(parts, findings)
@@ -89,21 +89,21 @@ def _objects(value: JsonValue, findings: Findings) -> list[JsonObject]:
         findings.error("P201", value.place, "the document is an empty list")
     for item in items:
         if not isinstance(item, JsonObject):
-            findings.error("P201", item.place, _NOT_ONE)
+            findings.error("P201", item.place, _NOT_A_POLICY)
     return [item for item in items if isinstance(item, JsonObject)]
 
 
-def _is_expanded(found: JsonObject) -> bool:
+def _is_expanded(source: JsonObject) -> bool:
     """Whether an object without `@context` needs none (JSON-LD 1.1 API, section 5)."""
-    keys = [member.key.text for member in found.members]
+    keys = [member.key.text for member in source.members]
     absolute = any(key.partition(":")[0] in SCHEMES for key in keys if ":" in key)
     return absolute or (bool(keys) and all(key.startswith("@") for key in keys))
 
 
-def _graph(found: JsonObject, findings: Findings) -> Iterable[_Part]:
+def _graph(document: JsonObject, findings: Findings) -> Iterable[_Part]:
     """The node objects of a document that has `@graph` at its top."""
-    graph, context = found.find("@graph"), found.find("@context")
-    if graph is None or any(member.key.text not in {"@context", "@graph"} for member in found.members):
+    graph, context = document.find("@graph"), document.find("@context")
+    if graph is None or any(member.key.text not in {"@context", "@graph"} for member in document.members):
         if graph is not None:
             help_ = "keep `@context` and `@graph` alone at the top"
             findings.not_implemented(graph.key.place, "`@graph` beside other keys (a named graph)", help_)
@@ -111,14 +111,14 @@ def _graph(found: JsonObject, findings: Findings) -> Iterable[_Part]:
     objects = tuple(_objects(graph.value, findings))
     if context is None and all(map(_is_expanded, objects)):
         return (_Part(objects, None, NO_TERMS, False),) if objects else ()
-    terms = read_context(found, findings)
+    terms = read_context(document, findings)
     if terms is None or context is None or not objects:
         return ()
     return (_Part(objects, context.value, terms, False),)
 
 
 def _expand(part: _Part, findings: Findings) -> list[tuple[Node, Terms]]:
-    good = [check_keys(found, part.terms, findings, part.owns_context) for found in part.objects]
+    good = [check_keys(source, part.terms, findings, part.owns_context) for source in part.objects]
     if not all(good):
         return []
     return [(node, part.terms) for node in expand(part.objects, part.context, part.terms, findings)]
