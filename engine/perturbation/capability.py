@@ -21,8 +21,7 @@ from smalti.engine.perturbation.explain import as_object, explain_perturbation, 
 from smalti.engine.perturbation.guarantee import LocalGuarantee, guarantee_of, stated_guarantee
 from smalti.engine.perturbation.images import check_images_available
 from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedImage
-from smalti.engine.perturbation.recheck import check_perturbation
-from smalti.engine.perturbation.recheck_certificate import check_noise, check_sentences
+from smalti.engine.perturbation.recheck import check_noise, check_perturbation, check_sentences
 from smalti.engine.perturbation.reports import exact_reports
 from smalti.engine.perturbation.table import output_columns, write_table
 from smalti.engine.plan.kinds import Kind

@@ -8,6 +8,7 @@ from math import prod, sqrt
 from typing import Final
 
 from smalti.engine.backends.staged import StagedTable
+from smalti.engine.binding.bound_columns import refuse_unimplemented
 from smalti.engine.binding.circumstances import NO_MORE, Circumstances
 from smalti.engine.binding.one_row_columns import OneRowColumns
 from smalti.engine.losses.allowed import stated
@@ -40,9 +41,8 @@ from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.plan.plan import OutputFormat, RespondentColumn, Select
 from smalti.engine.plan.reads import ReadRows
 from smalti.engine.tables.description import ColumnDescription, Source
-from smalti.errors import InternalError, PlanError, raise_all
+from smalti.errors import InternalError, raise_all
 from smalti.policy.model.model import Anonymization, Permission
-from smalti.policy.read.anonymization import unimplemented_limits, unimplemented_words
 from smalti.transforms.base import Datatype
 from smalti.transforms.loss.privacy_loss import PrivacyLoss
 from smalti.transforms.noise.numeric_perturbation import Grid
@@ -85,11 +85,7 @@ def compile_perturbation(
     wanted = permission.anonymization
     if wanted is None or permission.output is None:
         raise InternalError("a permission without refinements reached the compiler")
-    words = (*unimplemented_words(wanted), *unimplemented_limits(permission.constraints))
-    raise_all([
-        PlanError(str(where), f"{what} is not implemented yet", "words that this version can run")
-        for what, where in words
-    ])  # fmt: skip
+    refuse_unimplemented(wanted, permission)
     allowed = read_terms(wanted, circumstances.asks)
     compiler = _Compiler(wanted, allowed, source, table, circumstances)
     respondent = compiler.respondents(circumstances, "each respondent reports once")

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from fractions import Fraction
 
+from smalti.engine.losses.coded_reports import describe_reporters
 from smalti.engine.perturbation.guarantee import describe, guarantee_of, limits
 from smalti.engine.perturbation.plan import (
     PerturbationPlan,
@@ -12,7 +13,7 @@ from smalti.engine.perturbation.plan import (
     PerturbedImage,
 )
 from smalti.engine.plan.lines import Line
-from smalti.engine.plan.losses import up
+from smalti.engine.plan.losses import loss_in_words
 from smalti.engine.plan.plan import RespondentColumn
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
 
@@ -50,14 +51,9 @@ def explain_perturbation(plan: PerturbationPlan) -> PerturbationExplanation:
         plan_digest(plan),
         tuple(PerturbedStep(one.column, _what(one), _noise(one)) for one in plan.perturbed),
         plan.select.dropped,
-        _respondent(plan),
+        describe_reporters(plan.read),
         f"{guarantee.model}: {describe(guarantee)}",
-        (
-            ("epsilon", format(plan.loss.epsilon, "f")),
-            *((("delta", format(plan.loss.delta, "f")),) if plan.loss.delta else ()),
-            ("posterior belief", f"at most {up(plan.loss.belief)}, one half before"),
-            ("membership advantage", f"at most {up(plan.loss.advantage)}"),
-        ),
+        tuple(line for line in loss_in_words(plan.loss) if plan.loss.delta or line[0] != "delta"),
         warnings_in(plan),
         limits(guarantee),
     )
@@ -95,15 +91,6 @@ def _noise(one: PerturbedColumn) -> str:
         if one.delta is not None:
             return f"{one.mechanism}: {how} (epsilon {format(one.epsilon, 'f')}, delta {one.delta:f})"
     return f"{one.mechanism}: {how} (epsilon {format(one.epsilon, 'f')})"
-
-
-def _respondent(plan: PerturbationPlan) -> str:
-    if isinstance(plan.read.respondent, RespondentColumn):
-        return (
-            f"rows with the same {plan.read.respondent.column} are about one person, of whom the first row"
-            " in the file takes part; rows without one, and of those who withdrew, are left out"
-        )
-    return "each row is about another person (declared)"
 
 
 def warnings_in(plan: PerturbationPlan) -> tuple[str, ...]:

@@ -7,10 +7,17 @@ from pathlib import Path
 import numpy as np
 
 from smalti.engine.binding.checks import ReleaseCheck, check_release
+from smalti.engine.binding.stated import Stated
+from smalti.engine.losses.certified import broken, check_alone, check_charged, least_belief
 from smalti.engine.perturbation.guarantee import LocalGuarantee
 from smalti.engine.perturbation.images import Steps, fits
 from smalti.engine.perturbation.mechanisms import ROUNDING, is_within, keeps_to_its_share, loss_of
-from smalti.engine.perturbation.plan import PerturbedImage, PerturbedNumber
+from smalti.engine.perturbation.plan import (
+    PerturbationPlan,
+    PerturbedColumn,
+    PerturbedImage,
+    PerturbedNumber,
+)
 from smalti.engine.perturbation.shares import float_below
 from smalti.engine.perturbation.table import read_table, steps_of
 from smalti.engine.plan.files import PublishedFile
@@ -29,7 +36,7 @@ def check_perturbation(
             or rows stand in another order than that of their values.
     """
     seen = check_release(folder, files)
-    _check_noise(folder, guarantee)
+    _check_stated_noise(folder, guarantee)
     for file in files:
         _check_form(folder / file.name, guarantee)
     return ReleaseCheck(
@@ -47,7 +54,45 @@ def check_perturbation(
     )
 
 
-def _check_noise(folder: Path, guarantee: LocalGuarantee) -> None:
+def check_sentences(place: Path, stated: Stated[LocalGuarantee]) -> ReleaseCheck:
+    """Hold the sentences and the composition of a certificate against its figures.
+
+    Whether the figures are those of the noise is `check_perturbation`'s to say.
+
+    Args:
+        place: of the certificate, for messages.
+        stated: in it.
+
+    Raises:
+        GuaranteeError: they contradict each other; no value is named.
+    """
+    promised, composition = stated.guarantee, stated.composition
+    if composition is None:
+        raise broken(place, "it states no composition with other releases")
+    if not stated.has_own_sentences:
+        raise broken(place, "its sentences are not those of its figures")
+    delta = Fraction(composition.loss.delta)
+    belief = least_belief(_lost_by(place, promised.perturbed), delta)
+    check_alone(place, promised.loss, composition, belief)
+    earlier = () if composition.releases == 1 else ("what earlier releases lost",)
+    return ReleaseCheck(("the sentences of the certificate are those of its figures",), earlier)
+
+
+def check_noise(place: Path, plan: PerturbationPlan) -> ReleaseCheck:
+    """That no less is charged for a plan than its noise loses; a GuaranteeError says otherwise."""
+    check_charged(place, plan.loss, _lost_by(place, plan.perturbed), Fraction(0))
+    return ReleaseCheck(("the noise of the plan loses no more than was charged for it",), ())
+
+
+def _lost_by(place: Path, perturbed: tuple[PerturbedColumn, ...]) -> PrivacyLoss:
+    """What the noise of all columns loses together."""
+    try:
+        return sum(map(loss_of, perturbed), PrivacyLoss())
+    except (ValueError, ArithmeticError):
+        raise broken(place, "the noise that is stated cannot be drawn") from None
+
+
+def _check_stated_noise(folder: Path, guarantee: LocalGuarantee) -> None:
     images = [one for one in guarantee.perturbed if isinstance(one, PerturbedImage)]
     if not all(fits(one.height, one.width) for one in images):
         raise _broken(folder, "the images that are stated are too large", "images that noise was drawn for")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from smalti.engine.binding.rows import describe_rows
 from smalti.engine.plan.lines import Line
-from smalti.engine.plan.losses import up
+from smalti.engine.plan.losses import loss_in_words
 from smalti.engine.plan.plan import RespondentColumn
 from smalti.engine.plan.reads import Key
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
@@ -48,12 +48,7 @@ def explain_release(plan: ReleasePlan) -> ReleaseExplanation:
         _respondent(plan),
         None if plan.filter is None else f"only those where {describe_rows(plan.filter)}",
         f"{guarantee.model}: {describe(guarantee)}",
-        (
-            ("epsilon", format(plan.loss.epsilon, "f")),
-            ("delta", format(plan.loss.delta, "f")),
-            ("posterior belief", f"at most {up(plan.loss.belief)}, one half before"),
-            ("membership advantage", f"at most {up(plan.loss.advantage)}"),
-        ),
+        loss_in_words(plan.loss),
         limits(guarantee),
     )
 

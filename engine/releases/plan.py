@@ -19,7 +19,6 @@ from smalti.engine.plan.reads import (
     Key,
     Measure,
     Mechanism,
-    ReadColumn,
     ReadRows,
     facts_of_rows,
 )
@@ -162,13 +161,6 @@ class ReleasePlan:
     def input_facts(self) -> frozenset[object]:
         """Of the columns that it looks at; of the others nothing is known."""
         return facts_of_rows(self.read)
-
-    def column(self, name: str) -> ReadColumn:
-        """The input column of that name; KeyError if there is none."""
-        for column in self.read.columns:
-            if column.name == name:
-                return column
-        raise KeyError(name)
 
 
 def neighbors_said(parameters: Iterable[Condition]) -> NeighboringRelation:

@@ -9,7 +9,13 @@ from smalti.engine.losses.allowed import LOSSES, AllowedLoss, is_in_range, told_
 from smalti.engine.losses.refinements import Said, columns_of_rows, iris, least, texts
 from smalti.engine.plan.reads import Mechanism
 from smalti.engine.releases.plan import StatisticKind, neighbors_said
-from smalti.engine.releases.query import Query, asked_loss
+from smalti.engine.releases.query import (
+    DEFAULT_CONFIDENCE,
+    Query,
+    WantedKey,
+    WantedStatistic,
+    asked_loss,
+)
 from smalti.engine.releases.words_of_loss import bounds_of_loss
 from smalti.errors import PlanError, SmaltiError, raise_all
 from smalti.policy.model.model import (
@@ -21,6 +27,7 @@ from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab import terms
 from smalti.vocab.terms import IRI
 
+_MEDIAN: Final = Decimal("0.5")
 _PURE: Final = frozenset({Mechanism.LAPLACE, Mechanism.EXPONENTIAL})
 _COLUMNS: Final = (
     "published rows, and statistics are published here",
@@ -71,6 +78,33 @@ def read_terms(wanted: Anonymization, query: Query) -> ReleaseTerms:
         frozenset(map(StatisticKind, texts(said, terms.STATISTIC))),
         iris(said, terms.MEASURE),
         iris(said, terms.GROUP_BY),
+    )
+
+
+def single_release(wanted: Anonymization) -> Query:
+    """What a permission amounts to without a query: one statistic of one column, without groups.
+
+    Raises:
+        PlanError: it permits several releases, or none.
+    """
+    nothing = Query((), DEFAULT_CONFIDENCE)
+    permitted = read_terms(wanted, nothing)
+    kinds = sorted(permitted.statistics)
+    measures = tuple(map(WantedKey, sorted(permitted.measures)))
+    if len(kinds) == 1 and not permitted.group_by:
+        kind = kinds[0]
+        least, most = (0, 0) if kind is StatisticKind.COUNT else (1, 1)
+        if kind is StatisticKind.CONTINGENCY:
+            least, most = 2, len(measures)
+        if least <= len(measures) <= most:
+            levels = (_MEDIAN,) if kind is StatisticKind.QUANTILE else ()
+            statistic = WantedStatistic(str(kind), kind, measures, (), Decimal(1), levels=levels)
+            return Query((statistic,), DEFAULT_CONFIDENCE, name="the policy's one release")
+    raise PlanError(
+        str(wanted.where),
+        "the policy permits several releases, and none is asked for",
+        "a query file that names the statistics wanted",
+        "write one, and name it with --query",
     )
 
 

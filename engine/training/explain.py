@@ -5,8 +5,9 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from smalti.engine.losses.coded_reports import describe_reporters
 from smalti.engine.plan.lines import Line
-from smalti.engine.plan.losses import up
+from smalti.engine.plan.losses import loss_in_words
 from smalti.engine.plan.plan import RespondentColumn
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.engine.registry.attempts import error_of_attempt
@@ -45,10 +46,10 @@ def explain_training(plan: TrainingPlan) -> TrainingExplanation:
         plan_digest(plan),
         (*shown, (plan.train.label.column, f"predicted: one of {plan.train.classes} public classes")),
         plan.select.dropped,
-        _respondent(plan),
+        describe_reporters(plan.read),
         _training(plan),
         f"{guarantee.model}: {describe(guarantee)}",
-        _loss(plan),
+        () if plan.train.loss is None else loss_in_words(plan.train.loss),
         _audit(plan),
         warnings_in(plan),
         limits(guarantee),
@@ -65,15 +66,6 @@ def _seen(feature: Feature) -> str:
         f"clamped to {feature.lower}..{feature.upper}, and shown from 0 to 1; what is missing or no number"
         " becomes the middle"
     )
-
-
-def _respondent(plan: TrainingPlan) -> str:
-    if isinstance(plan.read.respondent, RespondentColumn):
-        return (
-            f"rows with the same {plan.read.respondent.column} are about one person, of whom the first row"
-            " in the file takes part; rows without one, and of those who withdrew, are left out"
-        )
-    return "each row is about another person (declared)"
 
 
 def _training(plan: TrainingPlan) -> str:
@@ -94,18 +86,6 @@ def _noise(private: PrivateSteps) -> str:
         f"gradients clipped to {private.clipping_norm}, with noise of {private.noise_multiplier} times that"
         f" on their sum, in {private.steps} steps of each record with probability {private.sampling_rate}"
         f" ({private.neighbors})"
-    )
-
-
-def _loss(plan: TrainingPlan) -> tuple[tuple[str, str], ...]:
-    loss = plan.train.loss
-    if loss is None:
-        return ()
-    return (
-        ("epsilon", format(loss.epsilon, "f")),
-        ("delta", format(loss.delta, "f")),
-        ("posterior belief", f"at most {up(loss.belief)}, one half before"),
-        ("membership advantage", f"at most {up(loss.advantage)}"),
     )
 
 

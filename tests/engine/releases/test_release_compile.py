@@ -114,7 +114,7 @@ def test_a_plan_has_everything_that_a_result_depends_on(tmp_path: Path) -> None:
     }  # fmt: skip
     assert [one.name for one in plan.read.columns] == ["patient", "sex", "age", "region", "note"]
     assert {one.datatype for one in plan.read.columns} == {Datatype.STRING}
-    assert plan.column("age").iri == f"{TARGET}/age"
+    assert plan.read.column("age").iri == f"{TARGET}/age"
     assert plan.read.respondent == RespondentColumn("patient")
     assert plan.bound == BoundContributions(NeighboringRelation.ADD_OR_REMOVE_ONE, 3, 3)
     assert (plan.loss.epsilon, plan.loss.delta) == (Decimal("0.5"), Decimal(0))
@@ -148,7 +148,7 @@ def test_a_description_says_what_the_query_leaves_out(tmp_path: Path) -> None:
     assert mean.keys == (Key("sex", ("f", "m", "x")), Key("region", ("n", "s")))
     assert count.keys == (Key("sex", ("f", "m")),)
     assert plan.bound == BoundContributions(NeighboringRelation.ADD_OR_REMOVE_ONE, 5, 2)
-    assert plan.column("age").datatype is Datatype.INTEGER
+    assert plan.read.column("age").datatype is Datatype.INTEGER
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.engine.registry.certificate import Certificate
 from smalti.engine.releases.guarantee import LossGuarantee, describe, guarantee_of, stated_guarantee
 from smalti.engine.releases.plan import ReleasePlan
-from smalti.engine.releases.recheck_certificate import belief_together
+from smalti.engine.releases.recheck import belief_together
 from smalti.engine.run.recheck import Recheck
 from smalti.errors import GuaranteeError
 from smalti.transforms.loss.belief import belief_after
