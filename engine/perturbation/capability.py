@@ -68,11 +68,11 @@ class Perturbation(NoisyTables[PerturbationPlan, ExactReports]):
         refuse_output(source, circumstances)
         declared_ceiling(granted.permission)
         output_format = request.options.output_format
-        made = compile_perturbation(granted.permission, source, table, output_format, circumstances)
+        plan = compile_perturbation(granted.permission, source, table, output_format, circumstances)
         # INVARIANT: the ledger is charged all that the noise loses, its Gaussian part too.
-        if self.loss(made).loss != made.loss.noise:
+        if self.loss(plan).loss != plan.loss.noise:
             raise InternalError("a perturbation would be charged less than its noise loses")
-        return made
+        return plan
 
     def loss(self, plan: PerturbationPlan) -> ChargedLoss:
         return charged_loss(plan.loss, LOCAL_NEIGHBORS)
@@ -107,7 +107,7 @@ class Perturbation(NoisyTables[PerturbationPlan, ExactReports]):
     ) -> ExactReports:
         plan = compiled.plan
         under.watch.phase("reports")
-        if any(isinstance(one, PerturbedImage) for one in plan.perturbed):
+        if any(isinstance(column, PerturbedImage) for column in plan.perturbed):
             check_images_available()
         return exact_reports(plan, table)
 

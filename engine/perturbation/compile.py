@@ -91,7 +91,7 @@ def compile_perturbation(
     respondent = compiler.respondents(circumstances, "each respondent reports once")
     perturbed, shares = compiler.perturbed()
     raise_all(compiler.problems)
-    kept = tuple(one.column for one in perturbed)
+    kept = tuple(column.column for column in perturbed)
     looked_at = {*kept, *((respondent.column,) if isinstance(respondent, RespondentColumn) else ())}
     return PerturbationPlan(
         ReadRows(
@@ -121,9 +121,9 @@ def _stated(
     """
     loss = sum(map(loss_of, perturbed), PrivacyLoss())
     epsilon = allowed.epsilon
-    images = [one for one in perturbed if isinstance(one, PerturbedImage)]
+    images = [image for image in perturbed if isinstance(image, PerturbedImage)]
     if images:
-        more = sum(Fraction(one.whole_epsilon) - Fraction(one.epsilon) for one in images)
+        more = sum(Fraction(image.whole_epsilon) - Fraction(image.epsilon) for image in images)
         epsilon = decimal_above(Fraction(epsilon) + more, 2 * PLACES)
     if shares is not None:
         return _stated_of_gaussian(replace(allowed, epsilon=epsilon), loss, shares)
@@ -135,11 +135,11 @@ def _stated(
 def _stated_of_gaussian(
     allowed: PerturbationTerms, loss: PrivacyLoss, shares: GaussianShares
 ) -> PlannedLoss:
-    found = stated(allowed.with_gaussian, shares.within, loss)
-    bounds = ((found.belief, allowed.belief), (found.advantage, allowed.advantage))
-    if any(bound is not None and told > float(bound) + ROUNDING for told, bound in bounds):
+    planned = stated(allowed.with_gaussian, shares.within, loss)
+    bounds = ((planned.belief, allowed.belief), (planned.advantage, allowed.advantage))
+    if any(bound is not None and figure > float(bound) + ROUNDING for figure, bound in bounds):
         raise InternalError("the noise of a perturbation allows more than the policy does")
-    return replace(found, epsilon=max(found.epsilon, LEAST_STATED))
+    return replace(planned, epsilon=max(planned.epsilon, LEAST_STATED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,24 +184,29 @@ class _Compiler(OneRowColumns[Anonymization]):
 
         And what they may lose where some have Gaussian noise; None where none has.
         """
-        found = {name: str(one.where) for one in self._allowed.columns if (name := self.name(one))}
-        names = [name for name in self.table.contents.header if name in found]
+        places = {
+            name: str(column.where) for column in self._allowed.columns if (name := self.name(column))
+        }
+        names = [name for name in self.table.contents.header if name in places]
         if not names:
             return (), None
         numbers = {name for name in names if self._is_number(name)}
         shares = self._gaussian(len(names), len(numbers))
         others = shares_of(self._allowed.epsilon, len(names))[0] if shares is None else shares.pure
-        made = [
+        columns = [
             self._perturbed(
                 _Share(
-                    self.source.description.column(name), self.facts_of(name).datatype, found[name], others,
+                    self.source.description.column(name),
+                    self.facts_of(name).datatype,
+                    places[name],
+                    others,
                     shares.gaussian if shares is not None and name in numbers else None,
                 )
             )
             for name in names
-        ]  # fmt: skip
-        self._check_row(made)
-        return tuple(one for one in made if one is not None), shares
+        ]
+        self._check_row(columns)
+        return tuple(column for column in columns if column is not None), shares
 
     def _is_number(self, name: str) -> bool:
         """Whether a column gets noise as a number: it has public bounds, and is no category."""
@@ -223,14 +228,16 @@ class _Compiler(OneRowColumns[Anonymization]):
         if problems := allowed.with_gaussian.problems(str(self.wanted.where)):
             self.problems += problems
             return None
-        found = gaussian_shares(allowed.with_gaussian, columns, numbers)
+        shares = gaussian_shares(allowed.with_gaussian, columns, numbers)
         if LAPLACE not in allowed.mechanisms:
-            return found
+            return shares
         epsilon = shares_of(allowed.epsilon, columns)[0]
-        return found if found.gaussian.mu * sqrt(2) > float(epsilon) else None
+        return shares if shares.gaussian.mu * sqrt(2) > float(epsilon) else None
 
-    def _check_row(self, made: Sequence[PerturbedColumn | None]) -> None:
-        cells = [prod(pixelation_of(one).shape) for one in made if isinstance(one, PerturbedImage)]
+    def _check_row(self, columns: Sequence[PerturbedColumn | None]) -> None:
+        cells = [
+            prod(pixelation_of(column).shape) for column in columns if isinstance(column, PerturbedImage)
+        ]
         if not together_fit(cells):
             self.problem(
                 str(self.wanted.where),
@@ -262,10 +269,10 @@ class _Compiler(OneRowColumns[Anonymization]):
                 f"from {LEAST_EPSILON:g} to {LARGEST_EPSILON:g} for each column",
                 "change epsilon, or the number of columns",
             )
-        made = self._category(share) or self._number(share) or self._image(share)
-        if made is None and len(self.problems) == before:
+        column = self._category(share) or self._number(share) or self._image(share)
+        if column is None and len(self.problems) == before:
             self._unfit(share)
-        return made if len(self.problems) == before else None
+        return column if len(self.problems) == before else None
 
     def _category(self, share: _Share) -> PerturbedCategory | None:
         values = share.said.values
@@ -407,13 +414,13 @@ def _may_be_number(datatype: Datatype | None) -> bool:
 
 def _fitting(said: ColumnDescription) -> frozenset[str]:
     """The mechanisms that could use what is public of a column."""
-    found = {
+    usable = {
         RANDOMIZED_RESPONSE: bool(said.values),
         LAPLACE: said.lower is not None and said.upper is not None,
         GAUSSIAN: said.lower is not None and said.upper is not None,
         PIXELATION: said.image_size is not None,
     }
-    return frozenset(name for name, is_fitting in found.items() if is_fitting)
+    return frozenset(name for name, is_fitting in usable.items() if is_fitting)
 
 
 def _listed(names: frozenset[str]) -> str:

@@ -93,8 +93,8 @@ def _lost_by(place: Path, perturbed: tuple[PerturbedColumn, ...]) -> PrivacyLoss
 
 
 def _check_stated_noise(folder: Path, guarantee: LocalGuarantee) -> None:
-    images = [one for one in guarantee.perturbed if isinstance(one, PerturbedImage)]
-    if not all(fits(one.height, one.width) for one in images):
+    images = [image for image in guarantee.perturbed if isinstance(image, PerturbedImage)]
+    if not all(fits(image.height, image.width) for image in images):
         raise _broken(folder, "the images that are stated are too large", "images that noise was drawn for")
     stated = guarantee.loss
     try:
@@ -118,22 +118,22 @@ def _check_stated_noise(folder: Path, guarantee: LocalGuarantee) -> None:
 
 def _shares_keep(guarantee: LocalGuarantee) -> bool:
     """Whether each column keeps to what is stated of it, and the deltas of all of them to the whole one."""
-    numbers = [one for one in guarantee.perturbed if isinstance(one, PerturbedNumber)]
-    deltas = sum((Fraction(one.delta) for one in numbers if one.delta is not None), Fraction(0))
-    keep = all(keeps_to_its_share(one) for one in guarantee.perturbed)
+    numbers = [number for number in guarantee.perturbed if isinstance(number, PerturbedNumber)]
+    deltas = sum((Fraction(number.delta) for number in numbers if number.delta is not None), Fraction(0))
+    keep = all(keeps_to_its_share(column) for column in guarantee.perturbed)
     return keep and deltas <= Fraction(guarantee.loss.delta)
 
 
 def _check_form(path: Path, guarantee: LocalGuarantee) -> None:
     table = read_table(path)
-    names = [one.column for one in guarantee.perturbed]
+    names = [column.column for column in guarantee.perturbed]
     if table.column_names != names:
         raise _broken(path, "its columns are not those that were promised", ", ".join(names))
-    columns = [steps_of(one, table.column(one.column)) for one in guarantee.perturbed]
-    known = [steps for steps in columns if steps is not None]
-    if len(known) < len(columns):
+    columns = [steps_of(column, table.column(column.column)) for column in guarantee.perturbed]
+    readable = [steps for steps in columns if steps is not None]
+    if len(readable) < len(columns):
         raise _broken(path, "a value is none that the stated noise gives", "values of the stated domains")
-    if not _in_order(known):
+    if not _in_order(readable):
         raise _broken(
             path, "its rows tell more than their values by their order", "rows in the order of values"
         )

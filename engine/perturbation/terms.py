@@ -93,7 +93,11 @@ def read_terms(wanted: Anonymization, asks: Iterable[Fact]) -> PerturbationTerms
     """
     asked = list(asks)
     problems = [*_meaningless(wanted), *_other_words(wanted.parameters), *_not_allowed(wanted, asked)]
-    said = {one.operand: one.values for one in wanted.parameters if isinstance(one, Comparison)}
+    said = {
+        parameter.operand: parameter.values
+        for parameter in wanted.parameters
+        if isinstance(parameter, Comparison)
+    }
     chosen = {**said, **{fact.operand: fact.values for fact in asked if fact.operand in _KNOWN}}
     if terms.MEASURE not in said:
         problems.append(
@@ -159,9 +163,9 @@ def _meaningless(wanted: Anonymization) -> Iterable[SmaltiError]:
     yield from columns_of_rows(wanted, *_COLUMNS)
     measured = {
         value.iri
-        for one in wanted.parameters
-        if isinstance(one, Comparison) and one.operand == terms.MEASURE
-        for value in one.values
+        for parameter in wanted.parameters
+        if isinstance(parameter, Comparison) and parameter.operand == terms.MEASURE
+        for value in parameter.values
         if isinstance(value, Named)
     }
     for column in wanted.identifiers:
@@ -182,12 +186,12 @@ def _meaningless(wanted: Anonymization) -> Iterable[SmaltiError]:
 
 
 def _other_words(parameters: Iterable[Condition]) -> Iterable[SmaltiError]:
-    for one in parameters:
-        operand = one.operand if isinstance(one, Comparison) else None
+    for parameter in parameters:
+        operand = parameter.operand if isinstance(parameter, Comparison) else None
         if operand not in _KNOWN:
             shown = "a parameter of one column" if operand is None else f"`{_short(operand)}`"
             yield PlanError(
-                str(one.where),
+                str(parameter.where),
                 f"{shown} has no meaning for a local perturbation",
                 "a loss, `smalti:delta`, `smalti:measure`, `smalti:mechanism` and words of pixelation",
                 "leave it out: from the noisy rows anybody may compute any statistic",
@@ -248,7 +252,10 @@ def _bounded_loss(chosen: Said) -> tuple[Decimal, Decimal | None, Decimal | None
 
 
 def _says(wanted: Anonymization, operand: IRI) -> bool:
-    return any(isinstance(one, Comparison) and one.operand == operand for one in wanted.parameters)
+    return any(
+        isinstance(parameter, Comparison) and parameter.operand == operand
+        for parameter in wanted.parameters
+    )
 
 
 def _whole(chosen: Said, operand: IRI) -> int | None:
@@ -258,8 +265,8 @@ def _whole(chosen: Said, operand: IRI) -> int | None:
 
 def _columns(wanted: Anonymization, chosen: Said) -> tuple[ColumnReference, ...]:
     where = next(
-        one.where
-        for one in wanted.parameters
-        if isinstance(one, Comparison) and one.operand == terms.MEASURE
+        parameter.where
+        for parameter in wanted.parameters
+        if isinstance(parameter, Comparison) and parameter.operand == terms.MEASURE
     )
     return tuple(ColumnReference(iri, where) for iri in sorted(iris(chosen, terms.MEASURE)))

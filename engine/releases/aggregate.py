@@ -55,11 +55,12 @@ def aggregate(plan: ReleasePlan, statistic: Statistic, table: StagedTable) -> Ag
     by_group: dict[Labels, dict[int, Mapping[str, int]]] = {labels: {} for labels in groups}
     for cell in cells:
         by_group[cell.labels][cell.inner] = cell.sums
-    made = _Amounts(statistic, people)
+    amounts = _Amounts(statistic, people)
     return Aggregates(
         groups,
         tuple(
-            tuple(made.of(part, labels, by_group[labels]) for labels in groups) for part in statistic.parts
+            tuple(amounts.of(part, labels, by_group[labels]) for labels in groups)
+            for part in statistic.parts
         ),
         tuple(people.get(labels, 0) for labels in groups) if statistic.selection else (),
     )
@@ -96,11 +97,11 @@ class _Amounts:
         """
         match part.quantity:
             case Quantity.ROWS:
-                return (sum(one[ROWS] for one in sums.values()),)
+                return (sum(cell_sums[ROWS] for cell_sums in sums.values()),)
             case Quantity.SUM | Quantity.SQUARES:
                 return (self._total(self._digits[part.quantity], sums),)
             case Quantity.DISTINCT:
-                return (sum(one[DISTINCT] for one in sums.values()),)
+                return (sum(cell_sums[DISTINCT] for cell_sums in sums.values()),)
             case Quantity.RESPONDENTS:
                 return (self._respondents.get(labels, 0),)
             case Quantity.FREQUENCIES:
@@ -110,7 +111,7 @@ class _Amounts:
         assert_never(part.quantity)
 
     def _total(self, digits: Digits, sums: Mapping[int, Mapping[str, int]]) -> int:
-        return sum(digits.total(one, one[ROWS]) for one in sums.values())
+        return sum(digits.total(cell_sums, cell_sums[ROWS]) for cell_sums in sums.values())
 
     def _utilities(self, part: Part, rows: Sequence[int]) -> tuple[int, ...]:
         """By candidate, from the rows by their place among the candidates (`readings.positions`)."""

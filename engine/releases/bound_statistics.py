@@ -52,8 +52,8 @@ class BoundStatistic:
         self.cells = 0
         """Public combinations of keys, and candidates."""
         before = len(columns.problems)
-        made = self._wish()
-        self.wish: Wish | None = None if len(columns.problems) > before else made
+        wish = self._wish()
+        self.wish: Wish | None = None if len(columns.problems) > before else wish
         """None after a problem."""
 
     @property
@@ -70,7 +70,7 @@ class BoundStatistic:
         counted = self._column(wanted.measures[0]) if wanted.kind is StatisticKind.DISTINCT_COUNT else None
         self._check_mechanism()
         self.cells = cells(keys) * max(len(candidates) * len(wanted.levels), 1)
-        made = Statistic(
+        statistic = Statistic(
             wanted.name,
             wanted.kind,
             keys,
@@ -81,7 +81,7 @@ class BoundStatistic:
             choices=len(measures) if wanted.kind is StatisticKind.MODE else 0,
         )
         is_filtered = self._is_filtered or bool(keys or wanted.measures)
-        return Wish(made, Fraction(wanted.share), wanted.levels, is_filtered)
+        return Wish(statistic, Fraction(wanted.share), wanted.levels, is_filtered)
 
     def _column(self, wanted: WantedKey) -> PublicColumn | None:
         iri = asked_column(wanted.column, self._columns.source.target)
@@ -94,21 +94,21 @@ class BoundStatistic:
         """The groups, and then the measures that are counted by their values."""
         has_delta = self._terms.allowed.delta > 0
         is_choice = self._wanted.kind is StatisticKind.MODE
-        found: list[Key] = []
-        for place, one in enumerate(wanted):
-            column = self._column(one)
+        keys: list[Key] = []
+        for place, wanted_key in enumerate(wanted):
+            column = self._column(wanted_key)
             if column is None:
                 continue
-            if column.name in {key.column for key in found}:
+            if column.name in {key.column for key in keys}:
                 self._problem(
                     f"the column `{column.name}` is a key twice", "each column once", "remove one"
                 )
                 continue
             # Candidates that only the data has would tell of it by being there.
             may_be_private = has_delta and not (is_choice and place >= len(wanted) - measures)
-            key = public_key(column, one, may_be_private, self._problem)
-            found += [] if key is None else [key]
-        return tuple(found)
+            key = public_key(column, wanted_key, may_be_private, self._problem)
+            keys += [] if key is None else [key]
+        return tuple(keys)
 
     def _measure(self) -> Measure | None:
         column = self._column(self._wanted.measures[0])

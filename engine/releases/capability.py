@@ -110,13 +110,13 @@ class Release(NoisyTables[ReleasePlan, list[Aggregates]]):
         self, under: RunUnder, compiled: Compiled[ReleasePlan], table: StagedTable
     ) -> list[Aggregates]:
         under.watch.phase("aggregate")
-        return [aggregate(compiled.plan, one, table) for one in compiled.plan.statistics]
+        return [aggregate(compiled.plan, statistic, table) for statistic in compiled.plan.statistics]
 
     def drawn(self, plan: ReleasePlan, exact: list[Aggregates], path: Path) -> tuple[NoisyValue, ...]:
         values = tuple(
             value
-            for one, amounts in zip(plan.statistics, exact, strict=True)
-            for value in draw(plan, one, amounts, SAMPLER)
+            for statistic, amounts in zip(plan.statistics, exact, strict=True)
+            for value in draw(plan, statistic, amounts, SAMPLER)
         )
         write_table(plan, values, path)
         return values

@@ -121,24 +121,26 @@ def columns_to_stage(
     """
     wanted, said = permission.anonymization, source.description
     references = [] if wanted is None or wanted.respondent is None else [wanted.respondent]
-    iris = {one.iri for one in (*references, *_limited(rows))}
-    for one in query.statistics:
-        iris |= {asked_column(key.column, source.target) for key in (*one.measures, *one.group_by)}
+    iris = {column.iri for column in (*references, *_limited(rows))}
+    for statistic in query.statistics:
+        iris |= {
+            asked_column(key.column, source.target) for key in (*statistic.measures, *statistic.group_by)
+        }
     iris = {normalised_column(iri) for iri in iris}
     stem = normalised_column(f"{source.target}/")
     named = {unquote(iri.removeprefix(stem)) for iri in iris if iri.startswith(stem)}
     described = {
-        one.name for one in said.columns if normalised_column(column_iri(source, one.name)) in iris
+        column.name for column in said.columns if normalised_column(column_iri(source, column.name)) in iris
     }
     return frozenset(named | described | ({said.respondent} if said.respondent is not None else set()))
 
 
 def _limited(conditions: tuple[Condition, ...]) -> Iterator[ColumnReference]:
-    for one in conditions:
-        if isinstance(one, ColumnComparison):
-            yield one.column
-        elif isinstance(one, Logical):
-            yield from _limited(one.operands)
+    for condition in conditions:
+        if isinstance(condition, ColumnComparison):
+            yield condition.column
+        elif isinstance(condition, Logical):
+            yield from _limited(condition.operands)
 
 
 # --- The query, by itself and within the permission
@@ -147,7 +149,7 @@ def _limited(conditions: tuple[Condition, ...]) -> Iterator[ColumnReference]:
 def _unfit(query: Query) -> Iterator[SmaltiError]:
     """What stands against a query by itself; a file has been held against its form before."""
     numbers = (query.confidence, query.epsilon, query.delta, query.belief, query.advantage)
-    if not all(one is None or one.is_finite() for one in numbers):
+    if not all(number is None or number.is_finite() for number in numbers):
         yield PlanError(place_of(query), "a number is none", "finite numbers")
     elif not query.statistics or not LEAST_CONFIDENCE <= query.confidence <= MOST_CONFIDENCE:
         yield PlanError(
@@ -163,9 +165,14 @@ def _unfit(query: Query) -> Iterator[SmaltiError]:
 def _outside(wanted: Anonymization, query: Query, target: IRI) -> Iterator[SmaltiError]:
     """What of a query no refinement permits, as the decision finds it."""
     words, allowed = words_of_loss(wanted), transformation(wanted)
-    found = asked_of(allowed, in_words(facts(query, target), allowed.operands))
-    outside = {what for what, finding in found if finding is not Finding.SATISFIED}
-    for operand in sorted({one.operand if isinstance(one, Comparison) else str(one) for one in outside}):
+    findings = asked_of(allowed, in_words(facts(query, target), allowed.operands))
+    outside = {what for what, finding in findings if finding is not Finding.SATISFIED}
+    for operand in sorted(
+        {
+            refinement.operand if isinstance(refinement, Comparison) else str(refinement)
+            for refinement in outside
+        }
+    ):
         meant = stands_for(query, words) if operand in words else ()
         word = f"smalti:{operand.removeprefix(SMALTI)}"
         yield PlanError(
@@ -267,18 +274,20 @@ class _Compiler(BoundColumns[Anonymization]):
             for wish in wishes
             if wish.statistic.keys
         ]
-        found = [prod(one for one in of_keys if one is not None) for of_keys in most]
-        return max(found, default=None) if all(None not in of_keys for of_keys in most) else None
+        products = [prod(groups for groups in of_keys if groups is not None) for of_keys in most]
+        return max(products, default=None) if all(None not in of_keys for of_keys in most) else None
 
     def columns(self, statistics: Iterable[Statistic], granted: Filter | None) -> tuple[ReadColumn, ...]:
         """The columns that are looked at, in the order of the file."""
         names = {self.respondent.column} if isinstance(self.respondent, RespondentColumn) else set[str]()
-        for one in statistics:
-            names |= {key.column for key in one.keys}
-            names |= {one.measure.column} if one.measure is not None else set()
-            names |= {one.counted} if one.counted is not None else set()
+        for statistic in statistics:
+            names |= {key.column for key in statistic.keys}
+            names |= {statistic.measure.column} if statistic.measure is not None else set()
+            names |= {statistic.counted} if statistic.counted is not None else set()
         names |= (
-            set() if granted is None else {name for one in granted.conditions for name in _looked_at(one)}
+            set()
+            if granted is None
+            else {name for condition in granted.conditions for name in _looked_at(condition)}
         )
         return tuple(
             ReadColumn(
@@ -297,23 +306,24 @@ class _Compiler(BoundColumns[Anonymization]):
         """The statistics, bound; those without a problem."""
         is_filtered = bool(self._circumstances.rows or self._circumstances.withdrawn)
         bound = [
-            BoundStatistic(self, self.terms, one, place_of(query), is_filtered) for one in query.statistics
+            BoundStatistic(self, self.terms, statistic, place_of(query), is_filtered)
+            for statistic in query.statistics
         ]
-        total = sum(one.cells for one in bound)
+        total = sum(statistic.cells for statistic in bound)
         if total > MOST_CELLS:
             self.problem(
-                max(bound, key=lambda one: one.cells).place,
+                max(bound, key=lambda statistic: statistic.cells).place,
                 f"the release would have {total} cells, most of them for this statistic",
                 f"at most {MOST_CELLS} combinations of public values, bins and candidates in all",
                 "name fewer values, or ask in several queries",
             )
-        return tuple(one.wish for one in bound if one.wish is not None)
+        return tuple(statistic.wish for statistic in bound if statistic.wish is not None)
 
 
 def _named(wanted: Anonymization) -> tuple[ColumnReference, ...]:
     """The columns that a policy names for statistics, and those that it drops."""
-    listed = [one for one in wanted.parameters if isinstance(one, Comparison)]
-    iris = [value.iri for one in listed for value in one.values if isinstance(value, Named)]
+    listed = [parameter for parameter in wanted.parameters if isinstance(parameter, Comparison)]
+    iris = [value.iri for parameter in listed for value in parameter.values if isinstance(value, Named)]
     return (*wanted.identifiers, *map(ColumnReference, iris))
 
 
@@ -322,7 +332,7 @@ def _looked_at(condition: RowCondition) -> Iterator[str]:
         case RowComparison(column=column):
             yield column
         case RowLogical(operands=operands):
-            for one in operands:
-                yield from _looked_at(one)
+            for operand in operands:
+                yield from _looked_at(operand)
         case _:
             assert_never(condition)

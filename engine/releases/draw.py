@@ -74,8 +74,8 @@ def _released(statistic: Statistic, aggregates: Aggregates, sampler: Sampler) ->
         return list(range(len(aggregates.groups)))
     noise = LaplaceNoise(Fraction(statistic.selection.scale))
     selection = PartitionSelection(noise, statistic.selection.threshold)
-    found = selection.selected(aggregates.respondents, sampler).tolist()
-    return sorted(found, key=aggregates.groups.__getitem__)
+    selected = selection.selected(aggregates.respondents, sampler).tolist()
+    return sorted(selected, key=aggregates.groups.__getitem__)
 
 
 _Groups = Sequence[tuple[str, ...]]
@@ -93,7 +93,7 @@ def _numbers(
     missed = (1 - plan.write.confidence) / len(statistic.parts)
     confidence = min(float(1 - missed), _ALMOST_CERTAIN)
     drawn = [
-        _drawn(part, [one for (one,) in of_part], confidence, sampler)
+        _drawn(part, [amount for (amount,) in of_part], confidence, sampler)
         for part, of_part in zip(statistic.parts, amounts, strict=True)
     ]
     scale = ";".join(_scale(part, statistic) for part in statistic.parts)

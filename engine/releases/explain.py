@@ -44,7 +44,10 @@ def explain_release(plan: ReleasePlan) -> ReleaseExplanation:
     guarantee = guarantee_of(plan)
     return ReleaseExplanation(
         plan_digest(plan),
-        tuple(StatisticStep(one.name, _what(one), "; ".join(_noise(one))) for one in plan.statistics),
+        tuple(
+            StatisticStep(statistic.name, _what(statistic), "; ".join(_noise(statistic)))
+            for statistic in plan.statistics
+        ),
         _respondent(plan),
         None if plan.filter is None else f"only those where {describe_rows(plan.filter)}",
         f"{guarantee.model}: {describe(guarantee)}",
@@ -53,19 +56,19 @@ def explain_release(plan: ReleasePlan) -> ReleaseExplanation:
     )
 
 
-def _what(one: Statistic) -> str:
-    groups = one.keys[: len(one.keys) - one.choices]
-    candidates = one.keys[len(groups) :]
-    said = str(one.kind)
-    if one.measure is not None:
-        measure = one.measure
+def _what(statistic: Statistic) -> str:
+    groups = statistic.keys[: len(statistic.keys) - statistic.choices]
+    candidates = statistic.keys[len(groups) :]
+    said = str(statistic.kind)
+    if statistic.measure is not None:
+        measure = statistic.measure
         said += (
             f" of {measure.column}, clamped to {measure.lower}..{measure.upper} in units of {measure.unit}"
         )
-    if one.counted is not None:
-        said += f" of {one.counted}"
-    if one.candidates:
-        said += f", one of {len(one.candidates)} public candidates"
+    if statistic.counted is not None:
+        said += f" of {statistic.counted}"
+    if statistic.candidates:
+        said += f", one of {len(statistic.candidates)} public candidates"
     if candidates:
         said += f" among {_keys(candidates)}"
     if groups:
@@ -79,62 +82,62 @@ def _keys(keys: tuple[Key, ...]) -> str:
     )
 
 
-def _noise(one: Statistic) -> Iterator[str]:
-    if one.selection is not None:
+def _noise(statistic: Statistic) -> Iterator[str]:
+    if statistic.selection is not None:
         yield (
-            f"groups: laplace {one.selection.scale:.4g} on respondents, those from"
-            f" {one.selection.threshold} on are released"
+            f"groups: laplace {statistic.selection.scale:.4g} on respondents, those from"
+            f" {statistic.selection.threshold} on are released"
         )
-    for part in one.parts:
+    for part in statistic.parts:
         level = "" if part.level is None else f" {part.level}"
         yield f"{part.quantity}{level}: {part.mechanism} {part.scale:.4g}"
 
 
 def _respondent(plan: ReleasePlan) -> str:
     bound = plan.bound
-    told = (
+    people = (
         f"rows with the same {plan.read.respondent.column} are about one person; rows without one, and of"
         " those who withdrew, are left out"
         if isinstance(plan.read.respondent, RespondentColumn)
         else "each row is about another person (declared)"
     )
     return (
-        f"{told}; of each person the first {bound.rows} rows in the first {bound.groups} groups take part;"
-        f" neighbouring data: {bound.neighbors}"
+        f"{people}; of each person the first {bound.rows} rows in the first {bound.groups} groups take"
+        f" part; neighbouring data: {bound.neighbors}"
     )
 
 
 def to_lines(plan: ReleasePlan) -> list[Line]:
     """A plan in labelled lines."""
-    told = explain_release(plan)
+    explanation = explain_release(plan)
     statistics = (
         line
-        for one in told.statistics
-        for line in (("statistic", f"{one.name}: {one.what}"), ("  noise", one.noise))
+        for step in explanation.statistics
+        for line in (("statistic", f"{step.name}: {step.what}"), ("  noise", step.noise))
     )
     return [
-        ("plan", told.digest),
+        ("plan", explanation.digest),
         ("read", str(plan.read.target)),
-        ("respondent", told.respondent),
-        *([("rows", told.rows)] if told.rows else []),
+        ("respondent", explanation.respondent),
+        *([("rows", explanation.rows)] if explanation.rows else []),
         *statistics,
-        ("promise", told.promise),
-        *((f"  {name}" if len(name) < 10 else name, text) for name, text in told.loss),
+        ("promise", explanation.promise),
+        *((f"  {name}" if len(name) < 10 else name, text) for name, text in explanation.loss),
         ("write", f"{plan.write.output}, {plan.write.format}, a row for each noisy value"),
-        *(("not covered", line) for line in told.not_protected),
+        *(("not covered", line) for line in explanation.not_protected),
     ]
 
 
 def as_object(plan: ReleasePlan) -> dict[str, object]:
     """The plan and its explanation for programs."""
-    told = explain_release(plan)
+    explanation = explain_release(plan)
     return {
-        "digest": told.digest,
+        "digest": explanation.digest,
         "plan": json.loads(plan_to_json(plan)),
-        "statistics": [{"name": s.name, "what": s.what, "noise": s.noise} for s in told.statistics],
-        "respondent": told.respondent,
-        "rows": told.rows,
-        "promise": told.promise,
-        "loss": dict(told.loss),
-        "notProtected": list(told.not_protected),
+        "statistics": [{"name": s.name, "what": s.what, "noise": s.noise} for s in explanation.statistics],
+        "respondent": explanation.respondent,
+        "rows": explanation.rows,
+        "promise": explanation.promise,
+        "loss": dict(explanation.loss),
+        "notProtected": list(explanation.not_protected),
     }

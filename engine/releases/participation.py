@@ -88,7 +88,7 @@ def summed(statistic: Statistic) -> dict[Quantity, Digits]:
         Quantity.SUM: Digits("s", *ends),
         Quantity.SQUARES: Digits("q", 0, max(end * end for end in ends)),
     }
-    return {quantity: found for quantity, found in digits.items() if quantity in wanted}
+    return {quantity: split for quantity, split in digits.items() if quantity in wanted}
 
 
 class Participation:
@@ -164,21 +164,21 @@ class Participation:
             raise InternalError("candidates that do not ascend")
 
         def values(units: list[int]) -> dict[str, pa.Array]:
-            found: dict[str, pa.Array] = {}
+            columns: dict[str, pa.Array] = {}
             if Quantity.SUM in digits:
-                found |= digits[Quantity.SUM].split(units)
+                columns |= digits[Quantity.SUM].split(units)
             if Quantity.SQUARES in digits:
-                found |= digits[Quantity.SQUARES].split([number * number for number in units])
+                columns |= digits[Quantity.SQUARES].split([number * number for number in units])
             if candidates:
-                found[_INNER] = pa.array(positions(units, candidates), pa.int64())
-            return found
+                columns[_INNER] = pa.array(positions(units, candidates), pa.int64())
+            return columns
 
         read = in_units(texts, measure, self._plan.read.column(measure.column).datatype)
         parts = [values([]), *map(values, read)]
-        made = {name: pa.concat_arrays([part[name] for part in parts]) for name in parts[0]}
-        self._beside(measure.column, texts, made)
-        self._columns |= {name: name for name in made}
-        self._summed = [name for name in made if name != _INNER]
+        joined = {name: pa.concat_arrays([part[name] for part in parts]) for name in parts[0]}
+        self._beside(measure.column, texts, joined)
+        self._columns |= {name: name for name in joined}
+        self._summed = [name for name in joined if name != _INNER]
 
     def _tell_apart(self, name: str, column: str) -> None:
         """A column of numbers or texts that are equal where values are; rows without one take no part."""
@@ -222,16 +222,16 @@ class Participation:
         listed = ", ".join([*groups, *apart])
         added = ", ".join([listed, f"count(*) AS {ROWS}", *sums])
         rows = self._counting(groups, wanted)
-        found = self._table.relations.take(f"SELECT {added} FROM ({rows}) AS used GROUP BY {listed}")
+        counts = self._table.relations.take(f"SELECT {added} FROM ({rows}) AS used GROUP BY {listed}")
         texts = {
-            name: self._table.written(key.column, found.column(name).combine_chunks()).to_pylist()
+            name: self._table.written(key.column, counts.column(name).combine_chunks()).to_pylist()
             for name, key in private.items()
         }
         numbers = {
-            name: found.column(name).to_pylist() for name in found.column_names if name not in private
+            name: counts.column(name).to_pylist() for name in counts.column_names if name not in private
         }
-        index, inner = numbers.pop(_GROUP), numbers.pop(_INNER, [0] * found.num_rows)
-        for row in range(found.num_rows):
+        index, inner = numbers.pop(_GROUP), numbers.pop(_INNER, [0] * counts.num_rows)
+        for row in range(counts.num_rows):
             labels = self._labels(index[row], {name: column[row] for name, column in texts.items()})
             yield Cell(labels, inner[row], {name: column[row] for name, column in numbers.items()})
 

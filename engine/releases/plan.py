@@ -167,9 +167,9 @@ def neighbors_said(parameters: Iterable[Condition]) -> NeighboringRelation:
     """What a release under some parameters is about, which name that once, if at all."""
     texts = (
         value.text
-        for one in parameters
-        if isinstance(one, Comparison) and one.operand == NEIGHBORS
-        for value in one.values
+        for parameter in parameters
+        if isinstance(parameter, Comparison) and parameter.operand == NEIGHBORS
+        for value in parameter.values
         if isinstance(value, Text)
     )
     return NeighboringRelation(min(texts, default=NeighboringRelation.ADD_OR_REMOVE_ONE))

@@ -165,7 +165,10 @@ def _bounds(
     upper = described.upper if wanted.upper is None else wanted.upper
     asked = (wanted.lower, wanted.upper, wanted.unit)
     said = (described.lower, described.upper, described.unit)
-    takes = any(one is None and other is not None for one, other in zip(asked, said, strict=True))
+    takes = any(
+        in_query is None and in_description is not None
+        for in_query, in_description in zip(asked, said, strict=True)
+    )
     if described.is_derived and takes:
         problem(
             f"bounds or unit of `{column.name}` are marked as taken from the data"
@@ -233,20 +236,20 @@ def public_candidates(measure: Measure, wanted: tuple[Decimal, ...], problem: Pr
         lower, unit, steps = measure.lower, measure.unit, measure.most
         places = range(steps + 1) if steps < MOST_CANDIDATES else _spread(steps)
         return tuple(_plain(_EXACT.add(lower, _EXACT.multiply(unit, place))) for place in places)
-    if any(not measure.lower <= one <= measure.upper for one in wanted):
+    if any(not measure.lower <= candidate <= measure.upper for candidate in wanted):
         problem(
             f"a candidate lies beyond the bounds of `{measure.column}`",
             "candidates between `lower` and `upper`",
             "leave it out, or move a bound",
         )
-    elif any(_units(one, measure).denominator != 1 for one in wanted):
+    elif any(_units(candidate, measure).denominator != 1 for candidate in wanted):
         problem(
             f"a candidate is no whole number of units from the lower bound of `{measure.column}`",
             "candidates on the grid of the unit",
             "round it, or take a smaller unit",
         )
     else:
-        return tuple(_plain(one) for one in sorted(wanted))
+        return tuple(_plain(candidate) for candidate in sorted(wanted))
     return ()
 
 

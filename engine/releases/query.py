@@ -106,22 +106,24 @@ def facts(query: Query, target: IRI) -> tuple[Fact, ...]:
         query: as it was read.
         target: that it is about; bare names stand for its columns, as in policies.
     """
-    kinds = sorted({str(one.kind) for one in query.statistics})
-    found = [
-        replace(_number(word, value), same=tuple(_number(*one) for one in _in_others(word, value).items()))
+    kinds = sorted({str(statistic.kind) for statistic in query.statistics})
+    asked = [
+        replace(
+            _number(word, value), same=tuple(_number(*loss) for loss in _in_others(word, value).items())
+        )
         for word, value in asked_loss(query).items()
     ]
-    found += [] if query.delta is None else [_number(terms.DELTA, query.delta)]
-    found += [Fact(terms.STATISTIC, tuple(map(Text, kinds)))] if kinds else []
+    asked += [] if query.delta is None else [_number(terms.DELTA, query.delta)]
+    asked += [Fact(terms.STATISTIC, tuple(map(Text, kinds)))] if kinds else []
     columns = {
-        terms.MEASURE: [key for one in query.statistics for key in one.measures],
-        terms.GROUP_BY: [key for one in query.statistics for key in one.group_by],
+        terms.MEASURE: [key for statistic in query.statistics for key in statistic.measures],
+        terms.GROUP_BY: [key for statistic in query.statistics for key in statistic.group_by],
     }
     for operand, keys in columns.items():
         iris = sorted({asked_column(key.column, target) for key in keys})
         if iris:
-            found.append(Fact(operand, tuple(map(Named, iris))))
-    return tuple(found)
+            asked.append(Fact(operand, tuple(map(Named, iris))))
+    return tuple(asked)
 
 
 def _number(operand: IRI, value: Decimal) -> Fact:
@@ -191,55 +193,68 @@ def faults(statistics: tuple[tuple[int, WantedStatistic], ...]) -> Iterator[Quer
         statistics: each with its number in the query.
     """
     named: dict[str, int] = {}
-    for number, one in statistics:
-        if named.setdefault(one.name, number) != number:
+    for number, statistic in statistics:
+        if named.setdefault(statistic.name, number) != number:
             yield QueryFault(
-                number, f"the name {quoted(one.name)} is there twice", "a name of its own for each"
+                number, f"the name {quoted(statistic.name)} is there twice", "a name of its own for each"
             )
-        if not one.name.isprintable() or not one.name.strip():
+        if not statistic.name.isprintable() or not statistic.name.strip():
             yield QueryFault(
                 number, "the name is blank, or has characters that are not shown", "a plain text"
             )
-        for problem, expected, way_out in _faults_of(one):
+        for problem, expected, way_out in _faults_of(statistic):
             yield QueryFault(number, problem, expected, way_out)
 
 
-def _faults_of(one: WantedStatistic) -> Iterator[tuple[str, str, str]]:
-    keys = (*one.group_by, *one.measures)
+def _faults_of(statistic: WantedStatistic) -> Iterator[tuple[str, str, str]]:
+    keys = (*statistic.group_by, *statistic.measures)
     for word in dict.fromkeys(key.column for key in keys):
         if not word.strip() or (":" in word and (why := iri_problem(word))):
             said = "is blank" if not word.strip() else why
             yield f"the column {quoted(word)} {said}", "a column's name, or its IRI", _write_iri(word)
-    twice = [word for word, times in Counter(key.column for key in one.group_by).items() if times > 1]
-    twice += [word for word, times in Counter(key.column for key in one.measures).items() if times > 1]
+    twice = [word for word, times in Counter(key.column for key in statistic.group_by).items() if times > 1]
+    twice += [
+        word for word, times in Counter(key.column for key in statistic.measures).items() if times > 1
+    ]
     for word in twice:
         yield f"the column {quoted(word)} is listed twice", "each column once", "remove one of the two"
-    numbers = (one.share, one.lower, one.upper, one.unit, *one.levels, *one.candidates)
+    numbers = (
+        statistic.share,
+        statistic.lower,
+        statistic.upper,
+        statistic.unit,
+        *statistic.levels,
+        *statistic.candidates,
+    )
     if not all(number is None or number.is_finite() for number in numbers):
         yield "a number is none", "finite numbers", ""
         return
-    yield from _misshapen(one)
-    if one.lower is not None and one.upper is not None and one.lower >= one.upper:
+    yield from _misshapen(statistic)
+    if statistic.lower is not None and statistic.upper is not None and statistic.lower >= statistic.upper:
         yield "`lower` is not below `upper`", "two numbers in order", "correct them"
-    lists = {"levels": one.levels, "candidates": one.candidates}
+    lists = {"levels": statistic.levels, "candidates": statistic.candidates}
     lists |= {f"values of {quoted(key.column)}": key.values for key in keys}  # type: ignore[misc]
     for what, values in lists.items():
         if len(set(values)) < len(values):
             yield f"of the {what} one is listed twice", "each once", "remove one of the two"
 
 
-def _misshapen(one: WantedStatistic) -> Iterator[tuple[str, str, str]]:
+def _misshapen(statistic: WantedStatistic) -> Iterator[tuple[str, str, str]]:
     """What the schema of files does not let through."""
-    least = 0 if one.kind is StatisticKind.COUNT else 1
-    most = len(one.measures) if one.kind is StatisticKind.CONTINGENCY else least
-    if not least <= len(one.measures) <= most:
-        yield f"it has {len(one.measures)} measures", "none for a count, else one; of a table several", ""
-    is_choice = one.kind is StatisticKind.QUANTILE
-    if is_choice is not bool(one.levels) or not all(0 < level < 1 for level in one.levels):
+    least = 0 if statistic.kind is StatisticKind.COUNT else 1
+    most = len(statistic.measures) if statistic.kind is StatisticKind.CONTINGENCY else least
+    if not least <= len(statistic.measures) <= most:
+        yield (
+            f"it has {len(statistic.measures)} measures",
+            "none for a count, else one; of a table several",
+            "",
+        )
+    is_choice = statistic.kind is StatisticKind.QUANTILE
+    if is_choice is not bool(statistic.levels) or not all(0 < level < 1 for level in statistic.levels):
         yield "its levels are none of a quantile", "numbers between 0 and 1 for a quantile, else none", ""
-    if one.share <= 0 or (one.unit is not None and one.unit <= 0):
+    if statistic.share <= 0 or (statistic.unit is not None and statistic.unit <= 0):
         yield "its share or its unit is not above 0", "numbers above 0", ""
-    if one.kind not in _WITH_DOMAIN and any(key.values or key.edges for key in one.measures):
+    if statistic.kind not in _WITH_DOMAIN and any(key.values or key.edges for key in statistic.measures):
         yield "its measure has values or edges", "those of a histogram, a contingency table or a mode", ""
 
 

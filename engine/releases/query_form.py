@@ -77,8 +77,8 @@ def read_query(text: bytes, name: str) -> Query:
     value, broken = read_json(characters)
     if value is not None:
         # First of all: exact arithmetic on such numbers would take for ever.
-        raise_all([one.error(name, characters) for one in _endless(value)])
-    problems = [_Problem(one.place, one.message, "JSON (RFC 8259)", one.help) for one in broken]
+        raise_all([problem.error(name, characters) for problem in _endless(value)])
+    problems = [_Problem(error.place, error.message, "JSON (RFC 8259)", error.help) for error in broken]
     statistics: tuple[tuple[int, WantedStatistic], ...] = ()
     if value is not None:
         unlike = list(_unlike_schema(value))
@@ -86,15 +86,18 @@ def read_query(text: bytes, name: str) -> Query:
         statistics = _statistics(value, {number for number, _ in unlike})
         problems += [
             _Problem(
-                _at(value, ("statistics", one.statistic)).place, one.problem, one.expected, one.way_out
+                _at(value, ("statistics", fault.statistic)).place,
+                fault.problem,
+                fault.expected,
+                fault.way_out,
             )
-            for one in faults(statistics)
+            for fault in faults(statistics)
         ]
-    in_order = sorted(dict.fromkeys(problems), key=lambda one: one.place.start)
-    raise_all([one.error(name, characters) for one in in_order])
+    in_order = sorted(dict.fromkeys(problems), key=lambda problem: problem.place.start)
+    raise_all([problem.error(name, characters) for problem in in_order])
     if not isinstance(value, JsonObject):
         raise UsageError(name, "this is no query", "a JSON object")
-    return _query(value, tuple(one for _, one in statistics), name)
+    return _query(value, tuple(statistic for _, statistic in statistics), name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +143,12 @@ def _unlike_schema(value: JsonValue) -> Iterator[tuple[int | None, _Problem]]:
 
 def _in_words(error: Any, value: JsonValue, path: list[str | int]) -> Iterator[_Problem]:
     """One error of the schema; it repeats words of the query only, and there is no data in them."""
-    at, known = _at(value, path), error.schema
+    at, schema = _at(value, path), error.schema
     match error.validator:
         case "additionalProperties" if isinstance(at, JsonObject):
-            names = [key for key in known["properties"] if key != "$schema"]
+            names = [key for key in schema["properties"] if key != "$schema"]
             for member in at.members:
-                if member.key.text not in known["properties"]:
+                if member.key.text not in schema["properties"]:
                     problem = f"{quoted(member.key.text)} is not known here"
                     meant = did_you_mean(member.key.text, names)
                     yield _Problem(member.key.place, problem, f"one of {_listed(names)}", meant)
@@ -153,12 +156,12 @@ def _in_words(error: Any, value: JsonValue, path: list[str | int]) -> Iterator[_
             for key in error.validator_value:
                 if at.find(key) is None:
                     yield _Problem(at.place, f"`{key}` is missing{_of(at)}", f"`{key}`")
-        case "not" if "$comment" not in known:
+        case "not" if "$comment" not in schema:
             problem = f"{_what(path)} does not belong here{_of(_at(value, path[:-1]))}"
             yield _Problem(at.place, problem, "", "remove it")
         case rule:
-            told = _unlike_rule(rule, error.validator_value, known, _written(at), _what(path))
-            yield _Problem(at.place, *told)
+            texts = _unlike_rule(rule, error.validator_value, schema, _written(at), _what(path))
+            yield _Problem(at.place, *texts)
 
 
 def _unlike_rule(
@@ -260,12 +263,12 @@ def _statistics(value: JsonValue, bad: set[int | None]) -> tuple[tuple[int, Want
         if number not in bad and isinstance(item, JsonObject)
     ]
     taken = {_text(item, "name") for _, item in good}
-    found = []
+    statistics = []
     for number, item in good:
-        one = _statistic(item, taken)
-        taken.add(one.name)
-        found.append((number, one))
-    return tuple(found)
+        statistic = _statistic(item, taken)
+        taken.add(statistic.name)
+        statistics.append((number, statistic))
+    return tuple(statistics)
 
 
 def _statistic(item: JsonObject, taken: set[str]) -> WantedStatistic:
@@ -287,11 +290,11 @@ def _statistic(item: JsonObject, taken: set[str]) -> WantedStatistic:
 
 def _free(name: str, taken: set[str]) -> str:
     """The name, or the first one with a number behind it that nothing else has."""
-    found, number = name, 1
-    while found in taken:
+    free, number = name, 1
+    while free in taken:
         number += 1
-        found = f"{name} {number}"
-    return found
+        free = f"{name} {number}"
+    return free
 
 
 def _keys(item: JsonObject, key: str) -> tuple[WantedKey, ...]:
@@ -332,4 +335,4 @@ def _number(item: JsonObject, key: str) -> Decimal | None:
 def _numbers(item: JsonObject, key: str) -> tuple[Decimal, ...]:
     member = item.find(key)
     listed = member.value.items if member is not None and isinstance(member.value, JsonArray) else ()
-    return tuple(one.exact for one in listed if isinstance(one, JsonNumber))
+    return tuple(number.exact for number in listed if isinstance(number, JsonNumber))

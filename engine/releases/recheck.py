@@ -49,7 +49,7 @@ def check_sentences(place: Path, stated: Stated[LossGuarantee]) -> ReleaseCheck:
         raise broken(place, "its sentences are not those of its figures")
     if stated.respondents not in _RESPONDENTS:
         raise broken(place, "what it says of respondents is nothing that a release says")
-    is_pure = all(one.mechanism is not Mechanism.GAUSSIAN for one in promised.noise)
+    is_pure = all(noise.mechanism is not Mechanism.GAUSSIAN for noise in promised.noise)
     try:
         least = least_loss(promised)
     except (ValueError, ArithmeticError):
@@ -75,7 +75,7 @@ def check_sentences(place: Path, stated: Stated[LossGuarantee]) -> ReleaseCheck:
 def _check_pure(place: Path, promised: LossGuarantee) -> None:
     """Without Gaussian noise, belief and advantage follow from each other, and epsilon covers both."""
     loss = promised.loss
-    selects = any(one.quantity is Quantity.RESPONDENTS for one in promised.noise)
+    selects = any(noise.quantity is Quantity.RESPONDENTS for noise in promised.noise)
     expected = composed_advantage((2 * loss.belief - 1, float(loss.delta)))
     if (
         selects is not bool(loss.delta)
@@ -104,15 +104,15 @@ def belief_together(promised: LossGuarantee, least: PrivacyLoss, delta: Decimal)
         delta: of the composition.
     """
     loss = promised.loss
-    selects = any(one.quantity is Quantity.RESPONDENTS for one in promised.noise)
+    selects = any(noise.quantity is Quantity.RESPONDENTS for noise in promised.noise)
     selection = Fraction(loss.delta) / 2 if selects else Fraction(0)  # as `allowed_noise` divides it
     chance = Fraction(delta) - selection
-    known, own = least_belief(least, chance), float(Fraction(loss.delta) - selection)
+    of_units, own = least_belief(least, chance), float(Fraction(loss.delta) - selection)
     stated = min(loss.belief, 1.0) - ROUNDING
     if not (0 < own < 1 and stated > 0.5):
-        return known
+        return of_units
     mu = mu_for_largest_loss(epsilon_for_belief(stated), own)
-    return max(known, least_belief(PrivacyLoss.of_gaussian(mu), chance))
+    return max(of_units, least_belief(PrivacyLoss.of_gaussian(mu), chance))
 
 
 def check_noise(place: Path, plan: ReleasePlan) -> ReleaseCheck:

@@ -110,17 +110,17 @@ def single_release(wanted: Anonymization) -> Query:
 
 def _said(wanted: Anonymization) -> dict[IRI, tuple[Value, ...]]:
     """By operand, its values; each operand is there once, and none is for one column only."""
-    found: dict[IRI, tuple[Value, ...]] = {}
-    for one in wanted.parameters:
-        if not isinstance(one, Comparison) or one.operand in found:
+    refinements: dict[IRI, tuple[Value, ...]] = {}
+    for parameter in wanted.parameters:
+        if not isinstance(parameter, Comparison) or parameter.operand in refinements:
             raise PlanError(
-                str(one.where),
+                str(parameter.where),
                 "a refinement is there twice, or for one column, and a release heeds none of the two",
                 "each refinement once, for the whole release",
                 "leave it out",
             )
-        found[one.operand] = one.values
-    return found
+        refinements[parameter.operand] = parameter.values
+    return refinements
 
 
 def _allowed(said: Said, query: Query, delta: Decimal, mechanisms: frozenset[Mechanism]) -> AllowedLoss:

@@ -153,7 +153,7 @@ class Checkpoint:
                 f"`chmod 700 {folder}`, or name one that does not exist",
             )
 
-    def found(
+    def find(
         self, learned_from: LearnedFrom, description: "Description"
     ) -> "tuple[Begun, TrainedModel] | None":
         """The training that was begun with the same plan on the same records.

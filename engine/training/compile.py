@@ -75,7 +75,7 @@ def compile_training(
     respondent = compiler.respondents(circumstances, "a model learns one row of each")
     label = compiler.label()
     features = compiler.features()
-    found = compiler.recipe()
+    named_recipe = compiler.recipe()
     audit = audit_of(permission)
     compiler.problems += problems_of(permission, features)
     if audit is None and not wanted.is_private:
@@ -86,15 +86,15 @@ def compile_training(
             "state one",
         )
     raise_all(compiler.problems)
-    if label is None or found is None:
+    if label is None or named_recipe is None:
         raise InternalError("a training without label or recipe passed its compiler")
-    epochs = found.defaults.epochs if wanted.epochs is None else wanted.epochs.value
-    coordinates = found.architecture(sum(one.size for one in features), label.size).size
+    epochs = named_recipe.defaults.epochs if wanted.epochs is None else wanted.epochs.value
+    coordinates = named_recipe.architecture(sum(feature.size for feature in features), label.size).size
     private, loss = private_steps(wanted, epochs, coordinates)
     check_work(str(wanted.where), audit, private, coordinates)
     check_decided(str(permission.where), audit, delta_of(loss))
     check_trainings(str(permission.where), audit, private, delta_of(loss))
-    kept = {label.column, *(one.column for one in features)}
+    kept = {label.column, *(feature.column for feature in features)}
     looked_at = {*kept, *((respondent.column,) if isinstance(respondent, RespondentColumn) else ())}
     header = table.contents.header
     return TrainingPlan(
@@ -109,7 +109,7 @@ def compile_training(
         ),
         Train(
             wanted.recipe,
-            network_of(found),
+            network_of(named_recipe),
             features,
             label,
             epochs,
@@ -124,8 +124,8 @@ def compile_training(
 
 def _refuse_unimplemented(permission: Permission) -> None:
     """Refuse every word that no training heeds, all at once: nothing that a policy asks is ignored."""
-    rules = (permission, *(one for one in permission.duties if one.audit is not None))
-    words = [found for rule in rules for found in unimplemented_refinements(rule)]
+    rules = (permission, *(duty for duty in permission.duties if duty.audit is not None))
+    words = [word for rule in rules for word in unimplemented_refinements(rule)]
     words += unimplemented_limits(permission.constraints)
     raise_all([
         PlanError(str(where), f"{what} is not implemented yet", "words that this version can run")
@@ -203,37 +203,37 @@ class _Compiler(OneRowColumns[Training]):
 
     def features(self) -> tuple[Feature, ...]:
         """Every column that is neither dropped nor predicted nor tells respondents apart."""
-        left_out = {self.name(one) for one in (*self.wanted.identifiers, self.wanted.label_column)}
+        left_out = {self.name(column) for column in (*self.wanted.identifiers, self.wanted.label_column)}
         if isinstance(self.declared, RespondentColumn):
             left_out.add(self.declared.column)
-        made = [self._feature(name) for name in self.table.contents.header if name not in left_out]
-        found = tuple(one for one in made if one is not None)
-        if not made:
+        bound = [self._feature(name) for name in self.table.contents.header if name not in left_out]
+        features = tuple(feature for feature in bound if feature is not None)
+        if not bound:
             self.problem(
                 str(self.wanted.where), "no column is left to learn from", "one that is not dropped"
             )
-        if sum(one.size for one in found) > _LARGEST_WIDTH:
+        if sum(feature.size for feature in features) > _LARGEST_WIDTH:
             self.problem(
                 str(self.wanted.where),
                 "the columns have too many public values together",
                 f"at most {_LARGEST_WIDTH}",
                 "drop columns (`mosaicrown:identifier`), or state coarser values",
             )
-        return found
+        return features
 
     def _feature(self, name: str) -> Feature | None:
         said = self.source.description.column(name)
         before = len(self.problems)
         self._check_public(said)
-        found = self._category(said) or self._number(said)
-        if found is None and len(self.problems) == before:
+        feature = self._category(said) or self._number(said)
+        if feature is None and len(self.problems) == before:
             self.problem(
                 self.source.description.source or self.source.path.name,
                 f"nothing public says which values the column `{name}` may have",
                 "public values (`csvw-eo:keyValues`), or public bounds of numbers (`minimum`, `maximum`)",
                 "state them in the data's description, or drop the column (`mosaicrown:identifier`)",
             )
-        return found if len(self.problems) == before else None
+        return feature if len(self.problems) == before else None
 
     def _check_public(self, said: ColumnDescription) -> None:
         if said.is_derived:
@@ -256,9 +256,9 @@ class _Compiler(OneRowColumns[Training]):
         if datatype is not None and datatype not in _NUMBERS:
             return None
         unit = default_unit(datatype, said.lower, said.upper) if said.unit is None else said.unit
-        made = NumberFeature(said.name, said.lower, said.upper, unit)
+        feature = NumberFeature(said.name, said.lower, said.upper, unit)
         try:
-            grid_of(made)
+            grid_of(feature)
         except ValueError:
             self.problem(
                 self.source.description.source,
@@ -267,4 +267,4 @@ class _Compiler(OneRowColumns[Training]):
                 "correct `smalti:unit` or the bounds",
             )
             return None
-        return made
+        return feature

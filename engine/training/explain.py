@@ -12,7 +12,7 @@ from smalti.engine.plan.plan import RespondentColumn
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.engine.registry.attempts import error_of_attempt
 from smalti.engine.training.attacks import MOST_RECORDS, SET_SIZE, TRAININGS, Family, of_family
-from smalti.engine.training.attainable import delta_of, told_of
+from smalti.engine.training.attainable import delta_of, records_needed
 from smalti.engine.training.duties import guessable
 from smalti.engine.training.guarantee import describe, guarantee_of, limits
 from smalti.engine.training.plan import Audit, CategoryFeature, Feature, PrivateSteps, TrainingPlan
@@ -41,7 +41,7 @@ class TrainingExplanation:
 def explain_training(plan: TrainingPlan) -> TrainingExplanation:
     """What a plan does, in words; says nothing that is not in the plan."""
     guarantee = guarantee_of(plan)
-    shown = [(one.column, _seen(one)) for one in plan.train.features]
+    shown = [(feature.column, _seen(feature)) for feature in plan.train.features]
     return TrainingExplanation(
         plan_digest(plan),
         (*shown, (plan.train.label.column, f"predicted: one of {plan.train.classes} public classes")),
@@ -72,13 +72,13 @@ def _training(plan: TrainingPlan) -> str:
     train = plan.train
     network = train.network
     layers = " and ".join(f"{units} {network.activation} units" for units in network.hidden) or "no layer"
-    told = (
+    text = (
         f"the recipe {train.recipe} ({layers} before the softmax; {network.optimizer} with a learning rate"
         f" of {network.learning_rate} and batches of {network.batch_size}), {train.epochs} epochs, on a"
         f" random part of the respondents (each with"
         f" probability {train.part}); the others are held out"
     )
-    return told if train.private is None else f"{told}; {_noise(train.private)}"
+    return text if train.private is None else f"{text}; {_noise(train.private)}"
 
 
 def _noise(private: PrivateSteps) -> str:
@@ -94,13 +94,13 @@ def _audit(plan: TrainingPlan) -> tuple[str, ...]:
     if audit is None:
         return ()
     bounds = [
-        f"{one.figure} at most {one.most}"
-        + (f" at a false positive rate of {one.false_positive_rate}" if one.false_positive_rate else "")
-        for one in audit.bounds
+        f"{bound.figure} at most {bound.most}"
+        + (f" at a false positive rate of {bound.false_positive_rate}" if bound.false_positive_rate else "")
+        for bound in audit.bounds
     ]
     return (
         *_tried(plan, audit),
-        *told_of(audit, Fraction(plan.train.part), delta_of(plan.train.loss)),
+        *records_needed(audit, Fraction(plan.train.part), delta_of(plan.train.loss)),
         *(f"{bound}, at a confidence of {audit.confidence} over all attempts" for bound in bounds),
     )
 
@@ -120,7 +120,7 @@ def _tried(plan: TrainingPlan, audit: Audit) -> list[str]:
         for name in of_family(audit.attacks, Family.REPEATED)
     ]
     if of_family(audit.attacks, Family.INVERSION):
-        hidden = ", ".join(one.column for one in guessable(plan.train.features))
+        hidden = ", ".join(feature.column for feature in guessable(plan.train.features))
         tried.append(f"model-inversion: each of {hidden}, guessed from the rest of a record and its class")
     if trainings and private is not None:
         tried.append(
@@ -138,49 +138,51 @@ def _respondents_for(attack: str, plan: TrainingPlan, audit: Audit) -> int:
 
 def warnings_in(plan: TrainingPlan) -> tuple[str, ...]:
     """What the plan warns of, whatever the data."""
-    found = [
+    warnings = [
         f"column {name} will be dropped: the policy says so"
         for name in plan.select.dropped
         if plan.read.respondent != RespondentColumn(name)
     ]
     if plan.audit is None:
-        found.append("no audit is demanded: nothing is tried against the model before others may have it")
+        warnings.append(
+            "no audit is demanded: nothing is tried against the model before others may have it"
+        )
     if plan.train.private is None:
-        found.append("it is trained without noise, and may give away whatever it learned")
-    return tuple(found)
+        warnings.append("it is trained without noise, and may give away whatever it learned")
+    return tuple(warnings)
 
 
 def to_lines(plan: TrainingPlan) -> list[Line]:
     """The explanation as labels with texts; golden tests compare it."""
-    told = explain_training(plan)
+    explanation = explain_training(plan)
     return [
-        ("plan", told.digest),
+        ("plan", explanation.digest),
         ("read", str(plan.read.target)),
-        ("respondent", told.respondent),
-        *(("column", f"{name}: {what}") for name, what in told.columns),
-        ("train", told.training),
-        *(("audit", line) for line in told.audit),
-        ("promise", told.promise),
-        *((f"  {name}" if len(name) < 10 else name, text) for name, text in told.loss),
+        ("respondent", explanation.respondent),
+        *(("column", f"{name}: {what}") for name, what in explanation.columns),
+        ("train", explanation.training),
+        *(("audit", line) for line in explanation.audit),
+        ("promise", explanation.promise),
+        *((f"  {name}" if len(name) < 10 else name, text) for name, text in explanation.loss),
         ("write", f"{plan.write.output}, {plan.write.format}"),
-        *(("warning", warning) for warning in told.warnings),
-        *(("not covered", line) for line in told.not_protected),
+        *(("warning", warning) for warning in explanation.warnings),
+        *(("not covered", line) for line in explanation.not_protected),
     ]
 
 
 def as_object(plan: TrainingPlan) -> dict[str, object]:
     """The plan and its explanation for programs."""
-    told = explain_training(plan)
+    explanation = explain_training(plan)
     return {
-        "digest": told.digest,
+        "digest": explanation.digest,
         "plan": json.loads(plan_to_json(plan)),
-        "columns": [{"name": name, "what": what} for name, what in told.columns],
-        "dropped": list(told.dropped),
-        "respondent": told.respondent,
-        "training": told.training,
-        "promise": told.promise,
-        "loss": dict(told.loss),
-        "audit": list(told.audit),
-        "warnings": list(told.warnings),
-        "notProtected": list(told.not_protected),
+        "columns": [{"name": name, "what": what} for name, what in explanation.columns],
+        "dropped": list(explanation.dropped),
+        "respondent": explanation.respondent,
+        "training": explanation.training,
+        "promise": explanation.promise,
+        "loss": dict(explanation.loss),
+        "audit": list(explanation.audit),
+        "warnings": list(explanation.warnings),
+        "notProtected": list(explanation.not_protected),
     }

@@ -50,7 +50,7 @@ class Inputs:
         Raises:
             DataError: a column is not there; it names columns and no value.
         """
-        missing = [one.column for one in self.features if one.column not in columns]
+        missing = [feature.column for feature in self.features if feature.column not in columns]
         if missing:
             raise DataError(
                 "the records",
@@ -58,8 +58,10 @@ class Inputs:
                 "all columns of its features",
                 "add them; what is not known may be None",
             )
-        codes = [_codes(one, columns[one.column]) for one in self.features]
-        return np.concatenate([shown(one, code) for one, code in zip(self.features, codes, strict=True)], 1)
+        codes = [_codes(feature, columns[feature.column]) for feature in self.features]
+        return np.concatenate(
+            [shown(feature, code) for feature, code in zip(self.features, codes, strict=True)], 1
+        )
 
 
 def read_inputs(path: Path) -> Inputs:
@@ -69,11 +71,11 @@ def read_inputs(path: Path) -> Inputs:
         DataError: the file is none of those.
     """
     try:
-        found = _ADAPTER.validate_json(header(path)[ENTRY])
-        for one in found.features:
-            if isinstance(one, NumberFeature):
-                grid_of(one)
-        return found
+        inputs = _ADAPTER.validate_json(header(path)[ENTRY])
+        for feature in inputs.features:
+            if isinstance(feature, NumberFeature):
+                grid_of(feature)
+        return inputs
     except (KeyError, ValidationError, ValueError, ArithmeticError):
         raise DataError(
             str(path),

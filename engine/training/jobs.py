@@ -188,11 +188,11 @@ class Jobs:
 
     def all(self) -> tuple[Job, ...]:
         """Oldest first."""
-        found = []
+        jobs = []
         for path in self.folder.glob("*"):
             with suppress(UsageError):  # one that is being made
-                found.append(Job.at(path))
-        return tuple(sorted(found, key=lambda one: one.started_at))
+                jobs.append(Job.at(path))
+        return tuple(sorted(jobs, key=lambda job: job.started_at))
 
     def find(self, name: str) -> Job:
         """The job of a name, or of the only name that begins so.
@@ -200,17 +200,17 @@ class Jobs:
         Raises:
             UsageError: there is none, or there are several.
         """
-        found = [one for one in self.all() if name and one.name.startswith(name)]
-        if len(found) != 1:
+        jobs = [job for job in self.all() if name and job.name.startswith(name)]
+        if len(jobs) != 1:
             raise UsageError(
                 f"audit {name}",
                 f"there are several whose names begin so, in {self.folder.name}"
-                if found
+                if jobs
                 else f"there is none of this name in {self.folder.name}, beside the registry",
                 "the name of an audit that was started with this registry",
                 "`smalti audit list` shows them; name another registry with --registry",
             )
-        return found[0]
+        return jobs[0]
 
     def start(self, arguments: Sequence[str]) -> Job:
         """Start an audit in a process of its own, which goes on when this one ends.

@@ -68,12 +68,12 @@ def private_steps(
     _check_range(wanted, "the sampling rate", rate, LEAST_RATE, 1)
     steps = _steps(epochs, float(rate))
     noise = _noise(wanted, delta, float(rate), steps, relation)
-    made = PrivateSteps(noise, norm, rate, steps, relation)
-    _check_reach(wanted, made, delta, coordinates)
-    _check_account(wanted, mechanism_of(made), delta)
-    loss = stated_loss(made, delta)
+    private = PrivateSteps(noise, norm, rate, steps, relation)
+    _check_reach(wanted, private, delta, coordinates)
+    _check_account(wanted, mechanism_of(private), delta)
+    loss = stated_loss(private, delta)
     _check_bounds(wanted, loss)
-    return made, loss
+    return private, loss
 
 
 @lru_cache(maxsize=64)  # a decision, a plan, a run and a check of its certificate ask for the same
@@ -163,12 +163,12 @@ def _check_bounds(wanted: Training, loss: PlannedLoss) -> None:
             )
 
 
-def _check_reach(wanted: Training, made: PrivateSteps, delta: Decimal, coordinates: int) -> None:
+def _check_reach(wanted: Training, private: PrivateSteps, delta: Decimal, coordinates: int) -> None:
     """Refuse noise so small, for so many steps and parameters, that its ends take more than their part."""
-    distance = 2 if made.neighbors is NeighboringRelation.CHANGE_ONE else 1
-    shift = distance / float(made.noise_multiplier)
-    is_wide = shift <= REACH - 1 and spread(coordinates, made.steps) <= _SPREAD
-    added = made.steps * added_by_ends(coordinates, shift) if is_wide else float(delta)
+    distance = 2 if private.neighbors is NeighboringRelation.CHANGE_ONE else 1
+    shift = distance / float(private.noise_multiplier)
+    is_wide = shift <= REACH - 1 and spread(coordinates, private.steps) <= _SPREAD
+    added = private.steps * added_by_ends(coordinates, shift) if is_wide else float(delta)
     if (1 + _SPREAD) * (_accounted(delta) + added) > float(delta):
         raise PlanError(
             str(wanted.where),
@@ -205,8 +205,8 @@ def _noise(
     fixed = wanted.noise_multiplier
     try:
         if fixed is None:
-            found = noise_multiplier_for(_limit(wanted, delta, rate), rate, steps, relation)
-            return Decimal(repr(found))
+            multiplier = noise_multiplier_for(_limit(wanted, delta, rate), rate, steps, relation)
+            return Decimal(repr(multiplier))
         SampledGaussian(float(fixed.value), rate, steps, relation)
     except ValueError:
         raise _no_account(wanted, steps) from None

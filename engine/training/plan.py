@@ -113,7 +113,7 @@ class Train:
     @property
     def width(self) -> int:
         """How many numbers the model sees of a record."""
-        return sum(one.size for one in self.features)
+        return sum(feature.size for feature in self.features)
 
     @property
     def classes(self) -> int:

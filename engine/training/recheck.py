@@ -57,8 +57,8 @@ def check_sentences(place: Path, stated: Stated[ModelGuarantee]) -> ReleaseCheck
         attested += ["what earlier releases lost"] if stated.composition.releases > 1 else []
         is_accounted = _account(place, promised.steps, promised.loss) is not None
         seen = ReleaseCheck(_ACCOUNT, ()) if is_accounted else ReleaseCheck((), _ACCOUNT)
-    told = ("the sentences of the certificate are those of its figures",)
-    return ReleaseCheck(told, tuple(attested)) + seen
+    recounted = ("the sentences of the certificate are those of its figures",)
+    return ReleaseCheck(recounted, tuple(attested)) + seen
 
 
 def _check_together(place: Path, loss: StatedLoss, steps: PrivateSteps, composition: Composition) -> None:
@@ -80,10 +80,10 @@ def _gaussian(place: Path, steps: PrivateSteps, delta: Decimal) -> tuple[Privacy
     from smalti.engine.training.noise import stated_loss  # noqa: PLC0415 (only for private models)
 
     try:
-        made = stated_loss(steps, delta)
+        planned = stated_loss(steps, delta)
     except (ValueError, ArithmeticError):
         raise broken(place, "the noise that is stated has no account") from None
-    return PrivacyLoss(mu_squared=Fraction(made.mu_squared)), Fraction(made.selection_delta)
+    return PrivacyLoss(mu_squared=Fraction(planned.mu_squared)), Fraction(planned.selection_delta)
 
 
 def check_noise(place: Path, plan: TrainingPlan) -> ReleaseCheck:
@@ -95,11 +95,11 @@ def check_noise(place: Path, plan: TrainingPlan) -> ReleaseCheck:
     private, loss = plan.train.private, plan.train.loss
     if private is None or loss is None:
         return ReleaseCheck((), ())
-    made = _account(place, private, loss)
-    if made is None:
+    accounted = _account(place, private, loss)
+    if accounted is None:
         return ReleaseCheck((), _ACCOUNT)
-    noise = PrivacyLoss(Fraction(made.pure) * (1 - _LAST_DIGITS), Fraction(made.mu_squared))
-    check_charged(place, loss, noise, Fraction(made.selection_delta))
+    noise = PrivacyLoss(Fraction(accounted.pure) * (1 - _LAST_DIGITS), Fraction(accounted.mu_squared))
+    check_charged(place, loss, noise, Fraction(accounted.selection_delta))
     return ReleaseCheck((), ())
 
 
@@ -119,19 +119,19 @@ def _account(place: Path, private: PrivateSteps, stated: StatedLoss) -> PlannedL
 
     try:
         steps = _accounted_steps(mechanism_of(private))
-        made = stated_loss(replace(private, steps=steps), stated.delta)
+        accounted = stated_loss(replace(private, steps=steps), stated.delta)
     except BackendError:
         return None
     except (ValueError, ArithmeticError):
         raise broken(place, "the noise that is stated has no account") from None
     pairs = (
-        (float(made.epsilon), float(stated.epsilon)),
-        (made.belief, stated.belief),
-        (made.advantage, stated.advantage),
+        (float(accounted.epsilon), float(stated.epsilon)),
+        (accounted.belief, stated.belief),
+        (accounted.advantage, stated.advantage),
     )
     if any(again * (1 - float(_LAST_DIGITS)) > said for again, said in pairs):
         raise broken(place, "the stated noise loses more than the stated loss")
-    return made if steps == private.steps else None
+    return accounted if steps == private.steps else None
 
 
 def _accounted_steps(mechanism: "SampledGaussian") -> int:

@@ -28,13 +28,13 @@ def hyperparameters_of(plan: TrainingPlan) -> Hyperparameters:
             float(private.noise_multiplier), float(private.clipping_norm), float(private.sampling_rate)
         )
     said = plan.train.network
-    found = Hyperparameters(
+    hyperparameters = Hyperparameters(
         plan.train.epochs, said.batch_size, float(said.learning_rate), Optimizer(said.optimizer), asked
     )
     # INVARIANT: as many steps are made as were accounted for.
-    if private is not None and found.private_steps != private.steps:
+    if private is not None and hyperparameters.private_steps != private.steps:
         raise InternalError("a training would take other steps than it is charged for")
-    return found
+    return hyperparameters
 
 
 def network_of(recipe: Recipe) -> Network:
