@@ -46,9 +46,9 @@ class Perturbation(NoisyTables[PerturbationPlan, ExactReports]):
         if request.query is not None:
             raise UsageError(
                 request.query.name or "query (--query)",
-                "the permission that matches perturbs records, and answers no query",
+                "the matching permission perturbs records, and does not answer queries",
                 "a policy with the method differential-privacy",
-                "leave out --query: any statistic can be read from the noisy rows (`smalti estimate`)",
+                "leave out --query: statistics can be estimated from the noisy rows (`smalti estimate`)",
             )
         refuse_options_of_rows(request)
 

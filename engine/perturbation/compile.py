@@ -172,9 +172,9 @@ class _Compiler(OneRowColumns[Anonymization]):
         if circumstances.rows:
             self.problem(
                 str(wanted.where),
-                "the permission is limited to rows, and a row in the output would tell what it holds",
+                "the permission is limited to rows, and a row in the output would reveal its values",
                 "a local perturbation of all rows",
-                "leave the limit out: statistics of a part can be read from the noisy rows",
+                "remove the limit: statistics of a part can be estimated from the noisy rows",
             )
 
     # --- Columns
@@ -251,15 +251,15 @@ class _Compiler(OneRowColumns[Anonymization]):
         if self.declared == RespondentColumn(name):
             self.problem(
                 share.where,
-                f"the column `{name}` tells respondents apart, and would be perturbed",
-                "a column of what is known about respondents",
+                f"the column `{name}` identifies respondents, and cannot be perturbed",
+                "a column that describes respondents",
                 "leave it out",
             )
         if share.said.is_derived:
             self.problem(
                 self.source.description.source,
-                f"what is said to be public of the column `{name}` was taken from the data",
-                "values and bounds that were known before the data was",
+                f"what is public of the column `{name}` is marked as taken from the data",
+                "values and bounds that are known without the data",
                 "state such values, and leave out `smalti:derivedFromData`",
             )
         if share.gaussian is None and not LEAST_EPSILON <= share.epsilon <= LARGEST_EPSILON:
@@ -284,7 +284,7 @@ class _Compiler(OneRowColumns[Anonymization]):
             self.problem(
                 self.source.description.source,
                 f"the column `{share.said.name}` has one public value, and is required",
-                "two values at least, of which one can be reported instead of another",
+                "at least two values",
                 "state all public values",
             )
             return None
@@ -306,7 +306,8 @@ class _Compiler(OneRowColumns[Anonymization]):
         except ValueError:
             self.problem(
                 self.source.description.source,
-                f"the bounds of the column `{said.name}` are no whole number of units apart, or too many",
+                f"the bounds of the column `{said.name}` are not a whole number of units apart, or too"
+                " many",
                 "a unit above 0 that divides their distance, for noise of at most 2^50 units",
                 "correct `smalti:unit` or the bounds",
             )
@@ -338,8 +339,8 @@ class _Compiler(OneRowColumns[Anonymization]):
         if allowed.is_of_person:
             self.problem(
                 share.where,
-                f"a belief or an advantage is about a person, and the noise of images in `{said.name}` is"
-                " for few pixels",
+                "the policy bounds belief or advantage of a person, but the noise of images in"
+                f" `{said.name}` protects few pixels",
                 "`smalti:epsilon`, the loss of images that differ in `smalti:pixelNeighborhood` pixels",
                 "state it; a plan shows the belief that follows for whole images",
             )
@@ -352,7 +353,7 @@ class _Compiler(OneRowColumns[Anonymization]):
                 self.source.description.source,
                 f"the images of the column `{said.name}` are too large",
                 f"sides of at most {LARGEST_SIDE} pixels, and {LARGEST_IMAGE} pixels in all",
-                "make them smaller first",
+                "scale them down first",
             )
             return None
         try:
@@ -379,8 +380,8 @@ class _Compiler(OneRowColumns[Anonymization]):
         if fitting and not fitting & self._allowed.mechanisms:
             self.problem(
                 share.where,
-                f"what is public of the column `{said.name}` is for {_listed(fitting)}, which the policy"
-                " does not allow",
+                f"the public description of the column `{said.name}` suits {_listed(fitting)}, which the"
+                " policy does not allow",
                 f"{_listed(fitting)} in `smalti:mechanism`"
                 + (
                     ", with `smalti:pixelSize` and `smalti:pixelNeighborhood`"
@@ -391,10 +392,10 @@ class _Compiler(OneRowColumns[Anonymization]):
             )
             return
         if said.lower is not None and said.upper is not None and said.unit is None and not said.values:
-            problem = f"nothing says in what unit the numbers of the column `{said.name}` are counted"
+            problem = f"the unit of the column `{said.name}` is not stated"
         else:
             listed = _listed(self._allowed.mechanisms)
-            problem = f"nothing public is said of the column `{said.name}` that {listed} could use"
+            problem = f"the column `{said.name}` has no public description that {listed} can use"
         self.problem(
             self.source.description.source or self.source.path.name,
             problem,

@@ -77,14 +77,14 @@ _Estimable: TypeAlias = PerturbedCategory | PerturbedNumber
 
 def _estimated(table: pa.Table, column: _Estimable, confidence: float, where: str) -> ColumnEstimate:
     if table.column_names.count(column.column) != 1:
-        raise _other(where, f"it has no column `{column.column}`, or several")
+        raise _other(where, f"it has no column `{column.column}`, or several of this name")
     try:
         loss_of(column)
     except (ValueError, ArithmeticError):
-        raise _other(where, f"the noise that is stated of the column `{column.column}` cannot be") from None
+        raise _other(where, f"the stated noise of the column `{column.column}` is impossible") from None
     codes = codes_of(column, table.column(column.column))
     if codes is None:
-        raise _other(where, f"the column `{column.column}` holds something that its noise never gives")
+        raise _other(where, f"the column `{column.column}` holds a value that its noise cannot produce")
     return _read(column, codes, confidence)
 
 
@@ -104,6 +104,6 @@ def _other(where: str, problem: str) -> GuaranteeError:
     return GuaranteeError(
         where,
         problem,
-        "the table that the certificate or plan is about",
-        "take both from the registered place of the output again",
+        "the table that the certificate or plan describes",
+        "get both again from the registered place of the output",
     )

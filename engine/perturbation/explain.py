@@ -61,19 +61,16 @@ def explain_perturbation(plan: PerturbationPlan) -> PerturbationExplanation:
 
 def _what(column: PerturbedColumn) -> str:
     if isinstance(column, PerturbedCategory):
-        other = "missing, a category of its own" if column.has_missing else f"`{column.values[0]}`"
-        return (
-            f"one of {len(column.domain)} public categories;"
-            f" what is missing or none of them becomes {other}"
-        )
+        other = "the category of missing values" if column.has_missing else f"`{column.values[0]}`"
+        return f"one of {len(column.domain)} public categories; missing and other values become {other}"
     if isinstance(column, PerturbedImage):
         return (
             f"grey images of {column.width} by {column.height} pixels, of which cells of {column.cell} by"
-            f" {column.cell} are averaged; what is missing or no such image becomes grey"
+            f" {column.cell} are averaged; missing values and other images become grey"
         )
     return (
-        f"clamped to {column.lower}..{column.upper} in units of {column.unit}; what is missing or no"
-        " number becomes the middle"
+        f"clamped to {column.lower}..{column.upper} in units of {column.unit};"
+        " missing values and non-numbers become the middle"
     )
 
 

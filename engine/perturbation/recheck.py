@@ -42,14 +42,14 @@ def check_perturbation(
     return ReleaseCheck(
         (
             *seen.recounted,
-            "the columns are those that were promised, and no other",
-            "each value is one that the stated noise gives",
-            "rows stand in the order of their values",
+            "the columns are exactly the promised ones",
+            "each value is one that the stated noise can produce",
+            "rows are in the order of their values",
             "the stated noise loses no more than the stated epsilon, belief and advantage",
         ),
         (
             "one row for each respondent",
-            "that the noise was drawn as it is stated",
+            "that the noise was drawn as stated",
         ),
     )
 
@@ -70,12 +70,12 @@ def check_sentences(place: Path, stated: Stated[LocalGuarantee]) -> ReleaseCheck
     if composition is None:
         raise broken(place, "it states no composition with other releases")
     if not stated.has_own_sentences:
-        raise broken(place, "its sentences are not those of its figures")
+        raise broken(place, "its sentences do not match its figures")
     delta = Fraction(composition.loss.delta)
     belief = least_belief(_lost_by(place, promised.perturbed), delta)
     check_alone(place, promised.loss, composition, belief)
     earlier = () if composition.releases == 1 else ("what earlier releases lost",)
-    return ReleaseCheck(("the sentences of the certificate are those of its figures",), earlier)
+    return ReleaseCheck(("the sentences of the certificate match its figures",), earlier)
 
 
 def check_noise(place: Path, plan: PerturbationPlan) -> ReleaseCheck:
@@ -89,13 +89,13 @@ def _lost_by(place: Path, perturbed: tuple[PerturbedColumn, ...]) -> PrivacyLoss
     try:
         return sum(map(loss_of, perturbed), PrivacyLoss())
     except (ValueError, ArithmeticError):
-        raise broken(place, "the noise that is stated cannot be drawn") from None
+        raise broken(place, "the stated noise cannot be drawn") from None
 
 
 def _check_stated_noise(folder: Path, guarantee: LocalGuarantee) -> None:
     images = [image for image in guarantee.perturbed if isinstance(image, PerturbedImage)]
     if not all(fits(image.height, image.width) for image in images):
-        raise _broken(folder, "the images that are stated are too large", "images that noise was drawn for")
+        raise _broken(folder, "the stated images are too large", "images that this version perturbs")
     stated = guarantee.loss
     try:
         loss = sum(map(loss_of, guarantee.perturbed), PrivacyLoss())
@@ -103,11 +103,9 @@ def _check_stated_noise(folder: Path, guarantee: LocalGuarantee) -> None:
         belief = loss.belief(float_below(stated.delta)) if keeps else 1.0
         advantage = loss.advantage
     except (ValueError, ArithmeticError):
-        raise _broken(folder, "the noise that is stated cannot be", "mechanisms of this version") from None
+        raise _broken(folder, "the stated noise is impossible", "mechanisms of this version") from None
     if not keeps:
-        raise _broken(
-            folder, "the stated noise loses more than the stated epsilon", "noise that keeps to it"
-        )
+        raise _broken(folder, "the stated noise loses more than the stated epsilon", "noise within it")
     if not (stated.belief >= belief - ROUNDING and stated.advantage >= advantage - ROUNDING):
         raise _broken(
             folder,
@@ -128,14 +126,16 @@ def _check_form(path: Path, guarantee: LocalGuarantee) -> None:
     table = read_table(path)
     names = [column.column for column in guarantee.perturbed]
     if table.column_names != names:
-        raise _broken(path, "its columns are not those that were promised", ", ".join(names))
+        raise _broken(path, "its columns are not the promised ones", ", ".join(names))
     columns = [steps_of(column, table.column(column.column)) for column in guarantee.perturbed]
     readable = [steps for steps in columns if steps is not None]
     if len(readable) < len(columns):
-        raise _broken(path, "a value is none that the stated noise gives", "values of the stated domains")
+        raise _broken(
+            path, "a value is not one that the stated noise produces", "values of the stated domains"
+        )
     if not _in_order(readable):
         raise _broken(
-            path, "its rows tell more than their values by their order", "rows in the order of values"
+            path, "the order of its rows reveals more than their values", "rows in the order of values"
         )
 
 
@@ -149,5 +149,5 @@ def _in_order(columns: Iterable[Steps]) -> bool:
 
 def _broken(path: Path, problem: str, expected: str) -> GuaranteeError:
     return GuaranteeError(
-        str(path), problem, expected, "take it from its registered place again, or ask who published it"
+        str(path), problem, expected, "get it again from its registered place, or ask the publisher"
     )

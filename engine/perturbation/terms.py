@@ -103,7 +103,7 @@ def read_terms(wanted: Anonymization, asks: Iterable[Fact]) -> PerturbationTerms
         problems.append(
             PlanError(
                 str(wanted.where),
-                "no column is named that may be perturbed and published",
+                "the policy names no column to perturb and publish",
                 "a refinement `smalti:measure` `isAnyOf` columns",
                 "name them; all others are dropped",
             )
@@ -114,7 +114,7 @@ def read_terms(wanted: Anonymization, asks: Iterable[Fact]) -> PerturbationTerms
         problems.append(
             PlanError(
                 str(wanted.where),
-                f"`{GAUSSIAN}` is the only mechanism that may be used, and there is no delta",
+                f"`{GAUSSIAN}` is the only permitted mechanism, and no delta is stated",
                 "a refinement `smalti:delta` above 0",
                 f"state one, or allow `{LAPLACE}`",
             )
@@ -152,7 +152,7 @@ def _pixels_lack(wanted: Anonymization, said: Said) -> Iterable[SmaltiError]:
         if operand not in said:
             yield PlanError(
                 str(wanted.where),
-                f"`{PIXELATION}` is allowed, and nothing says `{_short(operand)}`",
+                f"`{PIXELATION}` is permitted, but `{_short(operand)}` is not stated",
                 "the side of a cell, and the pixels by which neighbouring images differ",
                 "state both: `smalti:pixelSize`, `smalti:pixelNeighborhood`",
             )
@@ -179,8 +179,8 @@ def _meaningless(wanted: Anonymization) -> Iterable[SmaltiError]:
     if wanted.algorithm is not None:
         yield PlanError(
             str(wanted.where),
-            "an algorithm is named, and records are perturbed by mechanisms",
-            "`smalti:mechanism`, or nothing",
+            "an algorithm is named, but mechanisms perturb records",
+            "`smalti:mechanism`, or no algorithm",
             "leave it out",
         )
 
@@ -194,25 +194,25 @@ def _other_words(parameters: Iterable[Condition]) -> Iterable[SmaltiError]:
                 str(parameter.where),
                 f"{shown} has no meaning for a local perturbation",
                 "a loss, `smalti:delta`, `smalti:measure`, `smalti:mechanism` and words of pixelation",
-                "leave it out: from the noisy rows anybody may compute any statistic",
+                "leave it out: anyone may estimate statistics from the noisy rows",
             )
 
 
 def _not_allowed(wanted: Anonymization, asks: list[Fact]) -> Iterable[SmaltiError]:
     where, asked = str(wanted.where), {fact.operand: fact.values for fact in asks}
     if len(asked) < len(asks):
-        yield PlanError(where, "something is asked for twice", "each word once", "keep one")
+        yield PlanError(where, "the run requests a word twice", "each word once", "keep one")
     for operand in sorted(asked.keys() - _KNOWN):
         yield PlanError(
             where,
-            f"a run cannot ask for `{_short(operand)}`",
+            f"a run cannot request `{_short(operand)}`",
             "a loss, `smalti:delta`, `smalti:measure`, `smalti:mechanism` or words of pixelation",
-            "ask for something else",
+            "leave it out",
         )
     if terms.DELTA in asked and not _says(wanted, terms.DELTA):
         yield PlanError(
             where,
-            "a delta is asked for, and the permission states none",
+            "the run requests a delta, but the permission states none",
             "what its refinements allow",
             "leave it out",
         )
@@ -220,16 +220,16 @@ def _not_allowed(wanted: Anonymization, asks: list[Fact]) -> Iterable[SmaltiErro
         if not all(lowest < value < most for value in numbers(asked, operand)):
             yield PlanError(
                 where,
-                f"what is asked of `{_short(operand)}` is out of range",
+                f"the requested `{_short(operand)}` is out of range",
                 f"a number above {lowest}" + (f" and below {most}" if most.is_finite() else ""),
-                "ask for one",
+                "request a number in this range",
             )
     for what, how in asked_of(transformation(wanted), asked):
         if how is not SATISFIED:
             asked_word = what.operand if isinstance(what, Comparison) else str(what)
             yield PlanError(
                 where,
-                f"the permission does not allow what is asked of `{_short(asked_word)}`",
+                f"the permission does not allow the requested `{_short(asked_word)}`",
                 "what its refinements allow",
                 "`smalti check` shows what a policy says",
             )

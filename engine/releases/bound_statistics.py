@@ -101,7 +101,7 @@ class BoundStatistic:
                 continue
             if column.name in {key.column for key in keys}:
                 self._problem(
-                    f"the column `{column.name}` is a key twice", "each column once", "remove one"
+                    f"the column `{column.name}` is used as a key twice", "each column once", "remove one"
                 )
                 continue
             # Candidates that only the data has would tell of it by being there.
@@ -121,15 +121,15 @@ class BoundStatistic:
         usable = self._terms.allowed.mechanisms
         if self._wanted.kind in _CHOICES and Mechanism.EXPONENTIAL not in usable:
             self._problem(
-                "it is chosen from candidates, and the policy does not permit the mechanism for that",
+                "it is chosen from candidates, but the policy does not permit the exponential mechanism",
                 "`exponential` among the values of `smalti:mechanism`, or no such refinement",
-                "ask for another statistic, or let the policy permit it",
+                "request another statistic, or permit the mechanism in the policy",
             )
         elif self._wanted.kind not in _CHOICES and not usable & _NOISES:
             self._problem(
-                "it is a number, and the policy permits no noise for numbers",
+                "it is a number, but the policy permits no noise for numbers",
                 "`laplace` or `gaussian` among the values of `smalti:mechanism`, or no such refinement",
-                "ask for another statistic, or let the policy permit one of them",
+                "request another statistic, or permit one of them in the policy",
             )
 
     def _problem(self, problem: str, expected: str, way_out: str) -> None:

@@ -128,13 +128,13 @@ def _problems(need: _Needs, allowed: AllowedLoss, where: str) -> list[SmaltiErro
     rules = (
         (
             need.has_numbers and not numeric,
-            "is a number, and no noise for numbers is permitted",
+            "is a number, but no noise for numbers is permitted",
             "the mechanism laplace or gaussian",
-            "permit one of them, or ask for a choice",
+            "permit one of them, or request a choice",
         ),
         (
             need.has_numbers and numeric == {Mechanism.GAUSSIAN} and not delta,
-            "has gaussian noise only, which needs a delta",
+            "may have gaussian noise only, which requires a delta",
             "a delta above 0",
             "state one, or permit laplace",
         ),
@@ -142,7 +142,7 @@ def _problems(need: _Needs, allowed: AllowedLoss, where: str) -> list[SmaltiErro
             need.has_choices and Mechanism.EXPONENTIAL not in permitted,
             "is chosen from candidates",
             "the mechanism exponential",
-            "permit it, or ask for a number",
+            "permit it, or request a number",
         ),
         (
             is_selected and Mechanism.LAPLACE not in permitted,

@@ -150,12 +150,12 @@ def _unfit(query: Query) -> Iterator[SmaltiError]:
     """What stands against a query by itself; a file has been held against its form before."""
     numbers = (query.confidence, query.epsilon, query.delta, query.belief, query.advantage)
     if not all(number is None or number.is_finite() for number in numbers):
-        yield PlanError(place_of(query), "a number is none", "finite numbers")
+        yield PlanError(place_of(query), "a number is not finite", "finite numbers")
     elif not query.statistics or not LEAST_CONFIDENCE <= query.confidence <= MOST_CONFIDENCE:
         yield PlanError(
             place_of(query),
-            "it asks for nothing, or with a confidence that is out of range",
-            f"statistics, and a confidence from {LEAST_CONFIDENCE} to {MOST_CONFIDENCE}",
+            "the query has no statistic, or its confidence is out of range",
+            f"at least one statistic, and a confidence from {LEAST_CONFIDENCE} to {MOST_CONFIDENCE}",
         )
     for fault in faults(tuple(enumerate(query.statistics))):
         of = f"{place_of(query)}: statistic `{query.statistics[fault.statistic].name}`"
@@ -177,8 +177,8 @@ def _outside(wanted: Anonymization, query: Query, target: IRI) -> Iterator[Smalt
         word = f"smalti:{operand.removeprefix(SMALTI)}"
         yield PlanError(
             place_of(query),
-            "; ".join((f"the permission does not allow what is asked of `{word}`", *meant)),
-            "what its refinements allow, in its own terms",
+            "; ".join((f"the permission does not allow the requested `{word}`", *meant)),
+            "a value that its refinements allow",
             f"`smalti check` shows what {wanted.where.document or 'the policy'} says",
         )
 
@@ -188,9 +188,9 @@ def _beside(circumstances: Circumstances, query: Query) -> Iterator[SmaltiError]
     for operand in sorted({fact.operand for fact in circumstances.asks if fact.operand != METHOD}):
         yield PlanError(
             place_of(query),
-            f"`{operand}` is asked for beside the query",
-            "everything that is asked of a release in its query",
-            "ask for it in the query, or leave it out",
+            f"`{operand}` is requested outside the query",
+            "all requests of a release in its query",
+            "move it into the query, or leave it out",
         )
 
 
@@ -226,10 +226,9 @@ class _Compiler(BoundColumns[Anonymization]):
         if inherited == OneRowEach(is_declared=False):
             self.problem(
                 str(self.source.target),
-                "how its respondents are counted was assumed when it was made, and nothing is assumed of"
-                " a release",
-                "a declaration for the data that it was made from",
-                "declare it there (`smalti:respondent`), and make the output again",
+                "its respondents were assumed when it was created, and a release requires a declaration",
+                "a declaration for the original data",
+                "declare them there (`smalti:respondent`), and create the output again",
             )
         elif inherited is not None:
             return self.inherit(inherited, self.declared or inherited)
@@ -238,8 +237,8 @@ class _Compiler(BoundColumns[Anonymization]):
         elif not (self._circumstances.requested or self.wanted.respondent or said.respondent):
             self.problem(
                 str(self.wanted.where),
-                "nothing says who the respondents are, and nothing is assumed of a release",
-                "a column that tells them apart, or `smalti:oneRowEach`",
+                "the respondents are not declared, and a release requires a declaration",
+                "a column that identifies them, or `smalti:oneRowEach`",
                 WAYS_TO_DECLARE,
             )
         return OneRowEach(is_declared=True)
@@ -257,8 +256,8 @@ class _Compiler(BoundColumns[Anonymization]):
         if rows is None and isinstance(self.respondent, RespondentColumn):
             self.problem(
                 str(self.wanted.where),
-                "nothing says how many rows of a respondent take part",
-                "a whole number, known without the data; further rows are left out",
+                "the number of rows of each respondent that take part is not stated",
+                "a whole number, known without the data; further rows are dropped",
                 "state `smalti:rowsPerRespondent` in the policy, or `csvw-eo:bounds.maxContributions` in"
                 " the description",
             )
@@ -315,7 +314,7 @@ class _Compiler(BoundColumns[Anonymization]):
                 max(bound, key=lambda statistic: statistic.cells).place,
                 f"the release would have {total} cells, most of them for this statistic",
                 f"at most {MOST_CELLS} combinations of public values, bins and candidates in all",
-                "name fewer values, or ask in several queries",
+                "name fewer values, or use several queries",
             )
         return tuple(statistic.wish for statistic in bound if statistic.wish is not None)
 

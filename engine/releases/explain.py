@@ -85,8 +85,8 @@ def _keys(keys: tuple[Key, ...]) -> str:
 def _noise(statistic: Statistic) -> Iterator[str]:
     if statistic.selection is not None:
         yield (
-            f"groups: laplace {statistic.selection.scale:.4g} on respondents, those from"
-            f" {statistic.selection.threshold} on are released"
+            f"groups: laplace {statistic.selection.scale:.4g} on the number of respondents; groups of at"
+            f" least {statistic.selection.threshold}, with noise, are released"
         )
     for part in statistic.parts:
         level = "" if part.level is None else f" {part.level}"
@@ -96,8 +96,8 @@ def _noise(statistic: Statistic) -> Iterator[str]:
 def _respondent(plan: ReleasePlan) -> str:
     bound = plan.bound
     people = (
-        f"rows with the same {plan.read.respondent.column} are about one person; rows without one, and of"
-        " those who withdrew, are left out"
+        f"rows with the same {plan.read.respondent.column} are about one person; rows without one and"
+        " rows of people who withdrew are left out"
         if isinstance(plan.read.respondent, RespondentColumn)
         else "each row is about another person (declared)"
     )

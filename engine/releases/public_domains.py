@@ -73,7 +73,7 @@ def public_key(column: PublicColumn, wanted: WantedKey, has_delta: bool, problem
         )
         return None
     if not all(values) or len(set(values)) < len(values):
-        problem(f"of the values of `{column.name}` one is empty or there twice", "texts, each once", "")
+        problem(f"a value of `{column.name}` is empty or repeated", "different texts, none empty", "")
         return None
     return Key(column.name, values=values)
 
@@ -82,8 +82,8 @@ def _private_key(column: PublicColumn, has_delta: bool, problem: Problem) -> Key
     if has_delta:
         return Key(column.name, is_private=True)
     problem(
-        f"nothing says which values `{column.name}` may have, and without a delta groups are public",
-        "public values, or a delta above 0, within which groups are selected privately",
+        f"`{column.name}` has no public values, and without a delta groups require them",
+        "public values, or a delta above 0 for the private selection of groups",
         "name them in the query (`values` or `edges`) or in the description (`csvw-eo:keyValues`), or let"
         " the policy allow a `smalti:delta`",
     )
@@ -98,9 +98,9 @@ def _bins(column: PublicColumn, edges: tuple[str, ...], problem: Problem) -> Key
         return Key(column.name, edges=edges)
     kind = "numbers" if datatype is Datatype.DOUBLE else f"texts of the datatype {datatype}"
     problem(
-        f"the edges for `{column.name}` do not ascend, or are no {kind}{_no_such_hour(datatype)}",
+        f"the edges for `{column.name}` do not ascend, or are not {kind}{_no_such_hour(datatype)}",
         f"at least two {kind}, each above the one before",
-        "" if declared is not Datatype.STRING else "declare the column's datatype, if it is another",
+        "" if declared is not Datatype.STRING else "declare the column's datatype, if it is not text",
     )
     return None
 
@@ -108,7 +108,7 @@ def _bins(column: PublicColumn, edges: tuple[str, ...], problem: Problem) -> Key
 def _no_such_hour(datatype: Datatype) -> str:
     if datatype is not Datatype.DATETIME:
         return ""
-    return "; an hour that the time zone skips or repeats is no point in time without an offset from UTC"
+    return "; an hour that the time zone skips or repeats is not a point in time without an offset from UTC"
 
 
 def _ascend(edges: tuple[str, ...], datatype: Datatype, time_zone: str | None) -> bool:
@@ -144,9 +144,9 @@ def public_measure(column: PublicColumn, wanted: WantedStatistic, problem: Probl
     """
     if column.facts.datatype not in (*NUMBERS, None):
         problem(
-            f"`{column.name}` is declared {column.facts.datatype}, and a {wanted.kind} is made of numbers",
+            f"`{column.name}` is declared {column.facts.datatype}, but a {wanted.kind} requires numbers",
             "a column of integer, decimal or double, or without a declared datatype",
-            "ask for another column, or correct the description",
+            "name another column, or correct the description",
         )
         return None
     bounds = _bounds(column, wanted, problem)
@@ -200,7 +200,7 @@ def _whole(
     steps = (Fraction(upper) - Fraction(lower)) / Fraction(unit)
     if steps.denominator != 1:
         problem(
-            f"the unit of `{name}` does not divide the distance of its bounds",
+            f"the unit of `{name}` does not divide the distance between its bounds",
             "bounds that are a whole number of units apart",
             "take another unit, or move a bound",
         )
@@ -218,7 +218,7 @@ def _whole(
     is_exact = Fraction(measure.origin) == Fraction(lower) + half * Fraction(unit)
     if not is_exact or (measure.least, measure.most) != (-half, int(steps) - half):
         problem(
-            f"bounds and unit of `{name}` have too many digits", "numbers of some 20 digits", "round them"
+            f"bounds and unit of `{name}` have too many digits", "about 20 digits at most", "round them"
         )
         return None
     return measure
@@ -244,7 +244,7 @@ def public_candidates(measure: Measure, wanted: tuple[Decimal, ...], problem: Pr
         )
     elif any(_units(candidate, measure).denominator != 1 for candidate in wanted):
         problem(
-            f"a candidate is no whole number of units from the lower bound of `{measure.column}`",
+            f"a candidate is not a whole number of units from the lower bound of `{measure.column}`",
             "candidates on the grid of the unit",
             "round it, or take a smaller unit",
         )

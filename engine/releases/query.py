@@ -138,8 +138,8 @@ def stands_for(query: Query, words: Collection[IRI]) -> tuple[str, ...]:
         words: in which the permissions that may grant it bound the loss.
     """
     return tuple(
-        f"the query asks for {_worded(word, value)}, which stands for {_worded(other, there)} here; ask for"
-        " a smaller one, or for none and get what the policy allows"
+        f"the query requests {_worded(word, value)}, which corresponds to {_worded(other, there)} in the"
+        " policy; request less, or leave it out to use what the policy allows"
         for word, value in asked_loss(query).items()
         for other, there in _in_others(word, value).items()
         if other in words
@@ -196,12 +196,10 @@ def faults(statistics: tuple[tuple[int, WantedStatistic], ...]) -> Iterator[Quer
     for number, statistic in statistics:
         if named.setdefault(statistic.name, number) != number:
             yield QueryFault(
-                number, f"the name {quoted(statistic.name)} is there twice", "a name of its own for each"
+                number, f"the name {quoted(statistic.name)} is used twice", "a different name for each"
             )
         if not statistic.name.isprintable() or not statistic.name.strip():
-            yield QueryFault(
-                number, "the name is blank, or has characters that are not shown", "a plain text"
-            )
+            yield QueryFault(number, "the name is blank, or has non-printable characters", "printable text")
         for problem, expected, way_out in _faults_of(statistic):
             yield QueryFault(number, problem, expected, way_out)
 
@@ -227,7 +225,7 @@ def _faults_of(statistic: WantedStatistic) -> Iterator[tuple[str, str, str]]:
         *statistic.candidates,
     )
     if not all(number is None or number.is_finite() for number in numbers):
-        yield "a number is none", "finite numbers", ""
+        yield "a number is not finite", "finite numbers", ""
         return
     yield from _misshapen(statistic)
     if statistic.lower is not None and statistic.upper is not None and statistic.lower >= statistic.upper:
@@ -236,7 +234,7 @@ def _faults_of(statistic: WantedStatistic) -> Iterator[tuple[str, str, str]]:
     lists |= {f"values of {quoted(key.column)}": key.values for key in keys}  # type: ignore[misc]
     for what, values in lists.items():
         if len(set(values)) < len(values):
-            yield f"of the {what} one is listed twice", "each once", "remove one of the two"
+            yield f"an entry of the {what} is listed twice", "each once", "remove one of the two"
 
 
 def _misshapen(statistic: WantedStatistic) -> Iterator[tuple[str, str, str]]:
@@ -246,17 +244,25 @@ def _misshapen(statistic: WantedStatistic) -> Iterator[tuple[str, str, str]]:
     if not least <= len(statistic.measures) <= most:
         yield (
             f"it has {len(statistic.measures)} measures",
-            "none for a count, else one; of a table several",
+            "none for a count, several for a contingency table, otherwise one",
             "",
         )
     is_choice = statistic.kind is StatisticKind.QUANTILE
     if is_choice is not bool(statistic.levels) or not all(0 < level < 1 for level in statistic.levels):
-        yield "its levels are none of a quantile", "numbers between 0 and 1 for a quantile, else none", ""
+        yield (
+            "it has other levels than its kind requires",
+            "numbers between 0 and 1 for a quantile, else none",
+            "",
+        )
     if statistic.share <= 0 or (statistic.unit is not None and statistic.unit <= 0):
         yield "its share or its unit is not above 0", "numbers above 0", ""
     if statistic.kind not in _WITH_DOMAIN and any(key.values or key.edges for key in statistic.measures):
-        yield "its measure has values or edges", "those of a histogram, a contingency table or a mode", ""
+        yield (
+            "its measure has values or edges",
+            "these for a histogram, a contingency table or a mode only",
+            "",
+        )
 
 
 def _write_iri(word: str) -> str:
-    return "write the column's IRI: a name with a colon is taken for one" if ":" in word else ""
+    return "write the column's IRI: a name with a colon is read as an IRI" if ":" in word else ""

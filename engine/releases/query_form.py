@@ -53,8 +53,8 @@ _LIMITS: Final = {
     "exclusiveMaximum": "below",
 }
 _SIZES: Final = {
-    "minItems": "{} of them at least",
-    "maxItems": "{} of them at most",
+    "minItems": "at least {} entries",
+    "maxItems": "at most {} entries",
     "minLength": "a text that is not empty",
     "maxLength": "at most {} characters",
 }
@@ -67,13 +67,11 @@ def read_query(text: bytes, name: str) -> Query:
         UsageError: it is no query; all problems at once (`ProblemsError`), each with its place.
     """
     if len(text) > LARGEST:
-        raise UsageError(
-            name, "the query is too large", f"at most {LARGEST} bytes", "ask in several queries"
-        )
+        raise UsageError(name, "the query is too large", f"at most {LARGEST} bytes", "use several queries")
     try:
         characters = text.decode("utf-8")
     except UnicodeDecodeError:
-        raise UsageError(name, "this is no text in UTF-8", "a query as JSON", "save it as UTF-8") from None
+        raise UsageError(name, "the query is not UTF-8 text", "a query as JSON", "save it so") from None
     value, broken = read_json(characters)
     if value is not None:
         # First of all: exact arithmetic on such numbers would take for ever.
@@ -96,7 +94,7 @@ def read_query(text: bytes, name: str) -> Query:
     in_order = sorted(dict.fromkeys(problems), key=lambda problem: problem.place.start)
     raise_all([problem.error(name, characters) for problem in in_order])
     if not isinstance(value, JsonObject):
-        raise UsageError(name, "this is no query", "a JSON object")
+        raise UsageError(name, "not a query", "a JSON object")
     return _query(value, tuple(statistic for _, statistic in statistics), name)
 
 
@@ -149,7 +147,7 @@ def _in_words(error: Any, value: JsonValue, path: list[str | int]) -> Iterator[_
             names = [key for key in schema["properties"] if key != "$schema"]
             for member in at.members:
                 if member.key.text not in schema["properties"]:
-                    problem = f"{quoted(member.key.text)} is not known here"
+                    problem = f"{quoted(member.key.text)} is unknown here"
                     meant = did_you_mean(member.key.text, names)
                     yield _Problem(member.key.place, problem, f"one of {_listed(names)}", meant)
         case "required" if isinstance(at, JsonObject):
@@ -157,7 +155,7 @@ def _in_words(error: Any, value: JsonValue, path: list[str | int]) -> Iterator[_
                 if at.find(key) is None:
                     yield _Problem(at.place, f"`{key}` is missing{_of(at)}", f"`{key}`")
         case "not" if "$comment" not in schema:
-            problem = f"{_what(path)} does not belong here{_of(_at(value, path[:-1]))}"
+            problem = f"{_what(path)} is not allowed here{_of(_at(value, path[:-1]))}"
             yield _Problem(at.place, problem, "", "remove it")
         case rule:
             texts = _unlike_rule(rule, error.validator_value, schema, _written(at), _what(path))
@@ -171,17 +169,17 @@ def _unlike_rule(
     if rule == "enum":
         meant = _OTHER_WORDS.get(written) if StatisticKind.QUANTILE in wanted else None
         meant = meant or did_you_mean(written, wanted)
-        return f"{what} is none that is known", f"one of {_listed(wanted)}", meant
+        return f"{what} is unknown", f"one of {_listed(wanted)}", meant
     if rule == "type":
         kinds = [wanted] if isinstance(wanted, str) else wanted
-        return f"{what} is of another kind", " or ".join(_KINDS.get(kind, kind) for kind in kinds), ""
+        return f"{what} has the wrong type", " or ".join(_KINDS.get(kind, kind) for kind in kinds), ""
     if rule == "not":
         return schema["$comment"], "one of the two", "remove the other one"
     if rule in _LIMITS:
         return f"{what} is out of range", _range(schema), ""
     if rule in _SIZES:
-        return f"{what} has another length", _SIZES[rule].format(wanted), ""
-    return f"{what} is not understood", "what the schema of queries says", ""
+        return f"{what} has the wrong length", _SIZES[rule].format(wanted), ""
+    return f"{what} is not valid", "a value that the schema of queries allows", ""
 
 
 def _what(path: list[str | int]) -> str:
@@ -193,7 +191,7 @@ def _what(path: list[str | int]) -> str:
 def _of(at: JsonValue) -> str:
     """Which statistic something is about."""
     kind = _text(at, "statistic") if isinstance(at, JsonObject) else ""
-    return f", of the statistic {quoted(kind)}" if kind else ""
+    return f" for the statistic {quoted(kind)}" if kind else ""
 
 
 def _range(schema: dict[str, Any]) -> str:

@@ -46,14 +46,14 @@ def check_sentences(place: Path, stated: Stated[LossGuarantee]) -> ReleaseCheck:
     if composition is None:
         raise broken(place, "it states no composition with other releases")
     if not stated.has_own_sentences:
-        raise broken(place, "its sentences are not those of its figures")
+        raise broken(place, "its sentences do not match its figures")
     if stated.respondents not in _RESPONDENTS:
-        raise broken(place, "what it says of respondents is nothing that a release says")
+        raise broken(place, "its statement about respondents is not one that a release makes")
     is_pure = all(noise.mechanism is not Mechanism.GAUSSIAN for noise in promised.noise)
     try:
         least = least_loss(promised)
     except (ValueError, ArithmeticError):
-        raise broken(place, "the noise that it states cannot be drawn") from None
+        raise broken(place, "the stated noise cannot be drawn") from None
     selection = Fraction(promised.loss.delta) if is_pure else Fraction(0)
     check_stated(place, promised.loss, least, selection)
     if is_pure:
@@ -63,11 +63,11 @@ def check_sentences(place: Path, stated: Stated[LossGuarantee]) -> ReleaseCheck:
     check_alone(place, promised.loss, composition, belief)
     return ReleaseCheck(
         (
-            "the sentences of the certificate are those of its figures",
-            "its figures do not contradict each other, nor the noise that it states of counts and choices",
+            "the sentences of the certificate match its figures",
+            "its figures are consistent with each other, and with the stated noise of counts and choices",
         ),
         ("the noise of sums, in units that the certificate does not state",)
-        + (() if is_pure else ("belief and advantage, beyond the digits that the sentence has",))
+        + (() if is_pure else ("belief and advantage, beyond the digits in the sentence",))
         + (() if composition.releases == 1 else ("what earlier releases lost",)),
     )
 
@@ -82,7 +82,7 @@ def _check_pure(place: Path, promised: LossGuarantee) -> None:
         or abs(loss.advantage - expected) > _CAUTION
         or loss.belief > posterior_belief(float(loss.epsilon)) + ROUNDING
     ):
-        raise broken(place, "its epsilon, delta, belief and advantage are not those of one loss")
+        raise broken(place, "its epsilon, delta, belief and advantage do not describe one loss")
 
 
 def belief_together(promised: LossGuarantee, least: PrivacyLoss, delta: Decimal) -> float:
@@ -125,6 +125,6 @@ def check_noise(place: Path, plan: ReleasePlan) -> ReleaseCheck:
     check_charged(place, said, noise.loss, noise.selection_delta)
     check_stated(place, said, noise.loss, Fraction(said.selection_delta))
     return ReleaseCheck(
-        ("the noise of the plan loses no more than is stated, of epsilon, delta, belief and advantage",),
+        ("the noise of the plan loses no more than the stated epsilon, delta, belief and advantage",),
         ("that the noise was drawn as the plan says",),
     )

@@ -102,7 +102,7 @@ def single_release(wanted: Anonymization) -> Query:
             return Query((statistic,), DEFAULT_CONFIDENCE, name="the policy's one release")
     raise PlanError(
         str(wanted.where),
-        "the policy permits several releases, and none is asked for",
+        "the policy permits several releases, and no query selects one",
         "a query file that names the statistics wanted",
         "write one, and name it with --query",
     )
@@ -115,9 +115,9 @@ def _said(wanted: Anonymization) -> dict[IRI, tuple[Value, ...]]:
         if not isinstance(parameter, Comparison) or parameter.operand in refinements:
             raise PlanError(
                 str(parameter.where),
-                "a refinement is there twice, or for one column, and a release heeds none of the two",
+                "a refinement is repeated or limited to one column; releases support neither",
                 "each refinement once, for the whole release",
-                "leave it out",
+                "remove it",
             )
         refinements[parameter.operand] = parameter.values
     return refinements
@@ -139,7 +139,7 @@ def _unbounded(said: Said, query: Query, where: str) -> Iterable[SmaltiError]:
     if len(asked) > 1:
         yield PlanError(
             query.name or "query",
-            "epsilon, belief and advantage determine each other, and several are asked for",
+            "the query requests several of epsilon, belief and advantage, which determine each other",
             "one of them",
             "keep one",
         )
@@ -169,8 +169,8 @@ def _mechanisms(said: Said, delta: Decimal, where: str) -> tuple[frozenset[Mecha
     usable = central if delta > 0 else central & _PURE
     if usable:
         return usable, []
-    problem = "the mechanism `gaussian` is the only one that may be used, and delta is 0"
-    return usable, [PlanError(where, problem, "a delta above 0, or `laplace`", "ask for a delta")]
+    problem = "only the mechanism `gaussian` is permitted, and delta is 0"
+    return usable, [PlanError(where, problem, "a delta above 0, or `laplace`", "request a delta")]
 
 
 def _first(*numbers: Decimal | None) -> Decimal | None:

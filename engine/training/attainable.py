@@ -198,8 +198,8 @@ def _needed_for_many(attack: str, bound: FigureBound, confidence: Decimal, part:
 
 def _sentence(asked: str, least: int, advised: int) -> str:
     return (
-        f"{asked} takes about {least} respondents at least; a guess keeps to it in nine of ten trainings or"
-        f" more from about {advised} on, at the first attempt"
+        f"{asked} requires at least about {least} respondents; with about {advised}, a guess stays within it"
+        " in nine of ten trainings or more, at the first attempt"
     )
 
 
@@ -263,9 +263,9 @@ def check_attainable(audit: Audit, size: Size, error: Fraction) -> None:
         vain = "no attack could exceed" if missed == {"epsilonLowerBound"} else "even a guess exceeds"
         raise DataError(
             "the audit",
-            f"the data is too little for a bound of it: with so few records {vain} {named}",
-            "respondents enough for the bound to decide (`smalti plan` says how many)",
-            "change the bound, ask for a lower confidence, or add data",
+            f"the data is too little for one of its bounds: with so few records {vain} {named}",
+            "enough respondents to decide the bound (`smalti plan` says how many)",
+            "change the bound, lower the confidence, or add data",
         )
 
 

@@ -355,12 +355,12 @@ def _ended(under: RunUnder, plan: TrainingPlan, kept: Checkpoint, begun: Begun) 
 
 
 _NOT_MET: Final = (
-    "the training did not pass the audit that the permission obliges to; the owner of the data can see why"
+    "the training did not pass the audit that the permission requires; the owner of the data can see why"
     " (`smalti audit report`)"
 )
 _DIVERGED: Final = (
-    "the training diverged: the weights are no finite numbers, or give no confidences, and nothing was"
-    " registered; it was charged as any other. A recipe with a smaller learning rate, a smaller clipping"
+    "the training diverged: the weights are not finite, or give no confidences. Nothing was registered, but"
+    " the training was charged. A recipe with a smaller learning rate, a smaller clipping"
     " norm or less noise may help"
 )
 

@@ -130,7 +130,7 @@ class Checkpoint:
             raise UsageError(
                 str(self.folder),
                 "another run is working with this checkpoint",
-                "one run at a time: what is in there is one training, with one charge",
+                "one run at a time: a checkpoint is one training, with one charge",
                 "wait until that run has ended, or name another folder",
             )
         try:
@@ -148,8 +148,8 @@ class Checkpoint:
         if mode & _OTHERS:
             raise UsageError(
                 str(folder),
-                "others may read it, and a checkpoint holds a model that nobody may have yet",
-                "a folder of yours alone",
+                "other users may read it, and a checkpoint holds a model that is not released",
+                "a folder that only you can read",
                 f"`chmod 700 {folder}`, or name one that does not exist",
             )
 

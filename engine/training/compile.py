@@ -81,8 +81,8 @@ def compile_training(
     if audit is None and not wanted.is_private:
         compiler.problem(
             str(permission.where),
-            "training adds no noise, and no duty to audit is stated: nothing is promised of the model",
-            "a bound of its loss, such as `smalti:posteriorBelief`, a duty `smalti:audit`, or both",
+            "training adds no noise, and no audit is required: nothing is promised of the model",
+            "a bound on its loss, such as `smalti:posteriorBelief`, a duty `smalti:audit`, or both",
             "state one",
         )
     raise_all(compiler.problems)
@@ -143,11 +143,11 @@ def _refuse_output(source: Source, circumstances: Circumstances) -> None:
     if circumstances.inherited is not None:
         raise PlanError(
             str(source.target),
-            "it is itself an output, and this version trains on original data only, also where each row of"
-            " the output is one person's noisy report",
+            "it is an output, and this version trains on original data only, even where each row of the"
+            " output is one person's noisy report",
             "the original data, in which a row is about one person",
-            "ask its owner for a policy about what it was made from; whoever may use the published file can"
-            " learn from it without smalti",
+            "ask the owner for a policy about the original data; whoever may use the published file can"
+            " train on it without smalti",
         )
 
 
@@ -164,15 +164,15 @@ class _Compiler(OneRowColumns[Training]):
         if circumstances.rows:
             self.problem(
                 str(wanted.where),
-                "the permission is limited to rows, and a model tells what holds for those it learned from",
+                "the permission is limited to rows, and a model reveals properties of its training rows",
                 "a training on all rows",
-                "leave the limit out, or make an output of those rows first",
+                "remove the limit",
             )
         if wanted.rows_per_respondent is not None and wanted.rows_per_respondent.value != 1:
             self.problem(
                 str(wanted.where),
-                "more than one row of a respondent is asked for, and one row of each takes part",
-                "`smalti:rowsPerRespondent` of 1, or nothing of it",
+                "the policy requests several rows of each respondent, but training uses one",
+                "`smalti:rowsPerRespondent` of 1, or no such refinement",
                 "leave it out",
             )
 
@@ -194,8 +194,8 @@ class _Compiler(OneRowColumns[Training]):
         if not said.values or len(said.values) < 2:
             self.problem(
                 self.source.description.source or str(self.wanted.label_column.where),
-                f"nothing public says which classes the column `{name}` has",
-                "two public values at least (`csvw-eo:keyValues`)",
+                f"the column `{name}` has no public classes",
+                "at least two public values (`csvw-eo:keyValues`)",
                 "state them in the data's description",
             )
             return None
@@ -210,7 +210,9 @@ class _Compiler(OneRowColumns[Training]):
         features = tuple(feature for feature in bound if feature is not None)
         if not bound:
             self.problem(
-                str(self.wanted.where), "no column is left to learn from", "one that is not dropped"
+                str(self.wanted.where),
+                "no column is left to learn from",
+                "a column that is not dropped",
             )
         if sum(feature.size for feature in features) > _LARGEST_WIDTH:
             self.problem(
@@ -229,7 +231,7 @@ class _Compiler(OneRowColumns[Training]):
         if feature is None and len(self.problems) == before:
             self.problem(
                 self.source.description.source or self.source.path.name,
-                f"nothing public says which values the column `{name}` may have",
+                f"the column `{name}` has no public values or bounds",
                 "public values (`csvw-eo:keyValues`), or public bounds of numbers (`minimum`, `maximum`)",
                 "state them in the data's description, or drop the column (`mosaicrown:identifier`)",
             )
@@ -239,8 +241,8 @@ class _Compiler(OneRowColumns[Training]):
         if said.is_derived:
             self.problem(
                 self.source.description.source,
-                f"what is said to be public of the column `{said.name}` was taken from the data",
-                "values and bounds that were known before the data was",
+                f"what is public of the column `{said.name}` is marked as taken from the data",
+                "values and bounds that are known without the data",
                 "state such values, and leave out `smalti:derivedFromData`",
             )
 
@@ -262,7 +264,8 @@ class _Compiler(OneRowColumns[Training]):
         except ValueError:
             self.problem(
                 self.source.description.source,
-                f"the bounds of the column `{said.name}` are no whole number of units apart, or too many",
+                f"the bounds of the column `{said.name}` are not a whole number of units apart, or too"
+                " many",
                 "a unit above 0 that divides their distance",
                 "correct `smalti:unit` or the bounds",
             )

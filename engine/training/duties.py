@@ -65,7 +65,8 @@ def problems_of(permission: Permission, features: tuple[Feature, ...]) -> list[S
         idle.append(
             PlanError(
                 where,
-                "the attack `differential-identifiability` is about the noise of training, and it has none",
+                "the attack `differential-identifiability` tests the noise of training, and the training"
+                " has none",
                 "a private training",
                 "bound its loss (`smalti:epsilon`, `smalti:posteriorBelief`, ...), or leave the attack out",
             )
@@ -74,8 +75,8 @@ def problems_of(permission: Permission, features: tuple[Feature, ...]) -> list[S
         idle.append(
             PlanError(
                 where,
-                "the attack `model-inversion` guesses categories, and the model learns from none",
-                "a column with two public values at least (`csvw-eo:keyValues`)",
+                "the attack `model-inversion` guesses categories, and the model has none as a feature",
+                "a column with at least two public values (`csvw-eo:keyValues`)",
                 "state the values of a column, or leave the attack out",
             )
         )
@@ -139,7 +140,7 @@ def _never_met(bound: FigureBound, duties: list[AuditDuty]) -> SmaltiError:
     return PlanError(
         next(str(duty.where) for duty in duties if bound in _bounds(duty)),
         f"a guess exceeds `smalti:{bound.figure}` at most {bound.most}{at}, with any number of records",
-        "a bound that a model which gives nothing away can meet",
+        "a bound that a model which reveals nothing can meet",
         "raise the bound" if rate is None else "change the bound or its rate",
     )
 
@@ -161,7 +162,7 @@ def check_work(where: str, audit: Audit | None, private: PrivateSteps | None, co
     if private.steps > MOST_STEPS or private.steps * coordinates > MOST_WORK:
         raise PlanError(
             where,
-            "`differential-identifiability` repeats the training, and it takes too many steps for that",
+            "`differential-identifiability` repeats the training, which takes too many steps for that",
             f"at most {MOST_STEPS:,} steps, and {MOST_WORK:,} steps times parameters",
             "fewer epochs, a higher sampling rate or a smaller network, or leave the attack out",
         )

@@ -273,7 +273,7 @@ def _without_numbers() -> Iterator[None]:
     except (DataError, ProblemsError):
         raise DataError(
             "the audit",
-            "the data is too little for it, or the audited records lack a class",
+            "the data is too little, or a class is missing from the audited records",
             "enough respondents for the confidence and the false positive rates of the duty, of each class",
             "ask for a lower confidence, a higher false positive rate or other attacks, or add data",
         ) from None

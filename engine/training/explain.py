@@ -60,11 +60,11 @@ def _seen(feature: Feature) -> str:
     if isinstance(feature, CategoryFeature):
         values = f"one of {len(feature.values)} public values"
         if feature.has_missing:
-            return f"{values}, or missing; what is none of them counts as missing"
-        return f"{values}; what is missing or none of them becomes `{feature.values[0]}`"
+            return f"{values}, or missing; other values count as missing"
+        return f"{values}; missing and other values become `{feature.values[0]}`"
     return (
-        f"clamped to {feature.lower}..{feature.upper}, and shown from 0 to 1; what is missing or no number"
-        " becomes the middle"
+        f"clamped to {feature.lower}..{feature.upper}, and scaled to 0..1; missing values and non-numbers"
+        " become the middle"
     )
 
 
@@ -84,8 +84,8 @@ def _training(plan: TrainingPlan) -> str:
 def _noise(private: PrivateSteps) -> str:
     return (
         f"gradients clipped to {private.clipping_norm}, with noise of {private.noise_multiplier} times that"
-        f" on their sum, in {private.steps} steps of each record with probability {private.sampling_rate}"
-        f" ({private.neighbors})"
+        f" on their sum, in {private.steps} steps that sample each record with probability"
+        f" {private.sampling_rate} ({private.neighbors})"
     )
 
 
@@ -144,11 +144,9 @@ def warnings_in(plan: TrainingPlan) -> tuple[str, ...]:
         if plan.read.respondent != RespondentColumn(name)
     ]
     if plan.audit is None:
-        warnings.append(
-            "no audit is demanded: nothing is tried against the model before others may have it"
-        )
+        warnings.append("no audit is required: the model is not attacked before it is released")
     if plan.train.private is None:
-        warnings.append("it is trained without noise, and may give away whatever it learned")
+        warnings.append("the model is trained without noise, and may reveal its training data")
     return tuple(warnings)
 
 

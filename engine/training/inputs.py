@@ -54,9 +54,9 @@ class Inputs:
         if missing:
             raise DataError(
                 "the records",
-                f"the network takes {', '.join(missing)}, too",
+                f"the network requires the missing columns {', '.join(missing)}",
                 "all columns of its features",
-                "add them; what is not known may be None",
+                "add them; unknown values may be None",
             )
         codes = [_codes(feature, columns[feature.column]) for feature in self.features]
         return np.concatenate(
@@ -79,7 +79,7 @@ def read_inputs(path: Path) -> Inputs:
     except (KeyError, ValidationError, ValueError, ArithmeticError):
         raise DataError(
             str(path),
-            "it does not say which columns it takes",
+            "the file does not name the columns that the network takes",
             f"a network that `smalti run` registered, with the entry {ENTRY}",
             "train it again; networks of earlier versions have no such entry",
         ) from None

@@ -48,7 +48,7 @@ class Inversion:
             DataError: there is nobody to guess about.
         """
         if not len(self.training) or not len(self.others):
-            raise DataError(NAME, "there are no members, or no others", "one of each at least")
+            raise DataError(NAME, "there are no members, or no others", "at least one of each")
 
     def result(self, target: Classifier, leak: Classifier, confidence: float) -> AttackResult:
         """The greatest advantage of all attributes, at its greatest limit; and each of them.

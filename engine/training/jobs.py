@@ -80,7 +80,7 @@ class Job:
             return cls(folder.name, folder, tuple(said["arguments"]), said["workplace"], started_at)
         except (OSError, ValueError, KeyError, TypeError):
             raise UsageError(
-                str(folder), "this is no folder of an audit", "one that `smalti audit start` made"
+                str(folder), "not the folder of an audit", "a folder that `smalti audit start` created"
             ) from None
 
     @property
@@ -122,7 +122,7 @@ class Job:
         """
         lock = locks.taken_from_lookers(self.folder / "lock")
         if lock is None:
-            raise UsageError(f"audit {self.name}", "it is running already", "one that is not")
+            raise UsageError(f"audit {self.name}", "it is running already", "an audit that is not running")
         (self.folder / "pid").write_text(str(os.getpid()), encoding="utf-8")
         # A shell starts what it puts into the background with this signal ignored, and so are its children.
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -204,9 +204,9 @@ class Jobs:
         if len(jobs) != 1:
             raise UsageError(
                 f"audit {name}",
-                f"there are several whose names begin so, in {self.folder.name}"
+                f"several audits in {self.folder.name} have names that begin so"
                 if jobs
-                else f"there is none of this name in {self.folder.name}, beside the registry",
+                else f"{self.folder.name}, beside the registry, has no audit of this name",
                 "the name of an audit that was started with this registry",
                 "`smalti audit list` shows them; name another registry with --registry",
             )
@@ -254,7 +254,7 @@ class Jobs:
             raise UsageError(
                 f"audit {job.name}",
                 f"it is {job.state}",
-                "one that died, was stopped, or ended with an error and keeps a model",
+                "an audit that died, was stopped, or ended with an error and keeps a model",
                 "start another one",
             )
         _spawn(job)
@@ -268,7 +268,7 @@ class Jobs:
         """
         job = self.find(name)
         if job.state is not JobState.RUNNING:
-            raise UsageError(f"audit {job.name}", f"it is {job.state}", "one that is running")
+            raise UsageError(f"audit {job.name}", f"it is {job.state}", "a running audit")
         with suppress(ProcessLookupError):  # it came to its end just now
             os.kill(int((job.folder / "pid").read_text(encoding="utf-8")), signal.SIGINT)
         return job

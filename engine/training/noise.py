@@ -139,7 +139,7 @@ def _check_account(wanted: Training, mechanism: SampledGaussian, delta: Decimal)
     if not math.isfinite(mechanism.largest_loss(_accounted(delta))):
         raise PlanError(
             str(wanted.where),
-            "no loss is known that this noise exceeds with a probability of delta at most",
+            "no loss is known that this noise exceeds with a probability of at most delta",
             f"a delta well above {mechanism.rounding:.2g}, to which rounding may add up in so many steps",
             "a larger delta, more noise or fewer epochs",
         )
@@ -172,7 +172,7 @@ def _check_reach(wanted: Training, private: PrivateSteps, delta: Decimal, coordi
     if (1 + _SPREAD) * (_accounted(delta) + added) > float(delta):
         raise PlanError(
             str(wanted.where),
-            "the noise is drawn in 64 bits, and that it ends somewhere would take too much of delta",
+            "the noise is drawn in 64 bits, and its finite range would take too much of delta",
             f"at most {_ENDS:g} of it",
             "a larger delta, more noise, fewer epochs or a smaller network",
         )
@@ -188,8 +188,8 @@ def _delta(wanted: Training) -> Decimal:
     if wanted.delta is None:
         raise PlanError(
             where,
-            "training with noise has no pure epsilon, and nothing says at which delta it is to be charged",
-            "`smalti:delta`, below one in the number of respondents",
+            "training with noise is charged at a delta, and the policy states none",
+            "`smalti:delta`, below 1 divided by the number of respondents",
             "state it",
         )
     if not _LEAST_DELTA <= wanted.delta.value < 1:
@@ -216,14 +216,17 @@ def _noise(
 def _no_account(wanted: Training, steps: int) -> PlanError:
     """Which end of what the accountant takes is exceeded."""
     if steps > LARGEST_STEPS:
-        expected, way_out = f"at most {LARGEST_STEPS:,} steps", "ask for fewer epochs, or sample more"
+        expected, way_out = (
+            f"at most {LARGEST_STEPS:,} steps",
+            "ask for fewer epochs, or a higher sampling rate",
+        )
     elif wanted.noise_multiplier is not None:
         expected = f"a noise multiplier from {LEAST_NOISE:g} to {LARGEST_NOISE:,.0f}"
         way_out = "change `smalti:noiseMultiplier`"
     else:
         expected = f"a bound that a noise multiplier of at most {LARGEST_NOISE:,.0f} keeps"
         way_out = "allow more loss, ask for fewer epochs, or change delta"
-    problem = "no noise that has an account meets what is asked of training"
+    problem = "no noise that can be accounted for meets the bounds of the training"
     return PlanError(str(wanted.where), problem, expected, way_out)
 
 

@@ -58,7 +58,7 @@ class _Trained(Production):
             self.kept.forget()
             raise UsageError(
                 str(output),
-                "the model that was begun in this checkpoint is registered already",
+                "the model of this checkpoint is registered already",
                 "one release for one training",
                 "`smalti targets` shows it; another run trains another model, and is charged for it",
             )

@@ -27,12 +27,12 @@ from smalti.transforms.sensitivity import NeighboringRelation
 if TYPE_CHECKING:
     from smalti.transforms.learning.accounting import SampledGaussian
 
-AS_STATED: Final = "that the model was trained and audited as it is stated"
+AS_STATED: Final = "that the model was trained and audited as stated"
 _LAST_DIGITS: Final = Fraction(1, 10**7)
 """By which share another version of the accountant may lose more, for its arithmetic differs."""
 _MOST_LOSS: Final = 200.0
 """On average; the memory that an account takes grows with it, and nobody is protected any more."""
-_ACCOUNT: Final = ("that the stated loss is that of the stated noise",)
+_ACCOUNT: Final = ("that the stated loss matches the stated noise",)
 
 
 def check_sentences(place: Path, stated: Stated[ModelGuarantee]) -> ReleaseCheck:
@@ -49,7 +49,7 @@ def check_sentences(place: Path, stated: Stated[ModelGuarantee]) -> ReleaseCheck
     """
     promised = stated.guarantee
     if not stated.has_own_sentences:
-        raise broken(place, "its sentences are not those of its figures")
+        raise broken(place, "its sentences do not match its figures")
     attested = [AS_STATED]
     seen = ReleaseCheck((), ())
     if promised.loss is not None and promised.steps is not None and stated.composition is not None:
@@ -57,7 +57,7 @@ def check_sentences(place: Path, stated: Stated[ModelGuarantee]) -> ReleaseCheck
         attested += ["what earlier releases lost"] if stated.composition.releases > 1 else []
         is_accounted = _account(place, promised.steps, promised.loss) is not None
         seen = ReleaseCheck(_ACCOUNT, ()) if is_accounted else ReleaseCheck((), _ACCOUNT)
-    recounted = ("the sentences of the certificate are those of its figures",)
+    recounted = ("the sentences of the certificate match its figures",)
     return ReleaseCheck(recounted, tuple(attested)) + seen
 
 
@@ -82,7 +82,7 @@ def _gaussian(place: Path, steps: PrivateSteps, delta: Decimal) -> tuple[Privacy
     try:
         planned = stated_loss(steps, delta)
     except (ValueError, ArithmeticError):
-        raise broken(place, "the noise that is stated has no account") from None
+        raise broken(place, "the stated noise cannot be accounted for") from None
     return PrivacyLoss(mu_squared=Fraction(planned.mu_squared)), Fraction(planned.selection_delta)
 
 
@@ -123,7 +123,7 @@ def _account(place: Path, private: PrivateSteps, stated: StatedLoss) -> PlannedL
     except BackendError:
         return None
     except (ValueError, ArithmeticError):
-        raise broken(place, "the noise that is stated has no account") from None
+        raise broken(place, "the stated noise cannot be accounted for") from None
     pairs = (
         (float(accounted.epsilon), float(stated.epsilon)),
         (accounted.belief, stated.belief),
