@@ -146,7 +146,7 @@ def _stated_of_gaussian(
 class _Share:
     """A column that is to be perturbed, and what it may lose."""
 
-    said: ColumnDescription
+    described: ColumnDescription
     datatype: Datatype | None
     where: str
     epsilon: Decimal
@@ -210,11 +210,11 @@ class _Compiler(OneRowColumns[Anonymization]):
 
     def _is_number(self, name: str) -> bool:
         """Whether a column gets noise as a number: it has public bounds, and is no category."""
-        said, datatype = self.source.description.column(name), self.facts_of(name).datatype
-        if said.values and RANDOMIZED_RESPONSE in self._allowed.mechanisms:
+        described, datatype = self.source.description.column(name), self.facts_of(name).datatype
+        if described.values and RANDOMIZED_RESPONSE in self._allowed.mechanisms:
             return False
-        has_bounds = said.lower is not None and said.upper is not None
-        return has_bounds and _unit(said, datatype) is not None and _may_be_number(datatype)
+        has_bounds = described.lower is not None and described.upper is not None
+        return has_bounds and _unit(described, datatype) is not None and _may_be_number(datatype)
 
     def _gaussian(self, columns: int, numbers: int) -> GaussianShares | None:
         """What columns may lose if numbers get Gaussian noise; None where they get Laplace noise, or none.
@@ -247,7 +247,7 @@ class _Compiler(OneRowColumns[Anonymization]):
             )
 
     def _perturbed(self, share: _Share) -> PerturbedColumn | None:
-        before, name = len(self.problems), share.said.name
+        before, name = len(self.problems), share.described.name
         if self.declared == RespondentColumn(name):
             self.problem(
                 share.where,
@@ -255,7 +255,7 @@ class _Compiler(OneRowColumns[Anonymization]):
                 "a column that describes respondents",
                 "leave it out",
             )
-        if share.said.is_derived:
+        if share.described.is_derived:
             self.problem(
                 self.source.description.source,
                 f"what is public of the column `{name}` is marked as taken from the data",
@@ -275,15 +275,15 @@ class _Compiler(OneRowColumns[Anonymization]):
         return column if len(self.problems) == before else None
 
     def _category(self, share: _Share) -> PerturbedCategory | None:
-        values = share.said.values
+        values = share.described.values
         if not values or RANDOMIZED_RESPONSE not in self._allowed.mechanisms:
             return None
-        has_missing = not share.said.is_required
+        has_missing = not share.described.is_required
         size = len(values) + has_missing
         if size < 2:
             self.problem(
                 self.source.description.source,
-                f"the column `{share.said.name}` has one public value, and is required",
+                f"the column `{share.described.name}` has one public value, and is required",
                 "at least two values",
                 "state all public values",
             )
@@ -292,11 +292,13 @@ class _Compiler(OneRowColumns[Anonymization]):
         if not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
             return None  # it was told
         response = RandomizedResponse.calibrated(size, epsilon)
-        return PerturbedCategory(share.said.name, share.epsilon, values, has_missing, str(response.changed))
+        return PerturbedCategory(
+            share.described.name, share.epsilon, values, has_missing, str(response.changed)
+        )
 
     def _number(self, share: _Share) -> PerturbedNumber | None:
-        said = share.said
-        lower, upper, unit = said.lower, said.upper, _unit(said, share.datatype)
+        described = share.described
+        lower, upper, unit = described.lower, described.upper, _unit(described, share.datatype)
         if lower is None or upper is None or unit is None or not _NOISE & self._allowed.mechanisms:
             return None
         if not _may_be_number(share.datatype):
@@ -306,7 +308,7 @@ class _Compiler(OneRowColumns[Anonymization]):
         except ValueError:
             self.problem(
                 self.source.description.source,
-                f"the bounds of the column `{said.name}` are not a whole number of units apart, or too"
+                f"the bounds of the column `{described.name}` are not a whole number of units apart, or too"
                 " many",
                 "a unit above 0 that divides their distance, for noise of at most 2^50 units",
                 "correct `smalti:unit` or the bounds",
@@ -315,24 +317,26 @@ class _Compiler(OneRowColumns[Anonymization]):
         try:
             if share.gaussian is None:
                 noise = LaplaceNoise.calibrated(grid.sensitivity.l1, Fraction(share.epsilon))
-                return PerturbedNumber(said.name, share.epsilon, lower, upper, unit, float(noise.scale))
+                return PerturbedNumber(
+                    described.name, share.epsilon, lower, upper, unit, float(noise.scale)
+                )
             normal = GaussianNoise.calibrated(grid.sensitivity.l2_squared, share.gaussian.mu)
         except ValueError:
             self.problem(
                 share.where,
-                f"the noise of the column `{said.name}` would be out of range",
+                f"the noise of the column `{described.name}` would be out of range",
                 "noise of at most 2^50 units",
                 "take a larger `smalti:unit` or fewer columns, or allow a larger loss",
             )
             return None
         epsilon = share.gaussian.stated(normal.mu(grid.sensitivity.l2_squared))
         return PerturbedNumber(
-            said.name, epsilon, lower, upper, unit, float(normal.scale), GAUSSIAN, share.gaussian.delta
+            described.name, epsilon, lower, upper, unit, float(normal.scale), GAUSSIAN, share.gaussian.delta
         )
 
     def _image(self, share: _Share) -> PerturbedImage | None:
-        allowed, said = self._allowed, share.said
-        if said.image_size is None or PIXELATION not in allowed.mechanisms:
+        allowed, described = self._allowed, share.described
+        if described.image_size is None or PIXELATION not in allowed.mechanisms:
             return None
         if share.datatype is not None and share.datatype is not Datatype.STRING:
             return None
@@ -340,18 +344,18 @@ class _Compiler(OneRowColumns[Anonymization]):
             self.problem(
                 share.where,
                 "the policy bounds belief or advantage of a person, but the noise of images in"
-                f" `{said.name}` protects few pixels",
+                f" `{described.name}` protects few pixels",
                 "`smalti:epsilon`, the loss of images that differ in `smalti:pixelNeighborhood` pixels",
                 "state it; a plan shows the belief that follows for whole images",
             )
             return None
         if allowed.cell is None or allowed.neighborhood is None:
             raise InternalError("pixelation without the words that it needs reached the compiler")
-        width, height = said.image_size
+        width, height = described.image_size
         if not fits(height, width):
             self.problem(
                 self.source.description.source,
-                f"the images of the column `{said.name}` are too large",
+                f"the images of the column `{described.name}` are too large",
                 f"sides of at most {LARGEST_SIDE} pixels, and {LARGEST_IMAGE} pixels in all",
                 "scale them down first",
             )
@@ -363,25 +367,25 @@ class _Compiler(OneRowColumns[Anonymization]):
         except ValueError:
             self.problem(
                 share.where,
-                f"the noise of the column `{said.name}` would be out of range",
+                f"the noise of the column `{described.name}` would be out of range",
                 "cells of at most 2^16 pixels a side, neighbourhoods of at most 2^32, noise of up to 2^50",
                 "change `smalti:pixelSize`, `smalti:pixelNeighborhood` or epsilon",
             )
             return None
         whole = decimal_above(how.whole_epsilon)
         return PerturbedImage(
-            said.name, share.epsilon, whole, height, width, how.cell, how.neighborhood,
+            described.name, share.epsilon, whole, height, width, how.cell, how.neighborhood,
             float(how.noise.scale),
         )  # fmt: skip
 
     def _unfit(self, share: _Share) -> None:
-        said = share.said
-        fitting = _fitting(said)
+        described = share.described
+        fitting = _fitting(described)
         if fitting and not fitting & self._allowed.mechanisms:
             self.problem(
                 share.where,
-                f"the public description of the column `{said.name}` suits {_listed(fitting)}, which the"
-                " policy does not allow",
+                f"the public description of the column `{described.name}` suits {_listed(fitting)}, which"
+                " the policy does not allow",
                 f"{_listed(fitting)} in `smalti:mechanism`"
                 + (
                     ", with `smalti:pixelSize` and `smalti:pixelNeighborhood`"
@@ -391,11 +395,16 @@ class _Compiler(OneRowColumns[Anonymization]):
                 "allow it, or leave the column out",
             )
             return
-        if said.lower is not None and said.upper is not None and said.unit is None and not said.values:
-            problem = f"the unit of the column `{said.name}` is not stated"
+        if (
+            described.lower is not None
+            and described.upper is not None
+            and described.unit is None
+            and not described.values
+        ):
+            problem = f"the unit of the column `{described.name}` is not stated"
         else:
             listed = _listed(self._allowed.mechanisms)
-            problem = f"the column `{said.name}` has no public description that {listed} can use"
+            problem = f"the column `{described.name}` has no public description that {listed} can use"
         self.problem(
             self.source.description.source or self.source.path.name,
             problem,
@@ -404,22 +413,22 @@ class _Compiler(OneRowColumns[Anonymization]):
         )
 
 
-def _unit(said: ColumnDescription, datatype: Datatype | None) -> Decimal | None:
+def _unit(described: ColumnDescription, datatype: Datatype | None) -> Decimal | None:
     """In what a column's numbers are counted; whole ones in ones, where nothing else is said."""
-    return said.unit or (Decimal(1) if datatype is Datatype.INTEGER else None)
+    return described.unit or (Decimal(1) if datatype is Datatype.INTEGER else None)
 
 
 def _may_be_number(datatype: Datatype | None) -> bool:
     return datatype is None or datatype in _NUMBERS
 
 
-def _fitting(said: ColumnDescription) -> frozenset[str]:
+def _fitting(described: ColumnDescription) -> frozenset[str]:
     """The mechanisms that could use what is public of a column."""
     usable = {
-        RANDOMIZED_RESPONSE: bool(said.values),
-        LAPLACE: said.lower is not None and said.upper is not None,
-        GAUSSIAN: said.lower is not None and said.upper is not None,
-        PIXELATION: said.image_size is not None,
+        RANDOMIZED_RESPONSE: bool(described.values),
+        LAPLACE: described.lower is not None and described.upper is not None,
+        GAUSSIAN: described.lower is not None and described.upper is not None,
+        PIXELATION: described.image_size is not None,
     }
     return frozenset(name for name, is_fitting in usable.items() if is_fitting)
 

@@ -93,13 +93,13 @@ def read_terms(wanted: Anonymization, asks: Iterable[Fact]) -> PerturbationTerms
     """
     asked = list(asks)
     problems = [*_meaningless(wanted), *_other_words(wanted.parameters), *_not_allowed(wanted, asked)]
-    said = {
+    refinements = {
         parameter.operand: parameter.values
         for parameter in wanted.parameters
         if isinstance(parameter, Comparison)
     }
-    chosen = {**said, **{fact.operand: fact.values for fact in asked if fact.operand in _KNOWN}}
-    if terms.MEASURE not in said:
+    chosen = {**refinements, **{fact.operand: fact.values for fact in asked if fact.operand in _KNOWN}}
+    if terms.MEASURE not in refinements:
         problems.append(
             PlanError(
                 str(wanted.where),
@@ -119,7 +119,7 @@ def read_terms(wanted: Anonymization, asks: Iterable[Fact]) -> PerturbationTerms
                 f"state one, or allow `{LAPLACE}`",
             )
         )
-    problems += _pixels_lack(wanted, said) if PIXELATION in mechanisms else ()
+    problems += _pixels_lack(wanted, refinements) if PIXELATION in mechanisms else ()
     if not mechanisms & _USABLE:
         listed = ", ".join(f"`{name}`" for name in sorted(mechanisms))
         problems.append(
@@ -147,9 +147,9 @@ def read_terms(wanted: Anonymization, asks: Iterable[Fact]) -> PerturbationTerms
     )
 
 
-def _pixels_lack(wanted: Anonymization, said: Said) -> Iterable[SmaltiError]:
+def _pixels_lack(wanted: Anonymization, refinements: Said) -> Iterable[SmaltiError]:
     for operand in _PIXELS:
-        if operand not in said:
+        if operand not in refinements:
             yield PlanError(
                 str(wanted.where),
                 f"`{PIXELATION}` is permitted, but `{_short(operand)}` is not stated",

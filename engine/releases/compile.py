@@ -119,7 +119,7 @@ def columns_to_stage(
         source: the target's file and description.
         rows: which are granted.
     """
-    wanted, said = permission.anonymization, source.description
+    wanted, description = permission.anonymization, source.description
     references = [] if wanted is None or wanted.respondent is None else [wanted.respondent]
     iris = {column.iri for column in (*references, *_limited(rows))}
     for statistic in query.statistics:
@@ -130,9 +130,13 @@ def columns_to_stage(
     stem = normalised_column(f"{source.target}/")
     named = {unquote(iri.removeprefix(stem)) for iri in iris if iri.startswith(stem)}
     described = {
-        column.name for column in said.columns if normalised_column(column_iri(source, column.name)) in iris
+        column.name
+        for column in description.columns
+        if normalised_column(column_iri(source, column.name)) in iris
     }
-    return frozenset(named | described | ({said.respondent} if said.respondent is not None else set()))
+    return frozenset(
+        named | described | ({description.respondent} if description.respondent is not None else set())
+    )
 
 
 def _limited(conditions: tuple[Condition, ...]) -> Iterator[ColumnReference]:
@@ -173,11 +177,11 @@ def _outside(wanted: Anonymization, query: Query, target: IRI) -> Iterator[Smalt
             for refinement in outside
         }
     ):
-        meant = stands_for(query, words) if operand in words else ()
+        hints = stands_for(query, words) if operand in words else ()
         word = f"smalti:{operand.removeprefix(SMALTI)}"
         yield PlanError(
             place_of(query),
-            "; ".join((f"the permission does not allow the requested `{word}`", *meant)),
+            "; ".join((f"the permission does not allow the requested `{word}`", *hints)),
             "a value that its refinements allow",
             f"`smalti check` shows what {wanted.where.document or 'the policy'} says",
         )
@@ -222,7 +226,7 @@ class _Compiler(BoundColumns[Anonymization]):
     # --- Respondents and rows
 
     def _respondent(self) -> Respondent:
-        inherited, said = self.inherited, self.source.description
+        inherited, description = self.inherited, self.source.description
         if inherited == OneRowEach(is_declared=False):
             self.problem(
                 str(self.source.target),
@@ -234,7 +238,7 @@ class _Compiler(BoundColumns[Anonymization]):
             return self.inherit(inherited, self.declared or inherited)
         elif self.declared is not None:
             return self.declared
-        elif not (self._circumstances.requested or self.wanted.respondent or said.respondent):
+        elif not (self._circumstances.requested or self.wanted.respondent or description.respondent):
             self.problem(
                 str(self.wanted.where),
                 "the respondents are not declared, and a release requires a declaration",

@@ -59,21 +59,21 @@ def explain_release(plan: ReleasePlan) -> ReleaseExplanation:
 def _what(statistic: Statistic) -> str:
     groups = statistic.keys[: len(statistic.keys) - statistic.choices]
     candidates = statistic.keys[len(groups) :]
-    said = str(statistic.kind)
+    text = str(statistic.kind)
     if statistic.measure is not None:
         measure = statistic.measure
-        said += (
+        text += (
             f" of {measure.column}, clamped to {measure.lower}..{measure.upper} in units of {measure.unit}"
         )
     if statistic.counted is not None:
-        said += f" of {statistic.counted}"
+        text += f" of {statistic.counted}"
     if statistic.candidates:
-        said += f", one of {len(statistic.candidates)} public candidates"
+        text += f", one of {len(statistic.candidates)} public candidates"
     if candidates:
-        said += f" among {_keys(candidates)}"
+        text += f" among {_keys(candidates)}"
     if groups:
-        said += f" by {_keys(groups)}"
-    return said
+        text += f" by {_keys(groups)}"
+    return text
 
 
 def _keys(keys: tuple[Key, ...]) -> str:

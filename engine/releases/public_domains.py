@@ -163,11 +163,11 @@ def _bounds(
     described = column.described
     lower = described.lower if wanted.lower is None else wanted.lower
     upper = described.upper if wanted.upper is None else wanted.upper
-    asked = (wanted.lower, wanted.upper, wanted.unit)
-    said = (described.lower, described.upper, described.unit)
+    in_the_query = (wanted.lower, wanted.upper, wanted.unit)
+    in_the_description = (described.lower, described.upper, described.unit)
     takes = any(
         in_query is None and in_description is not None
-        for in_query, in_description in zip(asked, said, strict=True)
+        for in_query, in_description in zip(in_the_query, in_the_description, strict=True)
     )
     if described.is_derived and takes:
         problem(
@@ -194,9 +194,9 @@ def _bounds(
 
 
 def _whole(
-    name: str, kind: StatisticKind, said: tuple[Decimal, Decimal, Decimal], problem: Problem
+    name: str, kind: StatisticKind, bounds_and_unit: tuple[Decimal, Decimal, Decimal], problem: Problem
 ) -> Measure | None:
-    lower, upper, unit = said
+    lower, upper, unit = bounds_and_unit
     steps = (Fraction(upper) - Fraction(lower)) / Fraction(unit)
     if steps.denominator != 1:
         problem(

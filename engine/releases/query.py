@@ -208,8 +208,8 @@ def _faults_of(statistic: WantedStatistic) -> Iterator[tuple[str, str, str]]:
     keys = (*statistic.group_by, *statistic.measures)
     for word in dict.fromkeys(key.column for key in keys):
         if not word.strip() or (":" in word and (why := iri_problem(word))):
-            said = "is blank" if not word.strip() else why
-            yield f"the column {quoted(word)} {said}", "a column's name, or its IRI", _write_iri(word)
+            problem = "is blank" if not word.strip() else why
+            yield f"the column {quoted(word)} {problem}", "a column's name, or its IRI", _write_iri(word)
     twice = [word for word, times in Counter(key.column for key in statistic.group_by).items() if times > 1]
     twice += [
         word for word, times in Counter(key.column for key in statistic.measures).items() if times > 1

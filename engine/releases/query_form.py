@@ -148,8 +148,8 @@ def _in_words(error: Any, value: JsonValue, path: list[str | int]) -> Iterator[_
             for member in at.members:
                 if member.key.text not in schema["properties"]:
                     problem = f"{quoted(member.key.text)} is unknown here"
-                    meant = did_you_mean(member.key.text, names)
-                    yield _Problem(member.key.place, problem, f"one of {_listed(names)}", meant)
+                    suggestion = did_you_mean(member.key.text, names)
+                    yield _Problem(member.key.place, problem, f"one of {_listed(names)}", suggestion)
         case "required" if isinstance(at, JsonObject):
             for key in error.validator_value:
                 if at.find(key) is None:
@@ -167,9 +167,9 @@ def _unlike_rule(
 ) -> tuple[str, str, str]:
     """A problem, what is expected, and the way out."""
     if rule == "enum":
-        meant = _OTHER_WORDS.get(written) if StatisticKind.QUANTILE in wanted else None
-        meant = meant or did_you_mean(written, wanted)
-        return f"{what} is unknown", f"one of {_listed(wanted)}", meant
+        suggestion = _OTHER_WORDS.get(written) if StatisticKind.QUANTILE in wanted else None
+        suggestion = suggestion or did_you_mean(written, wanted)
+        return f"{what} is unknown", f"one of {_listed(wanted)}", suggestion
     if rule == "type":
         kinds = [wanted] if isinstance(wanted, str) else wanted
         return f"{what} has the wrong type", " or ".join(_KINDS.get(kind, kind) for kind in kinds), ""

@@ -117,13 +117,13 @@ def belief_together(promised: LossGuarantee, least: PrivacyLoss, delta: Decimal)
 
 def check_noise(place: Path, plan: ReleasePlan) -> ReleaseCheck:
     """That a plan states no less than its noise loses; a GuaranteeError says otherwise."""
-    said = plan.loss
+    planned = plan.loss
     try:
         noise = lost_by(plan)
     except (ValueError, ArithmeticError):
         raise broken(place, "the noise of the plan cannot be drawn") from None
-    check_charged(place, said, noise.loss, noise.selection_delta)
-    check_stated(place, said, noise.loss, Fraction(said.selection_delta))
+    check_charged(place, planned, noise.loss, noise.selection_delta)
+    check_stated(place, planned, noise.loss, Fraction(planned.selection_delta))
     return ReleaseCheck(
         ("the noise of the plan loses no more than the stated epsilon, delta, belief and advantage",),
         ("that the noise was drawn as the plan says",),

@@ -65,19 +65,19 @@ def read_terms(wanted: Anonymization, query: Query) -> ReleaseTerms:
     Raises:
         PlanError: there is no such release; all problems at once.
     """
-    said = _said(wanted)
-    problems = [*columns_of_rows(wanted, *_COLUMNS), *_unbounded(said, query, str(wanted.where))]
-    delta = _first(query.delta, least(said, terms.DELTA)) or Decimal(0)
-    mechanisms, unfit = _mechanisms(said, delta, str(wanted.where))
+    refinements = _refinements(wanted)
+    problems = [*columns_of_rows(wanted, *_COLUMNS), *_unbounded(refinements, query, str(wanted.where))]
+    delta = _first(query.delta, least(refinements, terms.DELTA)) or Decimal(0)
+    mechanisms, unfit = _mechanisms(refinements, delta, str(wanted.where))
     raise_all([*problems, *unfit])
     return ReleaseTerms(
-        _allowed(said, query, delta, mechanisms),
+        _allowed(refinements, query, delta, mechanisms),
         neighbors_said(wanted.parameters),
-        _whole(said, terms.ROWS_PER_RESPONDENT),
-        _whole(said, terms.GROUPS_PER_RESPONDENT),
-        frozenset(map(StatisticKind, texts(said, terms.STATISTIC))),
-        iris(said, terms.MEASURE),
-        iris(said, terms.GROUP_BY),
+        _whole(refinements, terms.ROWS_PER_RESPONDENT),
+        _whole(refinements, terms.GROUPS_PER_RESPONDENT),
+        frozenset(map(StatisticKind, texts(refinements, terms.STATISTIC))),
+        iris(refinements, terms.MEASURE),
+        iris(refinements, terms.GROUP_BY),
     )
 
 
@@ -108,7 +108,7 @@ def single_release(wanted: Anonymization) -> Query:
     )
 
 
-def _said(wanted: Anonymization) -> dict[IRI, tuple[Value, ...]]:
+def _refinements(wanted: Anonymization) -> dict[IRI, tuple[Value, ...]]:
     """By operand, its values; each operand is there once, and none is for one column only."""
     refinements: dict[IRI, tuple[Value, ...]] = {}
     for parameter in wanted.parameters:
@@ -123,9 +123,11 @@ def _said(wanted: Anonymization) -> dict[IRI, tuple[Value, ...]]:
     return refinements
 
 
-def _allowed(said: Said, query: Query, delta: Decimal, mechanisms: frozenset[Mechanism]) -> AllowedLoss:
-    bounded = bounds_of_loss(said)
-    numbers: dict[IRI, Decimal | None] = {word: least(said, word) for word in LOSSES}
+def _allowed(
+    refinements: Said, query: Query, delta: Decimal, mechanisms: frozenset[Mechanism]
+) -> AllowedLoss:
+    bounded = bounds_of_loss(refinements)
+    numbers: dict[IRI, Decimal | None] = {word: least(refinements, word) for word in LOSSES}
     for word, value in asked_loss(query).items():
         if word not in bounded and is_in_range(word, value):
             numbers |= {other: told_as(other, word, value) for other in bounded}
@@ -134,7 +136,7 @@ def _allowed(said: Said, query: Query, delta: Decimal, mechanisms: frozenset[Mec
     return AllowedLoss(epsilon, belief, advantage, delta, mechanisms)
 
 
-def _unbounded(said: Said, query: Query, where: str) -> Iterable[SmaltiError]:
+def _unbounded(refinements: Said, query: Query, where: str) -> Iterable[SmaltiError]:
     asked = asked_loss(query)
     if len(asked) > 1:
         yield PlanError(
@@ -143,7 +145,7 @@ def _unbounded(said: Said, query: Query, where: str) -> Iterable[SmaltiError]:
             "one of them",
             "keep one",
         )
-    if not asked and len(bounds_of_loss(said)) != 1:
+    if not asked and len(bounds_of_loss(refinements)) != 1:
         yield PlanError(
             where,
             "the policy bounds the privacy loss by none or by several of epsilon, belief and advantage",
@@ -152,9 +154,11 @@ def _unbounded(said: Said, query: Query, where: str) -> Iterable[SmaltiError]:
         )
 
 
-def _mechanisms(said: Said, delta: Decimal, where: str) -> tuple[frozenset[Mechanism], list[SmaltiError]]:
+def _mechanisms(
+    refinements: Said, delta: Decimal, where: str
+) -> tuple[frozenset[Mechanism], list[SmaltiError]]:
     """The mechanisms that may be used, all where the policy names none; and why there is none."""
-    named = texts(said, terms.MECHANISM)
+    named = texts(refinements, terms.MECHANISM)
     central = frozenset(map(Mechanism, named & frozenset(Mechanism))) if named else frozenset(Mechanism)
     if not central:
         listed = ", ".join(f"`{name}`" for name in sorted(named))
@@ -177,6 +181,6 @@ def _first(*numbers: Decimal | None) -> Decimal | None:
     return next((number for number in numbers if number is not None), None)
 
 
-def _whole(said: Said, operand: IRI) -> int | None:
-    number = least(said, operand)
+def _whole(refinements: Said, operand: IRI) -> int | None:
+    number = least(refinements, operand)
     return None if number is None else int(number)

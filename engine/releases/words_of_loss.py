@@ -30,6 +30,6 @@ def words_of_loss(wanted: Anonymization) -> frozenset[IRI]:
     return bounds_of_loss(dict.fromkeys(operands))
 
 
-def bounds_of_loss(said: Iterable[IRI]) -> frozenset[IRI]:
+def bounds_of_loss(operands: Iterable[IRI]) -> frozenset[IRI]:
     """Those words among operands that bound a loss."""
-    return frozenset(said) & frozenset(LOSSES)
+    return frozenset(operands) & frozenset(LOSSES)

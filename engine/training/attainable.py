@@ -198,8 +198,8 @@ def _needed_for_many(attack: str, bound: FigureBound, confidence: Decimal, part:
 
 def _sentence(asked: str, least: int, advised: int) -> str:
     return (
-        f"{asked} requires at least about {least} respondents; with about {advised}, a guess stays within it"
-        " in nine of ten trainings or more, at the first attempt"
+        f"{asked} requires at least about {least} respondents; with about {advised}, a guess stays within"
+        " it in nine of ten trainings or more, at the first attempt"
     )
 
 

@@ -110,8 +110,13 @@ def _is_for_this(under: RunUnder, plan: TrainingPlan, recorded: Charge | Attempt
     if recorded is None:
         return False
     request = under.request
-    asked = (request.asker, request.document.policy.uid, under.granted.permission.uid, plan_digest(plan))
-    return asked == (recorded.party, recorded.policy_uid, recorded.rule_uid, recorded.plan_digest)
+    requested = (
+        request.asker,
+        request.document.policy.uid,
+        under.granted.permission.uid,
+        plan_digest(plan),
+    )
+    return requested == (recorded.party, recorded.policy_uid, recorded.rule_uid, recorded.plan_digest)
 
 
 def _attempt_of(under: RunUnder, plan: TrainingPlan, begun: Begun) -> Attempt | None:
@@ -192,8 +197,8 @@ def _number(under: RunUnder, ready: Ready) -> int:
         inputs=tuple(input_hmac(under.registry, digest) for digest in ready.contents.telling_digests),
         begun_at=datetime.now(UTC),
     )
-    said = memberships_said(request)
-    return under.registry.jobs.begin(attempt, said, said_by=request.document.issuer).number
+    memberships = memberships_said(request)
+    return under.registry.jobs.begin(attempt, memberships, said_by=request.document.issuer).number
 
 
 def _next_attempt(under: RunUnder, plan: TrainingPlan) -> int:
@@ -346,9 +351,9 @@ def _ended(under: RunUnder, plan: TrainingPlan, kept: Checkpoint, begun: Begun) 
     finally:
         try:
             if plan.audit is not None:
-                said = attempt.verdict or _Verdict(ended, reason=attempt.reason)
-                text = "" if said.figures is None else figures_to_json(said.figures)
-                under.registry.jobs.end(begun.run, said.state, to_record(text, said.reason))
+                final = attempt.verdict or _Verdict(ended, reason=attempt.reason)
+                text = "" if final.figures is None else figures_to_json(final.figures)
+                under.registry.jobs.end(begun.run, final.state, to_record(text, final.reason))
         finally:
             if attempt.verdict is not None and attempt.verdict.state is not AttemptState.MET:
                 kept.forget()

@@ -202,8 +202,8 @@ class Checkpoint:
             self.folder.rmdir()
 
     def _code(self, begun: Begun, model_digest: str) -> str:
-        said = _BEGUN.dump_json(begun) + b"\n" + model_digest.encode()
-        return hmac_digest(load_secret(self.registry.path), _PURPOSE, hashlib.sha256(said).digest())
+        content = _BEGUN.dump_json(begun) + b"\n" + model_digest.encode()
+        return hmac_digest(load_secret(self.registry.path), _PURPOSE, hashlib.sha256(content).digest())
 
 
 def holds_model(folder: Path) -> bool:

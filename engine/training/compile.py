@@ -189,9 +189,9 @@ class _Compiler(OneRowColumns[Training]):
         name = self.name(self.wanted.label_column)
         if name is None:
             return None
-        said = self.source.description.column(name)
-        self._check_public(said)
-        if not said.values or len(said.values) < 2:
+        described = self.source.description.column(name)
+        self._check_public(described)
+        if not described.values or len(described.values) < 2:
             self.problem(
                 self.source.description.source or str(self.wanted.label_column.where),
                 f"the column `{name}` has no public classes",
@@ -199,7 +199,7 @@ class _Compiler(OneRowColumns[Training]):
                 "state them in the data's description",
             )
             return None
-        return CategoryFeature(name, said.values, has_missing=False)
+        return CategoryFeature(name, described.values, has_missing=False)
 
     def features(self) -> tuple[Feature, ...]:
         """Every column that is neither dropped nor predicted nor tells respondents apart."""
@@ -224,10 +224,10 @@ class _Compiler(OneRowColumns[Training]):
         return features
 
     def _feature(self, name: str) -> Feature | None:
-        said = self.source.description.column(name)
+        described = self.source.description.column(name)
         before = len(self.problems)
-        self._check_public(said)
-        feature = self._category(said) or self._number(said)
+        self._check_public(described)
+        feature = self._category(described) or self._number(described)
         if feature is None and len(self.problems) == before:
             self.problem(
                 self.source.description.source or self.source.path.name,
@@ -237,34 +237,38 @@ class _Compiler(OneRowColumns[Training]):
             )
         return feature if len(self.problems) == before else None
 
-    def _check_public(self, said: ColumnDescription) -> None:
-        if said.is_derived:
+    def _check_public(self, described: ColumnDescription) -> None:
+        if described.is_derived:
             self.problem(
                 self.source.description.source,
-                f"what is public of the column `{said.name}` is marked as taken from the data",
+                f"what is public of the column `{described.name}` is marked as taken from the data",
                 "values and bounds that are known without the data",
                 "state such values, and leave out `smalti:derivedFromData`",
             )
 
-    def _category(self, said: ColumnDescription) -> CategoryFeature | None:
-        if not said.values:
+    def _category(self, described: ColumnDescription) -> CategoryFeature | None:
+        if not described.values:
             return None
-        return CategoryFeature(said.name, said.values, not said.is_required)
+        return CategoryFeature(described.name, described.values, not described.is_required)
 
-    def _number(self, said: ColumnDescription) -> NumberFeature | None:
-        datatype = self.facts_of(said.name).datatype
-        if said.lower is None or said.upper is None:
+    def _number(self, described: ColumnDescription) -> NumberFeature | None:
+        datatype = self.facts_of(described.name).datatype
+        if described.lower is None or described.upper is None:
             return None
         if datatype is not None and datatype not in _NUMBERS:
             return None
-        unit = default_unit(datatype, said.lower, said.upper) if said.unit is None else said.unit
-        feature = NumberFeature(said.name, said.lower, said.upper, unit)
+        unit = (
+            default_unit(datatype, described.lower, described.upper)
+            if described.unit is None
+            else described.unit
+        )
+        feature = NumberFeature(described.name, described.lower, described.upper, unit)
         try:
             grid_of(feature)
         except ValueError:
             self.problem(
                 self.source.description.source,
-                f"the bounds of the column `{said.name}` are not a whole number of units apart, or too"
+                f"the bounds of the column `{described.name}` are not a whole number of units apart, or too"
                 " many",
                 "a unit above 0 that divides their distance",
                 "correct `smalti:unit` or the bounds",

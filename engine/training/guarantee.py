@@ -212,13 +212,13 @@ def stated_guarantee(promised: Mapping[str, Any]) -> ModelGuarantee:
     loss = steps = examined = None
     if "training" in promised:
         loss = loss_from_object(promised)
-        said = promised["training"]
+        training = promised["training"]
         steps = PrivateSteps(
-            Decimal(said["noiseMultiplier"]),
-            Decimal(said["clippingNorm"]),
-            Decimal(said["samplingRate"]),
-            said["steps"],
-            NeighboringRelation(said["neighbors"]),
+            Decimal(training["noiseMultiplier"]),
+            Decimal(training["clippingNorm"]),
+            Decimal(training["samplingRate"]),
+            training["steps"],
+            NeighboringRelation(training["neighbors"]),
         )
     if "audit" in promised:
         audit = promised["audit"]

@@ -75,9 +75,9 @@ class Job:
             UsageError: it is none.
         """
         try:
-            said = json.loads((folder / "job.json").read_text(encoding="utf-8"))
-            started_at = datetime.fromisoformat(said["started_at"])
-            return cls(folder.name, folder, tuple(said["arguments"]), said["workplace"], started_at)
+            record = json.loads((folder / "job.json").read_text(encoding="utf-8"))
+            started_at = datetime.fromisoformat(record["started_at"])
+            return cls(folder.name, folder, tuple(record["arguments"]), record["workplace"], started_at)
         except (OSError, ValueError, KeyError, TypeError):
             raise UsageError(
                 str(folder), "not the folder of an audit", "a folder that `smalti audit start` created"
@@ -226,12 +226,12 @@ class Jobs:
         try:
             self.folder.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
             job.folder.mkdir(mode=_PRIVATE)
-            said = {
+            record = {
                 "arguments": list(job.arguments),
                 "workplace": job.workplace,
                 "started_at": job.started_at.isoformat(),
             }
-            _write_privately(job.folder / "job.json", json.dumps(said))
+            _write_privately(job.folder / "job.json", json.dumps(record))
         except OSError as error:
             raise BackendError(
                 str(self.folder), f"the disk failed ({error.strerror})", "a folder that you may write to"

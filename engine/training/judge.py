@@ -173,13 +173,13 @@ class Judge:
 
     def _rates(self, scores: Scores) -> tuple[Figure, ...]:
         """Advantage, precision, and true positive rates at what is asked for and at the usual rates."""
-        asked = {
+        bounded_rates = {
             bound.false_positive_rate
             for bound in self.audit.bounds
             if bound.false_positive_rate is not None
         }
         usual = dict.fromkeys(map(str, FALSE_POSITIVE_RATES))
-        rates = sorted({*asked, *map(Decimal, usual)}, reverse=True)
+        rates = sorted({*bounded_rates, *map(Decimal, usual)}, reverse=True)
         return (
             upper("attackAdvantage", advantage(scores, self.confidence)),
             upper("attackPrecision", self._precision(scores)),
