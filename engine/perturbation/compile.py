@@ -1,4 +1,4 @@
-"""From a permission with local differential privacy to a plan: columns, domains, shares of epsilon."""
+"""Compile a permission with local differential privacy to a plan: columns, domains, shares of epsilon."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -67,7 +67,7 @@ def compile_perturbation(
     output_format: OutputFormat,
     circumstances: Circumstances = NO_MORE,
 ) -> PerturbationPlan:
-    """Bind what a permission asks to the columns of a table, and leave out the rows of those who withdrew.
+    """Bind a permission to the columns of a table, and leave out the rows of people who withdrew.
 
     The plan depends on the policy's words, the description and the header. No value of the data is looked
     at, but to find who withdrew: so nothing here fails, or says anything, because of one.
@@ -156,7 +156,7 @@ class _Share:
 
 
 class _Compiler(OneRowColumns[Anonymization]):
-    """Binds columns to mechanisms, and gathers what stands against it."""
+    """Binds columns to mechanisms, and collects problems."""
 
     def __init__(
         self,

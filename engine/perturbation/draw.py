@@ -1,4 +1,4 @@
-"""From exact reports to noisy ones: the one place of a perturbation that draws noise."""
+"""Draw noisy reports from exact ones: nothing else in a perturbation draws noise."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
@@ -29,7 +29,7 @@ NoisyColumn: TypeAlias = Integers | Images
 def draw(
     plan: PerturbationPlan, exact: ExactReports, sampler: Sampler = SAMPLER
 ) -> tuple[NoisyColumn, ...]:
-    """Randomise each value of each report by itself; to be called once for each charge.
+    """Randomise each value of each report independently; call it once for each charge.
 
     Args:
         plan: says how.

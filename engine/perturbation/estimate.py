@@ -36,7 +36,7 @@ class Estimated:
 
 @dataclass(frozen=True, slots=True)
 class ColumnEstimate:
-    """What a column says of the respondents together."""
+    """The estimates from one column."""
 
     column: str
     what: Literal["shares", "mean"]

@@ -1,4 +1,4 @@
-"""A plan of a perturbation in words, and as JSON: what each column becomes, and what a record loses."""
+"""A plan of a perturbation as text and as JSON: the columns, their noise and the privacy loss."""
 
 import json
 from dataclasses import dataclass
@@ -94,7 +94,7 @@ def _noise(column: PerturbedColumn) -> str:
 
 
 def warnings_in(plan: PerturbationPlan) -> tuple[str, ...]:
-    """What the plan warns of, whatever the data."""
+    """The warnings of a plan, whatever the data."""
     warnings = [
         f"column {name} will be dropped: the policy does not name it"
         for name in plan.select.dropped

@@ -1,4 +1,4 @@
-"""Looking at a table of perturbed records again: its bytes, and whether the stated noise can give them."""
+"""Verify a published table of perturbed records: its bytes, its form, its noise and its certificate."""
 
 from collections.abc import Iterable
 from fractions import Fraction
@@ -28,7 +28,7 @@ from smalti.transforms.loss.privacy_loss import PrivacyLoss
 def check_perturbation(
     folder: Path, files: tuple[PublishedFile, ...], guarantee: LocalGuarantee
 ) -> ReleaseCheck:
-    """Compare the bytes with what was recorded, and their form with what is promised.
+    """Compare the bytes with the record, and their form with the guarantee.
 
     Raises:
         GuaranteeError: they are others; the stated noise loses more than the stated epsilon and delta,
@@ -55,7 +55,7 @@ def check_perturbation(
 
 
 def check_sentences(place: Path, stated: Stated[LocalGuarantee]) -> ReleaseCheck:
-    """Hold the sentences and the composition of a certificate against its figures.
+    """Check the sentences and the composition of a certificate by its figures.
 
     Whether the figures are those of the noise is `check_perturbation`'s to say.
 
@@ -79,7 +79,7 @@ def check_sentences(place: Path, stated: Stated[LocalGuarantee]) -> ReleaseCheck
 
 
 def check_noise(place: Path, plan: PerturbationPlan) -> ReleaseCheck:
-    """That no less is charged for a plan than its noise loses; a GuaranteeError says otherwise."""
+    """Check that a plan is charged no less than its noise loses; raises GuaranteeError otherwise."""
     check_charged(place, plan.loss, _lost_by(place, plan.perturbed), Fraction(0))
     return ReleaseCheck(("the noise of the plan loses no more than was charged for it",), ())
 

@@ -1,4 +1,4 @@
-"""What each respondent would report without noise, as numbers of public categories and units."""
+"""The exact report of each respondent, as numbers of public categories and units."""
 
 from collections.abc import Iterator
 from functools import partial

@@ -1,4 +1,4 @@
-"""What a permission allows of a local perturbation: the refinements of its action, as typed values."""
+"""The terms of a permission for a local perturbation: the refinements of its action as typed values."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

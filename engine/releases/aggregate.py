@@ -36,7 +36,7 @@ class Aggregates:
 
 
 def aggregate(plan: ReleasePlan, statistic: Statistic, table: StagedTable) -> Aggregates:
-    """The exact aggregates of one statistic.
+    """Compute the exact aggregates of one statistic.
 
     What rows take part says `Participation`; keys with public values are compared as texts.
 

@@ -1,4 +1,4 @@
-"""From a statistic that is wanted to one that is bound to columns, with what is public of them."""
+"""Bind requested statistics to columns and their public domains."""
 
 from fractions import Fraction
 from typing import Final
@@ -58,7 +58,7 @@ class BoundStatistic:
 
     @property
     def place(self) -> str:
-        """For messages."""
+        """The place of the statistic, for messages."""
         return str(self._where)
 
     def _wish(self) -> Wish:

@@ -1,4 +1,4 @@
-"""How much noise each statistic of a release gets, so that all of them together lose what is allowed.
+"""Calibrate the noise of each statistic, so that all of a release lose together what is allowed.
 
 A release is pure (Laplace noise and choices, whose epsilons add up) or Gaussian (numbers have Gaussian
 noise, whose squares of mus add up; choices and selections keep their share of epsilon). Where both are

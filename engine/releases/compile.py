@@ -1,4 +1,4 @@
-"""From a permission, a query and a description to a release plan; no value of the data has a say in it."""
+"""Compile a permission, a query and a description to a release plan, independently of the data's values."""
 
 from collections.abc import Iterable, Iterator
 from math import prod
@@ -111,7 +111,7 @@ def compile_release(
 def columns_to_stage(
     permission: Permission, query: Query, source: Source, rows: tuple[Condition, ...] = ()
 ) -> frozenset[str]:
-    """The names of the columns that a release looks at, as they can be told before the file is opened.
+    """The names of the columns that a release reads, before the file is opened.
 
     Args:
         permission: says who respondents are, if the description does not.
@@ -151,7 +151,7 @@ def _limited(conditions: tuple[Condition, ...]) -> Iterator[ColumnReference]:
 
 
 def _unfit(query: Query) -> Iterator[SmaltiError]:
-    """What stands against a query by itself; a file has been held against its form before."""
+    """The problems of a query by itself; the schema has already checked query files."""
     numbers = (query.confidence, query.epsilon, query.delta, query.belief, query.advantage)
     if not all(number is None or number.is_finite() for number in numbers):
         yield PlanError(place_of(query), "a number is not finite", "finite numbers")
@@ -167,7 +167,7 @@ def _unfit(query: Query) -> Iterator[SmaltiError]:
 
 
 def _outside(wanted: Anonymization, query: Query, target: IRI) -> Iterator[SmaltiError]:
-    """What of a query no refinement permits, as the decision finds it."""
+    """The parts of a query that the refinements do not permit, as the decision evaluates them."""
     words, allowed = words_of_loss(wanted), transformation(wanted)
     findings = asked_of(allowed, in_words(facts(query, target), allowed.operands))
     outside = {what for what, finding in findings if finding is not Finding.SATISFIED}
@@ -188,7 +188,7 @@ def _outside(wanted: Anonymization, query: Query, target: IRI) -> Iterator[Smalt
 
 
 def _beside(circumstances: Circumstances, query: Query) -> Iterator[SmaltiError]:
-    """What is asked for beside the query, where nothing would heed it."""
+    """Requests outside the query, which a release would ignore."""
     for operand in sorted({fact.operand for fact in circumstances.asks if fact.operand != METHOD}):
         yield PlanError(
             place_of(query),
@@ -199,7 +199,7 @@ def _beside(circumstances: Circumstances, query: Query) -> Iterator[SmaltiError]
 
 
 def place_of(query: Query) -> str:
-    """What messages call a query."""
+    """The name of a query in messages."""
     return query.name or "query"
 
 
@@ -207,7 +207,7 @@ def place_of(query: Query) -> str:
 
 
 class _Compiler(BoundColumns[Anonymization]):
-    """Binds what a query names to columns, and gathers what stands against it."""
+    """Binds the names of a query to columns, and collects problems."""
 
     def __init__(
         self,
@@ -248,14 +248,14 @@ class _Compiler(BoundColumns[Anonymization]):
         return OneRowEach(is_declared=True)
 
     def granted_rows(self) -> Filter | None:
-        """Leave out who withdrew; which rows are granted, without a look at any."""
+        """Leave out the rows of people who withdrew, and bind the filter of granted rows."""
         if self._circumstances.withdrawn:
             self.leave_out_withdrawn(self._circumstances.withdrawn)
         binder = RowBinder(self.facts, without_rows(self.table), self.problems, lambda name, _: name)
         return binder.filter(self._circumstances.rows)
 
     def bound(self, wishes: tuple[Wish, ...]) -> BoundContributions:
-        """What of a respondent takes part: as the policy says, else as the description does."""
+        """The contribution bounds of a respondent: those of the policy, else those of the description."""
         rows = self.terms.rows or self.source.description.most_contributions
         if rows is None and isinstance(self.respondent, RespondentColumn):
             self.problem(
@@ -281,7 +281,7 @@ class _Compiler(BoundColumns[Anonymization]):
         return max(products, default=None) if all(None not in of_keys for of_keys in most) else None
 
     def columns(self, statistics: Iterable[Statistic], granted: Filter | None) -> tuple[ReadColumn, ...]:
-        """The columns that are looked at, in the order of the file."""
+        """The columns that the release reads, in the order of the file."""
         names = {self.respondent.column} if isinstance(self.respondent, RespondentColumn) else set[str]()
         for statistic in statistics:
             names |= {key.column for key in statistic.keys}

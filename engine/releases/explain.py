@@ -1,4 +1,4 @@
-"""A release plan as text for people, and as JSON: what is asked, with how much noise, and what it loses."""
+"""A release plan as text and as JSON: its statistics, their noise and the privacy loss."""
 
 import json
 from collections.abc import Iterator

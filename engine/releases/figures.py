@@ -1,4 +1,4 @@
-"""What noisy amounts come to: a number, and an interval from the noise alone, as exact decimals."""
+"""Figures from noisy amounts: a number, and an interval from the noise alone, as exact decimals."""
 
 from dataclasses import dataclass
 from fractions import Fraction

@@ -41,7 +41,7 @@ def without_rows(table: StagedTable) -> StagedTable:
 
 
 def keep_granted(table: StagedTable, wanted: Filter, time_zone: Callable[[str], str | None]) -> None:
-    """Leave out, from here on, each row that does not satisfy a filter.
+    """Remove each row that does not satisfy a filter.
 
     Args:
         table: where.

@@ -1,4 +1,4 @@
-"""What the noise of a release loses, computed back from scales and bounds; nothing that is stated of it."""
+"""The privacy loss of a release, recomputed from the scales of its noise and from bounds alone."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class NoiseLoss:
 
 
 def lost_by(plan: ReleasePlan) -> NoiseLoss:
-    """What the noise of a plan loses; its `loss` is not looked at.
+    """The loss of the noise in a plan, independently of its stated `loss`.
 
     Rows may be outside of every answer, except in a count without groups; there it changes nothing
     (`measurements`).
@@ -57,7 +57,7 @@ def lost_by(plan: ReleasePlan) -> NoiseLoss:
 
 
 def least_loss(guarantee: LossGuarantee) -> PrivacyLoss:
-    """What the noise of a certificate loses at least.
+    """A lower bound on the loss of the noise in a certificate.
 
     A certificate does not say in which units numbers were summed up, nor which answers are for groups: so
     sums count as nothing here, and everything else as if it had the smaller sensitivity.

@@ -1,4 +1,4 @@
-"""What is measured for each kind of statistic, and how far one respondent can change it."""
+"""The quantities that each kind of statistic measures, and their sensitivities."""
 
 from dataclasses import dataclass, replace
 from decimal import Decimal

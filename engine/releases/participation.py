@@ -1,4 +1,4 @@
-"""The rows that take part in a statistic, and what an engine adds up of them."""
+"""The rows that take part in a statistic, and their sums on an engine."""
 
 # ruff: noqa: S608 (queries are put together from names and whole numbers of ours)
 
@@ -126,7 +126,7 @@ class Participation:
             self._tell_apart(_RESPONDENT, self._plan.read.respondent.column)
 
     def close(self) -> None:
-        """Let go of what was kept for this statistic."""
+        """Drop the relations of this statistic."""
         for name in self._relations:
             self._table.relations.drop(name)
 

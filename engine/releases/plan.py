@@ -1,4 +1,4 @@
-"""A plan of a release: which exact aggregates are made, how much noise each gets, and what all lose.
+"""A plan of a release: its exact aggregates, their noise, and the privacy loss.
 
 Everything that a result depends on is in here, apart from the data and the noise. No value comes from the
 data: bounds, keys, candidates and scales are public, so a plan can be shown to whoever asks.
@@ -29,7 +29,7 @@ from smalti.vocab.terms import IRI, NEIGHBORS
 
 
 class StatisticKind(StrEnum):
-    """What may be asked; the words are those of `s:statistic`."""
+    """The kinds of statistics; the words are those of `s:statistic`."""
 
     COUNT = "count"
     DISTINCT_COUNT = "distinct-count"
@@ -164,7 +164,7 @@ class ReleasePlan:
 
 
 def neighbors_said(parameters: Iterable[Condition]) -> NeighboringRelation:
-    """What a release under some parameters is about, which name that once, if at all."""
+    """The neighbouring relation that parameters name, at most once; else the default."""
     texts = (
         value.text
         for parameter in parameters

@@ -1,4 +1,4 @@
-"""What is public of a query's columns: keys, bounds, units and candidates; none of it from the data."""
+"""Public domains of a query's columns: keys, bounds, units and candidates, none from the data."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class PublicColumn:
 
 
 def public_key(column: PublicColumn, wanted: WantedKey, has_delta: bool, problem: Problem) -> Key | None:
-    """How rows are grouped by a column: by the query's values or bins, else by the description's values.
+    """The grouping by a column: the query's values or bins, else the description's values.
 
     Where neither names any, groups are those that the data has, which takes a delta.
 
@@ -129,7 +129,7 @@ def cells(keys: tuple[Key, ...]) -> int:
 
 
 def public_measure(column: PublicColumn, wanted: WantedStatistic, problem: Problem) -> Measure | None:
-    """How the numbers of a column are counted: the query's bounds and unit, else the description's.
+    """The bounds and unit of a column: the query's, else the description's.
 
     Without a unit, it is 1 for whole numbers within whole bounds; else there are `DEFAULT_UNITS` between
     the bounds.

@@ -1,4 +1,4 @@
-"""What somebody asks of a release: the query file, read into typed values."""
+"""A query of a release as typed values."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -38,7 +38,7 @@ class WantedKey:
 
 @dataclass(frozen=True, slots=True)
 class WantedStatistic:
-    """One statistic, as it is asked for."""
+    """One requested statistic."""
 
     name: str
     kind: StatisticKind
@@ -81,7 +81,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class QueryFault:
-    """What the form of a query does not tell, and stands against it all the same."""
+    """A problem of a query that its schema cannot express."""
 
     statistic: int
     """Its number, from 0."""
@@ -91,13 +91,13 @@ class QueryFault:
 
 
 def asked_loss(query: Query) -> dict[IRI, Decimal]:
-    """By word, what a query asks to be lost: one of `LOSSES`, or nothing; several contradict each other."""
+    """The requested loss by word: one of `LOSSES`, or none; several contradict each other."""
     numbers = (query.epsilon, query.belief, query.advantage)
     return {word: number for word, number in zip(LOSSES, numbers, strict=True) if number is not None}
 
 
 def facts(query: Query, target: IRI) -> tuple[Fact, ...]:
-    """What a query asks for, by the operands of refinements: what the decision is made on.
+    """The facts of a query by the operands of refinements, for the decision.
 
     What a query leaves to the policy is not asked for. A count needs no measure. A loss is the same in each
     of its words (`told_as`): a permission is held against it in its own, which the plan keeps, too.
@@ -131,7 +131,7 @@ def _number(operand: IRI, value: Decimal) -> Fact:
 
 
 def stands_for(query: Query, words: Collection[IRI]) -> tuple[str, ...]:
-    """That a loss is held against the policy in another word than it is asked for in, one sentence each.
+    """A sentence for each requested loss that the policy bounds in another word.
 
     Args:
         query: as for `facts`.
@@ -166,10 +166,12 @@ def asked_column(word: str, target: IRI) -> IRI:
     return normalised_column(IRI(word) if ":" in word else column_iri(target, word))
 
 
-def made_name(kind: StatisticKind, measures: tuple[WantedKey, ...], group_by: tuple[WantedKey, ...]) -> str:
-    """What a statistic is called that its query gives no name.
+def default_name(
+    kind: StatisticKind, measures: tuple[WantedKey, ...], group_by: tuple[WantedKey, ...]
+) -> str:
+    """The default name of a statistic.
 
-    >>> made_name(StatisticKind.MEAN, (WantedKey("age"),), (WantedKey("http://x.org/T/sex"),))
+    >>> default_name(StatisticKind.MEAN, (WantedKey("age"),), (WantedKey("http://x.org/T/sex"),))
     'mean of age by sex'
     """
     what = f" of {_listed(measures)}" if measures else ""
@@ -187,7 +189,7 @@ def _short(word: str) -> str:
 
 
 def faults(statistics: tuple[tuple[int, WantedStatistic], ...]) -> Iterator[QueryFault]:
-    """What stands against statistics by themselves, whatever the data and the policy are.
+    """The problems of statistics by themselves, whatever the data and the policy are.
 
     Args:
         statistics: each with its number in the query.
@@ -238,7 +240,7 @@ def _faults_of(statistic: WantedStatistic) -> Iterator[tuple[str, str, str]]:
 
 
 def _misshapen(statistic: WantedStatistic) -> Iterator[tuple[str, str, str]]:
-    """What the schema of files does not let through."""
+    """The problems that the schema of query files excludes."""
     least = 0 if statistic.kind is StatisticKind.COUNT else 1
     most = len(statistic.measures) if statistic.kind is StatisticKind.CONTINGENCY else least
     if not least <= len(statistic.measures) <= most:

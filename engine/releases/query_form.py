@@ -1,4 +1,4 @@
-"""From the text of a query file to a query: strict JSON, the schema, and what the schema cannot say."""
+"""Read the text of a query file: strict JSON, the schema, and the checks that a schema cannot express."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -14,8 +14,8 @@ from smalti.engine.releases.query import (
     Query,
     WantedKey,
     WantedStatistic,
+    default_name,
     faults,
-    made_name,
 )
 from smalti.errors import SmaltiError, UsageError, raise_all
 from smalti.policy.findings.findings import quoted
@@ -61,7 +61,7 @@ _SIZES: Final = {
 
 
 def read_query(text: bytes, name: str) -> Query:
-    """The query in a file's bytes, held against `vocab/query.schema.json`.
+    """Read a query from a file's bytes, and validate it by `vocab/query.schema.json`.
 
     Raises:
         UsageError: it is no query; all problems at once (`ProblemsError`), each with its place.
@@ -100,7 +100,7 @@ def read_query(text: bytes, name: str) -> Query:
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    """One thing that stands against a query, with its place."""
+    """One problem of a query, with its place."""
 
     place: Place
     problem: str
@@ -114,7 +114,7 @@ class _Problem:
 
 
 def _endless(value: JsonValue) -> Iterator[_Problem]:
-    """Numbers that nobody means."""
+    """Numbers with too many digits for exact arithmetic."""
     match value:
         case JsonNumber() if len(value.text) > _DIGITS or abs(value.exact.adjusted()) > _DIGITS:
             problem = "a number has too many digits, or too large an exponent"
@@ -131,7 +131,7 @@ def _endless(value: JsonValue) -> Iterator[_Problem]:
 
 
 def _unlike_schema(value: JsonValue) -> Iterator[tuple[int | None, _Problem]]:
-    """What is not as the schema says: by the number of the statistic, None for the query's own."""
+    """The violations of the schema by the number of the statistic, None for the query itself."""
     for error in _schema().iter_errors(_plain(value)):
         path = list(error.absolute_path)
         number = path[1] if len(path) > 1 and path[0] == "statistics" else None
@@ -273,7 +273,7 @@ def _statistic(item: JsonObject, taken: set[str]) -> WantedStatistic:
     kind = StatisticKind(_text(item, "statistic"))
     measures, group_by = _keys(item, "measure"), _keys(item, "groupBy")
     return WantedStatistic(
-        name=_text(item, "name") or _free(made_name(kind, measures, group_by), taken),
+        name=_text(item, "name") or _free(default_name(kind, measures, group_by), taken),
         kind=kind,
         measures=measures,
         group_by=group_by,

@@ -1,4 +1,4 @@
-"""Whether the certificate of a release says what its noise, its plan and the ledger say."""
+"""Verify the certificate of a release by its figures, and by the noise of its plan."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -33,7 +33,7 @@ _RESPONDENTS: Final = frozenset(map(describe_respondents, _DECLARED))
 
 
 def check_sentences(place: Path, stated: Stated[LossGuarantee]) -> ReleaseCheck:
-    """Hold the sentences and figures of a certificate against each other; nothing else is at hand.
+    """Check that the sentences and figures of a certificate are consistent, from the certificate alone.
 
     Args:
         place: of the certificate, for messages.
@@ -116,7 +116,7 @@ def belief_together(promised: LossGuarantee, least: PrivacyLoss, delta: Decimal)
 
 
 def check_noise(place: Path, plan: ReleasePlan) -> ReleaseCheck:
-    """That a plan states no less than its noise loses; a GuaranteeError says otherwise."""
+    """Check that a plan states no less than its noise loses; raises GuaranteeError otherwise."""
     planned = plan.loss
     try:
         noise = lost_by(plan)

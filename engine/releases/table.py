@@ -21,7 +21,7 @@ noise alone; the scale of the noise."""
 
 
 def key_columns(plan: ReleasePlan) -> dict[str, str]:
-    """By input column that some statistic is grouped by, what it is called in the table."""
+    """The name in the table of each input column that a statistic is grouped by."""
     grouped = [
         key.column
         for statistic in plan.statistics

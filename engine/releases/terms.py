@@ -1,4 +1,4 @@
-"""What a permission allows of releases: the refinements of its action, as typed values."""
+"""The terms of a permission for releases: the refinements of its action as typed values."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ _COLUMNS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ReleaseTerms:
-    """What a permission allows, and what a query takes of it."""
+    """The terms of a permission, with the loss that a query requests."""
 
     allowed: AllowedLoss
     """What the query asks to lose, where it asks; else what the policy allows. Of a query that asks in
@@ -54,7 +54,7 @@ class ReleaseTerms:
 
 
 def read_terms(wanted: Anonymization, query: Query) -> ReleaseTerms:
-    """What a permission allows, with the loss that a query asks for.
+    """Read the terms of a permission, with the loss that a query requests.
 
     Whether the query is within the permission is the decision's to say, or the compiler's.
 
@@ -82,7 +82,7 @@ def read_terms(wanted: Anonymization, query: Query) -> ReleaseTerms:
 
 
 def single_release(wanted: Anonymization) -> Query:
-    """What a permission amounts to without a query: one statistic of one column, without groups.
+    """The query of a permission that permits one release only: one statistic of one column, without groups.
 
     Raises:
         PlanError: it permits several releases, or none.
@@ -109,7 +109,7 @@ def single_release(wanted: Anonymization) -> Query:
 
 
 def _refinements(wanted: Anonymization) -> dict[IRI, tuple[Value, ...]]:
-    """By operand, its values; each operand is there once, and none is for one column only."""
+    """The values by operand; each operand occurs once, and none is limited to one column."""
     refinements: dict[IRI, tuple[Value, ...]] = {}
     for parameter in wanted.parameters:
         if not isinstance(parameter, Comparison) or parameter.operand in refinements:

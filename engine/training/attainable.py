@@ -1,4 +1,4 @@
-"""Which bounds of an audit can be decided and met with so many records; no data is needed to tell.
+"""Which bounds of an audit can be decided and met with a number of records, without the data.
 
 A limit is above what was measured by what chance can hide, and chance hides more among fewer records. An
 attack that is no better than a guess has the least figures that attacks usually have, and their limits are
@@ -137,7 +137,7 @@ def never_exceeded(audit: Audit, delta: float) -> tuple[FigureBound, ...]:
 
 
 def records_needed(audit: Audit, part: Fraction, delta: float) -> tuple[str, ...]:
-    """From how many respondents on an audit can be decided and met at its first attempt; for people.
+    """How many respondents an audit requires to be decided and met at its first attempt, in sentences.
 
     Args:
         audit: of a plan.

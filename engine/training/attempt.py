@@ -64,7 +64,7 @@ _JUDGED: Final = (AttemptState.MET, AttemptState.NOT_MET, AttemptState.INCONCLUS
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """Everything that is known before a model exists."""
+    """The inputs of a training, before a model exists."""
 
     plan: TrainingPlan
     run_inputs: Given
@@ -92,7 +92,7 @@ class _Verdict:
 
 
 def is_taken(under: RunUnder, ready: Ready, begun: Begun) -> bool:
-    """Whether the same party asks under the same rule as when it was charged and counted, as is due.
+    """Whether the same party requests the training under the same rule as when it was charged and counted.
 
     And nobody withdrew since: with such a one it could not be recorded.
     """
@@ -127,7 +127,7 @@ def _attempt_of(under: RunUnder, plan: TrainingPlan, begun: Begun) -> Attempt | 
 
 
 def attempted(under: RunUnder, ready: Ready, kept: Checkpoint) -> Produced | Reason:
-    """Train a model and judge it; behind the charge."""
+    """Train a model and judge it, after the charge."""
     seed = secrets.randbits(128)
     if ready.plan.train.private is None:
         _check(ready, seed, _next_attempt(under, ready.plan))
@@ -138,7 +138,7 @@ def attempted(under: RunUnder, ready: Ready, kept: Checkpoint) -> Produced | Rea
 def taken_up(
     under: RunUnder, ready: Ready, kept: Checkpoint, begun: Begun, model: TrainedModel
 ) -> Produced | Reason:
-    """What follows from a model that exists; nothing is judged twice."""
+    """Resume with a model that exists; nothing is judged twice."""
     ready, earlier = ready.as_of(begun.at), _attempt_of(under, ready.plan, begun)
     if earlier is None or earlier.state not in _JUDGED:
         number = 1 if earlier is None else earlier.number
@@ -150,7 +150,7 @@ def taken_up(
 
 
 def ready_to_train(under: RunUnder, compiled: Compiled[TrainingPlan], records: TrainingRecords) -> Ready:
-    """What is known of a run before a model exists."""
+    """The inputs of a run, before a model exists."""
     plan, run_inputs, contents = compiled.plan, compiled.known, compiled.contents
     report = TrainingReport(
         engine=under.backend.name,

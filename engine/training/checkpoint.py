@@ -1,4 +1,4 @@
-"""What a training has done so far, so that a run that died can be taken up again.
+"""The progress of a training, from which a run that died resumes.
 
 A checkpoint holds a model that nobody may have yet, and how to draw again who it was trained on. Its folder
 is private; what it holds is removed once the model is refused or registered (`run`), and stays where a run
@@ -43,7 +43,7 @@ _PURPOSE: Final = "checkpoint"
 
 @dataclass(frozen=True, slots=True)
 class LearnedFrom:
-    """What a training is made from; all of it but the randomness."""
+    """The inputs of a training, without its randomness."""
 
     plan_digest: str
     inputs: tuple[str, ...]
@@ -108,7 +108,7 @@ class Checkpoint:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Be the one run that works with the folder, until the end of the block.
+        """Hold the lock of the folder until the end of the block.
 
         It begins before anything is charged. The folder is made where there is none.
 

@@ -1,4 +1,4 @@
-"""From a permission to train to a plan: features, classes, noise, and what the model is audited for."""
+"""Compile a permission to train to a plan: features, classes, noise and the audit."""
 
 from fractions import Fraction
 from typing import Final
@@ -52,7 +52,7 @@ def compile_training(
     table: StagedTable,
     circumstances: Circumstances = NO_MORE,
 ) -> TrainingPlan:
-    """Bind what a permission asks to the columns of a table, and leave out the rows of those who withdrew.
+    """Bind a permission to the columns of a table, and leave out the rows of people who withdrew.
 
     The plan depends on the policy's words, the description and the header. No value of the data is looked
     at, but to find who withdrew: so nothing here fails, or says anything, because of one.
@@ -123,7 +123,7 @@ def compile_training(
 
 
 def _refuse_unimplemented(permission: Permission) -> None:
-    """Refuse every word that no training heeds, all at once: nothing that a policy asks is ignored."""
+    """Refuse all words that training does not implement: no request of a policy is ignored."""
     rules = (permission, *(duty for duty in permission.duties if duty.audit is not None))
     words = [word for rule in rules for word in unimplemented_refinements(rule)]
     words += unimplemented_limits(permission.constraints)
@@ -152,7 +152,7 @@ def _refuse_output(source: Source, circumstances: Circumstances) -> None:
 
 
 class _Compiler(OneRowColumns[Training]):
-    """Binds columns to features, and gathers what stands against it."""
+    """Binds columns to features, and collects problems."""
 
     def __init__(
         self, wanted: Training, source: Source, table: StagedTable, circumstances: Circumstances
@@ -177,7 +177,7 @@ class _Compiler(OneRowColumns[Training]):
             )
 
     def recipe(self) -> Recipe | None:
-        """The recipe that the policy names; None after having said that there is none."""
+        """The recipe that the policy names; None after a problem."""
         try:
             return recipe(self.wanted.recipe)
         except PlanError as problem:
@@ -185,7 +185,7 @@ class _Compiler(OneRowColumns[Training]):
             return None
 
     def label(self) -> CategoryFeature | None:
-        """What the model predicts; None after having said why it cannot."""
+        """The column that the model predicts; None after a problem."""
         name = self.name(self.wanted.label_column)
         if name is None:
             return None
@@ -202,7 +202,7 @@ class _Compiler(OneRowColumns[Training]):
         return CategoryFeature(name, described.values, has_missing=False)
 
     def features(self) -> tuple[Feature, ...]:
-        """Every column that is neither dropped nor predicted nor tells respondents apart."""
+        """Every column that is not dropped, not predicted and does not identify respondents."""
         left_out = {self.name(column) for column in (*self.wanted.identifiers, self.wanted.label_column)}
         if isinstance(self.declared, RespondentColumn):
             left_out.add(self.declared.column)

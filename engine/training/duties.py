@@ -1,4 +1,4 @@
-"""What the duties to audit of a permission come to, and which of them no audit could decide."""
+"""The audit that the duties of a permission require, and the duties that no audit could decide."""
 
 from decimal import Decimal
 from typing import Final
@@ -26,7 +26,7 @@ _SHADOWS: Final = 16
 
 
 def audit_of(permission: Permission) -> Audit | None:
-    """What the duties to audit of a permission come to: all attacks, the lowest of each bound."""
+    """The audit that the duties of a permission require: all attacks, the lowest of each bound."""
     duties = [duty.audit for duty in permission.duties if duty.audit is not None]
     if not duties:
         return None
@@ -146,7 +146,7 @@ def _never_met(bound: FigureBound, duties: list[AuditDuty]) -> SmaltiError:
 
 
 def check_work(where: str, audit: Audit | None, private: PrivateSteps | None, coordinates: int) -> None:
-    """Refuse trainings that would be repeated for too long.
+    """Refuse trainings whose repetition would take too long.
 
     Args:
         where: it was asked for.

@@ -1,4 +1,4 @@
-"""Attacking a model that was trained, and one that memorises, and what both show."""
+"""Attack a trained model and one that memorises, and measure both."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,7 +34,7 @@ from smalti.transforms.membership.set_membership import least_records
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Examination:
-    """Everything of an audit that is fixed before the model exists. Private."""
+    """The part of an audit that is fixed before the model exists. Private."""
 
     audit: Audit
     """What is tried; its bounds decide nothing here, and a study has none."""

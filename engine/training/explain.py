@@ -1,4 +1,4 @@
-"""A plan of a training in words, and as JSON: what is learned, what it loses, and how it is audited."""
+"""A plan of a training as text and as JSON: features, privacy loss and audit."""
 
 import json
 import math
@@ -137,7 +137,7 @@ def _respondents_for(attack: str, plan: TrainingPlan, audit: Audit) -> int:
 
 
 def warnings_in(plan: TrainingPlan) -> tuple[str, ...]:
-    """What the plan warns of, whatever the data."""
+    """The warnings of a plan, whatever the data."""
     warnings = [
         f"column {name} will be dropped: the policy says so"
         for name in plan.select.dropped

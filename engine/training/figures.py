@@ -1,4 +1,4 @@
-"""What an audit measured of a model, and what follows for the duty; the owners' figures."""
+"""The figures of an audit, and the verdict on the duty; for the owners."""
 
 from dataclasses import dataclass
 from decimal import Decimal

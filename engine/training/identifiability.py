@@ -93,7 +93,7 @@ class Identifiability:
         )
 
     def check(self) -> None:
-        """Refuse records of which there are too few.
+        """Refuse too few records.
 
         Raises:
             DataError: there is no pair of neighbouring data sets.

@@ -1,4 +1,4 @@
-"""What a registered network takes and gives: its columns, in order, and its classes.
+"""The inputs of a registered network, in order, and its classes.
 
 It stands in the header of the network's file. All of it is public: the policy and the description say it,
 and the plan shows it.

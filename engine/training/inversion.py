@@ -42,7 +42,7 @@ class Inversion:
         )
 
     def check(self) -> None:
-        """Refuse records of which there are none.
+        """Refuse an audit without members or without others.
 
         Raises:
             DataError: there is nobody to guess about.

@@ -45,7 +45,7 @@ class JobState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What a job said last."""
+    """The last status of a job."""
 
     phase: str = ""
     since: str = ""
@@ -106,7 +106,7 @@ class Job:
 
     @property
     def last_words(self) -> str:
-        """What the process printed last."""
+        """The last lines that the process printed."""
         try:
             lines = (self.folder / "log").read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError:
@@ -115,7 +115,7 @@ class Job:
 
     @contextmanager
     def worked_on(self) -> Iterator["Worker"]:
-        """Be the process of this job, until the end of the block.
+        """Hold the lock of this job until the end of the block.
 
         Raises:
             UsageError: another process is.
@@ -240,7 +240,7 @@ class Jobs:
         return job
 
     def resume(self, name: str) -> Job:
-        """Take up an audit whose process is gone; what it has done is not done again.
+        """Resume an audit whose process is gone; completed work is not repeated.
 
         One that ended with an error can be taken up as long as it keeps a model, which was neither refused
         nor registered.

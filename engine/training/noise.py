@@ -1,4 +1,4 @@
-"""How much noise a private training gets, and what it loses then."""
+"""The noise of a private training, and its privacy loss."""
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -78,7 +78,7 @@ def private_steps(
 
 @lru_cache(maxsize=64)  # a decision, a plan, a run and a check of its certificate ask for the same
 def stated_loss(private: PrivateSteps, delta: Decimal) -> PlannedLoss:
-    """What the steps of a training lose, as it is charged and told.
+    """The loss of the steps of a training, as it is charged and stated.
 
     Without sampling it is Gaussian, and its mu adds up with that of other releases. With it, epsilon is
     what the loss exceeds with a probability of delta at most: more than the least epsilon at which training

@@ -1,4 +1,4 @@
-"""From records to a published model: take up what a checkpoint holds, or train and judge."""
+"""Produce a model from records: resume from a checkpoint, or train and judge."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress

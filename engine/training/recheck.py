@@ -1,4 +1,4 @@
-"""Looking at a model again: its bytes, and whether its certificate says what its plan and ledger say."""
+"""Verify the certificate of a published model by its figures, and by the noise of its plan."""
 
 import math
 from dataclasses import replace
@@ -36,7 +36,7 @@ _ACCOUNT: Final = ("that the stated loss matches the stated noise",)
 
 
 def check_sentences(place: Path, stated: Stated[ModelGuarantee]) -> ReleaseCheck:
-    """Hold the sentences, the composition and the loss of a certificate against its figures.
+    """Check the sentences, the composition and the loss of a certificate by its figures.
 
     The loss is compared with that of the stated noise where the accountant is here.
 
@@ -87,7 +87,7 @@ def _gaussian(place: Path, steps: PrivateSteps, delta: Decimal) -> tuple[Privacy
 
 
 def check_noise(place: Path, plan: TrainingPlan) -> ReleaseCheck:
-    """That a plan states no less than its noise loses, where the accountant is here.
+    """Check that a plan states no less than its noise loses, where the accountant is installed.
 
     Raises:
         GuaranteeError: it states less; no value is named.

@@ -1,4 +1,4 @@
-"""What a model is trained on: one row of each respondent, as numbers between public bounds.
+"""The records of a training: one row of each respondent, as numbers between public bounds.
 
 Which row of a respondent counts depends on its own rows alone, and what the model sees of a row on its own
 texts alone. No text raises an error.
