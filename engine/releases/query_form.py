@@ -53,7 +53,7 @@ _LIMITS: Final = {
     "exclusiveMaximum": "below",
 }
 _SIZES: Final = {
-    "minItems": "at least {} entries",
+    "minItems": "{} or more entries",
     "maxItems": "at most {} entries",
     "minLength": "a text that is not empty",
     "maxLength": "at most {} characters",

@@ -143,8 +143,8 @@ def _refuse_output(source: Source, circumstances: Circumstances) -> None:
     if circumstances.inherited is not None:
         raise PlanError(
             str(source.target),
-            "it is an output, and this version trains on original data only, even where each row of the"
-            " output is one person's noisy report",
+            "it is itself an output, and this version trains on original data only, even where each row of"
+            " the output is one person's noisy report",
             "the original data, in which a row is about one person",
             "ask the owner for a policy about the original data; whoever may use the published file can"
             " train on it without smalti",

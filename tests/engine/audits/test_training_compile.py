@@ -403,7 +403,7 @@ EXPLAINED = [
     " over all attempts",
     "write http://example.com/model, safetensors",
     "warning column note will be dropped: the policy says so",
-    "warning it is trained without noise, and may give away whatever it learned",
+    "warning the model is trained without noise, and may reveal its training data",
     "not covered learning what holds for the respondents as a whole, and what follows from it for each of"
     " them",
     "not covered attacks on the model that were not tried, stronger ones among them",
@@ -427,8 +427,8 @@ def test_a_private_plan_in_words() -> None:
     lines = to_lines(plan)
     told = dict(lines)
     assert told["train"].endswith(
-        "; gradients clipped to 1, with noise of 2 times that on their sum, in 4 steps of each record with"
-        " probability 0.5 (add-or-remove-one)"
+        "; gradients clipped to 1, with noise of 2 times that on their sum, in 4 steps that sample each"
+        " record with probability 0.5 (add-or-remove-one)"
     )
     assert plan.train.loss is not None
     assert told["  epsilon"] == format(plan.train.loss.epsilon, "f")

@@ -230,7 +230,7 @@ REFUSED: dict[str, Callable[[], tuple[list[str], str]]] = {
     ),
     "unit that does not divide": lambda: (
         problems(permission("spend"), without("spend", unit=Decimal("0.4"))),
-        "no whole number of units",
+        "not a whole number of units",
     ),
     "bounds too far apart": lambda: (
         problems(permission("age"), without("age", upper=Decimal(10) ** 30)),

@@ -239,7 +239,7 @@ def test_candidates_of_a_mode_are_public_whatever_the_delta(tmp_path: Path) -> N
         ({"statistic": "sum", **AGE, "unit": 7}, "the unit of `age` does not divide the distance"),
         ({"statistic": "sum", **AGE, "unit": 1e-12}, "the unit of `age` is too small"),
         ({"statistic": "quantile", **AGE, "levels": [0.5], "candidates": [1, 121]}, "beyond the bounds"),
-        ({"statistic": "quantile", **AGE, "levels": [0.5], "candidates": [1.5]}, "no whole number"),
+        ({"statistic": "quantile", **AGE, "levels": [0.5], "candidates": [1.5]}, "not a whole number"),
         ({"statistic": "histogram", "measure": {"column": "age", "edges": [0, 20, 20]}}, "do not ascend"),
         ({"statistic": "histogram", "measure": {"column": "age", "edges": [9, "x"]}}, "do not ascend"),
         ({"statistic": "histogram", "measure": {"column": "seen", "edges": [1, 2]}}, "datatype date"),
