@@ -247,7 +247,7 @@ REFUSED: dict[str, Callable[[], tuple[list[str], str]]] = {
     "one value": lambda: (problems(permission("sex"), without("sex", values=("f",))), "one public value"),
     "respondent": lambda: (
         problems(permission("who"), without("who", values=("1", "2"))),
-        "tells respondents apart",
+        "identifies respondents",
     ),
     "nobody declared": lambda: (
         problems(permission("sex"), replace(DESCRIPTION, respondent=None)),
@@ -259,7 +259,7 @@ REFUSED: dict[str, Callable[[], tuple[list[str], str]]] = {
     ),
     "pixelation without its words": lambda: (
         problems(permission("sex", mechanisms=("pixelation",))),
-        "nothing says `smalti:pixelNeighborhood`",
+        "`smalti:pixelNeighborhood` is not stated",
     ),
     "mechanism without bounds": lambda: (
         problems(permission("note", mechanisms=("laplace",))),
