@@ -125,7 +125,7 @@ def bounded(rows: list[tuple[object, object, int]], most_groups: int, most_rows:
 
 def oracle(plan: ReleasePlan, statistic: Statistic, header: Sequence[str], table: Sequence[Row]) -> Found:
     """Groups, amounts and respondents, as `Aggregates` has them."""
-    column = {name: plan.column(name) for name in header}
+    column = {name: plan.read.column(name) for name in header}
     respondent = plan.read.respondent
     who_column = respondent.column if isinstance(respondent, RespondentColumn) else None
     used = []

@@ -42,5 +42,5 @@ def test_where_a_name_was_looked_for_is_told(tmp_path: Path, command: str) -> No
     audit(tmp_path, "abc", exit_code=0)
     ran = smalti("audit", command, "abc", cwd=tmp_path)
     assert ran.code == 2
-    assert "none of this name in smalti.sqlite.audits" in ran.message
+    assert "smalti.sqlite.audits, beside the registry, has no audit of this name" in ran.message
     assert "--registry" in ran.message

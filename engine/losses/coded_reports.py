@@ -180,3 +180,13 @@ class _Reading:
 def _integers(found: pa.Table, name: str) -> Integers:
     numbers: Integers = found.column(name).to_numpy().astype(np.int64)
     return numbers
+
+
+def describe_reporters(read: ReadRows) -> str:
+    """Who reports which row, in words for people."""
+    if isinstance(read.respondent, RespondentColumn):
+        return (
+            f"rows with the same {read.respondent.column} are about one person, of whom the first row"
+            " in the file takes part; rows without one, and of those who withdrew, are left out"
+        )
+    return "each row is about another person (declared)"

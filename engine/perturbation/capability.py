@@ -21,8 +21,7 @@ from smalti.engine.perturbation.explain import as_object, explain_perturbation, 
 from smalti.engine.perturbation.guarantee import LocalGuarantee, guarantee_of, stated_guarantee
 from smalti.engine.perturbation.images import check_images_available
 from smalti.engine.perturbation.plan import PerturbationPlan, PerturbedImage
-from smalti.engine.perturbation.recheck import check_perturbation
-from smalti.engine.perturbation.recheck_certificate import check_noise, check_sentences
+from smalti.engine.perturbation.recheck import check_noise, check_perturbation, check_sentences
 from smalti.engine.perturbation.reports import exact_reports
 from smalti.engine.perturbation.table import output_columns, write_table
 from smalti.engine.plan.kinds import Kind
@@ -47,9 +46,9 @@ class Perturbation(NoisyTables[PerturbationPlan, ExactReports]):
         if request.query is not None:
             raise UsageError(
                 request.query.name or "query (--query)",
-                "the permission that matches perturbs records, and answers no query",
+                "the matching permission perturbs records, and does not answer queries",
                 "a policy with the method differential-privacy",
-                "leave out --query: any statistic can be read from the noisy rows (`smalti estimate`)",
+                "leave out --query: statistics can be estimated from the noisy rows (`smalti estimate`)",
             )
         refuse_options_of_rows(request)
 
@@ -69,11 +68,11 @@ class Perturbation(NoisyTables[PerturbationPlan, ExactReports]):
         refuse_output(source, circumstances)
         declared_ceiling(granted.permission)
         output_format = request.options.output_format
-        made = compile_perturbation(granted.permission, source, table, output_format, circumstances)
+        plan = compile_perturbation(granted.permission, source, table, output_format, circumstances)
         # INVARIANT: the ledger is charged all that the noise loses, its Gaussian part too.
-        if self.loss(made).loss != made.loss.noise:
+        if self.loss(plan).loss != plan.loss.noise:
             raise InternalError("a perturbation would be charged less than its noise loses")
-        return made
+        return plan
 
     def loss(self, plan: PerturbationPlan) -> ChargedLoss:
         return charged_loss(plan.loss, LOCAL_NEIGHBORS)
@@ -108,7 +107,7 @@ class Perturbation(NoisyTables[PerturbationPlan, ExactReports]):
     ) -> ExactReports:
         plan = compiled.plan
         under.watch.phase("reports")
-        if any(isinstance(one, PerturbedImage) for one in plan.perturbed):
+        if any(isinstance(column, PerturbedImage) for column in plan.perturbed):
             check_images_available()
         return exact_reports(plan, table)
 

@@ -1,4 +1,4 @@
-"""From a permission with local differential privacy to a plan: columns, domains, shares of epsilon."""
+"""Compile a permission with local differential privacy to a plan: columns, domains, shares of epsilon."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,6 +8,7 @@ from math import prod, sqrt
 from typing import Final
 
 from smalti.engine.backends.staged import StagedTable
+from smalti.engine.binding.bound_columns import refuse_unimplemented
 from smalti.engine.binding.circumstances import NO_MORE, Circumstances
 from smalti.engine.binding.one_row_columns import OneRowColumns
 from smalti.engine.losses.allowed import stated
@@ -40,9 +41,8 @@ from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.plan.plan import OutputFormat, RespondentColumn, Select
 from smalti.engine.plan.reads import ReadRows
 from smalti.engine.tables.description import ColumnDescription, Source
-from smalti.errors import InternalError, PlanError, raise_all
+from smalti.errors import InternalError, raise_all
 from smalti.policy.model.model import Anonymization, Permission
-from smalti.policy.read.anonymization import unimplemented_limits, unimplemented_words
 from smalti.transforms.base import Datatype
 from smalti.transforms.loss.privacy_loss import PrivacyLoss
 from smalti.transforms.noise.numeric_perturbation import Grid
@@ -67,7 +67,7 @@ def compile_perturbation(
     output_format: OutputFormat,
     circumstances: Circumstances = NO_MORE,
 ) -> PerturbationPlan:
-    """Bind what a permission asks to the columns of a table, and leave out the rows of those who withdrew.
+    """Bind a permission to the columns of a table, and leave out the rows of people who withdrew.
 
     The plan depends on the policy's words, the description and the header. No value of the data is looked
     at, but to find who withdrew: so nothing here fails, or says anything, because of one.
@@ -85,17 +85,13 @@ def compile_perturbation(
     wanted = permission.anonymization
     if wanted is None or permission.output is None:
         raise InternalError("a permission without refinements reached the compiler")
-    words = (*unimplemented_words(wanted), *unimplemented_limits(permission.constraints))
-    raise_all([
-        PlanError(str(where), f"{what} is not implemented yet", "words that this version can run")
-        for what, where in words
-    ])  # fmt: skip
+    refuse_unimplemented(wanted, permission)
     allowed = read_terms(wanted, circumstances.asks)
     compiler = _Compiler(wanted, allowed, source, table, circumstances)
     respondent = compiler.respondents(circumstances, "each respondent reports once")
     perturbed, shares = compiler.perturbed()
     raise_all(compiler.problems)
-    kept = tuple(one.column for one in perturbed)
+    kept = tuple(column.column for column in perturbed)
     looked_at = {*kept, *((respondent.column,) if isinstance(respondent, RespondentColumn) else ())}
     return PerturbationPlan(
         ReadRows(
@@ -125,9 +121,9 @@ def _stated(
     """
     loss = sum(map(loss_of, perturbed), PrivacyLoss())
     epsilon = allowed.epsilon
-    images = [one for one in perturbed if isinstance(one, PerturbedImage)]
+    images = [image for image in perturbed if isinstance(image, PerturbedImage)]
     if images:
-        more = sum(Fraction(one.whole_epsilon) - Fraction(one.epsilon) for one in images)
+        more = sum(Fraction(image.whole_epsilon) - Fraction(image.epsilon) for image in images)
         epsilon = decimal_above(Fraction(epsilon) + more, 2 * PLACES)
     if shares is not None:
         return _stated_of_gaussian(replace(allowed, epsilon=epsilon), loss, shares)
@@ -139,18 +135,18 @@ def _stated(
 def _stated_of_gaussian(
     allowed: PerturbationTerms, loss: PrivacyLoss, shares: GaussianShares
 ) -> PlannedLoss:
-    found = stated(allowed.with_gaussian, shares.within, loss)
-    bounds = ((found.belief, allowed.belief), (found.advantage, allowed.advantage))
-    if any(bound is not None and told > float(bound) + ROUNDING for told, bound in bounds):
+    planned = stated(allowed.with_gaussian, shares.within, loss)
+    bounds = ((planned.belief, allowed.belief), (planned.advantage, allowed.advantage))
+    if any(bound is not None and figure > float(bound) + ROUNDING for figure, bound in bounds):
         raise InternalError("the noise of a perturbation allows more than the policy does")
-    return replace(found, epsilon=max(found.epsilon, LEAST_STATED))
+    return replace(planned, epsilon=max(planned.epsilon, LEAST_STATED))
 
 
 @dataclass(frozen=True, slots=True)
 class _Share:
     """A column that is to be perturbed, and what it may lose."""
 
-    said: ColumnDescription
+    described: ColumnDescription
     datatype: Datatype | None
     where: str
     epsilon: Decimal
@@ -160,7 +156,7 @@ class _Share:
 
 
 class _Compiler(OneRowColumns[Anonymization]):
-    """Binds columns to mechanisms, and gathers what stands against it."""
+    """Binds columns to mechanisms, and collects problems."""
 
     def __init__(
         self,
@@ -176,9 +172,9 @@ class _Compiler(OneRowColumns[Anonymization]):
         if circumstances.rows:
             self.problem(
                 str(wanted.where),
-                "the permission is limited to rows, and a row in the output would tell what it holds",
+                "the permission is limited to rows, and a row in the output would reveal its values",
                 "a local perturbation of all rows",
-                "leave the limit out: statistics of a part can be read from the noisy rows",
+                "remove the limit: statistics of a part can be estimated from the noisy rows",
             )
 
     # --- Columns
@@ -188,32 +184,37 @@ class _Compiler(OneRowColumns[Anonymization]):
 
         And what they may lose where some have Gaussian noise; None where none has.
         """
-        found = {name: str(one.where) for one in self._allowed.columns if (name := self.name(one))}
-        names = [name for name in self.table.contents.header if name in found]
+        places = {
+            name: str(column.where) for column in self._allowed.columns if (name := self.name(column))
+        }
+        names = [name for name in self.table.contents.header if name in places]
         if not names:
             return (), None
         numbers = {name for name in names if self._is_number(name)}
         shares = self._gaussian(len(names), len(numbers))
         others = shares_of(self._allowed.epsilon, len(names))[0] if shares is None else shares.pure
-        made = [
+        columns = [
             self._perturbed(
                 _Share(
-                    self.source.description.column(name), self.facts_of(name).datatype, found[name], others,
+                    self.source.description.column(name),
+                    self.facts_of(name).datatype,
+                    places[name],
+                    others,
                     shares.gaussian if shares is not None and name in numbers else None,
                 )
             )
             for name in names
-        ]  # fmt: skip
-        self._check_row(made)
-        return tuple(one for one in made if one is not None), shares
+        ]
+        self._check_row(columns)
+        return tuple(column for column in columns if column is not None), shares
 
     def _is_number(self, name: str) -> bool:
         """Whether a column gets noise as a number: it has public bounds, and is no category."""
-        said, datatype = self.source.description.column(name), self.facts_of(name).datatype
-        if said.values and RANDOMIZED_RESPONSE in self._allowed.mechanisms:
+        described, datatype = self.source.description.column(name), self.facts_of(name).datatype
+        if described.values and RANDOMIZED_RESPONSE in self._allowed.mechanisms:
             return False
-        has_bounds = said.lower is not None and said.upper is not None
-        return has_bounds and _unit(said, datatype) is not None and _may_be_number(datatype)
+        has_bounds = described.lower is not None and described.upper is not None
+        return has_bounds and _unit(described, datatype) is not None and _may_be_number(datatype)
 
     def _gaussian(self, columns: int, numbers: int) -> GaussianShares | None:
         """What columns may lose if numbers get Gaussian noise; None where they get Laplace noise, or none.
@@ -227,14 +228,16 @@ class _Compiler(OneRowColumns[Anonymization]):
         if problems := allowed.with_gaussian.problems(str(self.wanted.where)):
             self.problems += problems
             return None
-        found = gaussian_shares(allowed.with_gaussian, columns, numbers)
+        shares = gaussian_shares(allowed.with_gaussian, columns, numbers)
         if LAPLACE not in allowed.mechanisms:
-            return found
+            return shares
         epsilon = shares_of(allowed.epsilon, columns)[0]
-        return found if found.gaussian.mu * sqrt(2) > float(epsilon) else None
+        return shares if shares.gaussian.mu * sqrt(2) > float(epsilon) else None
 
-    def _check_row(self, made: Sequence[PerturbedColumn | None]) -> None:
-        cells = [prod(pixelation_of(one).shape) for one in made if isinstance(one, PerturbedImage)]
+    def _check_row(self, columns: Sequence[PerturbedColumn | None]) -> None:
+        cells = [
+            prod(pixelation_of(column).shape) for column in columns if isinstance(column, PerturbedImage)
+        ]
         if not together_fit(cells):
             self.problem(
                 str(self.wanted.where),
@@ -244,19 +247,19 @@ class _Compiler(OneRowColumns[Anonymization]):
             )
 
     def _perturbed(self, share: _Share) -> PerturbedColumn | None:
-        before, name = len(self.problems), share.said.name
+        before, name = len(self.problems), share.described.name
         if self.declared == RespondentColumn(name):
             self.problem(
                 share.where,
-                f"the column `{name}` tells respondents apart, and would be perturbed",
-                "a column of what is known about respondents",
+                f"the column `{name}` identifies respondents, and cannot be perturbed",
+                "a column that describes respondents",
                 "leave it out",
             )
-        if share.said.is_derived:
+        if share.described.is_derived:
             self.problem(
                 self.source.description.source,
-                f"what is said to be public of the column `{name}` was taken from the data",
-                "values and bounds that were known before the data was",
+                f"what is public of the column `{name}` is marked as taken from the data",
+                "values and bounds that are known without the data",
                 "state such values, and leave out `smalti:derivedFromData`",
             )
         if share.gaussian is None and not LEAST_EPSILON <= share.epsilon <= LARGEST_EPSILON:
@@ -266,22 +269,22 @@ class _Compiler(OneRowColumns[Anonymization]):
                 f"from {LEAST_EPSILON:g} to {LARGEST_EPSILON:g} for each column",
                 "change epsilon, or the number of columns",
             )
-        made = self._category(share) or self._number(share) or self._image(share)
-        if made is None and len(self.problems) == before:
+        column = self._category(share) or self._number(share) or self._image(share)
+        if column is None and len(self.problems) == before:
             self._unfit(share)
-        return made if len(self.problems) == before else None
+        return column if len(self.problems) == before else None
 
     def _category(self, share: _Share) -> PerturbedCategory | None:
-        values = share.said.values
+        values = share.described.values
         if not values or RANDOMIZED_RESPONSE not in self._allowed.mechanisms:
             return None
-        has_missing = not share.said.is_required
+        has_missing = not share.described.is_required
         size = len(values) + has_missing
         if size < 2:
             self.problem(
                 self.source.description.source,
-                f"the column `{share.said.name}` has one public value, and is required",
-                "two values at least, of which one can be reported instead of another",
+                f"the column `{share.described.name}` has one public value, and is required",
+                "at least two values",
                 "state all public values",
             )
             return None
@@ -289,11 +292,13 @@ class _Compiler(OneRowColumns[Anonymization]):
         if not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
             return None  # it was told
         response = RandomizedResponse.calibrated(size, epsilon)
-        return PerturbedCategory(share.said.name, share.epsilon, values, has_missing, str(response.changed))
+        return PerturbedCategory(
+            share.described.name, share.epsilon, values, has_missing, str(response.changed)
+        )
 
     def _number(self, share: _Share) -> PerturbedNumber | None:
-        said = share.said
-        lower, upper, unit = said.lower, said.upper, _unit(said, share.datatype)
+        described = share.described
+        lower, upper, unit = described.lower, described.upper, _unit(described, share.datatype)
         if lower is None or upper is None or unit is None or not _NOISE & self._allowed.mechanisms:
             return None
         if not _may_be_number(share.datatype):
@@ -303,7 +308,8 @@ class _Compiler(OneRowColumns[Anonymization]):
         except ValueError:
             self.problem(
                 self.source.description.source,
-                f"the bounds of the column `{said.name}` are no whole number of units apart, or too many",
+                f"the bounds of the column `{described.name}` are not a whole number of units apart, or too"
+                " many",
                 "a unit above 0 that divides their distance, for noise of at most 2^50 units",
                 "correct `smalti:unit` or the bounds",
             )
@@ -311,45 +317,47 @@ class _Compiler(OneRowColumns[Anonymization]):
         try:
             if share.gaussian is None:
                 noise = LaplaceNoise.calibrated(grid.sensitivity.l1, Fraction(share.epsilon))
-                return PerturbedNumber(said.name, share.epsilon, lower, upper, unit, float(noise.scale))
+                return PerturbedNumber(
+                    described.name, share.epsilon, lower, upper, unit, float(noise.scale)
+                )
             normal = GaussianNoise.calibrated(grid.sensitivity.l2_squared, share.gaussian.mu)
         except ValueError:
             self.problem(
                 share.where,
-                f"the noise of the column `{said.name}` would be out of range",
+                f"the noise of the column `{described.name}` would be out of range",
                 "noise of at most 2^50 units",
                 "take a larger `smalti:unit` or fewer columns, or allow a larger loss",
             )
             return None
         epsilon = share.gaussian.stated(normal.mu(grid.sensitivity.l2_squared))
         return PerturbedNumber(
-            said.name, epsilon, lower, upper, unit, float(normal.scale), GAUSSIAN, share.gaussian.delta
+            described.name, epsilon, lower, upper, unit, float(normal.scale), GAUSSIAN, share.gaussian.delta
         )
 
     def _image(self, share: _Share) -> PerturbedImage | None:
-        allowed, said = self._allowed, share.said
-        if said.image_size is None or PIXELATION not in allowed.mechanisms:
+        allowed, described = self._allowed, share.described
+        if described.image_size is None or PIXELATION not in allowed.mechanisms:
             return None
         if share.datatype is not None and share.datatype is not Datatype.STRING:
             return None
         if allowed.is_of_person:
             self.problem(
                 share.where,
-                f"a belief or an advantage is about a person, and the noise of images in `{said.name}` is"
-                " for few pixels",
+                "the policy bounds belief or advantage of a person, but the noise of images in"
+                f" `{described.name}` protects few pixels",
                 "`smalti:epsilon`, the loss of images that differ in `smalti:pixelNeighborhood` pixels",
                 "state it; a plan shows the belief that follows for whole images",
             )
             return None
         if allowed.cell is None or allowed.neighborhood is None:
             raise InternalError("pixelation without the words that it needs reached the compiler")
-        width, height = said.image_size
+        width, height = described.image_size
         if not fits(height, width):
             self.problem(
                 self.source.description.source,
-                f"the images of the column `{said.name}` are too large",
+                f"the images of the column `{described.name}` are too large",
                 f"sides of at most {LARGEST_SIDE} pixels, and {LARGEST_IMAGE} pixels in all",
-                "make them smaller first",
+                "scale them down first",
             )
             return None
         try:
@@ -359,25 +367,25 @@ class _Compiler(OneRowColumns[Anonymization]):
         except ValueError:
             self.problem(
                 share.where,
-                f"the noise of the column `{said.name}` would be out of range",
+                f"the noise of the column `{described.name}` would be out of range",
                 "cells of at most 2^16 pixels a side, neighbourhoods of at most 2^32, noise of up to 2^50",
                 "change `smalti:pixelSize`, `smalti:pixelNeighborhood` or epsilon",
             )
             return None
         whole = decimal_above(how.whole_epsilon)
         return PerturbedImage(
-            said.name, share.epsilon, whole, height, width, how.cell, how.neighborhood,
+            described.name, share.epsilon, whole, height, width, how.cell, how.neighborhood,
             float(how.noise.scale),
         )  # fmt: skip
 
     def _unfit(self, share: _Share) -> None:
-        said = share.said
-        fitting = _fitting(said)
+        described = share.described
+        fitting = _fitting(described)
         if fitting and not fitting & self._allowed.mechanisms:
             self.problem(
                 share.where,
-                f"what is public of the column `{said.name}` is for {_listed(fitting)}, which the policy"
-                " does not allow",
+                f"the public description of the column `{described.name}` suits {_listed(fitting)}, which"
+                " the policy does not allow",
                 f"{_listed(fitting)} in `smalti:mechanism`"
                 + (
                     ", with `smalti:pixelSize` and `smalti:pixelNeighborhood`"
@@ -387,11 +395,16 @@ class _Compiler(OneRowColumns[Anonymization]):
                 "allow it, or leave the column out",
             )
             return
-        if said.lower is not None and said.upper is not None and said.unit is None and not said.values:
-            problem = f"nothing says in what unit the numbers of the column `{said.name}` are counted"
+        if (
+            described.lower is not None
+            and described.upper is not None
+            and described.unit is None
+            and not described.values
+        ):
+            problem = f"the unit of the column `{described.name}` is not stated"
         else:
             listed = _listed(self._allowed.mechanisms)
-            problem = f"nothing public is said of the column `{said.name}` that {listed} could use"
+            problem = f"the column `{described.name}` has no public description that {listed} can use"
         self.problem(
             self.source.description.source or self.source.path.name,
             problem,
@@ -400,24 +413,24 @@ class _Compiler(OneRowColumns[Anonymization]):
         )
 
 
-def _unit(said: ColumnDescription, datatype: Datatype | None) -> Decimal | None:
+def _unit(described: ColumnDescription, datatype: Datatype | None) -> Decimal | None:
     """In what a column's numbers are counted; whole ones in ones, where nothing else is said."""
-    return said.unit or (Decimal(1) if datatype is Datatype.INTEGER else None)
+    return described.unit or (Decimal(1) if datatype is Datatype.INTEGER else None)
 
 
 def _may_be_number(datatype: Datatype | None) -> bool:
     return datatype is None or datatype in _NUMBERS
 
 
-def _fitting(said: ColumnDescription) -> frozenset[str]:
+def _fitting(described: ColumnDescription) -> frozenset[str]:
     """The mechanisms that could use what is public of a column."""
-    found = {
-        RANDOMIZED_RESPONSE: bool(said.values),
-        LAPLACE: said.lower is not None and said.upper is not None,
-        GAUSSIAN: said.lower is not None and said.upper is not None,
-        PIXELATION: said.image_size is not None,
+    usable = {
+        RANDOMIZED_RESPONSE: bool(described.values),
+        LAPLACE: described.lower is not None and described.upper is not None,
+        GAUSSIAN: described.lower is not None and described.upper is not None,
+        PIXELATION: described.image_size is not None,
     }
-    return frozenset(name for name, is_fitting in found.items() if is_fitting)
+    return frozenset(name for name, is_fitting in usable.items() if is_fitting)
 
 
 def _listed(names: frozenset[str]) -> str:

@@ -1,4 +1,4 @@
-"""From exact reports to noisy ones: the one place of a perturbation that draws noise."""
+"""Draw noisy reports from exact ones: nothing else in a perturbation draws noise."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
@@ -29,7 +29,7 @@ NoisyColumn: TypeAlias = Integers | Images
 def draw(
     plan: PerturbationPlan, exact: ExactReports, sampler: Sampler = SAMPLER
 ) -> tuple[NoisyColumn, ...]:
-    """Randomise each value of each report by itself; to be called once for each charge.
+    """Randomise each value of each report independently; call it once for each charge.
 
     Args:
         plan: says how.
@@ -42,14 +42,14 @@ def draw(
     """
     noisy: list[Integers] = []
     images: list[Images | None] = []
-    for one, codes in zip(plan.perturbed, exact.codes, strict=True):
+    for column, codes in zip(plan.perturbed, exact.codes, strict=True):
         records = np.repeat(codes, exact.respondents)
-        if isinstance(one, PerturbedImage):
-            shades, numbers = different(_shades(one, records, exact.sums[one.column], sampler))
+        if isinstance(column, PerturbedImage):
+            shades, numbers = different(_shades(column, records, exact.sums[column.column], sampler))
             images.append(shades)
             noisy.append(numbers)
         else:
-            parts = [_perturbed(one, some, sampler) for some in _parts(records, _AT_ONCE)]
+            parts = [_perturbed(column, some, sampler) for some in _parts(records, _AT_ONCE)]
             images.append(None)
             noisy.append(np.concatenate(parts))
     return tuple(
@@ -64,9 +64,9 @@ def _parts(records: Integers, at_once: int) -> Iterator[Integers]:
         yield records[start : start + at_once]
 
 
-def _shades(one: PerturbedImage, records: Integers, sums: Sums, sampler: Sampler) -> Images:
+def _shades(column: PerturbedImage, records: Integers, sums: Sums, sampler: Sampler) -> Images:
     """The noisy cells of each record's image."""
-    pixelation = pixelation_of(one)
+    pixelation = pixelation_of(column)
     rows, columns = pixelation.shape
     at_once = max(_AT_ONCE // (rows * columns), 1)
     return np.concatenate([
@@ -74,10 +74,10 @@ def _shades(one: PerturbedImage, records: Integers, sums: Sums, sampler: Sampler
     ])  # fmt: skip
 
 
-def _perturbed(one: PerturbedCategory | PerturbedNumber, codes: Integers, sampler: Sampler) -> Integers:
-    if isinstance(one, PerturbedCategory):
-        return response_of(one).perturbed(codes, sampler)
-    return perturbation_of(one).perturbed(codes, sampler=sampler)
+def _perturbed(column: PerturbedCategory | PerturbedNumber, codes: Integers, sampler: Sampler) -> Integers:
+    if isinstance(column, PerturbedCategory):
+        return response_of(column).perturbed(codes, sampler)
+    return perturbation_of(column).perturbed(codes, sampler=sampler)
 
 
 def _ordered(columns: Sequence[Integers]) -> tuple[Integers, ...]:
@@ -96,8 +96,8 @@ def _ordered(columns: Sequence[Integers]) -> tuple[Integers, ...]:
     for column, low, size in zip(columns, least, sizes, strict=True):
         packed = packed * size + (column - low)
     packed.sort()
-    found: list[Integers] = []
+    ordered: list[Integers] = []
     for low, size in zip(reversed(least), reversed(sizes), strict=True):
         packed, rest = np.divmod(packed, size)
-        found.append(rest + low)
-    return tuple(reversed(found))
+        ordered.append(rest + low)
+    return tuple(reversed(ordered))

@@ -36,7 +36,7 @@ class Estimated:
 
 @dataclass(frozen=True, slots=True)
 class ColumnEstimate:
-    """What a column says of the respondents together."""
+    """The estimates from one column."""
 
     column: str
     what: Literal["shares", "mean"]
@@ -66,42 +66,44 @@ def estimate_table(
         GuaranteeError: it is not a table of these columns, or nothing could have drawn so.
     """
     return tuple(
-        _estimated(table, one, confidence, where) for one in columns if not isinstance(one, PerturbedImage)
+        _estimated(table, column, confidence, where)
+        for column in columns
+        if not isinstance(column, PerturbedImage)
     )
 
 
 _Estimable: TypeAlias = PerturbedCategory | PerturbedNumber
 
 
-def _estimated(table: pa.Table, one: _Estimable, confidence: float, where: str) -> ColumnEstimate:
-    if table.column_names.count(one.column) != 1:
-        raise _other(where, f"it has no column `{one.column}`, or several")
+def _estimated(table: pa.Table, column: _Estimable, confidence: float, where: str) -> ColumnEstimate:
+    if table.column_names.count(column.column) != 1:
+        raise _other(where, f"it has no column `{column.column}`, or several of this name")
     try:
-        loss_of(one)
+        loss_of(column)
     except (ValueError, ArithmeticError):
-        raise _other(where, f"the noise that is stated of the column `{one.column}` cannot be") from None
-    codes = codes_of(one, table.column(one.column))
+        raise _other(where, f"the stated noise of the column `{column.column}` is impossible") from None
+    codes = codes_of(column, table.column(column.column))
     if codes is None:
-        raise _other(where, f"the column `{one.column}` holds something that its noise never gives")
-    return _read(one, codes, confidence)
+        raise _other(where, f"the column `{column.column}` holds a value that its noise cannot produce")
+    return _read(column, codes, confidence)
 
 
-def _read(one: _Estimable, codes: Integers, confidence: float) -> ColumnEstimate:
+def _read(column: _Estimable, codes: Integers, confidence: float) -> ColumnEstimate:
     rows = len(codes)
-    if isinstance(one, PerturbedCategory):
-        response = response_of(one)
-        reported = np.bincount(codes, minlength=len(one.domain))
-        shares = zip(one.domain, response.shares(reported, confidence), strict=True)
-        found = tuple(Estimated(text, share.value, share.margin) for text, share in shares)
-        return ColumnEstimate(one.column, "shares", rows, found)
-    mean = perturbation_of(one).mean(codes, confidence)
-    return ColumnEstimate(one.column, "mean", rows, (Estimated(None, mean.value, mean.margin),))
+    if isinstance(column, PerturbedCategory):
+        response = response_of(column)
+        reported = np.bincount(codes, minlength=len(column.domain))
+        shares = zip(column.domain, response.shares(reported, confidence), strict=True)
+        estimates = tuple(Estimated(text, share.value, share.margin) for text, share in shares)
+        return ColumnEstimate(column.column, "shares", rows, estimates)
+    mean = perturbation_of(column).mean(codes, confidence)
+    return ColumnEstimate(column.column, "mean", rows, (Estimated(None, mean.value, mean.margin),))
 
 
 def _other(where: str, problem: str) -> GuaranteeError:
     return GuaranteeError(
         where,
         problem,
-        "the table that the certificate or plan is about",
-        "take both from the registered place of the output again",
+        "the table that the certificate or plan describes",
+        "get both again from the registered place of the output",
     )

@@ -1,9 +1,10 @@
-"""A plan of a perturbation in words, and as JSON: what each column becomes, and what a record loses."""
+"""A plan of a perturbation as text and as JSON: the columns, their noise and the privacy loss."""
 
 import json
 from dataclasses import dataclass
 from fractions import Fraction
 
+from smalti.engine.losses.coded_reports import describe_reporters
 from smalti.engine.perturbation.guarantee import describe, guarantee_of, limits
 from smalti.engine.perturbation.plan import (
     PerturbationPlan,
@@ -12,7 +13,7 @@ from smalti.engine.perturbation.plan import (
     PerturbedImage,
 )
 from smalti.engine.plan.lines import Line
-from smalti.engine.plan.losses import up
+from smalti.engine.plan.losses import loss_in_words
 from smalti.engine.plan.plan import RespondentColumn
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
 
@@ -48,105 +49,91 @@ def explain_perturbation(plan: PerturbationPlan) -> PerturbationExplanation:
     guarantee = guarantee_of(plan)
     return PerturbationExplanation(
         plan_digest(plan),
-        tuple(PerturbedStep(one.column, _what(one), _noise(one)) for one in plan.perturbed),
+        tuple(PerturbedStep(column.column, _what(column), _noise(column)) for column in plan.perturbed),
         plan.select.dropped,
-        _respondent(plan),
+        describe_reporters(plan.read),
         f"{guarantee.model}: {describe(guarantee)}",
-        (
-            ("epsilon", format(plan.loss.epsilon, "f")),
-            *((("delta", format(plan.loss.delta, "f")),) if plan.loss.delta else ()),
-            ("posterior belief", f"at most {up(plan.loss.belief)}, one half before"),
-            ("membership advantage", f"at most {up(plan.loss.advantage)}"),
-        ),
+        tuple(line for line in loss_in_words(plan.loss) if plan.loss.delta or line[0] != "delta"),
         warnings_in(plan),
         limits(guarantee),
     )
 
 
-def _what(one: PerturbedColumn) -> str:
-    if isinstance(one, PerturbedCategory):
-        other = "missing, a category of its own" if one.has_missing else f"`{one.values[0]}`"
+def _what(column: PerturbedColumn) -> str:
+    if isinstance(column, PerturbedCategory):
+        other = "the category of missing values" if column.has_missing else f"`{column.values[0]}`"
+        return f"one of {len(column.domain)} public categories; missing and other values become {other}"
+    if isinstance(column, PerturbedImage):
         return (
-            f"one of {len(one.domain)} public categories; what is missing or none of them becomes {other}"
-        )
-    if isinstance(one, PerturbedImage):
-        return (
-            f"grey images of {one.width} by {one.height} pixels, of which cells of {one.cell} by {one.cell}"
-            " are averaged; what is missing or no such image becomes grey"
+            f"grey images of {column.width} by {column.height} pixels, of which cells of {column.cell} by"
+            f" {column.cell} are averaged; missing values and other images become grey"
         )
     return (
-        f"clamped to {one.lower}..{one.upper} in units of {one.unit}; what is missing or no number becomes"
-        " the middle"
+        f"clamped to {column.lower}..{column.upper} in units of {column.unit};"
+        " missing values and non-numbers become the middle"
     )
 
 
-def _noise(one: PerturbedColumn) -> str:
-    if isinstance(one, PerturbedCategory):
-        how = f"another category with probability {float(Fraction(one.changed)):.4g}"
-    elif isinstance(one, PerturbedImage):
+def _noise(column: PerturbedColumn) -> str:
+    if isinstance(column, PerturbedCategory):
+        how = f"another category with probability {float(Fraction(column.changed)):.4g}"
+    elif isinstance(column, PerturbedImage):
         how = (
-            f"noise of scale {one.scale / one.cell**2:.4g} on the average of a cell"
-            f" (epsilon {format(one.epsilon, 'f')} for {one.neighborhood} pixels,"
-            f" {format(one.whole_epsilon, 'f')} for all)"
+            f"noise of scale {column.scale / column.cell**2:.4g} on the average of a cell"
+            f" (epsilon {format(column.epsilon, 'f')} for {column.neighborhood} pixels,"
+            f" {format(column.whole_epsilon, 'f')} for all)"
         )
-        return f"{one.mechanism}: {how}"
+        return f"{column.mechanism}: {how}"
     else:
-        how = f"noise of scale {one.scale * float(one.unit):.4g}"
-        if one.delta is not None:
-            return f"{one.mechanism}: {how} (epsilon {format(one.epsilon, 'f')}, delta {one.delta:f})"
-    return f"{one.mechanism}: {how} (epsilon {format(one.epsilon, 'f')})"
-
-
-def _respondent(plan: PerturbationPlan) -> str:
-    if isinstance(plan.read.respondent, RespondentColumn):
-        return (
-            f"rows with the same {plan.read.respondent.column} are about one person, of whom the first row"
-            " in the file takes part; rows without one, and of those who withdrew, are left out"
-        )
-    return "each row is about another person (declared)"
+        how = f"noise of scale {column.scale * float(column.unit):.4g}"
+        if column.delta is not None:
+            return (
+                f"{column.mechanism}: {how} (epsilon {format(column.epsilon, 'f')}, delta {column.delta:f})"
+            )
+    return f"{column.mechanism}: {how} (epsilon {format(column.epsilon, 'f')})"
 
 
 def warnings_in(plan: PerturbationPlan) -> tuple[str, ...]:
-    """What the plan warns of, whatever the data."""
-    found = [
+    """The warnings of a plan, whatever the data."""
+    warnings = [
         f"column {name} will be dropped: the policy does not name it"
         for name in plan.select.dropped
         if plan.read.respondent != RespondentColumn(name)
     ]
-    return (*found, "the number of rows is published: it is the number of respondents")
+    return (*warnings, "the number of rows is published: it is the number of respondents")
 
 
 def to_lines(plan: PerturbationPlan) -> list[Line]:
     """The explanation as labels with texts; golden tests compare it."""
-    told = explain_perturbation(plan)
+    explanation = explain_perturbation(plan)
     return [
-        ("plan", told.digest),
+        ("plan", explanation.digest),
         ("read", str(plan.read.target)),
-        ("respondent", told.respondent),
+        ("respondent", explanation.respondent),
         *(
             line
-            for step in told.columns
+            for step in explanation.columns
             for line in (("column", f"{step.name}: {step.what}"), ("  noise", step.noise))
         ),
-        ("promise", told.promise),
-        *((f"  {name}" if len(name) < 10 else name, text) for name, text in told.loss),
+        ("promise", explanation.promise),
+        *((f"  {name}" if len(name) < 10 else name, text) for name, text in explanation.loss),
         ("write", f"{plan.write.output}, {plan.write.format}, rows ordered by all published columns"),
-        *(("warning", warning) for warning in told.warnings),
-        *(("not covered", line) for line in told.not_protected),
+        *(("warning", warning) for warning in explanation.warnings),
+        *(("not covered", line) for line in explanation.not_protected),
     ]
 
 
 def as_object(plan: PerturbationPlan) -> dict[str, object]:
     """The plan and its explanation for programs."""
-    told = explain_perturbation(plan)
+    explanation = explain_perturbation(plan)
     return {
-        "digest": told.digest,
+        "digest": explanation.digest,
         "plan": json.loads(plan_to_json(plan)),
-        "columns": [{"name": s.name, "what": s.what, "noise": s.noise} for s in told.columns],
-        "dropped": list(told.dropped),
-        "respondent": told.respondent,
-        "promise": told.promise,
-        "loss": dict(told.loss),
-        "warnings": list(told.warnings),
-        "notProtected": list(told.not_protected),
+        "columns": [{"name": s.name, "what": s.what, "noise": s.noise} for s in explanation.columns],
+        "dropped": list(explanation.dropped),
+        "respondent": explanation.respondent,
+        "promise": explanation.promise,
+        "loss": dict(explanation.loss),
+        "warnings": list(explanation.warnings),
+        "notProtected": list(explanation.not_protected),
     }

@@ -70,7 +70,7 @@ class LocalGuarantee:
         return {
             **loss_to_object(self.loss),
             "neighbors": str(LOCAL_NEIGHBORS),
-            "perturbed": [to_object(one) for one in self.perturbed],
+            "perturbed": [to_object(column) for column in self.perturbed],
         }
 
 
@@ -94,20 +94,20 @@ def describe(guarantee: LocalGuarantee) -> str:
 def _images(guarantee: LocalGuarantee) -> str:
     """What is promised of images that differ in few pixels only."""
     return "".join(
-        f"of {one.column} an image that differs in at most {one.neighborhood} pixels would change it by a"
-        f" factor of at most e^{format(one.epsilon, 'f')}; "
-        for one in guarantee.perturbed
-        if isinstance(one, PerturbedImage)
+        f"of {image.column} an image that differs in at most {image.neighborhood} pixels would change it"
+        f" by a factor of at most e^{format(image.epsilon, 'f')}; "
+        for image in guarantee.perturbed
+        if isinstance(image, PerturbedImage)
     )
 
 
 def limits(guarantee: LocalGuarantee) -> tuple[str, ...]:
     """What it does not protect against, as sentences for people."""
     images = tuple(
-        f"whatever more than {one.neighborhood} pixels of {one.column} show: two images that differ in all"
-        f" pixels may be told apart by a factor of e^{format(one.whole_epsilon, 'f')}"
-        for one in guarantee.perturbed
-        if isinstance(one, PerturbedImage)
+        f"whatever more than {image.neighborhood} pixels of {image.column} show: two images that differ in"
+        f" all pixels may be told apart by a factor of e^{format(image.whole_epsilon, 'f')}"
+        for image in guarantee.perturbed
+        if isinstance(image, PerturbedImage)
     )
     larger = (
         f"a larger loss, which has a probability of at most {guarantee.loss.delta} for each respondent",
@@ -123,48 +123,54 @@ def limits(guarantee: LocalGuarantee) -> tuple[str, ...]:
     )
 
 
-def to_object(one: PerturbedColumn) -> dict[str, Any]:
+def to_object(column: PerturbedColumn) -> dict[str, Any]:
     """What a certificate says of a column: all of it is public."""
-    told: dict[str, Any] = {
-        "name": one.column,
-        "mechanism": one.mechanism,
-        "epsilon": format(one.epsilon, "f"),
+    stated: dict[str, Any] = {
+        "name": column.column,
+        "mechanism": column.mechanism,
+        "epsilon": format(column.epsilon, "f"),
     }
-    if isinstance(one, PerturbedCategory):
-        return told | {"values": one.values, "hasMissing": one.has_missing, "changed": one.changed}
-    if isinstance(one, PerturbedImage):
-        return told | {
-            "wholeEpsilon": format(one.whole_epsilon, "f"),
-            "height": one.height,
-            "width": one.width,
-            "pixelSize": one.cell,
-            "pixelNeighborhood": one.neighborhood,
-            "scale": one.scale,
+    if isinstance(column, PerturbedCategory):
+        return stated | {
+            "values": column.values,
+            "hasMissing": column.has_missing,
+            "changed": column.changed,
         }
-    delta = {} if one.delta is None else {"delta": format(one.delta, "f")}
-    return told | {
+    if isinstance(column, PerturbedImage):
+        return stated | {
+            "wholeEpsilon": format(column.whole_epsilon, "f"),
+            "height": column.height,
+            "width": column.width,
+            "pixelSize": column.cell,
+            "pixelNeighborhood": column.neighborhood,
+            "scale": column.scale,
+        }
+    delta = {} if column.delta is None else {"delta": format(column.delta, "f")}
+    return stated | {
         **delta,
-        "lower": format(one.lower, "f"),
-        "upper": format(one.upper, "f"),
-        "unit": format(one.unit, "f"),
-        "scale": one.scale,
+        "lower": format(column.lower, "f"),
+        "upper": format(column.upper, "f"),
+        "unit": format(column.unit, "f"),
+        "scale": column.scale,
     }
 
 
-def from_object(told: Mapping[str, Any]) -> PerturbedColumn:
+def from_object(stated: Mapping[str, Any]) -> PerturbedColumn:
     """The inverse of `to_object`, of what the certificate's schema has accepted."""
-    name, epsilon = told["name"], Decimal(told["epsilon"])
-    if told["mechanism"] == RANDOMIZED_RESPONSE:
-        return PerturbedCategory(name, epsilon, tuple(told["values"]), told["hasMissing"], told["changed"])
-    if told["mechanism"] == PIXELATION:
-        whole, scale = Decimal(told["wholeEpsilon"]), float(told["scale"])
-        height, width = int(told["height"]), int(told["width"])
-        cell, neighborhood = int(told["pixelSize"]), int(told["pixelNeighborhood"])
+    name, epsilon = stated["name"], Decimal(stated["epsilon"])
+    if stated["mechanism"] == RANDOMIZED_RESPONSE:
+        return PerturbedCategory(
+            name, epsilon, tuple(stated["values"]), stated["hasMissing"], stated["changed"]
+        )
+    if stated["mechanism"] == PIXELATION:
+        whole, scale = Decimal(stated["wholeEpsilon"]), float(stated["scale"])
+        height, width = int(stated["height"]), int(stated["width"])
+        cell, neighborhood = int(stated["pixelSize"]), int(stated["pixelNeighborhood"])
         return PerturbedImage(name, epsilon, whole, height, width, cell, neighborhood, scale)
-    lower, upper, unit = (Decimal(told[word]) for word in ("lower", "upper", "unit"))
-    delta = Decimal(told["delta"]) if "delta" in told else None
+    lower, upper, unit = (Decimal(stated[word]) for word in ("lower", "upper", "unit"))
+    delta = Decimal(stated["delta"]) if "delta" in stated else None
     return PerturbedNumber(
-        name, epsilon, lower, upper, unit, float(told["scale"]), told["mechanism"], delta
+        name, epsilon, lower, upper, unit, float(stated["scale"]), stated["mechanism"], delta
     )
 
 

@@ -102,11 +102,11 @@ def decoded(texts: Iterable[str | None], height: int, width: int) -> Images:
     """
     with _quiet():
         images = [_decoded(text, height, width) for text in texts]
-    found = np.full((len(images), height, width), GREY, np.uint8)
+    pixels = np.full((len(images), height, width), GREY, np.uint8)
     for place, image in enumerate(images):
         if image is not None:
-            found[place] = image
-    return found
+            pixels[place] = image
+    return pixels
 
 
 def steps_of_images(texts: Iterable[str | None], height: int, width: int) -> Steps | None:
@@ -116,7 +116,7 @@ def steps_of_images(texts: Iterable[str | None], height: int, width: int) -> Ste
         None where a text is no grey image of 8 bits and of that size, or where its file holds more than
         such an image needs: there, something could hide.
     """
-    found: list[int] = []
+    steps: list[int] = []
     before: bytes | None = None
     with _quiet():
         for text in texts:
@@ -125,9 +125,9 @@ def steps_of_images(texts: Iterable[str | None], height: int, width: int) -> Ste
                 return None
             pixels = image.tobytes()
             if before is not None:
-                found.append((before < pixels) - (before > pixels))
+                steps.append((before < pixels) - (before > pixels))
             before = pixels
-    return np.array(found, np.int8)
+    return np.array(steps, np.int8)
 
 
 def _decoded(text: str | None, height: int, width: int, *, exactly: bool = False) -> Images | None:
@@ -218,8 +218,8 @@ def different(images: NDArray[Pixel]) -> tuple[NDArray[Pixel], Integers]:
     # rows takes some hundred bytes for each pixel of a row.
     ordered = np.ascontiguousarray(flat, flat.dtype.newbyteorder(">"))
     keys = ordered.view(np.dtype((np.void, ordered.itemsize * flat.shape[1]))).reshape(-1)
-    found, numbers = np.unique(keys, return_inverse=True)
-    again = found.view(ordered.dtype).astype(images.dtype, copy=False)
+    unique, numbers = np.unique(keys, return_inverse=True)
+    again = unique.view(ordered.dtype).astype(images.dtype, copy=False)
     return again.reshape(-1, *images.shape[1:]), numbers.reshape(-1).astype(np.int64)
 
 

@@ -26,49 +26,49 @@ _LEAST_SIGMA: Final = Fraction(1, 64)
 """In units; below it, any other draw than 0 is less likely than 1e-800."""
 
 
-def response_of(one: PerturbedCategory) -> RandomizedResponse:
+def response_of(column: PerturbedCategory) -> RandomizedResponse:
     """How categories are reported; ValueError where nothing could have drawn so."""
-    return RandomizedResponse(len(one.domain), Fraction(one.changed))
+    return RandomizedResponse(len(column.domain), Fraction(column.changed))
 
 
-def perturbation_of(one: PerturbedNumber) -> NumericPerturbation:
+def perturbation_of(column: PerturbedNumber) -> NumericPerturbation:
     """How numbers are reported; ValueError where nothing could have drawn so."""
-    grid = Grid(Bounds(Fraction(one.lower), Fraction(one.upper)), Fraction(one.unit))
-    scale = Fraction(one.scale)
-    if one.mechanism != GAUSSIAN:
+    grid = Grid(Bounds(Fraction(column.lower), Fraction(column.upper)), Fraction(column.unit))
+    scale = Fraction(column.scale)
+    if column.mechanism != GAUSSIAN:
         return NumericPerturbation(grid, LaplaceNoise(scale))
     if scale < _LEAST_SIGMA:
         raise ValueError("Gaussian noise that is always 0 loses everything")
     return NumericPerturbation(grid, GaussianNoise(scale))
 
 
-def pixelation_of(one: PerturbedImage) -> Pixelation:
+def pixelation_of(column: PerturbedImage) -> Pixelation:
     """How images are reported; ValueError where nothing could have drawn so."""
-    noise = LaplaceNoise(Fraction(one.scale))
-    return Pixelation(one.height, one.width, one.cell, one.neighborhood, noise)
+    noise = LaplaceNoise(Fraction(column.scale))
+    return Pixelation(column.height, column.width, column.cell, column.neighborhood, noise)
 
 
-def loss_of(one: PerturbedColumn) -> PrivacyLoss:
+def loss_of(column: PerturbedColumn) -> PrivacyLoss:
     """What one value loses, whatever another one in its place would be, by the noise that is used."""
-    match one:
+    match column:
         case PerturbedCategory():
-            return response_of(one).loss
+            return response_of(column).loss
         case PerturbedNumber():
-            return perturbation_of(one).loss
+            return perturbation_of(column).loss
         case PerturbedImage():
-            return pixelation_of(one).loss
+            return pixelation_of(column).loss
         case _:
-            assert_never(one)
+            assert_never(column)
 
 
-def keeps_to_its_share(one: PerturbedColumn) -> bool:
+def keeps_to_its_share(column: PerturbedColumn) -> bool:
     """Whether the noise of a column loses no more than is stated of that column."""
-    lost = loss_of(one)
-    if isinstance(one, PerturbedImage):
-        keeps_to_neighborhood = pixelation_of(one).epsilon <= Fraction(one.epsilon)
-        return keeps_to_neighborhood and lost.pure <= Fraction(one.whole_epsilon)
-    delta = one.delta if isinstance(one, PerturbedNumber) else None
-    return is_within(lost, one.epsilon, delta or Decimal(0))
+    lost = loss_of(column)
+    if isinstance(column, PerturbedImage):
+        keeps_to_neighborhood = pixelation_of(column).epsilon <= Fraction(column.epsilon)
+        return keeps_to_neighborhood and lost.pure <= Fraction(column.whole_epsilon)
+    delta = column.delta if isinstance(column, PerturbedNumber) else None
+    return is_within(lost, column.epsilon, delta or Decimal(0))
 
 
 def is_within(lost: PrivacyLoss, epsilon: Decimal, delta: Decimal) -> bool:

@@ -12,7 +12,7 @@ from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.losses import LOCAL_NEIGHBORS, PlannedLoss
 from smalti.engine.plan.nodes import Steps, node_of
 from smalti.engine.plan.plan import Filter, OutputFormat, Select, columns_of_respondent
-from smalti.engine.plan.reads import Measure, ReadColumn, ReadRows, facts_of_rows
+from smalti.engine.plan.reads import Measure, ReadRows, facts_of_rows
 from smalti.policy.model.model import Permission
 from smalti.transforms.base import LEFT_OUT_AT_DEFAULT
 from smalti.transforms.sensitivity import NeighboringRelation
@@ -160,10 +160,3 @@ class PerturbationPlan:
     @property
     def input_facts(self) -> frozenset[object]:
         return facts_of_rows(self.read)
-
-    def column(self, name: str) -> ReadColumn:
-        """The input column of that name; KeyError if there is none."""
-        for column in self.read.columns:
-            if column.name == name:
-                return column
-        raise KeyError(name)

@@ -1,4 +1,4 @@
-"""What each respondent would report without noise, as numbers of public categories and units."""
+"""The exact report of each respondent, as numbers of public categories and units."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -48,28 +48,28 @@ def exact_reports(plan: PerturbationPlan, table: StagedTable) -> ExactReports:
     Raises:
         BackendError: the machine. Nothing about the values is ever raised.
     """
-    return coded_reports(plan.read, [_coded(one) for one in plan.perturbed], table)
+    return coded_reports(plan.read, [_coded(column) for column in plan.perturbed], table)
 
 
-def _coded(one: PerturbedColumn) -> Coded:
-    match one:
+def _coded(column: PerturbedColumn) -> Coded:
+    match column:
         case PerturbedCategory():
-            return CodedCategory(one.column, one.values, one.has_missing)
+            return CodedCategory(column.column, column.values, column.has_missing)
         case PerturbedNumber():
-            return CodedNumber(one.measure, perturbation_of(one).grid.middle)
+            return CodedNumber(column.measure, perturbation_of(column).grid.middle)
         case PerturbedImage():
-            return CodedImage(one.column, partial(_images, one))
+            return CodedImage(column.column, partial(_images, column))
         case _:
-            assert_never(one)
+            assert_never(column)
 
 
-def _images(one: PerturbedImage, texts: pa.Array) -> tuple[Sums, Integers]:
+def _images(column: PerturbedImage, texts: pa.Array) -> tuple[Sums, Integers]:
     """The different sums of cells, in order; and which of them a grey image has, and then each text."""
-    pixelation = pixelation_of(one)
+    pixelation = pixelation_of(column)
     sums = np.empty((1 + len(texts), *pixelation.shape), np.int32)
-    sums[0] = pixelation.sums(decoded([None], one.height, one.width))[0]
-    for start, end in _parts(texts, max(_PIXELS_AT_ONCE // (one.height * one.width), 1)):
-        some = decoded(texts[start:end].to_pylist(), one.height, one.width)
+    sums[0] = pixelation.sums(decoded([None], column.height, column.width))[0]
+    for start, end in _parts(texts, max(_PIXELS_AT_ONCE // (column.height * column.width), 1)):
+        some = decoded(texts[start:end].to_pylist(), column.height, column.width)
         sums[1 + start : 1 + end] = pixelation.sums(some)
     return different(sums)
 

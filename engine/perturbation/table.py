@@ -50,39 +50,39 @@ def write_table(plan: PerturbationPlan, noisy: Sequence[NoisyColumn], path: Path
         at_once = max(min([_ROWS, *(_BYTES // max(values[:1].nbytes, 1) for values in noisy)]), 1)
         for start in range(0, len(noisy[0]), at_once):
             arrays = [
-                _texts(one, values[start : start + at_once])
-                for one, values in zip(plan.perturbed, noisy, strict=True)
+                _texts(column, values[start : start + at_once])
+                for column, values in zip(plan.perturbed, noisy, strict=True)
             ]
             writer.write(pa.RecordBatch.from_arrays(arrays, names=list(names)))
 
 
-def _texts(one: PerturbedColumn, values: NoisyColumn) -> pa.Array:
-    if isinstance(one, PerturbedImage):
+def _texts(column: PerturbedColumn, values: NoisyColumn) -> pa.Array:
+    if isinstance(column, PerturbedImage):
         return encoded(values.astype(np.uint8))
     codes = values.astype(np.int64)
-    if isinstance(one, PerturbedCategory):
-        first = int(one.has_missing)
+    if isinstance(column, PerturbedCategory):
+        first = int(column.has_missing)
         indices = pa.array(codes - first, pa.int32(), mask=codes < first)
-        return pa.DictionaryArray.from_arrays(indices, pa.array(one.values, pa.large_string()))
-    found, indices = np.unique(codes, return_inverse=True)
-    texts = pa.array(written(one, found.tolist()), pa.large_string())
+        return pa.DictionaryArray.from_arrays(indices, pa.array(column.values, pa.large_string()))
+    distinct, indices = np.unique(codes, return_inverse=True)
+    texts = pa.array(written(column, distinct.tolist()), pa.large_string())
     return pa.DictionaryArray.from_arrays(pa.array(indices, pa.int32()), texts)
 
 
-def written(one: PerturbedNumber, units: Iterable[int]) -> list[str]:
+def written(column: PerturbedNumber, units: Iterable[int]) -> list[str]:
     """Numbers as they are published: exact, with as many places as the lower bound or the unit has.
 
     Args:
-        one: the column.
+        column: says bounds and unit.
         units: above its lower bound.
     """
-    places = _places(one)
-    origin, step = (int(Fraction(number) * 10**places) for number in (one.lower, one.unit))
+    places = _places(column)
+    origin, step = (int(Fraction(number) * 10**places) for number in (column.lower, column.unit))
     return [_decimal(origin + step * number, places) for number in units]
 
 
-def _places(one: PerturbedNumber) -> int:
-    exponents = (one.lower.as_tuple().exponent, one.unit.as_tuple().exponent)
+def _places(column: PerturbedNumber) -> int:
+    exponents = (column.lower.as_tuple().exponent, column.unit.as_tuple().exponent)
     return max(0, *(-exponent for exponent in exponents if isinstance(exponent, int)))
 
 
@@ -93,11 +93,11 @@ def _decimal(scaled: int, places: int) -> str:
     return f"{'-' if scaled < 0 else ''}{digits[:-places]}.{digits[-places:]}"
 
 
-def steps_of(one: PerturbedColumn, texts: pa.ChunkedArray) -> Steps | None:
+def steps_of(column: PerturbedColumn, texts: pa.ChunkedArray) -> Steps | None:
     """How the values of a column follow each other; None where a text is not of that column."""
-    if isinstance(one, PerturbedImage):
-        return steps_of_images((text.as_py() for text in texts), *pixelation_of(one).shape)
-    codes = codes_of(one, texts)
+    if isinstance(column, PerturbedImage):
+        return steps_of_images((text.as_py() for text in texts), *pixelation_of(column).shape)
+    codes = codes_of(column, texts)
     if codes is None:
         return None
     before, after = codes[:-1], codes[1:]
@@ -105,34 +105,36 @@ def steps_of(one: PerturbedColumn, texts: pa.ChunkedArray) -> Steps | None:
 
 
 def codes_of(
-    one: PerturbedCategory | PerturbedNumber, texts: pa.ChunkedArray | pa.Array
+    column: PerturbedCategory | PerturbedNumber, texts: pa.ChunkedArray | pa.Array
 ) -> Integers | None:
     """The inverse of what is written: by row the noisy code; None where a text is not of that column."""
     numbered = pc.dictionary_encode(texts.cast(pa.string()), null_encoding="encode")
     chunks = numbered.chunks if isinstance(numbered, pa.ChunkedArray) else [numbered]
-    found = []
+    parts = []
     for chunk in chunks:
-        known = _known(one, chunk.dictionary.to_pylist())
-        if known is None:
+        codes = _codes_of_texts(column, chunk.dictionary.to_pylist())
+        if codes is None:
             return None
-        found.append(known[chunk.indices.to_numpy(zero_copy_only=False)])
-    return np.concatenate(found) if found else np.zeros(0, np.int64)
+        parts.append(codes[chunk.indices.to_numpy(zero_copy_only=False)])
+    return np.concatenate(parts) if parts else np.zeros(0, np.int64)
 
 
-def _known(one: PerturbedCategory | PerturbedNumber, texts: list[str | None]) -> Integers | None:
-    if isinstance(one, PerturbedCategory):
-        places = {text: number for number, text in enumerate(one.domain)}
+def _codes_of_texts(
+    column: PerturbedCategory | PerturbedNumber, texts: list[str | None]
+) -> Integers | None:
+    if isinstance(column, PerturbedCategory):
+        places = {text: number for number, text in enumerate(column.domain)}
         codes: Iterator[int | None] = (places.get(text or None) for text in texts)
     else:
-        codes = (_units(one, text) for text in texts)
-    found = list(codes)
-    return None if None in found else np.array(found, np.int64)
+        codes = (_units(column, text) for text in texts)
+    numbers = list(codes)
+    return None if None in numbers else np.array(numbers, np.int64)
 
 
-def _units(one: PerturbedNumber, text: str | None) -> int | None:
+def _units(column: PerturbedNumber, text: str | None) -> int | None:
     if text is None or not _NUMBER.fullmatch(text):
         return None
-    units = (Fraction(Decimal(text)) - Fraction(one.lower)) / Fraction(one.unit)
+    units = (Fraction(Decimal(text)) - Fraction(column.lower)) / Fraction(column.unit)
     number = int(units)
     return number if units.denominator == 1 and -(1 << 63) <= number < 1 << 63 else None
 
@@ -141,11 +143,11 @@ def output_columns(plan: PerturbationPlan) -> tuple[OutputColumn, ...]:
     """The columns, as a later description of the output needs them."""
     return tuple(
         OutputColumn(
-            one.column,
-            column_iri(plan.write.output, one.column),
-            Datatype.DECIMAL if isinstance(one, PerturbedNumber) else Datatype.STRING,
+            column.column,
+            column_iri(plan.write.output, column.column),
+            Datatype.DECIMAL if isinstance(column, PerturbedNumber) else Datatype.STRING,
         )
-        for one in plan.perturbed
+        for column in plan.perturbed
     )
 
 

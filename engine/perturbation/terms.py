@@ -1,4 +1,4 @@
-"""What a permission allows of a local perturbation: the refinements of its action, as typed values."""
+"""The terms of a permission for a local perturbation: the refinements of its action as typed values."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -93,13 +93,17 @@ def read_terms(wanted: Anonymization, asks: Iterable[Fact]) -> PerturbationTerms
     """
     asked = list(asks)
     problems = [*_meaningless(wanted), *_other_words(wanted.parameters), *_not_allowed(wanted, asked)]
-    said = {one.operand: one.values for one in wanted.parameters if isinstance(one, Comparison)}
-    chosen = {**said, **{fact.operand: fact.values for fact in asked if fact.operand in _KNOWN}}
-    if terms.MEASURE not in said:
+    refinements = {
+        parameter.operand: parameter.values
+        for parameter in wanted.parameters
+        if isinstance(parameter, Comparison)
+    }
+    chosen = {**refinements, **{fact.operand: fact.values for fact in asked if fact.operand in _KNOWN}}
+    if terms.MEASURE not in refinements:
         problems.append(
             PlanError(
                 str(wanted.where),
-                "no column is named that may be perturbed and published",
+                "the policy names no column to perturb and publish",
                 "a refinement `smalti:measure` `isAnyOf` columns",
                 "name them; all others are dropped",
             )
@@ -110,12 +114,12 @@ def read_terms(wanted: Anonymization, asks: Iterable[Fact]) -> PerturbationTerms
         problems.append(
             PlanError(
                 str(wanted.where),
-                f"`{GAUSSIAN}` is the only mechanism that may be used, and there is no delta",
+                f"`{GAUSSIAN}` is the only permitted mechanism, and no delta is stated",
                 "a refinement `smalti:delta` above 0",
                 f"state one, or allow `{LAPLACE}`",
             )
         )
-    problems += _pixels_lack(wanted, said) if PIXELATION in mechanisms else ()
+    problems += _pixels_lack(wanted, refinements) if PIXELATION in mechanisms else ()
     if not mechanisms & _USABLE:
         listed = ", ".join(f"`{name}`" for name in sorted(mechanisms))
         problems.append(
@@ -143,12 +147,12 @@ def read_terms(wanted: Anonymization, asks: Iterable[Fact]) -> PerturbationTerms
     )
 
 
-def _pixels_lack(wanted: Anonymization, said: Said) -> Iterable[SmaltiError]:
+def _pixels_lack(wanted: Anonymization, refinements: Said) -> Iterable[SmaltiError]:
     for operand in _PIXELS:
-        if operand not in said:
+        if operand not in refinements:
             yield PlanError(
                 str(wanted.where),
-                f"`{PIXELATION}` is allowed, and nothing says `{_short(operand)}`",
+                f"`{PIXELATION}` is permitted, but `{_short(operand)}` is not stated",
                 "the side of a cell, and the pixels by which neighbouring images differ",
                 "state both: `smalti:pixelSize`, `smalti:pixelNeighborhood`",
             )
@@ -159,9 +163,9 @@ def _meaningless(wanted: Anonymization) -> Iterable[SmaltiError]:
     yield from columns_of_rows(wanted, *_COLUMNS)
     measured = {
         value.iri
-        for one in wanted.parameters
-        if isinstance(one, Comparison) and one.operand == terms.MEASURE
-        for value in one.values
+        for parameter in wanted.parameters
+        if isinstance(parameter, Comparison) and parameter.operand == terms.MEASURE
+        for value in parameter.values
         if isinstance(value, Named)
     }
     for column in wanted.identifiers:
@@ -175,40 +179,40 @@ def _meaningless(wanted: Anonymization) -> Iterable[SmaltiError]:
     if wanted.algorithm is not None:
         yield PlanError(
             str(wanted.where),
-            "an algorithm is named, and records are perturbed by mechanisms",
-            "`smalti:mechanism`, or nothing",
+            "an algorithm is named, but mechanisms perturb records",
+            "`smalti:mechanism`, or no algorithm",
             "leave it out",
         )
 
 
 def _other_words(parameters: Iterable[Condition]) -> Iterable[SmaltiError]:
-    for one in parameters:
-        operand = one.operand if isinstance(one, Comparison) else None
+    for parameter in parameters:
+        operand = parameter.operand if isinstance(parameter, Comparison) else None
         if operand not in _KNOWN:
             shown = "a parameter of one column" if operand is None else f"`{_short(operand)}`"
             yield PlanError(
-                str(one.where),
+                str(parameter.where),
                 f"{shown} has no meaning for a local perturbation",
                 "a loss, `smalti:delta`, `smalti:measure`, `smalti:mechanism` and words of pixelation",
-                "leave it out: from the noisy rows anybody may compute any statistic",
+                "leave it out: anyone may estimate statistics from the noisy rows",
             )
 
 
 def _not_allowed(wanted: Anonymization, asks: list[Fact]) -> Iterable[SmaltiError]:
     where, asked = str(wanted.where), {fact.operand: fact.values for fact in asks}
     if len(asked) < len(asks):
-        yield PlanError(where, "something is asked for twice", "each word once", "keep one")
+        yield PlanError(where, "the run requests a word twice", "each word once", "keep one")
     for operand in sorted(asked.keys() - _KNOWN):
         yield PlanError(
             where,
-            f"a run cannot ask for `{_short(operand)}`",
+            f"a run cannot request `{_short(operand)}`",
             "a loss, `smalti:delta`, `smalti:measure`, `smalti:mechanism` or words of pixelation",
-            "ask for something else",
+            "leave it out",
         )
     if terms.DELTA in asked and not _says(wanted, terms.DELTA):
         yield PlanError(
             where,
-            "a delta is asked for, and the permission states none",
+            "the run requests a delta, but the permission states none",
             "what its refinements allow",
             "leave it out",
         )
@@ -216,16 +220,16 @@ def _not_allowed(wanted: Anonymization, asks: list[Fact]) -> Iterable[SmaltiErro
         if not all(lowest < value < most for value in numbers(asked, operand)):
             yield PlanError(
                 where,
-                f"what is asked of `{_short(operand)}` is out of range",
+                f"the requested `{_short(operand)}` is out of range",
                 f"a number above {lowest}" + (f" and below {most}" if most.is_finite() else ""),
-                "ask for one",
+                "request a number in this range",
             )
     for what, how in judged_parameters(transformation(wanted), asked):
         if how is not SATISFIED:
             asked_word = what.operand if isinstance(what, Comparison) else str(what)
             yield PlanError(
                 where,
-                f"the permission does not allow what is asked of `{_short(asked_word)}`",
+                f"the permission does not allow the requested `{_short(asked_word)}`",
                 "what its refinements allow",
                 "`smalti check` shows what a policy says",
             )
@@ -248,7 +252,10 @@ def _bounded_loss(chosen: Said) -> tuple[Decimal, Decimal | None, Decimal | None
 
 
 def _says(wanted: Anonymization, operand: IRI) -> bool:
-    return any(isinstance(one, Comparison) and one.operand == operand for one in wanted.parameters)
+    return any(
+        isinstance(parameter, Comparison) and parameter.operand == operand
+        for parameter in wanted.parameters
+    )
 
 
 def _whole(chosen: Said, operand: IRI) -> int | None:
@@ -258,8 +265,8 @@ def _whole(chosen: Said, operand: IRI) -> int | None:
 
 def _columns(wanted: Anonymization, chosen: Said) -> tuple[ColumnReference, ...]:
     where = next(
-        one.where
-        for one in wanted.parameters
-        if isinstance(one, Comparison) and one.operand == terms.MEASURE
+        parameter.where
+        for parameter in wanted.parameters
+        if isinstance(parameter, Comparison) and parameter.operand == terms.MEASURE
     )
     return tuple(ColumnReference(iri, where) for iri in sorted(iris(chosen, terms.MEASURE)))

@@ -78,6 +78,16 @@ def describe_loss(loss: StatedLoss) -> str:
     )
 
 
+def loss_in_words(loss: StatedLoss) -> tuple[tuple[str, str], ...]:
+    """Epsilon, delta, belief and advantage by name, as people read them; the last two rounded up."""
+    return (
+        ("epsilon", format(loss.epsilon, "f")),
+        ("delta", format(loss.delta, "f")),
+        ("posterior belief", f"at most {up(loss.belief)}, one half before"),
+        ("membership advantage", f"at most {up(loss.advantage)}"),
+    )
+
+
 def up(share: float) -> str:
     """A share with two places more than its distance from 1 needs, rounded up.
 

@@ -40,6 +40,13 @@ class ReadRows:
     """In the order of the file; the respondent's is among them."""
     respondent: Respondent
 
+    def column(self, name: str) -> ReadColumn:
+        """The input column of that name; KeyError if there is none."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise KeyError(name)
+
 
 def facts_of_rows(read: ReadRows) -> frozenset[object]:
     """What a plan that looks at some columns of a table takes its input for."""

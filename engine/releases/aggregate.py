@@ -1,7 +1,7 @@
 """Exact aggregates of a release on either engine: contributions are bounded first, then rows are added up.
 
 Of rows an engine adds up whole numbers only, and small ones; what is made of the sums is made here. No
-group, no number of limbs and no error depends on values, but for the groups of private keys.
+group, no number of digits and no error depends on values, but for the groups of private keys.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from math import prod
 from typing import assert_never
 
 from smalti.engine.backends.staged import StagedTable
-from smalti.engine.releases.limbs import Limbs
+from smalti.engine.releases.digits import Digits
 from smalti.engine.releases.participation import DISTINCT, ROWS, Cell, Keys, Participation, summed
 from smalti.engine.releases.plan import Part, Quantity, ReleasePlan, Statistic
 from smalti.errors import InternalError
@@ -36,7 +36,7 @@ class Aggregates:
 
 
 def aggregate(plan: ReleasePlan, statistic: Statistic, table: StagedTable) -> Aggregates:
-    """The exact aggregates of one statistic.
+    """Compute the exact aggregates of one statistic.
 
     What rows take part says `Participation`; keys with public values are compared as texts.
 
@@ -55,11 +55,12 @@ def aggregate(plan: ReleasePlan, statistic: Statistic, table: StagedTable) -> Ag
     by_group: dict[Labels, dict[int, Mapping[str, int]]] = {labels: {} for labels in groups}
     for cell in cells:
         by_group[cell.labels][cell.inner] = cell.sums
-    made = _Amounts(statistic, people)
+    amounts = _Amounts(statistic, people)
     return Aggregates(
         groups,
         tuple(
-            tuple(made.of(part, labels, by_group[labels]) for labels in groups) for part in statistic.parts
+            tuple(amounts.of(part, labels, by_group[labels]) for labels in groups)
+            for part in statistic.parts
         ),
         tuple(people.get(labels, 0) for labels in groups) if statistic.selection else (),
     )
@@ -81,7 +82,7 @@ class _Amounts:
     """From the sums of a group to what a part of the statistic is about."""
 
     def __init__(self, statistic: Statistic, respondents: Mapping[Labels, int]) -> None:
-        self._limbs = summed(statistic)
+        self._digits = summed(statistic)
         self._respondents = respondents
         self._choices = prod(key.size for key in Keys.of(statistic).choice)
         self._candidates = len(statistic.candidates)
@@ -96,11 +97,11 @@ class _Amounts:
         """
         match part.quantity:
             case Quantity.ROWS:
-                return (sum(one[ROWS] for one in sums.values()),)
+                return (sum(cell_sums[ROWS] for cell_sums in sums.values()),)
             case Quantity.SUM | Quantity.SQUARES:
-                return (self._total(self._limbs[part.quantity], sums),)
+                return (self._total(self._digits[part.quantity], sums),)
             case Quantity.DISTINCT:
-                return (sum(one[DISTINCT] for one in sums.values()),)
+                return (sum(cell_sums[DISTINCT] for cell_sums in sums.values()),)
             case Quantity.RESPONDENTS:
                 return (self._respondents.get(labels, 0),)
             case Quantity.FREQUENCIES:
@@ -109,8 +110,8 @@ class _Amounts:
                 return self._utilities(part, _rows(sums, 2 * self._candidates + 1))
         assert_never(part.quantity)
 
-    def _total(self, limbs: Limbs, sums: Mapping[int, Mapping[str, int]]) -> int:
-        return sum(limbs.total(one, one[ROWS]) for one in sums.values())
+    def _total(self, digits: Digits, sums: Mapping[int, Mapping[str, int]]) -> int:
+        return sum(digits.total(cell_sums, cell_sums[ROWS]) for cell_sums in sums.values())
 
     def _utilities(self, part: Part, rows: Sequence[int]) -> tuple[int, ...]:
         """By candidate, from the rows by their place among the candidates (`readings.positions`)."""

@@ -1,4 +1,4 @@
-"""From a statistic that is wanted to one that is bound to columns, with what is public of them."""
+"""Bind requested statistics to columns and their public domains."""
 
 from fractions import Fraction
 from typing import Final
@@ -52,13 +52,13 @@ class BoundStatistic:
         self.cells = 0
         """Public combinations of keys, and candidates."""
         before = len(columns.problems)
-        made = self._wish()
-        self.wish: Wish | None = None if len(columns.problems) > before else made
+        wish = self._wish()
+        self.wish: Wish | None = None if len(columns.problems) > before else wish
         """None after a problem."""
 
     @property
     def place(self) -> str:
-        """For messages."""
+        """The place of the statistic, for messages."""
         return str(self._where)
 
     def _wish(self) -> Wish:
@@ -70,7 +70,7 @@ class BoundStatistic:
         counted = self._column(wanted.measures[0]) if wanted.kind is StatisticKind.DISTINCT_COUNT else None
         self._check_mechanism()
         self.cells = cells(keys) * max(len(candidates) * len(wanted.levels), 1)
-        made = Statistic(
+        statistic = Statistic(
             wanted.name,
             wanted.kind,
             keys,
@@ -81,7 +81,7 @@ class BoundStatistic:
             choices=len(measures) if wanted.kind is StatisticKind.MODE else 0,
         )
         is_filtered = self._is_filtered or bool(keys or wanted.measures)
-        return Wish(made, Fraction(wanted.share), wanted.levels, is_filtered)
+        return Wish(statistic, Fraction(wanted.share), wanted.levels, is_filtered)
 
     def _column(self, wanted: WantedKey) -> PublicColumn | None:
         iri = asked_column(wanted.column, self._columns.source.target)
@@ -94,21 +94,21 @@ class BoundStatistic:
         """The groups, and then the measures that are counted by their values."""
         has_delta = self._terms.allowed.delta > 0
         is_choice = self._wanted.kind is StatisticKind.MODE
-        found: list[Key] = []
-        for place, one in enumerate(wanted):
-            column = self._column(one)
+        keys: list[Key] = []
+        for place, wanted_key in enumerate(wanted):
+            column = self._column(wanted_key)
             if column is None:
                 continue
-            if column.name in {key.column for key in found}:
+            if column.name in {key.column for key in keys}:
                 self._problem(
-                    f"the column `{column.name}` is a key twice", "each column once", "remove one"
+                    f"the column `{column.name}` is used as a key twice", "each column once", "remove one"
                 )
                 continue
             # Candidates that only the data has would tell of it by being there.
             may_be_private = has_delta and not (is_choice and place >= len(wanted) - measures)
-            key = public_key(column, one, may_be_private, self._problem)
-            found += [] if key is None else [key]
-        return tuple(found)
+            key = public_key(column, wanted_key, may_be_private, self._problem)
+            keys += [] if key is None else [key]
+        return tuple(keys)
 
     def _measure(self) -> Measure | None:
         column = self._column(self._wanted.measures[0])
@@ -121,15 +121,15 @@ class BoundStatistic:
         usable = self._terms.allowed.mechanisms
         if self._wanted.kind in _CHOICES and Mechanism.EXPONENTIAL not in usable:
             self._problem(
-                "it is chosen from candidates, and the policy does not permit the mechanism for that",
+                "it is chosen from candidates, but the policy does not permit the exponential mechanism",
                 "`exponential` among the values of `smalti:mechanism`, or no such refinement",
-                "ask for another statistic, or let the policy permit it",
+                "request another statistic, or permit the mechanism in the policy",
             )
         elif self._wanted.kind not in _CHOICES and not usable & _NOISES:
             self._problem(
-                "it is a number, and the policy permits no noise for numbers",
+                "it is a number, but the policy permits no noise for numbers",
                 "`laplace` or `gaussian` among the values of `smalti:mechanism`, or no such refinement",
-                "ask for another statistic, or let the policy permit one of them",
+                "request another statistic, or permit one of them in the policy",
             )
 
     def _problem(self, problem: str, expected: str, way_out: str) -> None:

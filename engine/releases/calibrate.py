@@ -1,4 +1,4 @@
-"""How much noise each statistic of a release gets, so that all of them together lose what is allowed.
+"""Calibrate the noise of each statistic, so that all of a release lose together what is allowed.
 
 A release is pure (Laplace noise and choices, whose epsilons add up) or Gaussian (numbers have Gaussian
 noise, whose squares of mus add up; choices and selections keep their share of epsilon). Where both are
@@ -73,7 +73,7 @@ def calibrate(
     needs = [_Needs.of(wish, bound) for wish in wishes]
     problems = [
         *allowed.problems(where),
-        *(one for need in needs for one in _problems(need, allowed, where)),
+        *(problem for need in needs for problem in _problems(need, allowed, where)),
     ]
     raise_all(problems)
     ways = [_Way(needs, bound, allowed, is_gaussian) for is_gaussian in _modes(needs, allowed)]
@@ -94,16 +94,16 @@ class _Needs:
     @classmethod
     def of(cls, wish: Wish, bound: BoundContributions) -> "_Needs":
         statistic = counted_from_zero(wish.statistic)
-        found = measurements(statistic, wish.levels, bound, is_filtered=wish.is_filtered)
-        return cls(statistic, wish.share, found)
+        measured = measurements(statistic, wish.levels, bound, is_filtered=wish.is_filtered)
+        return cls(statistic, wish.share, measured)
 
     @property
     def has_numbers(self) -> bool:
-        return any(not one.is_choice for one in self.measured)
+        return any(not measurement.is_choice for measurement in self.measured)
 
     @property
     def has_choices(self) -> bool:
-        return any(one.is_choice for one in self.measured)
+        return any(measurement.is_choice for measurement in self.measured)
 
     @property
     def is_selected(self) -> bool:
@@ -117,7 +117,7 @@ class _Needs:
     @property
     def numbers(self) -> Fraction:
         """The share of its numbers."""
-        return self.each * sum(not one.is_choice for one in self.measured)
+        return self.each * sum(not measurement.is_choice for measurement in self.measured)
 
 
 def _problems(need: _Needs, allowed: AllowedLoss, where: str) -> list[SmaltiError]:
@@ -128,13 +128,13 @@ def _problems(need: _Needs, allowed: AllowedLoss, where: str) -> list[SmaltiErro
     rules = (
         (
             need.has_numbers and not numeric,
-            "is a number, and no noise for numbers is permitted",
+            "is a number, but no noise for numbers is permitted",
             "the mechanism laplace or gaussian",
-            "permit one of them, or ask for a choice",
+            "permit one of them, or request a choice",
         ),
         (
             need.has_numbers and numeric == {Mechanism.GAUSSIAN} and not delta,
-            "has gaussian noise only, which needs a delta",
+            "may have gaussian noise only, which requires a delta",
             "a delta above 0",
             "state one, or permit laplace",
         ),
@@ -142,7 +142,7 @@ def _problems(need: _Needs, allowed: AllowedLoss, where: str) -> list[SmaltiErro
             need.has_choices and Mechanism.EXPONENTIAL not in permitted,
             "is chosen from candidates",
             "the mechanism exponential",
-            "permit it, or ask for a number",
+            "permit it, or request a number",
         ),
         (
             is_selected and Mechanism.LAPLACE not in permitted,
@@ -227,7 +227,7 @@ class _Way:
     def _calibrated(self, need: _Needs) -> Statistic:
         try:
             selection = self._selection(need) if need.is_selected else None
-            parts = tuple(self._part(one, need.each) for one in need.measured)
+            parts = tuple(self._part(measurement, need.each) for measurement in need.measured)
         except ValueError:  # a scale beyond what can be drawn
             self.too_much.append(need.statistic.name)
             return need.statistic
@@ -236,25 +236,27 @@ class _Way:
     def _selection(self, need: _Needs) -> Selection:
         groups, neighbors = groups_of(self._bound), self._bound.neighbors
         delta = Fraction(self.within.selection_delta) * need.share / self._selected
-        found = PartitionSelection.calibrated(neighbors, groups, self._pure(need.each), delta)
-        self.loss += found.loss(neighbors, groups)
-        return Selection(float(found.noise.scale), found.threshold)
+        selection = PartitionSelection.calibrated(neighbors, groups, self._pure(need.each), delta)
+        self.loss += selection.loss(neighbors, groups)
+        return Selection(float(selection.noise.scale), selection.threshold)
 
-    def _part(self, one: Measurement, share: Fraction) -> Part:
-        if one.is_choice:
-            choice = ExponentialChoice.calibrated(one.reach, self._pure(share))
-            self.loss += PrivacyLoss.of_pure(choice.epsilon(one.reach))
-            return Part(one.quantity, Mechanism.EXPONENTIAL, float(choice.scale), one.level)
-        noise, mechanism = self._noise(one, share)
-        self.loss += noise.loss(one.sensitivity)
+    def _part(self, measurement: Measurement, share: Fraction) -> Part:
+        if measurement.is_choice:
+            choice = ExponentialChoice.calibrated(measurement.reach, self._pure(share))
+            self.loss += PrivacyLoss.of_pure(choice.epsilon(measurement.reach))
+            return Part(measurement.quantity, Mechanism.EXPONENTIAL, float(choice.scale), measurement.level)
+        noise, mechanism = self._noise(measurement, share)
+        self.loss += noise.loss(measurement.sensitivity)
         self.spread += log(noise.variance) / 2 if noise.variance else -inf
-        return Part(one.quantity, mechanism, float(noise.scale))
+        return Part(measurement.quantity, mechanism, float(noise.scale))
 
-    def _noise(self, one: Measurement, share: Fraction) -> tuple[LaplaceNoise | GaussianNoise, Mechanism]:
+    def _noise(
+        self, measurement: Measurement, share: Fraction
+    ) -> tuple[LaplaceNoise | GaussianNoise, Mechanism]:
         if not self._gaussian:
-            return LaplaceNoise.calibrated(one.sensitivity.l1, self._pure(share)), Mechanism.LAPLACE
+            return LaplaceNoise.calibrated(measurement.sensitivity.l1, self._pure(share)), Mechanism.LAPLACE
         mu = self.within.mu * sqrt(share / self._gaussian)
-        return GaussianNoise.calibrated(one.sensitivity.l2_squared, mu), Mechanism.GAUSSIAN
+        return GaussianNoise.calibrated(measurement.sensitivity.l2_squared, mu), Mechanism.GAUSSIAN
 
     def _pure(self, share: Fraction) -> Fraction:
         """The epsilon of something that is not Gaussian."""

@@ -28,9 +28,9 @@ from smalti.engine.releases.explain import as_object, explain_release, to_lines
 from smalti.engine.releases.guarantee import LossGuarantee, guarantee_of, stated_guarantee
 from smalti.engine.releases.plan import ReleasePlan
 from smalti.engine.releases.query import Query
-from smalti.engine.releases.query_of_permission import only_release
-from smalti.engine.releases.recheck_certificate import check_noise, check_sentences
+from smalti.engine.releases.recheck import check_noise, check_sentences
 from smalti.engine.releases.table import output_columns, write_table
+from smalti.engine.releases.terms import single_release
 from smalti.engine.tables.description import Source
 from smalti.errors import InternalError
 from smalti.policy.model.model import Permission
@@ -110,13 +110,13 @@ class Release(NoisyTables[ReleasePlan, list[Aggregates]]):
         self, under: RunUnder, compiled: Compiled[ReleasePlan], table: StagedTable
     ) -> list[Aggregates]:
         under.watch.phase("aggregate")
-        return [aggregate(compiled.plan, one, table) for one in compiled.plan.statistics]
+        return [aggregate(compiled.plan, statistic, table) for statistic in compiled.plan.statistics]
 
     def drawn(self, plan: ReleasePlan, exact: list[Aggregates], path: Path) -> tuple[NoisyValue, ...]:
         values = tuple(
             value
-            for one, amounts in zip(plan.statistics, exact, strict=True)
-            for value in draw(plan, one, amounts, SAMPLER)
+            for statistic, amounts in zip(plan.statistics, exact, strict=True)
+            for value in draw(plan, statistic, amounts, SAMPLER)
         )
         write_table(plan, values, path)
         return values
@@ -132,7 +132,7 @@ def _query(request: RunRequest, permission: Permission) -> Query:
     if permission.anonymization is None:
         raise InternalError("a permission without refinements reached a release")
     if request.query is None:
-        return only_release(permission.anonymization)
+        return single_release(permission.anonymization)
     if not isinstance(request.query, Query):
         raise InternalError("a request that is no query reached a release")
     return request.query

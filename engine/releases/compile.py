@@ -1,4 +1,4 @@
-"""From a permission, a query and a description to a release plan; no value of the data has a say in it."""
+"""Compile a permission, a query and a description to a release plan, independently of the data's values."""
 
 from collections.abc import Iterable, Iterator
 from math import prod
@@ -111,7 +111,7 @@ def compile_release(
 def columns_to_stage(
     permission: Permission, query: Query, source: Source, rows: tuple[Condition, ...] = ()
 ) -> frozenset[str]:
-    """The names of the columns that a release looks at, as they can be told before the file is opened.
+    """The names of the columns that a release reads, before the file is opened.
 
     Args:
         permission: says who respondents are, if the description does not.
@@ -119,41 +119,47 @@ def columns_to_stage(
         source: the target's file and description.
         rows: which are granted.
     """
-    wanted, said = permission.anonymization, source.description
+    wanted, description = permission.anonymization, source.description
     references = [] if wanted is None or wanted.respondent is None else [wanted.respondent]
-    iris = {one.iri for one in (*references, *_limited(rows))}
-    for one in query.statistics:
-        iris |= {asked_column(key.column, source.target) for key in (*one.measures, *one.group_by)}
+    iris = {column.iri for column in (*references, *_limited(rows))}
+    for statistic in query.statistics:
+        iris |= {
+            asked_column(key.column, source.target) for key in (*statistic.measures, *statistic.group_by)
+        }
     iris = {normalised_column(iri) for iri in iris}
     stem = normalised_column(f"{source.target}/")
     named = {unquote(iri.removeprefix(stem)) for iri in iris if iri.startswith(stem)}
     described = {
-        one.name for one in said.columns if normalised_column(column_iri(source, one.name)) in iris
+        column.name
+        for column in description.columns
+        if normalised_column(column_iri(source, column.name)) in iris
     }
-    return frozenset(named | described | ({said.respondent} if said.respondent is not None else set()))
+    return frozenset(
+        named | described | ({description.respondent} if description.respondent is not None else set())
+    )
 
 
 def _limited(conditions: tuple[Condition, ...]) -> Iterator[ColumnReference]:
-    for one in conditions:
-        if isinstance(one, ColumnComparison):
-            yield one.column
-        elif isinstance(one, Logical):
-            yield from _limited(one.operands)
+    for condition in conditions:
+        if isinstance(condition, ColumnComparison):
+            yield condition.column
+        elif isinstance(condition, Logical):
+            yield from _limited(condition.operands)
 
 
 # --- The query, by itself and within the permission
 
 
 def _unfit(query: Query) -> Iterator[SmaltiError]:
-    """What stands against a query by itself; a file has been held against its form before."""
+    """The problems of a query by itself; the schema has already checked query files."""
     numbers = (query.confidence, query.epsilon, query.delta, query.belief, query.advantage)
-    if not all(one is None or one.is_finite() for one in numbers):
-        yield PlanError(place_of(query), "a number is none", "finite numbers")
+    if not all(number is None or number.is_finite() for number in numbers):
+        yield PlanError(place_of(query), "a number is not finite", "finite numbers")
     elif not query.statistics or not LEAST_CONFIDENCE <= query.confidence <= MOST_CONFIDENCE:
         yield PlanError(
             place_of(query),
-            "it asks for nothing, or with a confidence that is out of range",
-            f"statistics, and a confidence from {LEAST_CONFIDENCE} to {MOST_CONFIDENCE}",
+            "the query has no statistic, or its confidence is out of range",
+            f"at least one statistic, and a confidence from {LEAST_CONFIDENCE} to {MOST_CONFIDENCE}",
         )
     for fault in faults(tuple(enumerate(query.statistics))):
         of = f"{place_of(query)}: statistic `{query.statistics[fault.statistic].name}`"
@@ -161,34 +167,39 @@ def _unfit(query: Query) -> Iterator[SmaltiError]:
 
 
 def _outside(wanted: Anonymization, query: Query, target: IRI) -> Iterator[SmaltiError]:
-    """What of a query no refinement permits, as the decision finds it."""
+    """The parts of a query that the refinements do not permit, as the decision evaluates them."""
     words, allowed = words_of_loss(wanted), transformation(wanted)
-    found = judged_parameters(allowed, in_words(facts(query, target), allowed.operands))
-    outside = {what for what, finding in found if finding is not Finding.SATISFIED}
-    for operand in sorted({one.operand if isinstance(one, Comparison) else str(one) for one in outside}):
-        meant = stands_for(query, words) if operand in words else ()
+    findings = judged_parameters(allowed, in_words(facts(query, target), allowed.operands))
+    outside = {what for what, finding in findings if finding is not Finding.SATISFIED}
+    for operand in sorted(
+        {
+            refinement.operand if isinstance(refinement, Comparison) else str(refinement)
+            for refinement in outside
+        }
+    ):
+        hints = stands_for(query, words) if operand in words else ()
         word = f"smalti:{operand.removeprefix(SMALTI)}"
         yield PlanError(
             place_of(query),
-            "; ".join((f"the permission does not allow what is asked of `{word}`", *meant)),
-            "what its refinements allow, in its own terms",
+            "; ".join((f"the permission does not allow the requested `{word}`", *hints)),
+            "a value that its refinements allow",
             f"`smalti check` shows what {wanted.where.document or 'the policy'} says",
         )
 
 
 def _beside(circumstances: Circumstances, query: Query) -> Iterator[SmaltiError]:
-    """What is asked for beside the query, where nothing would heed it."""
+    """Requests outside the query, which a release would ignore."""
     for operand in sorted({fact.operand for fact in circumstances.asks if fact.operand != METHOD}):
         yield PlanError(
             place_of(query),
-            f"`{operand}` is asked for beside the query",
-            "everything that is asked of a release in its query",
-            "ask for it in the query, or leave it out",
+            f"`{operand}` is requested outside the query",
+            "all requests of a release in its query",
+            "move it into the query, or leave it out",
         )
 
 
 def place_of(query: Query) -> str:
-    """What messages call a query."""
+    """The name of a query in messages."""
     return query.name or "query"
 
 
@@ -196,7 +207,7 @@ def place_of(query: Query) -> str:
 
 
 class _Compiler(BoundColumns[Anonymization]):
-    """Binds what a query names to columns, and gathers what stands against it."""
+    """Binds the names of a query to columns, and collects problems."""
 
     def __init__(
         self,
@@ -215,43 +226,42 @@ class _Compiler(BoundColumns[Anonymization]):
     # --- Respondents and rows
 
     def _respondent(self) -> Respondent:
-        inherited, said = self.inherited, self.source.description
+        inherited, description = self.inherited, self.source.description
         if inherited == OneRowEach(is_declared=False):
             self.problem(
                 str(self.source.target),
-                "how its respondents are counted was assumed when it was made, and nothing is assumed of"
-                " a release",
-                "a declaration for the data that it was made from",
-                "declare it there (`smalti:respondent`), and make the output again",
+                "its respondents were assumed when it was created, and a release requires a declaration",
+                "a declaration for the original data",
+                "declare them there (`smalti:respondent`), and create the output again",
             )
         elif inherited is not None:
             return self.inherit(inherited, self.declared or inherited)
         elif self.declared is not None:
             return self.declared
-        elif not (self._circumstances.requested or self.wanted.respondent or said.respondent):
+        elif not (self._circumstances.requested or self.wanted.respondent or description.respondent):
             self.problem(
                 str(self.wanted.where),
-                "nothing says who the respondents are, and nothing is assumed of a release",
-                "a column that tells them apart, or `smalti:oneRowEach`",
+                "the respondents are not declared, and a release requires a declaration",
+                "a column that identifies them, or `smalti:oneRowEach`",
                 WAYS_TO_DECLARE,
             )
         return OneRowEach(is_declared=True)
 
     def granted_rows(self) -> Filter | None:
-        """Leave out who withdrew; which rows are granted, without a look at any."""
+        """Leave out the rows of people who withdrew, and bind the filter of granted rows."""
         if self._circumstances.withdrawn:
             self.leave_out_withdrawn(self._circumstances.withdrawn)
         binder = RowBinder(self.facts, without_rows(self.table), self.problems, lambda name, _: name)
         return binder.filter(self._circumstances.rows)
 
     def bound(self, wishes: tuple[Wish, ...]) -> BoundContributions:
-        """What of a respondent takes part: as the policy says, else as the description does."""
+        """The contribution bounds of a respondent: those of the policy, else those of the description."""
         rows = self.terms.rows or self.source.description.most_contributions
         if rows is None and isinstance(self.respondent, RespondentColumn):
             self.problem(
                 str(self.wanted.where),
-                "nothing says how many rows of a respondent take part",
-                "a whole number, known without the data; further rows are left out",
+                "the number of rows of each respondent that take part is not stated",
+                "a whole number, known without the data; further rows are dropped",
                 "state `smalti:rowsPerRespondent` in the policy, or `csvw-eo:bounds.maxContributions` in"
                 " the description",
             )
@@ -267,18 +277,20 @@ class _Compiler(BoundColumns[Anonymization]):
             for wish in wishes
             if wish.statistic.keys
         ]
-        found = [prod(one for one in of_keys if one is not None) for of_keys in most]
-        return max(found, default=None) if all(None not in of_keys for of_keys in most) else None
+        products = [prod(groups for groups in of_keys if groups is not None) for of_keys in most]
+        return max(products, default=None) if all(None not in of_keys for of_keys in most) else None
 
     def columns(self, statistics: Iterable[Statistic], granted: Filter | None) -> tuple[ReadColumn, ...]:
-        """The columns that are looked at, in the order of the file."""
+        """The columns that the release reads, in the order of the file."""
         names = {self.respondent.column} if isinstance(self.respondent, RespondentColumn) else set[str]()
-        for one in statistics:
-            names |= {key.column for key in one.keys}
-            names |= {one.measure.column} if one.measure is not None else set()
-            names |= {one.counted} if one.counted is not None else set()
+        for statistic in statistics:
+            names |= {key.column for key in statistic.keys}
+            names |= {statistic.measure.column} if statistic.measure is not None else set()
+            names |= {statistic.counted} if statistic.counted is not None else set()
         names |= (
-            set() if granted is None else {name for one in granted.conditions for name in _looked_at(one)}
+            set()
+            if granted is None
+            else {name for condition in granted.conditions for name in _looked_at(condition)}
         )
         return tuple(
             ReadColumn(
@@ -297,23 +309,24 @@ class _Compiler(BoundColumns[Anonymization]):
         """The statistics, bound; those without a problem."""
         is_filtered = bool(self._circumstances.rows or self._circumstances.withdrawn)
         bound = [
-            BoundStatistic(self, self.terms, one, place_of(query), is_filtered) for one in query.statistics
+            BoundStatistic(self, self.terms, statistic, place_of(query), is_filtered)
+            for statistic in query.statistics
         ]
-        total = sum(one.cells for one in bound)
+        total = sum(statistic.cells for statistic in bound)
         if total > MOST_CELLS:
             self.problem(
-                max(bound, key=lambda one: one.cells).place,
+                max(bound, key=lambda statistic: statistic.cells).place,
                 f"the release would have {total} cells, most of them for this statistic",
                 f"at most {MOST_CELLS} combinations of public values, bins and candidates in all",
-                "name fewer values, or ask in several queries",
+                "name fewer values, or use several queries",
             )
-        return tuple(one.wish for one in bound if one.wish is not None)
+        return tuple(statistic.wish for statistic in bound if statistic.wish is not None)
 
 
 def _named(wanted: Anonymization) -> tuple[ColumnReference, ...]:
     """The columns that a policy names for statistics, and those that it drops."""
-    listed = [one for one in wanted.parameters if isinstance(one, Comparison)]
-    iris = [value.iri for one in listed for value in one.values if isinstance(value, Named)]
+    listed = [parameter for parameter in wanted.parameters if isinstance(parameter, Comparison)]
+    iris = [value.iri for parameter in listed for value in parameter.values if isinstance(value, Named)]
     return (*wanted.identifiers, *map(ColumnReference, iris))
 
 
@@ -322,7 +335,7 @@ def _looked_at(condition: RowCondition) -> Iterator[str]:
         case RowComparison(column=column):
             yield column
         case RowLogical(operands=operands):
-            for one in operands:
-                yield from _looked_at(one)
+            for operand in operands:
+                yield from _looked_at(operand)
         case _:
             assert_never(condition)

@@ -1,4 +1,4 @@
-"""From exact aggregates to noisy values with their intervals: the one place of a release that draws noise.
+"""Draw noisy values with their intervals from exact aggregates: nothing else in a release draws noise.
 
 Aggregates are clamped into public limits of 2^62 units before noise, and nothing here fails for what they
 are. Each part of a statistic is drawn once, for all of its groups; whatever else is told comes from the
@@ -48,7 +48,7 @@ _ALMOST_CERTAIN: Final = math.nextafter(1.0, 0.0)
 def draw(
     plan: ReleasePlan, statistic: Statistic, aggregates: Aggregates, sampler: Sampler = SAMPLER
 ) -> tuple[NoisyValue, ...]:
-    """Add noise to the aggregates of one statistic; to be called once for each charge.
+    """Add noise to the aggregates of one statistic; call it once for each charge.
 
     Numbers are unbiased, and may be outside of what is possible, such as a count below 0; means and
     variances, which are quotients, are within it. Private groups that are released are sorted by their
@@ -74,8 +74,8 @@ def _released(statistic: Statistic, aggregates: Aggregates, sampler: Sampler) ->
         return list(range(len(aggregates.groups)))
     noise = LaplaceNoise(Fraction(statistic.selection.scale))
     selection = PartitionSelection(noise, statistic.selection.threshold)
-    found = selection.selected(aggregates.respondents, sampler).tolist()
-    return sorted(found, key=aggregates.groups.__getitem__)
+    selected = selection.selected(aggregates.respondents, sampler).tolist()
+    return sorted(selected, key=aggregates.groups.__getitem__)
 
 
 _Groups = Sequence[tuple[str, ...]]
@@ -93,7 +93,7 @@ def _numbers(
     missed = (1 - plan.write.confidence) / len(statistic.parts)
     confidence = min(float(1 - missed), _ALMOST_CERTAIN)
     drawn = [
-        _drawn(part, [one for (one,) in of_part], confidence, sampler)
+        _drawn(part, [amount for (amount,) in of_part], confidence, sampler)
         for part, of_part in zip(statistic.parts, amounts, strict=True)
     ]
     scale = ";".join(_scale(part, statistic) for part in statistic.parts)

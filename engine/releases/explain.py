@@ -1,4 +1,4 @@
-"""A release plan as text for people, and as JSON: what is asked, with how much noise, and what it loses."""
+"""A release plan as text and as JSON: its statistics, their noise and the privacy loss."""
 
 import json
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from smalti.engine.binding.rows import describe_rows
 from smalti.engine.plan.lines import Line
-from smalti.engine.plan.losses import up
+from smalti.engine.plan.losses import loss_in_words
 from smalti.engine.plan.plan import RespondentColumn
 from smalti.engine.plan.reads import Key
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
@@ -44,38 +44,36 @@ def explain_release(plan: ReleasePlan) -> ReleaseExplanation:
     guarantee = guarantee_of(plan)
     return ReleaseExplanation(
         plan_digest(plan),
-        tuple(StatisticStep(one.name, _what(one), "; ".join(_noise(one))) for one in plan.statistics),
+        tuple(
+            StatisticStep(statistic.name, _what(statistic), "; ".join(_noise(statistic)))
+            for statistic in plan.statistics
+        ),
         _respondent(plan),
         None if plan.filter is None else f"only those where {describe_rows(plan.filter)}",
         f"{guarantee.model}: {describe(guarantee)}",
-        (
-            ("epsilon", format(plan.loss.epsilon, "f")),
-            ("delta", format(plan.loss.delta, "f")),
-            ("posterior belief", f"at most {up(plan.loss.belief)}, one half before"),
-            ("membership advantage", f"at most {up(plan.loss.advantage)}"),
-        ),
+        loss_in_words(plan.loss),
         limits(guarantee),
     )
 
 
-def _what(one: Statistic) -> str:
-    groups = one.keys[: len(one.keys) - one.choices]
-    candidates = one.keys[len(groups) :]
-    said = str(one.kind)
-    if one.measure is not None:
-        measure = one.measure
-        said += (
+def _what(statistic: Statistic) -> str:
+    groups = statistic.keys[: len(statistic.keys) - statistic.choices]
+    candidates = statistic.keys[len(groups) :]
+    text = str(statistic.kind)
+    if statistic.measure is not None:
+        measure = statistic.measure
+        text += (
             f" of {measure.column}, clamped to {measure.lower}..{measure.upper} in units of {measure.unit}"
         )
-    if one.counted is not None:
-        said += f" of {one.counted}"
-    if one.candidates:
-        said += f", one of {len(one.candidates)} public candidates"
+    if statistic.counted is not None:
+        text += f" of {statistic.counted}"
+    if statistic.candidates:
+        text += f", one of {len(statistic.candidates)} public candidates"
     if candidates:
-        said += f" among {_keys(candidates)}"
+        text += f" among {_keys(candidates)}"
     if groups:
-        said += f" by {_keys(groups)}"
-    return said
+        text += f" by {_keys(groups)}"
+    return text
 
 
 def _keys(keys: tuple[Key, ...]) -> str:
@@ -84,62 +82,62 @@ def _keys(keys: tuple[Key, ...]) -> str:
     )
 
 
-def _noise(one: Statistic) -> Iterator[str]:
-    if one.selection is not None:
+def _noise(statistic: Statistic) -> Iterator[str]:
+    if statistic.selection is not None:
         yield (
-            f"groups: laplace {one.selection.scale:.4g} on respondents, those from"
-            f" {one.selection.threshold} on are released"
+            f"groups: laplace {statistic.selection.scale:.4g} on the number of respondents; groups of at"
+            f" least {statistic.selection.threshold}, with noise, are released"
         )
-    for part in one.parts:
+    for part in statistic.parts:
         level = "" if part.level is None else f" {part.level}"
         yield f"{part.quantity}{level}: {part.mechanism} {part.scale:.4g}"
 
 
 def _respondent(plan: ReleasePlan) -> str:
     bound = plan.bound
-    told = (
-        f"rows with the same {plan.read.respondent.column} are about one person; rows without one, and of"
-        " those who withdrew, are left out"
+    people = (
+        f"rows with the same {plan.read.respondent.column} are about one person; rows without one and"
+        " rows of people who withdrew are left out"
         if isinstance(plan.read.respondent, RespondentColumn)
         else "each row is about another person (declared)"
     )
     return (
-        f"{told}; of each person the first {bound.rows} rows in the first {bound.groups} groups take part;"
-        f" neighbouring data: {bound.neighbors}"
+        f"{people}; of each person the first {bound.rows} rows in the first {bound.groups} groups take"
+        f" part; neighbouring data: {bound.neighbors}"
     )
 
 
 def to_lines(plan: ReleasePlan) -> list[Line]:
     """A plan in labelled lines."""
-    told = explain_release(plan)
+    explanation = explain_release(plan)
     statistics = (
         line
-        for one in told.statistics
-        for line in (("statistic", f"{one.name}: {one.what}"), ("  noise", one.noise))
+        for step in explanation.statistics
+        for line in (("statistic", f"{step.name}: {step.what}"), ("  noise", step.noise))
     )
     return [
-        ("plan", told.digest),
+        ("plan", explanation.digest),
         ("read", str(plan.read.target)),
-        ("respondent", told.respondent),
-        *([("rows", told.rows)] if told.rows else []),
+        ("respondent", explanation.respondent),
+        *([("rows", explanation.rows)] if explanation.rows else []),
         *statistics,
-        ("promise", told.promise),
-        *((f"  {name}" if len(name) < 10 else name, text) for name, text in told.loss),
+        ("promise", explanation.promise),
+        *((f"  {name}" if len(name) < 10 else name, text) for name, text in explanation.loss),
         ("write", f"{plan.write.output}, {plan.write.format}, a row for each noisy value"),
-        *(("not covered", line) for line in told.not_protected),
+        *(("not covered", line) for line in explanation.not_protected),
     ]
 
 
 def as_object(plan: ReleasePlan) -> dict[str, object]:
     """The plan and its explanation for programs."""
-    told = explain_release(plan)
+    explanation = explain_release(plan)
     return {
-        "digest": told.digest,
+        "digest": explanation.digest,
         "plan": json.loads(plan_to_json(plan)),
-        "statistics": [{"name": s.name, "what": s.what, "noise": s.noise} for s in told.statistics],
-        "respondent": told.respondent,
-        "rows": told.rows,
-        "promise": told.promise,
-        "loss": dict(told.loss),
-        "notProtected": list(told.not_protected),
+        "statistics": [{"name": s.name, "what": s.what, "noise": s.noise} for s in explanation.statistics],
+        "respondent": explanation.respondent,
+        "rows": explanation.rows,
+        "promise": explanation.promise,
+        "loss": dict(explanation.loss),
+        "notProtected": list(explanation.not_protected),
     }

@@ -1,4 +1,4 @@
-"""What noisy amounts come to: a number, and an interval from the noise alone, as exact decimals."""
+"""Figures from noisy amounts: a number, and an interval from the noise alone, as exact decimals."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -61,13 +61,14 @@ def mean(total: Noisy, rows: Noisy, measure: Measure) -> Figure:
     unit, origin = Fraction(measure.unit), Fraction(measure.origin)
     fewest, most = (max(end, 1) for end in rows.ends)
     low, high = total.ends
-    found = (
+    in_units = (
         Fraction(total.value, max(rows.value, 1)),
         min(Fraction(low, fewest), Fraction(low, most)),
         max(Fraction(high, fewest), Fraction(high, most)),
     )
     value, lower, upper = (
-        min(max(origin + unit * one, Fraction(measure.lower)), Fraction(measure.upper)) for one in found
+        min(max(origin + unit * number, Fraction(measure.lower)), Fraction(measure.upper))
+        for number in in_units
     )
     return Figure(value, lower, upper)
 
@@ -93,14 +94,14 @@ def variance(squares: Noisy, total: Noisy, rows: Noisy, measure: Measure) -> Fig
     top = [fewest, most]
     if nearest and fewest < (peak := Fraction(greatest, 2 * nearest**2)) < most:
         top.append(peak)
-    found = (
+    in_units = (
         at(squares.value, total.value, Fraction(1, max(rows.value, 1))),
         min(at(least, furthest, x) for x in (fewest, most)),
         max(at(greatest, nearest, x) for x in top),
     )
     largest = ((Fraction(measure.upper) - Fraction(measure.lower)) / 2) ** 2
     value, lower, upper = (
-        min(max(one * Fraction(measure.unit) ** 2, Fraction(0)), largest) for one in found
+        min(max(number * Fraction(measure.unit) ** 2, Fraction(0)), largest) for number in in_units
     )
     return Figure(value, lower, upper)
 

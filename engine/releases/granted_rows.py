@@ -41,7 +41,7 @@ def without_rows(table: StagedTable) -> StagedTable:
 
 
 def keep_granted(table: StagedTable, wanted: Filter, time_zone: Callable[[str], str | None]) -> None:
-    """Leave out, from here on, each row that does not satisfy a filter.
+    """Remove each row that does not satisfy a filter.
 
     Args:
         table: where.
@@ -69,17 +69,19 @@ def satisfying(comparison: RowComparison, texts: pa.Array, time_zone: str | None
 
     Of date-times without a time zone, those that state theirs are not compared with those that do not.
     """
-    found = np.zeros(len(texts), np.bool_)
+    satisfied = np.zeros(len(texts), np.bool_)
     comparable = np.flatnonzero(_comparable(comparison, texts, time_zone))
     some, values = texts.take(pa.array(comparable)), pa.array(comparison.values, pa.string())
     match comparison.datatype:
         case Datatype.STRING:
-            found[comparable] = _compared(some.to_pylist(), list(comparison.values), comparison.operator)
+            satisfied[comparable] = _compared(
+                some.to_pylist(), list(comparison.values), comparison.operator
+            )
         case Datatype.DATE | Datatype.DATETIME:
             times = _all_times(some, comparison.datatype, time_zone)
             exist = [place for place, time in enumerate(times) if time is not None]
             wanted = _all_times(values, comparison.datatype, time_zone)
-            found[comparable[exist]] = _compared(
+            satisfied[comparable[exist]] = _compared(
                 [times[place] for place in exist], wanted, comparison.operator
             )
         case _:
@@ -87,8 +89,8 @@ def satisfying(comparison: RowComparison, texts: pa.Array, time_zone: str | None
             both = pa.concat_arrays([some.cast(pa.string()), values])
             compared_as = Datatype.DOUBLE if comparison.datatype is Datatype.DOUBLE else Datatype.DECIMAL
             codes = make_codebook(both, compared_as, None, has_missing=False).codes.tolist()
-            found[comparable] = _compared(codes[: len(some)], codes[len(some) :], comparison.operator)
-    return found
+            satisfied[comparable] = _compared(codes[: len(some)], codes[len(some) :], comparison.operator)
+    return satisfied
 
 
 def _comparable(comparison: RowComparison, texts: pa.Array, time_zone: str | None) -> Flags:
@@ -110,12 +112,12 @@ def _matching(texts: pa.Array, pattern: str) -> Flags:
     return flags
 
 
-def _compared(found: list[Any], wanted: list[Any], operator: Operator) -> list[bool]:
+def _compared(values: list[Any], wanted: list[Any], operator: Operator) -> list[bool]:
     if operator in _ORDERING:
         compare = _ORDERING[operator]
-        return [compare(value, wanted[0]) for value in found]
+        return [compare(value, wanted[0]) for value in values]
     listed = set(wanted)
-    return [(value in listed) is not (operator in _NEGATIVE) for value in found]
+    return [(value in listed) is not (operator in _NEGATIVE) for value in values]
 
 
 def _all_times(texts: pa.Array, datatype: Datatype, time_zone: str | None) -> list[int | None]:
@@ -123,12 +125,12 @@ def _all_times(texts: pa.Array, datatype: Datatype, time_zone: str | None) -> li
     if datatype is not Datatype.DATETIME or time_zone is not None:
         return list(_times(texts, datatype, time_zone))
     stated = _matching(texts, _STATES_ZONE)
-    found: list[int | None] = [None] * len(texts)
+    instants: list[int | None] = [None] * len(texts)
     for chosen in (np.flatnonzero(stated), np.flatnonzero(~stated)):
         times = _times(texts.take(pa.array(chosen)), datatype, None)
         for place, time in zip(chosen.tolist(), times, strict=True):
-            found[place] = time
-    return found
+            instants[place] = time
+    return instants
 
 
 def _times(texts: pa.Array, datatype: Datatype, time_zone: str | None) -> Iterator[int | None]:

@@ -61,12 +61,12 @@ class LossGuarantee:
             "groupsPerRespondent": self.groups,
             "measurement": [
                 {
-                    "name": one.statistic,
-                    "quantity": str(one.quantity),
-                    "mechanism": str(one.mechanism),
-                    "scale": one.scale,
+                    "name": measurement.statistic,
+                    "quantity": str(measurement.quantity),
+                    "mechanism": str(measurement.mechanism),
+                    "scale": measurement.scale,
                 }
-                for one in self.noise
+                for measurement in self.noise
             ],
         }
 
@@ -74,14 +74,14 @@ class LossGuarantee:
 def guarantee_of(plan: ReleasePlan) -> LossGuarantee:
     """What a plan promises."""
     parts = [
-        Noise(one.name, part.quantity, part.mechanism, part.scale)
-        for one in plan.statistics
-        for part in one.parts
+        Noise(statistic.name, part.quantity, part.mechanism, part.scale)
+        for statistic in plan.statistics
+        for part in statistic.parts
     ]
     selections = [
-        Noise(one.name, Quantity.RESPONDENTS, Mechanism.LAPLACE, one.selection.scale)
-        for one in plan.statistics
-        if one.selection is not None
+        Noise(statistic.name, Quantity.RESPONDENTS, Mechanism.LAPLACE, statistic.selection.scale)
+        for statistic in plan.statistics
+        if statistic.selection is not None
     ]
     return LossGuarantee(
         DIFFERENTIAL_PRIVACY,
@@ -111,19 +111,19 @@ def describe(guarantee: LossGuarantee) -> str:
 
 def limits(guarantee: LossGuarantee) -> tuple[str, ...]:
     """What it does not protect against, as sentences for people."""
-    found = [
+    sentences = [
         "learning what holds for the respondents as a whole, and what follows from it for each of them",
         "somebody who sees other releases about the same respondents, too: their losses add up",
         "learning about several people whose data depend on each other, as in a family",
         "whoever may read the data itself, or controls the machine and its clock",
     ]
     if guarantee.neighbors is NeighboringRelation.CHANGE_ONE:
-        found.append("learning how many respondents there are, which is taken for public")
+        sentences.append("learning how many respondents there are, which is taken for public")
     if guarantee.loss.delta:
-        found.append(
+        sentences.append(
             f"a larger loss, which has a probability of at most {guarantee.loss.delta} for each respondent"
         )
-    return tuple(found)
+    return tuple(sentences)
 
 
 def stated_guarantee(promised: Mapping[str, Any]) -> LossGuarantee:
@@ -135,7 +135,12 @@ def stated_guarantee(promised: Mapping[str, Any]) -> LossGuarantee:
         promised["rowsPerRespondent"],
         promised["groupsPerRespondent"],
         tuple(
-            Noise(one["name"], Quantity(one["quantity"]), Mechanism(one["mechanism"]), one["scale"])
-            for one in promised["measurement"]
+            Noise(
+                measurement["name"],
+                Quantity(measurement["quantity"]),
+                Mechanism(measurement["mechanism"]),
+                measurement["scale"],
+            )
+            for measurement in promised["measurement"]
         ),
     )

@@ -1,4 +1,4 @@
-"""What the noise of a release loses, computed back from scales and bounds; nothing that is stated of it."""
+"""The privacy loss of a release, recomputed from the scales of its noise and from bounds alone."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class NoiseLoss:
 
 
 def lost_by(plan: ReleasePlan) -> NoiseLoss:
-    """What the noise of a plan loses; its `loss` is not looked at.
+    """The loss of the noise in a plan, independently of its stated `loss`.
 
     Rows may be outside of every answer, except in a count without groups; there it changes nothing
     (`measurements`).
@@ -45,19 +45,19 @@ def lost_by(plan: ReleasePlan) -> NoiseLoss:
         ValueError: it has noise that cannot be drawn, or none for something that is measured.
     """
     loss, chance = PrivacyLoss(), Fraction(0)
-    for one in plan.statistics:
-        if (one.selection is not None) is not any(key.is_private for key in one.keys):
+    for statistic in plan.statistics:
+        if (statistic.selection is not None) is not any(key.is_private for key in statistic.keys):
             raise ValueError("groups are selected exactly where they are private")
-        loss = sum((_of_part(part, of) for part, of in _measured(one, plan.bound)), loss)
-        if one.selection is not None:
-            selection, groups = _selection(one.selection), groups_of(plan.bound)
+        loss = sum((_of_part(part, of) for part, of in _measured(statistic, plan.bound)), loss)
+        if statistic.selection is not None:
+            selection, groups = _selection(statistic.selection), groups_of(plan.bound)
             loss += selection.loss(plan.bound.neighbors, groups)
             chance += Fraction(selection.delta(groups))
     return NoiseLoss(loss, chance)
 
 
 def least_loss(guarantee: LossGuarantee) -> PrivacyLoss:
-    """What the noise of a certificate loses at least.
+    """A lower bound on the loss of the noise in a certificate.
 
     A certificate does not say in which units numbers were summed up, nor which answers are for groups: so
     sums count as nothing here, and everything else as if it had the smaller sensitivity.
@@ -65,16 +65,16 @@ def least_loss(guarantee: LossGuarantee) -> PrivacyLoss:
     Raises:
         ValueError: it has noise that cannot be drawn.
     """
-    return sum((_least(one, guarantee) for one in guarantee.noise), PrivacyLoss())
+    return sum((_least(noise, guarantee) for noise in guarantee.noise), PrivacyLoss())
 
 
 def _measured(statistic: Statistic, bound: BoundContributions) -> Iterator[tuple[Part, Measurement]]:
     levels = tuple(part.level for part in statistic.parts if part.level is not None)
-    found = measurements(statistic, levels, bound, is_filtered=True)
-    told = [(part.quantity, part.level) for part in statistic.parts]
-    if told != [(one.quantity, one.level) for one in found]:
+    expected = measurements(statistic, levels, bound, is_filtered=True)
+    planned = [(part.quantity, part.level) for part in statistic.parts]
+    if planned != [(measurement.quantity, measurement.level) for measurement in expected]:
         raise ValueError("noise is added to exactly what is measured")
-    return zip(statistic.parts, found, strict=True)
+    return zip(statistic.parts, expected, strict=True)
 
 
 def _of_part(part: Part, of: Measurement) -> PrivacyLoss:
@@ -108,7 +108,10 @@ def _least(noise: Noise, guarantee: LossGuarantee) -> PrivacyLoss:
         _of_noise(noise.mechanism, noise.scale, noise.quantity, _NOTHING, Fraction(0))
         return PrivacyLoss()
     return min(
-        (_of_noise(noise.mechanism, noise.scale, noise.quantity, one, one.linf) for one in possible),
+        (
+            _of_noise(noise.mechanism, noise.scale, noise.quantity, sensitivity, sensitivity.linf)
+            for sensitivity in possible
+        ),
         key=lambda loss: (loss.pure, loss.mu_squared),
     )
 
@@ -119,7 +122,9 @@ _NOTHING: Final = Sensitivity(Fraction(0), Fraction(0), Fraction(0), "")
 def _sensitivities(quantity: Quantity, guarantee: LossGuarantee) -> Iterable[Sensitivity]:
     """Those that a quantity may have; none: the units that it is counted in are not known."""
     contribution = Contribution(guarantee.rows, guarantee.groups)
-    whole, grouped = (Query(guarantee.neighbors, contribution, one, filtered=True) for one in (False, True))
+    whole, grouped = (
+        Query(guarantee.neighbors, contribution, is_grouped, filtered=True) for is_grouped in (False, True)
+    )
     match quantity:
         case Quantity.ROWS:
             return count(whole), count(grouped)

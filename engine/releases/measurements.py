@@ -1,4 +1,4 @@
-"""What is measured for each kind of statistic, and how far one respondent can change it."""
+"""The quantities that each kind of statistic measures, and their sensitivities."""
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -125,11 +125,11 @@ def _of_kind(statistic: Statistic, levels: tuple[Decimal, ...], query: Query) ->
 def _of_numbers(statistic: Statistic, query: Query) -> list[_Row]:
     """Sums of units; beside them the number of rows, except for a sum of units from 0."""
     squares, total, number = variance(_bounds(statistic), query)
-    found: list[_Row] = [(Quantity.SUM, total, None), (Quantity.ROWS, number, None)]
+    sums: list[_Row] = [(Quantity.SUM, total, None), (Quantity.ROWS, number, None)]
     if statistic.kind is StatisticKind.VARIANCE:
-        return [(Quantity.SQUARES, squares, None), *found]
+        return [(Quantity.SQUARES, squares, None), *sums]
     counts_from_zero = statistic.kind is StatisticKind.SUM and not _measure(statistic).origin
-    return found[:1] if counts_from_zero else found
+    return sums[:1] if counts_from_zero else sums
 
 
 def _bounds(statistic: Statistic) -> Bounds:

@@ -1,4 +1,4 @@
-"""The rows that take part in a statistic, and what an engine adds up of them."""
+"""The rows that take part in a statistic, and their sums on an engine."""
 
 # ruff: noqa: S608 (queries are put together from names and whole numbers of ours)
 
@@ -22,7 +22,7 @@ from smalti.engine.losses.readings import (
 )
 from smalti.engine.plan.plan import RespondentColumn
 from smalti.engine.plan.reads import Key, Measure
-from smalti.engine.releases.limbs import Limbs
+from smalti.engine.releases.digits import Digits
 from smalti.engine.releases.plan import Quantity, ReleasePlan, Statistic
 from smalti.errors import InternalError
 
@@ -45,7 +45,7 @@ class Cell:
     inner: int
     """The candidate of a choice, or a place among a quantile's (`readings.positions`); else 0."""
     sums: Mapping[str, int]
-    """By column: limbs, `ROWS` and, where values are counted, `DISTINCT`."""
+    """By column: digits, `ROWS` and, where values are counted, `DISTINCT`."""
 
 
 DISTINCT: Final = _COUNTED
@@ -77,18 +77,18 @@ class Keys:
         return [key_labels(key) for key in self.groups if not key.is_private]
 
 
-def summed(statistic: Statistic) -> dict[Quantity, Limbs]:
+def summed(statistic: Statistic) -> dict[Quantity, Digits]:
     """What is added up of a measure: numbers of units, and their squares."""
     measure = statistic.measure
     wanted = {part.quantity for part in statistic.parts}
     if measure is None:
         return {}
     ends = measure.least, measure.most
-    limbs = {
-        Quantity.SUM: Limbs("s", *ends),
-        Quantity.SQUARES: Limbs("q", 0, max(end * end for end in ends)),
+    digits = {
+        Quantity.SUM: Digits("s", *ends),
+        Quantity.SQUARES: Digits("q", 0, max(end * end for end in ends)),
     }
-    return {quantity: found for quantity, found in limbs.items() if quantity in wanted}
+    return {quantity: split for quantity, split in digits.items() if quantity in wanted}
 
 
 class Participation:
@@ -126,7 +126,7 @@ class Participation:
             self._tell_apart(_RESPONDENT, self._plan.read.respondent.column)
 
     def close(self) -> None:
-        """Let go of what was kept for this statistic."""
+        """Drop the relations of this statistic."""
         for name in self._relations:
             self._table.relations.drop(name)
 
@@ -152,37 +152,37 @@ class Participation:
             texts, numbers = pa.array(key.values, pa.string()), np.arange(len(key.values))
         else:
             texts = self._table.texts(key.column)
-            places = bins(texts, key.edges, self._plan.column(key.column))
+            places = bins(texts, key.edges, self._plan.read.column(key.column))
             inside = np.flatnonzero(places != OUTSIDE)
             texts, numbers = texts.take(pa.array(inside)), places[inside]
         self._beside(key.column, texts, {name: pa.array(numbers, pa.int64())})
 
     def _read_measure(self, measure: Measure) -> None:
-        texts, limbs = self._table.texts(measure.column), summed(self._statistic)
+        texts, digits = self._table.texts(measure.column), summed(self._statistic)
         candidates = [whole_units(text, measure) for text in self._statistic.candidates]
         if sorted(set(candidates)) != candidates:
             raise InternalError("candidates that do not ascend")
 
         def values(units: list[int]) -> dict[str, pa.Array]:
-            found: dict[str, pa.Array] = {}
-            if Quantity.SUM in limbs:
-                found |= limbs[Quantity.SUM].split(units)
-            if Quantity.SQUARES in limbs:
-                found |= limbs[Quantity.SQUARES].split([number * number for number in units])
+            columns: dict[str, pa.Array] = {}
+            if Quantity.SUM in digits:
+                columns |= digits[Quantity.SUM].split(units)
+            if Quantity.SQUARES in digits:
+                columns |= digits[Quantity.SQUARES].split([number * number for number in units])
             if candidates:
-                found[_INNER] = pa.array(positions(units, candidates), pa.int64())
-            return found
+                columns[_INNER] = pa.array(positions(units, candidates), pa.int64())
+            return columns
 
-        read = in_units(texts, measure, self._plan.column(measure.column).datatype)
+        read = in_units(texts, measure, self._plan.read.column(measure.column).datatype)
         parts = [values([]), *map(values, read)]
-        made = {name: pa.concat_arrays([part[name] for part in parts]) for name in parts[0]}
-        self._beside(measure.column, texts, made)
-        self._columns |= {name: name for name in made}
-        self._summed = [name for name in made if name != _INNER]
+        joined = {name: pa.concat_arrays([part[name] for part in parts]) for name in parts[0]}
+        self._beside(measure.column, texts, joined)
+        self._columns |= {name: name for name in joined}
+        self._summed = [name for name in joined if name != _INNER]
 
     def _tell_apart(self, name: str, column: str) -> None:
         """A column of numbers or texts that are equal where values are; rows without one take no part."""
-        where = self._plan.column(column)
+        where = self._plan.read.column(column)
         # Texts that are told apart as such need not come here.
         texts = self._table.texts(column) if where.datatype.is_ordered else None
         same = None if texts is None else identities(texts, where)
@@ -222,16 +222,16 @@ class Participation:
         listed = ", ".join([*groups, *apart])
         added = ", ".join([listed, f"count(*) AS {ROWS}", *sums])
         rows = self._counting(groups, wanted)
-        found = self._table.relations.take(f"SELECT {added} FROM ({rows}) AS used GROUP BY {listed}")
+        counts = self._table.relations.take(f"SELECT {added} FROM ({rows}) AS used GROUP BY {listed}")
         texts = {
-            name: self._table.written(key.column, found.column(name).combine_chunks()).to_pylist()
+            name: self._table.written(key.column, counts.column(name).combine_chunks()).to_pylist()
             for name, key in private.items()
         }
         numbers = {
-            name: found.column(name).to_pylist() for name in found.column_names if name not in private
+            name: counts.column(name).to_pylist() for name in counts.column_names if name not in private
         }
-        index, inner = numbers.pop(_GROUP), numbers.pop(_INNER, [0] * found.num_rows)
-        for row in range(found.num_rows):
+        index, inner = numbers.pop(_GROUP), numbers.pop(_INNER, [0] * counts.num_rows)
+        for row in range(counts.num_rows):
             labels = self._labels(index[row], {name: column[row] for name, column in texts.items()})
             yield Cell(labels, inner[row], {name: column[row] for name, column in numbers.items()})
 

@@ -1,4 +1,4 @@
-"""A plan of a release: which exact aggregates are made, how much noise each gets, and what all lose.
+"""A plan of a release: its exact aggregates, their noise, and the privacy loss.
 
 Everything that a result depends on is in here, apart from the data and the noise. No value comes from the
 data: bounds, keys, candidates and scales are public, so a plan can be shown to whoever asks.
@@ -19,7 +19,6 @@ from smalti.engine.plan.reads import (
     Key,
     Measure,
     Mechanism,
-    ReadColumn,
     ReadRows,
     facts_of_rows,
 )
@@ -30,7 +29,7 @@ from smalti.vocab.terms import IRI, NEIGHBORS
 
 
 class StatisticKind(StrEnum):
-    """What may be asked; the words are those of `s:statistic`."""
+    """The kinds of statistics; the words are those of `s:statistic`."""
 
     COUNT = "count"
     DISTINCT_COUNT = "distinct-count"
@@ -163,21 +162,14 @@ class ReleasePlan:
         """Of the columns that it looks at; of the others nothing is known."""
         return facts_of_rows(self.read)
 
-    def column(self, name: str) -> ReadColumn:
-        """The input column of that name; KeyError if there is none."""
-        for column in self.read.columns:
-            if column.name == name:
-                return column
-        raise KeyError(name)
-
 
 def neighbors_said(parameters: Iterable[Condition]) -> NeighboringRelation:
-    """What a release under some parameters is about, which name that once, if at all."""
+    """The neighbouring relation that parameters name, at most once; else the default."""
     texts = (
         value.text
-        for one in parameters
-        if isinstance(one, Comparison) and one.operand == NEIGHBORS
-        for value in one.values
+        for parameter in parameters
+        if isinstance(parameter, Comparison) and parameter.operand == NEIGHBORS
+        for value in parameter.values
         if isinstance(value, Text)
     )
     return NeighboringRelation(min(texts, default=NeighboringRelation.ADD_OR_REMOVE_ONE))

@@ -1,4 +1,4 @@
-"""What is public of a query's columns: keys, bounds, units and candidates; none of it from the data."""
+"""Public domains of a query's columns: keys, bounds, units and candidates, none from the data."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class PublicColumn:
 
 
 def public_key(column: PublicColumn, wanted: WantedKey, has_delta: bool, problem: Problem) -> Key | None:
-    """How rows are grouped by a column: by the query's values or bins, else by the description's values.
+    """The grouping by a column: the query's values or bins, else the description's values.
 
     Where neither names any, groups are those that the data has, which takes a delta.
 
@@ -73,7 +73,7 @@ def public_key(column: PublicColumn, wanted: WantedKey, has_delta: bool, problem
         )
         return None
     if not all(values) or len(set(values)) < len(values):
-        problem(f"of the values of `{column.name}` one is empty or there twice", "texts, each once", "")
+        problem(f"a value of `{column.name}` is empty or repeated", "different texts, none empty", "")
         return None
     return Key(column.name, values=values)
 
@@ -82,8 +82,8 @@ def _private_key(column: PublicColumn, has_delta: bool, problem: Problem) -> Key
     if has_delta:
         return Key(column.name, is_private=True)
     problem(
-        f"nothing says which values `{column.name}` may have, and without a delta groups are public",
-        "public values, or a delta above 0, within which groups are selected privately",
+        f"`{column.name}` has no public values, and without a delta groups require them",
+        "public values, or a delta above 0 for the private selection of groups",
         "name them in the query (`values` or `edges`) or in the description (`csvw-eo:keyValues`), or let"
         " the policy allow a `smalti:delta`",
     )
@@ -98,9 +98,9 @@ def _bins(column: PublicColumn, edges: tuple[str, ...], problem: Problem) -> Key
         return Key(column.name, edges=edges)
     kind = "numbers" if datatype is Datatype.DOUBLE else f"texts of the datatype {datatype}"
     problem(
-        f"the edges for `{column.name}` do not ascend, or are no {kind}{_no_such_hour(datatype)}",
+        f"the edges for `{column.name}` do not ascend, or are not {kind}{_no_such_hour(datatype)}",
         f"at least two {kind}, each above the one before",
-        "" if declared is not Datatype.STRING else "declare the column's datatype, if it is another",
+        "" if declared is not Datatype.STRING else "declare the column's datatype, if it is not text",
     )
     return None
 
@@ -108,7 +108,7 @@ def _bins(column: PublicColumn, edges: tuple[str, ...], problem: Problem) -> Key
 def _no_such_hour(datatype: Datatype) -> str:
     if datatype is not Datatype.DATETIME:
         return ""
-    return "; an hour that the time zone skips or repeats is no point in time without an offset from UTC"
+    return "; an hour that the time zone skips or repeats is not a point in time without an offset from UTC"
 
 
 def _ascend(edges: tuple[str, ...], datatype: Datatype, time_zone: str | None) -> bool:
@@ -129,7 +129,7 @@ def cells(keys: tuple[Key, ...]) -> int:
 
 
 def public_measure(column: PublicColumn, wanted: WantedStatistic, problem: Problem) -> Measure | None:
-    """How the numbers of a column are counted: the query's bounds and unit, else the description's.
+    """The bounds and unit of a column: the query's, else the description's.
 
     Without a unit, it is 1 for whole numbers within whole bounds; else there are `DEFAULT_UNITS` between
     the bounds.
@@ -144,9 +144,9 @@ def public_measure(column: PublicColumn, wanted: WantedStatistic, problem: Probl
     """
     if column.facts.datatype not in (*NUMBERS, None):
         problem(
-            f"`{column.name}` is declared {column.facts.datatype}, and a {wanted.kind} is made of numbers",
+            f"`{column.name}` is declared {column.facts.datatype}, but a {wanted.kind} requires numbers",
             "a column of integer, decimal or double, or without a declared datatype",
-            "ask for another column, or correct the description",
+            "name another column, or correct the description",
         )
         return None
     bounds = _bounds(column, wanted, problem)
@@ -163,9 +163,12 @@ def _bounds(
     described = column.described
     lower = described.lower if wanted.lower is None else wanted.lower
     upper = described.upper if wanted.upper is None else wanted.upper
-    asked = (wanted.lower, wanted.upper, wanted.unit)
-    said = (described.lower, described.upper, described.unit)
-    takes = any(one is None and other is not None for one, other in zip(asked, said, strict=True))
+    in_the_query = (wanted.lower, wanted.upper, wanted.unit)
+    in_the_description = (described.lower, described.upper, described.unit)
+    takes = any(
+        in_query is None and in_description is not None
+        for in_query, in_description in zip(in_the_query, in_the_description, strict=True)
+    )
     if described.is_derived and takes:
         problem(
             f"bounds or unit of `{column.name}` are marked as taken from the data"
@@ -191,13 +194,13 @@ def _bounds(
 
 
 def _whole(
-    name: str, kind: StatisticKind, said: tuple[Decimal, Decimal, Decimal], problem: Problem
+    name: str, kind: StatisticKind, bounds_and_unit: tuple[Decimal, Decimal, Decimal], problem: Problem
 ) -> Measure | None:
-    lower, upper, unit = said
+    lower, upper, unit = bounds_and_unit
     steps = (Fraction(upper) - Fraction(lower)) / Fraction(unit)
     if steps.denominator != 1:
         problem(
-            f"the unit of `{name}` does not divide the distance of its bounds",
+            f"the unit of `{name}` does not divide the distance between its bounds",
             "bounds that are a whole number of units apart",
             "take another unit, or move a bound",
         )
@@ -215,7 +218,7 @@ def _whole(
     is_exact = Fraction(measure.origin) == Fraction(lower) + half * Fraction(unit)
     if not is_exact or (measure.least, measure.most) != (-half, int(steps) - half):
         problem(
-            f"bounds and unit of `{name}` have too many digits", "numbers of some 20 digits", "round them"
+            f"bounds and unit of `{name}` have too many digits", "about 20 digits at most", "round them"
         )
         return None
     return measure
@@ -233,20 +236,20 @@ def public_candidates(measure: Measure, wanted: tuple[Decimal, ...], problem: Pr
         lower, unit, steps = measure.lower, measure.unit, measure.most
         places = range(steps + 1) if steps < MOST_CANDIDATES else _spread(steps)
         return tuple(_plain(_EXACT.add(lower, _EXACT.multiply(unit, place))) for place in places)
-    if any(not measure.lower <= one <= measure.upper for one in wanted):
+    if any(not measure.lower <= candidate <= measure.upper for candidate in wanted):
         problem(
             f"a candidate lies beyond the bounds of `{measure.column}`",
             "candidates between `lower` and `upper`",
             "leave it out, or move a bound",
         )
-    elif any(_units(one, measure).denominator != 1 for one in wanted):
+    elif any(_units(candidate, measure).denominator != 1 for candidate in wanted):
         problem(
-            f"a candidate is no whole number of units from the lower bound of `{measure.column}`",
+            f"a candidate is not a whole number of units from the lower bound of `{measure.column}`",
             "candidates on the grid of the unit",
             "round it, or take a smaller unit",
         )
     else:
-        return tuple(_plain(one) for one in sorted(wanted))
+        return tuple(_plain(candidate) for candidate in sorted(wanted))
     return ()
 
 

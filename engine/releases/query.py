@@ -1,4 +1,4 @@
-"""What somebody asks of a release: the query file, read into typed values."""
+"""A query of a release as typed values."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -38,7 +38,7 @@ class WantedKey:
 
 @dataclass(frozen=True, slots=True)
 class WantedStatistic:
-    """One statistic, as it is asked for."""
+    """One requested statistic."""
 
     name: str
     kind: StatisticKind
@@ -81,7 +81,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class QueryFault:
-    """What the form of a query does not tell, and stands against it all the same."""
+    """A problem of a query that its schema cannot express."""
 
     statistic: int
     """Its number, from 0."""
@@ -91,13 +91,13 @@ class QueryFault:
 
 
 def asked_loss(query: Query) -> dict[IRI, Decimal]:
-    """By word, what a query asks to be lost: one of `LOSSES`, or nothing; several contradict each other."""
+    """The requested loss by word: one of `LOSSES`, or none; several contradict each other."""
     numbers = (query.epsilon, query.belief, query.advantage)
     return {word: number for word, number in zip(LOSSES, numbers, strict=True) if number is not None}
 
 
 def facts(query: Query, target: IRI) -> tuple[Fact, ...]:
-    """What a query asks for, by the operands of refinements: what the decision is made on.
+    """The facts of a query by the operands of refinements, for the decision.
 
     What a query leaves to the policy is not asked for. A count needs no measure. A loss is the same in each
     of its words (`told_as`): a permission is held against it in its own, which the plan keeps, too.
@@ -106,22 +106,24 @@ def facts(query: Query, target: IRI) -> tuple[Fact, ...]:
         query: as it was read.
         target: that it is about; bare names stand for its columns, as in policies.
     """
-    kinds = sorted({str(one.kind) for one in query.statistics})
-    found = [
-        replace(_number(word, value), same=tuple(_number(*one) for one in _in_others(word, value).items()))
+    kinds = sorted({str(statistic.kind) for statistic in query.statistics})
+    asked = [
+        replace(
+            _number(word, value), same=tuple(_number(*loss) for loss in _in_others(word, value).items())
+        )
         for word, value in asked_loss(query).items()
     ]
-    found += [] if query.delta is None else [_number(terms.DELTA, query.delta)]
-    found += [Fact(terms.STATISTIC, tuple(map(Text, kinds)))] if kinds else []
+    asked += [] if query.delta is None else [_number(terms.DELTA, query.delta)]
+    asked += [Fact(terms.STATISTIC, tuple(map(Text, kinds)))] if kinds else []
     columns = {
-        terms.MEASURE: [key for one in query.statistics for key in one.measures],
-        terms.GROUP_BY: [key for one in query.statistics for key in one.group_by],
+        terms.MEASURE: [key for statistic in query.statistics for key in statistic.measures],
+        terms.GROUP_BY: [key for statistic in query.statistics for key in statistic.group_by],
     }
     for operand, keys in columns.items():
         iris = sorted({asked_column(key.column, target) for key in keys})
         if iris:
-            found.append(Fact(operand, tuple(map(Named, iris))))
-    return tuple(found)
+            asked.append(Fact(operand, tuple(map(Named, iris))))
+    return tuple(asked)
 
 
 def _number(operand: IRI, value: Decimal) -> Fact:
@@ -129,15 +131,15 @@ def _number(operand: IRI, value: Decimal) -> Fact:
 
 
 def stands_for(query: Query, words: Collection[IRI]) -> tuple[str, ...]:
-    """That a loss is held against the policy in another word than it is asked for in, one sentence each.
+    """A sentence for each requested loss that the policy bounds in another word.
 
     Args:
         query: as for `facts`.
         words: in which the permissions that may grant it bound the loss.
     """
     return tuple(
-        f"the query asks for {_worded(word, value)}, which stands for {_worded(other, there)} here; ask for"
-        " a smaller one, or for none and get what the policy allows"
+        f"the query requests {_worded(word, value)}, which corresponds to {_worded(other, there)} in the"
+        " policy; request less, or leave it out to use what the policy allows"
         for word, value in asked_loss(query).items()
         for other, there in _in_others(word, value).items()
         if other in words
@@ -164,10 +166,12 @@ def asked_column(word: str, target: IRI) -> IRI:
     return normalised_column(IRI(word) if ":" in word else column_iri(target, word))
 
 
-def made_name(kind: StatisticKind, measures: tuple[WantedKey, ...], group_by: tuple[WantedKey, ...]) -> str:
-    """What a statistic is called that its query gives no name.
+def default_name(
+    kind: StatisticKind, measures: tuple[WantedKey, ...], group_by: tuple[WantedKey, ...]
+) -> str:
+    """The default name of a statistic.
 
-    >>> made_name(StatisticKind.MEAN, (WantedKey("age"),), (WantedKey("http://x.org/T/sex"),))
+    >>> default_name(StatisticKind.MEAN, (WantedKey("age"),), (WantedKey("http://x.org/T/sex"),))
     'mean of age by sex'
     """
     what = f" of {_listed(measures)}" if measures else ""
@@ -185,63 +189,82 @@ def _short(word: str) -> str:
 
 
 def faults(statistics: tuple[tuple[int, WantedStatistic], ...]) -> Iterator[QueryFault]:
-    """What stands against statistics by themselves, whatever the data and the policy are.
+    """The problems of statistics by themselves, whatever the data and the policy are.
 
     Args:
         statistics: each with its number in the query.
     """
     named: dict[str, int] = {}
-    for number, one in statistics:
-        if named.setdefault(one.name, number) != number:
+    for number, statistic in statistics:
+        if named.setdefault(statistic.name, number) != number:
             yield QueryFault(
-                number, f"the name {quoted(one.name)} is there twice", "a name of its own for each"
+                number, f"the name {quoted(statistic.name)} is used twice", "a different name for each"
             )
-        if not one.name.isprintable() or not one.name.strip():
-            yield QueryFault(
-                number, "the name is blank, or has characters that are not shown", "a plain text"
-            )
-        for problem, expected, way_out in _faults_of(one):
+        if not statistic.name.isprintable() or not statistic.name.strip():
+            yield QueryFault(number, "the name is blank, or has non-printable characters", "printable text")
+        for problem, expected, way_out in _faults_of(statistic):
             yield QueryFault(number, problem, expected, way_out)
 
 
-def _faults_of(one: WantedStatistic) -> Iterator[tuple[str, str, str]]:
-    keys = (*one.group_by, *one.measures)
+def _faults_of(statistic: WantedStatistic) -> Iterator[tuple[str, str, str]]:
+    keys = (*statistic.group_by, *statistic.measures)
     for word in dict.fromkeys(key.column for key in keys):
         if not word.strip() or (":" in word and (why := iri_problem(word))):
-            said = "is blank" if not word.strip() else why
-            yield f"the column {quoted(word)} {said}", "a column's name, or its IRI", _write_iri(word)
-    twice = [word for word, times in Counter(key.column for key in one.group_by).items() if times > 1]
-    twice += [word for word, times in Counter(key.column for key in one.measures).items() if times > 1]
+            problem = "is blank" if not word.strip() else why
+            yield f"the column {quoted(word)} {problem}", "a column's name, or its IRI", _write_iri(word)
+    twice = [word for word, times in Counter(key.column for key in statistic.group_by).items() if times > 1]
+    twice += [
+        word for word, times in Counter(key.column for key in statistic.measures).items() if times > 1
+    ]
     for word in twice:
         yield f"the column {quoted(word)} is listed twice", "each column once", "remove one of the two"
-    numbers = (one.share, one.lower, one.upper, one.unit, *one.levels, *one.candidates)
+    numbers = (
+        statistic.share,
+        statistic.lower,
+        statistic.upper,
+        statistic.unit,
+        *statistic.levels,
+        *statistic.candidates,
+    )
     if not all(number is None or number.is_finite() for number in numbers):
-        yield "a number is none", "finite numbers", ""
+        yield "a number is not finite", "finite numbers", ""
         return
-    yield from _misshapen(one)
-    if one.lower is not None and one.upper is not None and one.lower >= one.upper:
+    yield from _misshapen(statistic)
+    if statistic.lower is not None and statistic.upper is not None and statistic.lower >= statistic.upper:
         yield "`lower` is not below `upper`", "two numbers in order", "correct them"
-    lists = {"levels": one.levels, "candidates": one.candidates}
+    lists = {"levels": statistic.levels, "candidates": statistic.candidates}
     lists |= {f"values of {quoted(key.column)}": key.values for key in keys}  # type: ignore[misc]
     for what, values in lists.items():
         if len(set(values)) < len(values):
-            yield f"of the {what} one is listed twice", "each once", "remove one of the two"
+            yield f"an entry of the {what} is listed twice", "each once", "remove one of the two"
 
 
-def _misshapen(one: WantedStatistic) -> Iterator[tuple[str, str, str]]:
-    """What the schema of files does not let through."""
-    least = 0 if one.kind is StatisticKind.COUNT else 1
-    most = len(one.measures) if one.kind is StatisticKind.CONTINGENCY else least
-    if not least <= len(one.measures) <= most:
-        yield f"it has {len(one.measures)} measures", "none for a count, else one; of a table several", ""
-    is_choice = one.kind is StatisticKind.QUANTILE
-    if is_choice is not bool(one.levels) or not all(0 < level < 1 for level in one.levels):
-        yield "its levels are none of a quantile", "numbers between 0 and 1 for a quantile, else none", ""
-    if one.share <= 0 or (one.unit is not None and one.unit <= 0):
+def _misshapen(statistic: WantedStatistic) -> Iterator[tuple[str, str, str]]:
+    """The problems that the schema of query files excludes."""
+    least = 0 if statistic.kind is StatisticKind.COUNT else 1
+    most = len(statistic.measures) if statistic.kind is StatisticKind.CONTINGENCY else least
+    if not least <= len(statistic.measures) <= most:
+        yield (
+            f"it has {len(statistic.measures)} measures",
+            "none for a count, several for a contingency table, otherwise one",
+            "",
+        )
+    is_choice = statistic.kind is StatisticKind.QUANTILE
+    if is_choice is not bool(statistic.levels) or not all(0 < level < 1 for level in statistic.levels):
+        yield (
+            "it has other levels than its kind requires",
+            "numbers between 0 and 1 for a quantile, else none",
+            "",
+        )
+    if statistic.share <= 0 or (statistic.unit is not None and statistic.unit <= 0):
         yield "its share or its unit is not above 0", "numbers above 0", ""
-    if one.kind not in _WITH_DOMAIN and any(key.values or key.edges for key in one.measures):
-        yield "its measure has values or edges", "those of a histogram, a contingency table or a mode", ""
+    if statistic.kind not in _WITH_DOMAIN and any(key.values or key.edges for key in statistic.measures):
+        yield (
+            "its measure has values or edges",
+            "these for a histogram, a contingency table or a mode only",
+            "",
+        )
 
 
 def _write_iri(word: str) -> str:
-    return "write the column's IRI: a name with a colon is taken for one" if ":" in word else ""
+    return "write the column's IRI: a name with a colon is read as an IRI" if ":" in word else ""

@@ -1,4 +1,4 @@
-"""From the text of a query file to a query: strict JSON, the schema, and what the schema cannot say."""
+"""Read the text of a query file: strict JSON, the schema, and the checks that a schema cannot express."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -14,8 +14,8 @@ from smalti.engine.releases.query import (
     Query,
     WantedKey,
     WantedStatistic,
+    default_name,
     faults,
-    made_name,
 )
 from smalti.errors import SmaltiError, UsageError, raise_all
 from smalti.policy.findings.findings import quoted
@@ -53,32 +53,30 @@ _LIMITS: Final = {
     "exclusiveMaximum": "below",
 }
 _SIZES: Final = {
-    "minItems": "{} of them at least",
-    "maxItems": "{} of them at most",
+    "minItems": "{} or more entries",
+    "maxItems": "at most {} entries",
     "minLength": "a text that is not empty",
     "maxLength": "at most {} characters",
 }
 
 
 def read_query(text: bytes, name: str) -> Query:
-    """The query in a file's bytes, held against `vocab/query.schema.json`.
+    """Read a query from a file's bytes, and validate it by `vocab/query.schema.json`.
 
     Raises:
         UsageError: it is no query; all problems at once (`ProblemsError`), each with its place.
     """
     if len(text) > LARGEST:
-        raise UsageError(
-            name, "the query is too large", f"at most {LARGEST} bytes", "ask in several queries"
-        )
+        raise UsageError(name, "the query is too large", f"at most {LARGEST} bytes", "use several queries")
     try:
         characters = text.decode("utf-8")
     except UnicodeDecodeError:
-        raise UsageError(name, "this is no text in UTF-8", "a query as JSON", "save it as UTF-8") from None
+        raise UsageError(name, "the query is not UTF-8 text", "a query as JSON", "save it so") from None
     value, broken = read_json(characters)
     if value is not None:
         # First of all: exact arithmetic on such numbers would take for ever.
-        raise_all([one.error(name, characters) for one in _endless(value)])
-    problems = [_Problem(one.place, one.message, "JSON (RFC 8259)", one.help) for one in broken]
+        raise_all([problem.error(name, characters) for problem in _endless(value)])
+    problems = [_Problem(error.place, error.message, "JSON (RFC 8259)", error.help) for error in broken]
     statistics: tuple[tuple[int, WantedStatistic], ...] = ()
     if value is not None:
         unlike = list(_unlike_schema(value))
@@ -86,20 +84,23 @@ def read_query(text: bytes, name: str) -> Query:
         statistics = _statistics(value, {number for number, _ in unlike})
         problems += [
             _Problem(
-                _at(value, ("statistics", one.statistic)).place, one.problem, one.expected, one.way_out
+                _at(value, ("statistics", fault.statistic)).place,
+                fault.problem,
+                fault.expected,
+                fault.way_out,
             )
-            for one in faults(statistics)
+            for fault in faults(statistics)
         ]
-    in_order = sorted(dict.fromkeys(problems), key=lambda one: one.place.start)
-    raise_all([one.error(name, characters) for one in in_order])
+    in_order = sorted(dict.fromkeys(problems), key=lambda problem: problem.place.start)
+    raise_all([problem.error(name, characters) for problem in in_order])
     if not isinstance(value, JsonObject):
-        raise UsageError(name, "this is no query", "a JSON object")
-    return _query(value, tuple(one for _, one in statistics), name)
+        raise UsageError(name, "not a query", "a JSON object")
+    return _query(value, tuple(statistic for _, statistic in statistics), name)
 
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    """One thing that stands against a query, with its place."""
+    """One problem of a query, with its place."""
 
     place: Place
     problem: str
@@ -113,7 +114,7 @@ class _Problem:
 
 
 def _endless(value: JsonValue) -> Iterator[_Problem]:
-    """Numbers that nobody means."""
+    """Numbers with too many digits for exact arithmetic."""
     match value:
         case JsonNumber() if len(value.text) > _DIGITS or abs(value.exact.adjusted()) > _DIGITS:
             problem = "a number has too many digits, or too large an exponent"
@@ -130,7 +131,7 @@ def _endless(value: JsonValue) -> Iterator[_Problem]:
 
 
 def _unlike_schema(value: JsonValue) -> Iterator[tuple[int | None, _Problem]]:
-    """What is not as the schema says: by the number of the statistic, None for the query's own."""
+    """The violations of the schema by the number of the statistic, None for the query itself."""
     for error in _schema().iter_errors(_plain(value)):
         path = list(error.absolute_path)
         number = path[1] if len(path) > 1 and path[0] == "statistics" else None
@@ -140,25 +141,25 @@ def _unlike_schema(value: JsonValue) -> Iterator[tuple[int | None, _Problem]]:
 
 def _in_words(error: Any, value: JsonValue, path: list[str | int]) -> Iterator[_Problem]:
     """One error of the schema; it repeats words of the query only, and there is no data in them."""
-    at, known = _at(value, path), error.schema
+    at, schema = _at(value, path), error.schema
     match error.validator:
         case "additionalProperties" if isinstance(at, JsonObject):
-            names = [key for key in known["properties"] if key != "$schema"]
+            names = [key for key in schema["properties"] if key != "$schema"]
             for member in at.members:
-                if member.key.text not in known["properties"]:
-                    problem = f"{quoted(member.key.text)} is not known here"
-                    meant = did_you_mean(member.key.text, names)
-                    yield _Problem(member.key.place, problem, f"one of {_listed(names)}", meant)
+                if member.key.text not in schema["properties"]:
+                    problem = f"{quoted(member.key.text)} is unknown here"
+                    suggestion = did_you_mean(member.key.text, names)
+                    yield _Problem(member.key.place, problem, f"one of {_listed(names)}", suggestion)
         case "required" if isinstance(at, JsonObject):
             for key in error.validator_value:
                 if at.find(key) is None:
                     yield _Problem(at.place, f"`{key}` is missing{_of(at)}", f"`{key}`")
-        case "not" if "$comment" not in known:
-            problem = f"{_what(path)} does not belong here{_of(_at(value, path[:-1]))}"
+        case "not" if "$comment" not in schema:
+            problem = f"{_what(path)} is not allowed here{_of(_at(value, path[:-1]))}"
             yield _Problem(at.place, problem, "", "remove it")
         case rule:
-            told = _unlike_rule(rule, error.validator_value, known, _written(at), _what(path))
-            yield _Problem(at.place, *told)
+            texts = _unlike_rule(rule, error.validator_value, schema, _written(at), _what(path))
+            yield _Problem(at.place, *texts)
 
 
 def _unlike_rule(
@@ -166,19 +167,19 @@ def _unlike_rule(
 ) -> tuple[str, str, str]:
     """A problem, what is expected, and the way out."""
     if rule == "enum":
-        meant = _OTHER_WORDS.get(written) if StatisticKind.QUANTILE in wanted else None
-        meant = meant or did_you_mean(written, wanted)
-        return f"{what} is none that is known", f"one of {_listed(wanted)}", meant
+        suggestion = _OTHER_WORDS.get(written) if StatisticKind.QUANTILE in wanted else None
+        suggestion = suggestion or did_you_mean(written, wanted)
+        return f"{what} is unknown", f"one of {_listed(wanted)}", suggestion
     if rule == "type":
         kinds = [wanted] if isinstance(wanted, str) else wanted
-        return f"{what} is of another kind", " or ".join(_KINDS.get(kind, kind) for kind in kinds), ""
+        return f"{what} has the wrong type", " or ".join(_KINDS.get(kind, kind) for kind in kinds), ""
     if rule == "not":
         return schema["$comment"], "one of the two", "remove the other one"
     if rule in _LIMITS:
         return f"{what} is out of range", _range(schema), ""
     if rule in _SIZES:
-        return f"{what} has another length", _SIZES[rule].format(wanted), ""
-    return f"{what} is not understood", "what the schema of queries says", ""
+        return f"{what} has the wrong length", _SIZES[rule].format(wanted), ""
+    return f"{what} is not valid", "a value that the schema of queries allows", ""
 
 
 def _what(path: list[str | int]) -> str:
@@ -190,7 +191,7 @@ def _what(path: list[str | int]) -> str:
 def _of(at: JsonValue) -> str:
     """Which statistic something is about."""
     kind = _text(at, "statistic") if isinstance(at, JsonObject) else ""
-    return f", of the statistic {quoted(kind)}" if kind else ""
+    return f" for the statistic {quoted(kind)}" if kind else ""
 
 
 def _range(schema: dict[str, Any]) -> str:
@@ -260,19 +261,19 @@ def _statistics(value: JsonValue, bad: set[int | None]) -> tuple[tuple[int, Want
         if number not in bad and isinstance(item, JsonObject)
     ]
     taken = {_text(item, "name") for _, item in good}
-    found = []
+    statistics = []
     for number, item in good:
-        one = _statistic(item, taken)
-        taken.add(one.name)
-        found.append((number, one))
-    return tuple(found)
+        statistic = _statistic(item, taken)
+        taken.add(statistic.name)
+        statistics.append((number, statistic))
+    return tuple(statistics)
 
 
 def _statistic(item: JsonObject, taken: set[str]) -> WantedStatistic:
     kind = StatisticKind(_text(item, "statistic"))
     measures, group_by = _keys(item, "measure"), _keys(item, "groupBy")
     return WantedStatistic(
-        name=_text(item, "name") or _free(made_name(kind, measures, group_by), taken),
+        name=_text(item, "name") or _free(default_name(kind, measures, group_by), taken),
         kind=kind,
         measures=measures,
         group_by=group_by,
@@ -287,11 +288,11 @@ def _statistic(item: JsonObject, taken: set[str]) -> WantedStatistic:
 
 def _free(name: str, taken: set[str]) -> str:
     """The name, or the first one with a number behind it that nothing else has."""
-    found, number = name, 1
-    while found in taken:
+    free, number = name, 1
+    while free in taken:
         number += 1
-        found = f"{name} {number}"
-    return found
+        free = f"{name} {number}"
+    return free
 
 
 def _keys(item: JsonObject, key: str) -> tuple[WantedKey, ...]:
@@ -332,4 +333,4 @@ def _number(item: JsonObject, key: str) -> Decimal | None:
 def _numbers(item: JsonObject, key: str) -> tuple[Decimal, ...]:
     member = item.find(key)
     listed = member.value.items if member is not None and isinstance(member.value, JsonArray) else ()
-    return tuple(one.exact for one in listed if isinstance(one, JsonNumber))
+    return tuple(number.exact for number in listed if isinstance(number, JsonNumber))

@@ -21,8 +21,12 @@ noise alone; the scale of the noise."""
 
 
 def key_columns(plan: ReleasePlan) -> dict[str, str]:
-    """By input column that some statistic is grouped by, what it is called in the table."""
-    grouped = [key.column for one in plan.statistics for key in one.keys[: len(one.keys) - one.choices]]
+    """The name in the table of each input column that a statistic is grouped by."""
+    grouped = [
+        key.column
+        for statistic in plan.statistics
+        for key in statistic.keys[: len(statistic.keys) - statistic.choices]
+    ]
     taken = {*BEFORE, *AFTER}
     named: dict[str, str] = {}
     for column in dict.fromkeys(grouped):
@@ -50,14 +54,14 @@ def write_table(plan: ReleasePlan, values: Iterable[NoisyValue], path: Path) -> 
     names, rows = key_columns(plan), list(values)
     confidence = format(plan.write.confidence, "f")
     columns: list[Sequence[str | None]] = [
-        [one.statistic for one in rows],
-        *([one.keys.get(column) for one in rows] for column in names),
-        [one.level or None for one in rows],
-        [one.value for one in rows],
-        [one.lower or None for one in rows],
-        [one.upper or None for one in rows],
-        [confidence if one.lower else None for one in rows],
-        [one.scale for one in rows],
+        [row.statistic for row in rows],
+        *([row.keys.get(column) for row in rows] for column in names),
+        [row.level or None for row in rows],
+        [row.value for row in rows],
+        [row.lower or None for row in rows],
+        [row.upper or None for row in rows],
+        [confidence if row.lower else None for row in rows],
+        [row.scale for row in rows],
     ]
     arrays = [pa.array(column, pa.string()) for column in columns]
     with closing(open_writer(path, header(plan), plan.write.format)) as writer:
@@ -67,7 +71,7 @@ def write_table(plan: ReleasePlan, values: Iterable[NoisyValue], path: Path) -> 
 def output_columns(plan: ReleasePlan) -> tuple[OutputColumn, ...]:
     """The columns, as a later description of the output needs them."""
     texts = {*BEFORE, *key_columns(plan).values(), "scale"}
-    if any(one.kind is StatisticKind.MODE for one in plan.statistics):
+    if any(statistic.kind is StatisticKind.MODE for statistic in plan.statistics):
         texts.add("value")
     return tuple(
         OutputColumn(

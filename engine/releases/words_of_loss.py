@@ -16,20 +16,20 @@ def words_offered(policy: Policy, target: IRI, rule: IRI | None) -> frozenset[IR
         target: that it is about.
         rule: that is relied on; None: any.
     """
-    found = [
+    permitted = [
         offer.permission.anonymization
         for offer in offers(policy, target)
         if rule is None or rule in offer.names
     ]
-    return frozenset[IRI]().union(*(words_of_loss(one) for one in found if one is not None))
+    return frozenset[IRI]().union(*(words_of_loss(wanted) for wanted in permitted if wanted is not None))
 
 
 def words_of_loss(wanted: Anonymization) -> frozenset[IRI]:
     """The words in which a permission bounds what a release may lose; of a valid one there is one."""
-    operands = (one.operand for one in wanted.parameters if isinstance(one, Comparison))
+    operands = (parameter.operand for parameter in wanted.parameters if isinstance(parameter, Comparison))
     return bounds_of_loss(dict.fromkeys(operands))
 
 
-def bounds_of_loss(said: Iterable[IRI]) -> frozenset[IRI]:
+def bounds_of_loss(operands: Iterable[IRI]) -> frozenset[IRI]:
     """Those words among operands that bound a loss."""
-    return frozenset(said) & frozenset(LOSSES)
+    return frozenset(operands) & frozenset(LOSSES)

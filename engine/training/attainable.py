@@ -1,4 +1,4 @@
-"""Which bounds of an audit can be decided and met with so many records; no data is needed to tell.
+"""Which bounds of an audit can be decided and met with a number of records, without the data.
 
 A limit is above what was measured by what chance can hide, and chance hides more among fewer records. An
 attack that is no better than a guess has the least figures that attacks usually have, and their limits are
@@ -131,34 +131,34 @@ def never_exceeded(audit: Audit, delta: float) -> tuple[FigureBound, ...]:
     if not of_family(audit.attacks, Family.RECORDS):
         return ()
     level = of_two(float(1 - error_of_attempt(audit.confidence, 1)))
-    bounds = [one for one in audit.bounds if one.figure == "epsilonLowerBound"]
+    bounds = [bound for bound in audit.bounds if bound.figure == "epsilonLowerBound"]
     reach = reach_by_ranks(_MOST, _MOST, delta, level) if bounds else 0.0
-    return tuple(one for one in bounds if reach <= float(one.most))
+    return tuple(bound for bound in bounds if reach <= float(bound.most))
 
 
-def told_of(audit: Audit, part: Fraction, delta: float) -> tuple[str, ...]:
-    """From how many respondents on an audit can be decided and met at its first attempt; for people.
+def records_needed(audit: Audit, part: Fraction, delta: float) -> tuple[str, ...]:
+    """How many respondents an audit requires to be decided and met at its first attempt, in sentences.
 
     Args:
         audit: of a plan.
         part: the probability of a respondent to be trained on.
         delta: of lower bounds on epsilon.
     """
-    single, many = (of_family(audit.attacks, one) for one in (Family.RECORDS, Family.REPEATED))
-    told = [line for bound in audit.bounds for line in _told(audit, bound, part, delta) if single]
-    told += [
-        _told_of_many(name, bound, audit.confidence, part)
+    single, many = (of_family(audit.attacks, family) for family in (Family.RECORDS, Family.REPEATED))
+    lines = [line for bound in audit.bounds for line in _needed_for(audit, bound, part, delta) if single]
+    lines += [
+        _needed_for_many(name, bound, audit.confidence, part)
         for name in many
         for bound in audit.bounds
         if has_figure(name, bound.figure)
     ]
-    return tuple(told)
+    return tuple(lines)
 
 
-def _told(audit: Audit, bound: FigureBound, part: Fraction, delta: float) -> Iterator[str]:
+def _needed_for(audit: Audit, bound: FigureBound, part: Fraction, delta: float) -> Iterator[str]:
     asked = _asked(bound)
     if bound.figure == "epsilonLowerBound":
-        yield _told_of_epsilon(bound, audit.confidence, part, delta)
+        yield _needed_for_epsilon(bound, audit.confidence, part, delta)
         return
     least, advised = records_for(bound, audit.confidence), advised_for(bound, audit.confidence)
     leak = least_records(SHARE, float(1 - error_of_attempt(audit.confidence, 1)))
@@ -168,7 +168,7 @@ def _told(audit: Audit, bound: FigureBound, part: Fraction, delta: float) -> Ite
         yield _sentence(asked, _respondents(max(least, leak), part), _respondents(max(advised, leak), part))
 
 
-def _told_of_epsilon(bound: FigureBound, confidence: Decimal, part: Fraction, delta: float) -> str:
+def _needed_for_epsilon(bound: FigureBound, confidence: Decimal, part: Fraction, delta: float) -> str:
     """By ranks, at the confidence of either method where there are two."""
     level, most = of_two(float(1 - error_of_attempt(confidence, 1))), float(bound.most)
     records = guesses.first(lambda size: reach_by_ranks(size, size, delta, level) > most)
@@ -178,7 +178,7 @@ def _told_of_epsilon(bound: FigureBound, confidence: Decimal, part: Fraction, de
     return f"{_asked(bound)} can be decided from about {enough} respondents on, at the first attempt"
 
 
-def _told_of_many(attack: str, bound: FigureBound, confidence: Decimal, part: Fraction) -> str:
+def _needed_for_many(attack: str, bound: FigureBound, confidence: Decimal, part: Fraction) -> str:
     asked, most = f"{attack}: {_asked(bound)}", _accuracy(bound)
     level, kind = float(1 - error_of_attempt(confidence, 1)), AttackType(attack)
     if most <= 0.5:
@@ -192,14 +192,14 @@ def _told_of_many(attack: str, bound: FigureBound, confidence: Decimal, part: Fr
         advised = guesses.for_sets(most, level)
     else:
         advised = -(-guesses.for_single(most, level) // SET_SIZE)
-    fewest, enough = (_respondents(one * SET_SIZE, part) for one in (least, max(least, advised)))
+    fewest, enough = (_respondents(sets * SET_SIZE, part) for sets in (least, max(least, advised)))
     return _sentence(asked, fewest, enough)
 
 
 def _sentence(asked: str, least: int, advised: int) -> str:
     return (
-        f"{asked} takes about {least} respondents at least; a guess keeps to it in nine of ten trainings or"
-        f" more from about {advised} on, at the first attempt"
+        f"{asked} requires at least about {least} respondents; with about {advised}, a guess stays within"
+        " it in nine of ten trainings or more, at the first attempt"
     )
 
 
@@ -263,9 +263,9 @@ def check_attainable(audit: Audit, size: Size, error: Fraction) -> None:
         vain = "no attack could exceed" if missed == {"epsilonLowerBound"} else "even a guess exceeds"
         raise DataError(
             "the audit",
-            f"the data is too little for a bound of it: with so few records {vain} {named}",
-            "respondents enough for the bound to decide (`smalti plan` says how many)",
-            "change the bound, ask for a lower confidence, or add data",
+            f"the data is too little for one of its bounds: with so few records {vain} {named}",
+            "enough respondents to decide the bound (`smalti plan` says how many)",
+            "change the bound, lower the confidence, or add data",
         )
 
 

@@ -64,10 +64,10 @@ _JUDGED: Final = (AttemptState.MET, AttemptState.NOT_MET, AttemptState.INCONCLUS
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """Everything that is known before a model exists."""
+    """The inputs of a training, before a model exists."""
 
     plan: TrainingPlan
-    known: Given
+    run_inputs: Given
     contents: Contents
     records: TrainingRecords
     learned_from: LearnedFrom
@@ -75,7 +75,9 @@ class Ready:
 
     def as_of(self, at: datetime) -> "Ready":
         """The same for a training that was begun then."""
-        return replace(self, known=replace(self.known, at=at), report=replace(self.report, withdrawn_at=at))
+        return replace(
+            self, run_inputs=replace(self.run_inputs, at=at), report=replace(self.report, withdrawn_at=at)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,45 +92,53 @@ class _Verdict:
 
 
 def is_taken(under: RunUnder, ready: Ready, begun: Begun) -> bool:
-    """Whether the same party asks under the same rule as when it was charged and counted, as is due.
+    """Whether the same party requests the training under the same rule as when it was charged and counted.
 
     And nobody withdrew since: with such a one it could not be recorded.
     """
     charges = under.registry.ledger.budget(under.request.target).charges
-    charge = next((one for one in charges if one.run == begun.run), None)
+    charge = next((entry for entry in charges if entry.run == begun.run), None)
     attempt = _attempt_of(under, ready.plan, begun)
     is_charged = ready.plan.train.private is None or _is_for_this(under, ready.plan, charge)
     is_counted = ready.plan.audit is None or _is_for_this(under, ready.plan, attempt)
-    (read,) = ready.known.inputs
+    (read,) = ready.run_inputs.inputs
     withdrawn = under.registry.withdrawals.of(read.iri, read.version, since=begun.at)
     return is_charged and is_counted and not withdrawn
 
 
-def _is_for_this(under: RunUnder, made: TrainingPlan, recorded: Charge | Attempt | None) -> bool:
+def _is_for_this(under: RunUnder, plan: TrainingPlan, recorded: Charge | Attempt | None) -> bool:
     if recorded is None:
         return False
     request = under.request
-    asked = (request.asker, request.document.policy.uid, under.granted.permission.uid, plan_digest(made))
-    return asked == (recorded.party, recorded.policy_uid, recorded.rule_uid, recorded.plan_digest)
+    requested = (
+        request.asker,
+        request.document.policy.uid,
+        under.granted.permission.uid,
+        plan_digest(plan),
+    )
+    return requested == (recorded.party, recorded.policy_uid, recorded.rule_uid, recorded.plan_digest)
 
 
-def _attempt_of(under: RunUnder, made: TrainingPlan, begun: Begun) -> Attempt | None:
-    return next((one for one in under.registry.jobs.about(made.write.output) if one.run == begun.run), None)
+def _attempt_of(under: RunUnder, plan: TrainingPlan, begun: Begun) -> Attempt | None:
+    return next(
+        (attempt for attempt in under.registry.jobs.about(plan.write.output) if attempt.run == begun.run),
+        None,
+    )
 
 
 def attempted(under: RunUnder, ready: Ready, kept: Checkpoint) -> Produced | Reason:
-    """Train a model and judge it; behind the charge."""
+    """Train a model and judge it, after the charge."""
     seed = secrets.randbits(128)
     if ready.plan.train.private is None:
         _check(ready, seed, _next_attempt(under, ready.plan))
-    begun = Begun(under.stage.run, ready.known.at, ready.learned_from, seed)
+    begun = Begun(under.stage.run, ready.run_inputs.at, ready.learned_from, seed)
     return _audited(under, ready, kept, begun, _number(under, ready), None)
 
 
 def taken_up(
     under: RunUnder, ready: Ready, kept: Checkpoint, begun: Begun, model: TrainedModel
 ) -> Produced | Reason:
-    """What follows from a model that exists; nothing is judged twice."""
+    """Resume with a model that exists; nothing is judged twice."""
     ready, earlier = ready.as_of(begun.at), _attempt_of(under, ready.plan, begun)
     if earlier is None or earlier.state not in _JUDGED:
         number = 1 if earlier is None else earlier.number
@@ -140,19 +150,19 @@ def taken_up(
 
 
 def ready_to_train(under: RunUnder, compiled: Compiled[TrainingPlan], records: TrainingRecords) -> Ready:
-    """What is known of a run before a model exists."""
-    plan, known, contents = compiled.plan, compiled.known, compiled.contents
+    """The inputs of a run, before a model exists."""
+    plan, run_inputs, contents = compiled.plan, compiled.known, compiled.contents
     report = TrainingReport(
         engine=under.backend.name,
         recipe=plan.train.recipe,
         inputs=digests_of_inputs(under.registry, compiled.source, contents.digests),
         timings=under.watch.timings,
-        withdrawn_at=known.at,
-        respondents_listed=known.circumstances.withdrawn.count,
+        withdrawn_at=run_inputs.at,
+        respondents_listed=run_inputs.circumstances.withdrawn.count,
     )
-    hmacs = tuple(one.hmac for one in report.inputs)
+    hmacs = tuple(digest.hmac for digest in report.inputs)
     learned_from = LearnedFrom(plan_digest(plan), hmacs, _keyed_digest(under.registry, records))
-    return Ready(plan, known, contents, records, learned_from, report)
+    return Ready(plan, run_inputs, contents, records, learned_from, report)
 
 
 def _keyed_digest(registry: Registry, records: TrainingRecords) -> str:
@@ -163,57 +173,57 @@ def _keyed_digest(registry: Registry, records: TrainingRecords) -> str:
     return input_hmac(registry, digest.hexdigest())
 
 
-def description_of(made: TrainingPlan) -> Description:
+def description_of(plan: TrainingPlan) -> Description:
     """Of the model that a plan makes."""
-    return Description(architecture_of(made), hyperparameters_of(made), Origin.SYSTEM)
+    return Description(architecture_of(plan), hyperparameters_of(plan), Origin.SYSTEM)
 
 
 def _number(under: RunUnder, ready: Ready) -> int:
     """The number of the attempt, which is written down where an audit is due; otherwise 1."""
-    made = ready.plan
-    if made.audit is None:
+    plan = ready.plan
+    if plan.audit is None:
         return 1
     request = under.request
     attempt = Attempt(
         run=under.stage.run,
         target=request.target,
-        output=made.write.output,
+        output=plan.write.output,
         policy_uid=request.document.policy.uid,
         rule_uid=under.granted.permission.uid,
         party=request.asker,
         bound_by=request.submitter,
-        plan_digest=plan_digest(made),
+        plan_digest=plan_digest(plan),
         number=0,
         inputs=tuple(input_hmac(under.registry, digest) for digest in ready.contents.telling_digests),
         begun_at=datetime.now(UTC),
     )
-    said = memberships_said(request)
-    return under.registry.jobs.begin(attempt, said, said_by=request.document.issuer).number
+    memberships = memberships_said(request)
+    return under.registry.jobs.begin(attempt, memberships, said_by=request.document.issuer).number
 
 
-def _next_attempt(under: RunUnder, made: TrainingPlan) -> int:
+def _next_attempt(under: RunUnder, plan: TrainingPlan) -> int:
     """The number that an attempt would have now, by the target's name; or a lower one.
 
     Attempts under other names of the same data are counted when the attempt begins.
     """
-    known = under.registry.jobs.about(made.read.target)
-    return 1 + sum(one.target == made.read.target for one in known)
+    attempts = under.registry.jobs.about(plan.read.target)
+    return 1 + sum(attempt.target == plan.read.target for attempt in attempts)
 
 
-def _check_attempt(made: TrainingPlan, attempt: int) -> None:
+def _check_attempt(plan: TrainingPlan, attempt: int) -> None:
     """Raise PlanError where no limit of this attempt can be computed, or none decides on any data."""
-    if made.audit is not None:
-        check_computable(made.audit.confidence, attempt)
-        check_trainings("the audit", made.audit, made.train.private, delta_of(made.train.loss), attempt)
+    if plan.audit is not None:
+        check_computable(plan.audit.confidence, attempt)
+        check_trainings("the audit", plan.audit, plan.train.private, delta_of(plan.train.loss), attempt)
 
 
-def check_next_attempt(under: RunUnder, made: TrainingPlan) -> None:
+def check_next_attempt(under: RunUnder, plan: TrainingPlan) -> None:
     """Refuse an attempt for which no limit can be computed, before it is charged.
 
     Raises:
         PlanError: so it is.
     """
-    _check_attempt(made, _next_attempt(under, made))
+    _check_attempt(plan, _next_attempt(under, plan))
 
 
 def _examination(ready: Ready, seed: int, attempt: int) -> Examination | None:
@@ -265,13 +275,13 @@ def _audited(
     return _saved(under, ready, begun, model, attempt.verdict.figures)
 
 
-def _phases(watch: Watch, made: TrainingPlan) -> Phase:
+def _phases(watch: Watch, plan: TrainingPlan) -> Phase:
     """Told of the phases from the charge to the verdict; where those are nobody's to know, they are one.
 
     How far a private training comes tells whether its data was too little for its audit, or whether a
     shadow model diverged. How long it takes tells that, too: nothing here keeps it secret.
     """
-    if made.train.private is None or made.audit is None:
+    if plan.train.private is None or plan.audit is None:
         return watch.phase
     watch.phase("train and audit")
     return lambda _: None
@@ -292,8 +302,8 @@ def _judged(ready: Ready, begun: Begun, number: int, model: TrainedModel, phase:
     if examination is None:
         return _Verdict(AttemptState.MET)
     figures = examination.figures(model, number, phase)
-    found = verdict(figures, examination.audit.bounds)
-    return _Verdict(found.state, replace(figures, reasons=found.reasons))
+    decided = verdict(figures, examination.audit.bounds)
+    return _Verdict(decided.state, replace(figures, reasons=decided.reasons))
 
 
 class _Attempt:
@@ -306,56 +316,56 @@ class _Attempt:
 
 
 @contextmanager
-def _too_little(made: TrainingPlan, attempt: _Attempt) -> Iterator[None]:
+def _too_little(plan: TrainingPlan, attempt: _Attempt) -> Iterator[None]:
     """Of a private training, that its data is too little for its audit is told to nobody who asks."""
     try:
         yield
     except DataError:
         attempt.reason = AttemptReason.TOO_LITTLE
-        if made.train.private is None or made.audit is None:
+        if plan.train.private is None or plan.audit is None:
             raise
         attempt.verdict = _Verdict(AttemptState.INCONCLUSIVE, reason=attempt.reason)
 
 
 @contextmanager
-def _diverged(made: TrainingPlan, attempt: _Attempt) -> Iterator[None]:
+def _diverged(plan: TrainingPlan, attempt: _Attempt) -> Iterator[None]:
     """A private training that diverged has been charged: it ends as one that did not pass."""
     try:
         yield
     except DivergedError as error:
         attempt.reason = error.reason
-        if made.train.private is None:
+        if plan.train.private is None:
             raise
         attempt.verdict = _Verdict(AttemptState.INCONCLUSIVE, reason=error.reason)
 
 
 @contextmanager
-def _ended(under: RunUnder, made: TrainingPlan, kept: Checkpoint, begun: Begun) -> Iterator[_Attempt]:
+def _ended(under: RunUnder, plan: TrainingPlan, kept: Checkpoint, begun: Begun) -> Iterator[_Attempt]:
     """Write down what became of an attempt, and remove a refused model; no verdict is taken back."""
-    found, ended = _Attempt(), AttemptState.FAILED
+    attempt, ended = _Attempt(), AttemptState.FAILED
     try:
-        yield found
+        yield attempt
     except (KeyboardInterrupt, SystemExit):
         ended = AttemptState.STOPPED
         raise
     finally:
         try:
-            if made.audit is not None:
-                said = found.verdict or _Verdict(ended, reason=found.reason)
-                told = "" if said.figures is None else figures_to_json(said.figures)
-                under.registry.jobs.end(begun.run, said.state, to_record(told, said.reason))
+            if plan.audit is not None:
+                final = attempt.verdict or _Verdict(ended, reason=attempt.reason)
+                text = "" if final.figures is None else figures_to_json(final.figures)
+                under.registry.jobs.end(begun.run, final.state, to_record(text, final.reason))
         finally:
-            if found.verdict is not None and found.verdict.state is not AttemptState.MET:
+            if attempt.verdict is not None and attempt.verdict.state is not AttemptState.MET:
                 kept.forget()
 
 
 _NOT_MET: Final = (
-    "the training did not pass the audit that the permission obliges to; the owner of the data can see why"
+    "the training did not pass the audit that the permission requires; the owner of the data can see why"
     " (`smalti audit report`)"
 )
 _DIVERGED: Final = (
-    "the training diverged: the weights are no finite numbers, or give no confidences, and nothing was"
-    " registered; it was charged as any other. A recipe with a smaller learning rate, a smaller clipping"
+    "the training diverged: the weights are not finite, or give no confidences. Nothing was registered, but"
+    " the training was charged. A recipe with a smaller learning rate, a smaller clipping"
     " norm or less noise may help"
 )
 

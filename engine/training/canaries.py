@@ -37,9 +37,10 @@ class Canaries:
 
     def bound(self, attack: Attack, target: Classifier, delta: float, confidence: float) -> Reached:
         """What an attack on the model shows of its epsilon, for one respondent more or less."""
-        given = target.confidences(self.records.features)
-        scores = attack.scores(Observation(self.records.labels, given))
+        confidences = target.confidences(self.records.features)
+        scores = attack.scores(Observation(self.records.labels, confidences))
         shown, most = (
-            one_run(one, self.included, delta, confidence) for one in (scores, self.included.astype(float))
+            one_run(ranking, self.included, delta, confidence)
+            for ranking in (scores, self.included.astype(float))
         )
         return Reached(shown, most.epsilon)

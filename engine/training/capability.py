@@ -115,12 +115,12 @@ class Training(Capability[TrainingPlan, "TrainingRecords"]):
     def check_again(self, published: Published, stated: Stated[ModelGuarantee]) -> ReleaseCheck:
         of_bytes = check_release(published.folder, published.files)
         seen = of_bytes, check_sentences(published.certificate, stated)
-        found = check_certified(published, stated, seen, TrainingPlan, guarantee_of, attested=(AS_STATED,))
+        check = check_certified(published, stated, seen, TrainingPlan, guarantee_of, attested=(AS_STATED,))
         if published.version is None:
-            return found
+            return check
         # Last, since the accountant takes a while.
         plan = published.recorded_plan(published.version, TrainingPlan)
-        return found + check_noise(published.certificate, plan)
+        return check + check_noise(published.certificate, plan)
 
     def exact(
         self, under: RunUnder, compiled: Compiled[TrainingPlan], table: StagedTable

@@ -1,4 +1,4 @@
-"""What a training has done so far, so that a run that died can be taken up again.
+"""The progress of a training, from which a run that died resumes.
 
 A checkpoint holds a model that nobody may have yet, and how to draw again who it was trained on. Its folder
 is private; what it holds is removed once the model is refused or registered (`run`), and stays where a run
@@ -43,7 +43,7 @@ _PURPOSE: Final = "checkpoint"
 
 @dataclass(frozen=True, slots=True)
 class LearnedFrom:
-    """What a training is made from; all of it but the randomness."""
+    """The inputs of a training, without its randomness."""
 
     plan_digest: str
     inputs: tuple[str, ...]
@@ -108,7 +108,7 @@ class Checkpoint:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Be the one run that works with the folder, until the end of the block.
+        """Hold the lock of the folder until the end of the block.
 
         It begins before anything is charged. The folder is made where there is none.
 
@@ -130,7 +130,7 @@ class Checkpoint:
             raise UsageError(
                 str(self.folder),
                 "another run is working with this checkpoint",
-                "one run at a time: what is in there is one training, with one charge",
+                "one run at a time: a checkpoint is one training, with one charge",
                 "wait until that run has ended, or name another folder",
             )
         try:
@@ -148,12 +148,12 @@ class Checkpoint:
         if mode & _OTHERS:
             raise UsageError(
                 str(folder),
-                "others may read it, and a checkpoint holds a model that nobody may have yet",
-                "a folder of yours alone",
+                "other users may read it, and a checkpoint holds a model that is not released",
+                "a folder that only you can read",
                 f"`chmod 700 {folder}`, or name one that does not exist",
             )
 
-    def found(
+    def find(
         self, learned_from: LearnedFrom, description: "Description"
     ) -> "tuple[Begun, TrainedModel] | None":
         """The training that was begun with the same plan on the same records.
@@ -202,8 +202,8 @@ class Checkpoint:
             self.folder.rmdir()
 
     def _code(self, begun: Begun, model_digest: str) -> str:
-        said = _BEGUN.dump_json(begun) + b"\n" + model_digest.encode()
-        return hmac_digest(load_secret(self.registry.path), _PURPOSE, hashlib.sha256(said).digest())
+        content = _BEGUN.dump_json(begun) + b"\n" + model_digest.encode()
+        return hmac_digest(load_secret(self.registry.path), _PURPOSE, hashlib.sha256(content).digest())
 
 
 def holds_model(folder: Path) -> bool:

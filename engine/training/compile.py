@@ -1,4 +1,4 @@
-"""From a permission to train to a plan: features, classes, noise, and what the model is audited for."""
+"""Compile a permission to train to a plan: features, classes, noise and the audit."""
 
 from fractions import Fraction
 from typing import Final
@@ -52,7 +52,7 @@ def compile_training(
     table: StagedTable,
     circumstances: Circumstances = NO_MORE,
 ) -> TrainingPlan:
-    """Bind what a permission asks to the columns of a table, and leave out the rows of those who withdrew.
+    """Bind a permission to the columns of a table, and leave out the rows of people who withdrew.
 
     The plan depends on the policy's words, the description and the header. No value of the data is looked
     at, but to find who withdrew: so nothing here fails, or says anything, because of one.
@@ -75,26 +75,26 @@ def compile_training(
     respondent = compiler.respondents(circumstances, "a model learns one row of each")
     label = compiler.label()
     features = compiler.features()
-    found = compiler.recipe()
+    named_recipe = compiler.recipe()
     audit = audit_of(permission)
     compiler.problems += problems_of(permission, features)
     if audit is None and not wanted.is_private:
         compiler.problem(
             str(permission.where),
-            "training adds no noise, and no duty to audit is stated: nothing is promised of the model",
-            "a bound of its loss, such as `smalti:posteriorBelief`, a duty `smalti:audit`, or both",
+            "training adds no noise, and no audit is required: nothing is promised of the model",
+            "a bound on its loss, such as `smalti:posteriorBelief`, a duty `smalti:audit`, or both",
             "state one",
         )
     raise_all(compiler.problems)
-    if label is None or found is None:
+    if label is None or named_recipe is None:
         raise InternalError("a training without label or recipe passed its compiler")
-    epochs = found.defaults.epochs if wanted.epochs is None else wanted.epochs.value
-    coordinates = found.architecture(sum(one.size for one in features), label.size).size
+    epochs = named_recipe.defaults.epochs if wanted.epochs is None else wanted.epochs.value
+    coordinates = named_recipe.architecture(sum(feature.size for feature in features), label.size).size
     private, loss = private_steps(wanted, epochs, coordinates)
     check_work(str(wanted.where), audit, private, coordinates)
     check_decided(str(permission.where), audit, delta_of(loss))
     check_trainings(str(permission.where), audit, private, delta_of(loss))
-    kept = {label.column, *(one.column for one in features)}
+    kept = {label.column, *(feature.column for feature in features)}
     looked_at = {*kept, *((respondent.column,) if isinstance(respondent, RespondentColumn) else ())}
     header = table.contents.header
     return TrainingPlan(
@@ -109,7 +109,7 @@ def compile_training(
         ),
         Train(
             wanted.recipe,
-            network_of(found),
+            network_of(named_recipe),
             features,
             label,
             epochs,
@@ -123,9 +123,9 @@ def compile_training(
 
 
 def _refuse_unimplemented(permission: Permission) -> None:
-    """Refuse every word that no training heeds, all at once: nothing that a policy asks is ignored."""
-    rules = (permission, *(one for one in permission.duties if one.audit is not None))
-    words = [found for rule in rules for found in unimplemented_refinements(rule)]
+    """Refuse all words that training does not implement: no request of a policy is ignored."""
+    rules = (permission, *(duty for duty in permission.duties if duty.audit is not None))
+    words = [word for rule in rules for word in unimplemented_refinements(rule)]
     words += unimplemented_limits(permission.constraints)
     raise_all([
         PlanError(str(where), f"{what} is not implemented yet", "words that this version can run")
@@ -143,16 +143,16 @@ def _refuse_output(source: Source, circumstances: Circumstances) -> None:
     if circumstances.inherited is not None:
         raise PlanError(
             str(source.target),
-            "it is itself an output, and this version trains on original data only, also where each row of"
+            "it is itself an output, and this version trains on original data only, even where each row of"
             " the output is one person's noisy report",
             "the original data, in which a row is about one person",
-            "ask its owner for a policy about what it was made from; whoever may use the published file can"
-            " learn from it without smalti",
+            "ask the owner for a policy about the original data; whoever may use the published file can"
+            " train on it without smalti",
         )
 
 
 class _Compiler(OneRowColumns[Training]):
-    """Binds columns to features, and gathers what stands against it."""
+    """Binds columns to features, and collects problems."""
 
     def __init__(
         self, wanted: Training, source: Source, table: StagedTable, circumstances: Circumstances
@@ -164,20 +164,20 @@ class _Compiler(OneRowColumns[Training]):
         if circumstances.rows:
             self.problem(
                 str(wanted.where),
-                "the permission is limited to rows, and a model tells what holds for those it learned from",
+                "the permission is limited to rows, and a model reveals properties of its training rows",
                 "a training on all rows",
-                "leave the limit out, or make an output of those rows first",
+                "remove the limit",
             )
         if wanted.rows_per_respondent is not None and wanted.rows_per_respondent.value != 1:
             self.problem(
                 str(wanted.where),
-                "more than one row of a respondent is asked for, and one row of each takes part",
-                "`smalti:rowsPerRespondent` of 1, or nothing of it",
+                "the policy requests several rows of each respondent, but training uses one",
+                "`smalti:rowsPerRespondent` of 1, or no such refinement",
                 "leave it out",
             )
 
     def recipe(self) -> Recipe | None:
-        """The recipe that the policy names; None after having said that there is none."""
+        """The recipe that the policy names; None after a problem."""
         try:
             return recipe(self.wanted.recipe)
         except PlanError as problem:
@@ -185,86 +185,93 @@ class _Compiler(OneRowColumns[Training]):
             return None
 
     def label(self) -> CategoryFeature | None:
-        """What the model predicts; None after having said why it cannot."""
+        """The column that the model predicts; None after a problem."""
         name = self.name(self.wanted.label_column)
         if name is None:
             return None
-        said = self.source.description.column(name)
-        self._check_public(said)
-        if not said.values or len(said.values) < 2:
+        described = self.source.description.column(name)
+        self._check_public(described)
+        if not described.values or len(described.values) < 2:
             self.problem(
                 self.source.description.source or str(self.wanted.label_column.where),
-                f"nothing public says which classes the column `{name}` has",
-                "two public values at least (`csvw-eo:keyValues`)",
+                f"the column `{name}` has no public classes",
+                "at least two public values (`csvw-eo:keyValues`)",
                 "state them in the data's description",
             )
             return None
-        return CategoryFeature(name, said.values, has_missing=False)
+        return CategoryFeature(name, described.values, has_missing=False)
 
     def features(self) -> tuple[Feature, ...]:
-        """Every column that is neither dropped nor predicted nor tells respondents apart."""
-        left_out = {self.name(one) for one in (*self.wanted.identifiers, self.wanted.label_column)}
+        """Every column that is not dropped, not predicted and does not identify respondents."""
+        left_out = {self.name(column) for column in (*self.wanted.identifiers, self.wanted.label_column)}
         if isinstance(self.declared, RespondentColumn):
             left_out.add(self.declared.column)
-        made = [self._feature(name) for name in self.table.contents.header if name not in left_out]
-        found = tuple(one for one in made if one is not None)
-        if not made:
+        bound = [self._feature(name) for name in self.table.contents.header if name not in left_out]
+        features = tuple(feature for feature in bound if feature is not None)
+        if not bound:
             self.problem(
-                str(self.wanted.where), "no column is left to learn from", "one that is not dropped"
+                str(self.wanted.where),
+                "no column is left to learn from",
+                "a column that is not dropped",
             )
-        if sum(one.size for one in found) > _LARGEST_WIDTH:
+        if sum(feature.size for feature in features) > _LARGEST_WIDTH:
             self.problem(
                 str(self.wanted.where),
                 "the columns have too many public values together",
                 f"at most {_LARGEST_WIDTH}",
                 "drop columns (`mosaicrown:identifier`), or state coarser values",
             )
-        return found
+        return features
 
     def _feature(self, name: str) -> Feature | None:
-        said = self.source.description.column(name)
+        described = self.source.description.column(name)
         before = len(self.problems)
-        self._check_public(said)
-        found = self._category(said) or self._number(said)
-        if found is None and len(self.problems) == before:
+        self._check_public(described)
+        feature = self._category(described) or self._number(described)
+        if feature is None and len(self.problems) == before:
             self.problem(
                 self.source.description.source or self.source.path.name,
-                f"nothing public says which values the column `{name}` may have",
+                f"the column `{name}` has no public values or bounds",
                 "public values (`csvw-eo:keyValues`), or public bounds of numbers (`minimum`, `maximum`)",
                 "state them in the data's description, or drop the column (`mosaicrown:identifier`)",
             )
-        return found if len(self.problems) == before else None
+        return feature if len(self.problems) == before else None
 
-    def _check_public(self, said: ColumnDescription) -> None:
-        if said.is_derived:
+    def _check_public(self, described: ColumnDescription) -> None:
+        if described.is_derived:
             self.problem(
                 self.source.description.source,
-                f"what is said to be public of the column `{said.name}` was taken from the data",
-                "values and bounds that were known before the data was",
+                f"what is public of the column `{described.name}` is marked as taken from the data",
+                "values and bounds that are known without the data",
                 "state such values, and leave out `smalti:derivedFromData`",
             )
 
-    def _category(self, said: ColumnDescription) -> CategoryFeature | None:
-        if not said.values:
+    def _category(self, described: ColumnDescription) -> CategoryFeature | None:
+        if not described.values:
             return None
-        return CategoryFeature(said.name, said.values, not said.is_required)
+        return CategoryFeature(described.name, described.values, not described.is_required)
 
-    def _number(self, said: ColumnDescription) -> NumberFeature | None:
-        datatype = self.facts_of(said.name).datatype
-        if said.lower is None or said.upper is None:
+    def _number(self, described: ColumnDescription) -> NumberFeature | None:
+        datatype = self.facts_of(described.name).datatype
+        if described.lower is None or described.upper is None:
             return None
         if datatype is not None and datatype not in _NUMBERS:
             return None
-        unit = default_unit(datatype, said.lower, said.upper) if said.unit is None else said.unit
-        made = NumberFeature(said.name, said.lower, said.upper, unit)
+        unit = (
+            default_unit(datatype, described.lower, described.upper)
+            if described.unit is None
+            else described.unit
+        )
+        feature = NumberFeature(described.name, described.lower, described.upper, unit)
         try:
-            grid_of(made)
+            grid_of(feature)
         except ValueError:
             self.problem(
                 self.source.description.source,
-                f"the bounds of the column `{said.name}` are no whole number of units apart, or too many",
+                f"the bounds of the column `{described.name}` are not a whole number of units apart, or too"
+                " many",
                 "a unit above 0 that divides their distance",
                 "correct `smalti:unit` or the bounds",
             )
             return None
-        return made
+        return feature

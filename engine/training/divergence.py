@@ -71,10 +71,10 @@ class ConvergingTrainer(NetworkTrainer):
         Raises:
             DivergedError: a model diverged.
         """
-        found = NetworkTrainer.train(self, features, labels, members)
-        if any(map(has_diverged, found)):
+        models = NetworkTrainer.train(self, features, labels, members)
+        if any(map(has_diverged, models)):
             raise DivergedError(AttemptReason.SHADOWS_DIVERGED)
-        return found
+        return models
 
     @classmethod
     def like(cls, trainer: NetworkTrainer) -> "ConvergingTrainer":

@@ -1,4 +1,4 @@
-"""What the duties to audit of a permission come to, and which of them no audit could decide."""
+"""The audit that the duties of a permission require, and the duties that no audit could decide."""
 
 from decimal import Decimal
 from typing import Final
@@ -26,8 +26,8 @@ _SHADOWS: Final = 16
 
 
 def audit_of(permission: Permission) -> Audit | None:
-    """What the duties to audit of a permission come to: all attacks, the lowest of each bound."""
-    duties = [one.audit for one in permission.duties if one.audit is not None]
+    """The audit that the duties of a permission require: all attacks, the lowest of each bound."""
+    duties = [duty.audit for duty in permission.duties if duty.audit is not None]
     if not duties:
         return None
     least: dict[tuple[str, Decimal | None], Decimal] = {}
@@ -51,7 +51,7 @@ def problems_of(permission: Permission, features: tuple[Feature, ...]) -> list[S
         permission: to train.
         features: that the model sees.
     """
-    duties = [one.audit for one in permission.duties if one.audit is not None]
+    duties = [duty.audit for duty in permission.duties if duty.audit is not None]
     idle = [problem for duty in duties for problem in _without_bounds(duty, str(duty.where))]
     idle += [problem for duty in duties for problem in _without_limits(duty, str(duty.where))]
     wanted, audit = permission.training, audit_of(permission)
@@ -65,7 +65,8 @@ def problems_of(permission: Permission, features: tuple[Feature, ...]) -> list[S
         idle.append(
             PlanError(
                 where,
-                "the attack `differential-identifiability` is about the noise of training, and it has none",
+                "the attack `differential-identifiability` tests the noise of training, and the training"
+                " has none",
                 "a private training",
                 "bound its loss (`smalti:epsilon`, `smalti:posteriorBelief`, ...), or leave the attack out",
             )
@@ -74,8 +75,8 @@ def problems_of(permission: Permission, features: tuple[Feature, ...]) -> list[S
         idle.append(
             PlanError(
                 where,
-                "the attack `model-inversion` guesses categories, and the model learns from none",
-                "a column with two public values at least (`csvw-eo:keyValues`)",
+                "the attack `model-inversion` guesses categories, and the model has none as a feature",
+                "a column with at least two public values (`csvw-eo:keyValues`)",
                 "state the values of a column, or leave the attack out",
             )
         )
@@ -84,20 +85,25 @@ def problems_of(permission: Permission, features: tuple[Feature, ...]) -> list[S
 
 def guessable(features: tuple[Feature, ...]) -> tuple[CategoryFeature, ...]:
     """The attributes that model inversion guesses: all categories with two values at least."""
-    return tuple(one for one in features if isinstance(one, CategoryFeature) and one.size > 1)
+    return tuple(
+        feature for feature in features if isinstance(feature, CategoryFeature) and feature.size > 1
+    )
 
 
 def _without_bounds(duty: AuditDuty, where: str) -> list[SmaltiError]:
     """A duty decides by an attack only through a figure that the attack has and the duty bounds."""
-    bounded = {one.figure for one in _bounds(duty)}
+    bounded = {bound.figure for bound in _bounds(duty)}
     idle = [name for name in duty.attacks if not any(has_figure(name, figure) for figure in bounded)]
-    vain = sorted(one for one in bounded if not any(has_figure(name, one) for name in duty.attacks))
+    vain = sorted(
+        figure for figure in bounded if not any(has_figure(name, figure) for name in duty.attacks)
+    )
     return [
         *(
             PlanError(
                 where,
                 f"the attack `{name}` has none of the figures that the duty bounds",
-                f"a bound of {' or '.join(f'`smalti:{one}`' for one in sorted(FIGURES[family_of(name)]))}",
+                "a bound of"
+                f" {' or '.join(f'`smalti:{figure}`' for figure in sorted(FIGURES[family_of(name)]))}",
                 "add such a bound, or leave the attack out",
             )
             for name in idle
@@ -105,11 +111,11 @@ def _without_bounds(duty: AuditDuty, where: str) -> list[SmaltiError]:
         *(
             PlanError(
                 where,
-                f"no attack of the duty has the figure `smalti:{one}`",
+                f"no attack of the duty has the figure `smalti:{figure}`",
                 "an attack that can be judged by each bound",
                 "add one, such as `loss`, or leave the bound out",
             )
-            for one in vain
+            for figure in vain
         ),
     ]
 
@@ -134,13 +140,13 @@ def _never_met(bound: FigureBound, duties: list[AuditDuty]) -> SmaltiError:
     return PlanError(
         next(str(duty.where) for duty in duties if bound in _bounds(duty)),
         f"a guess exceeds `smalti:{bound.figure}` at most {bound.most}{at}, with any number of records",
-        "a bound that a model which gives nothing away can meet",
+        "a bound that a model which reveals nothing can meet",
         "raise the bound" if rate is None else "change the bound or its rate",
     )
 
 
 def check_work(where: str, audit: Audit | None, private: PrivateSteps | None, coordinates: int) -> None:
-    """Refuse trainings that would be repeated for too long.
+    """Refuse trainings whose repetition would take too long.
 
     Args:
         where: it was asked for.
@@ -156,7 +162,7 @@ def check_work(where: str, audit: Audit | None, private: PrivateSteps | None, co
     if private.steps > MOST_STEPS or private.steps * coordinates > MOST_WORK:
         raise PlanError(
             where,
-            "`differential-identifiability` repeats the training, and it takes too many steps for that",
+            "`differential-identifiability` repeats the training, which takes too many steps for that",
             f"at most {MOST_STEPS:,} steps, and {MOST_WORK:,} steps times parameters",
             "fewer epochs, a higher sampling rate or a smaller network, or leave the attack out",
         )
@@ -176,11 +182,11 @@ def check_decided(where: str, audit: Audit | None, delta: float) -> None:
     raise_all([
         PlanError(
             where,
-            f"no attack exceeds `smalti:{one.figure}` at most {one.most}, with any number of records",
+            f"no attack exceeds `smalti:{bound.figure}` at most {bound.most}, with any number of records",
             "a bound that an audit can decide",
             "lower it, or leave it out",
         )
-        for one in (() if audit is None else never_exceeded(audit, delta))
+        for bound in (() if audit is None else never_exceeded(audit, delta))
     ])  # fmt: skip
 
 
@@ -202,8 +208,10 @@ def check_trainings(
     """
     if audit is None or private is None:
         return
-    found = undecided_by_trainings(audit, delta, is_gaussian=private.sampling_rate == 1, attempt=attempt)
-    raise_all([_undecided(bound, where) for bound in found])
+    undecided = undecided_by_trainings(
+        audit, delta, is_gaussian=private.sampling_rate == 1, attempt=attempt
+    )
+    raise_all([_undecided(bound, where) for bound in undecided])
 
 
 def _undecided(bound: FigureBound, where: str) -> SmaltiError:
@@ -224,10 +232,10 @@ def needs_pool(audit: Audit | None) -> bool:
 
 
 def _bounds(duty: AuditDuty) -> list[FigureBound]:
-    found = [
+    figures = [
         ("attackAdvantage", duty.attack_advantage, None),
         ("attackPrecision", duty.attack_precision, None),
         ("truePositiveRate", duty.true_positive_rate, duty.false_positive_rate),
         ("epsilonLowerBound", duty.epsilon_lower_bound, None),
     ]
-    return [FigureBound(name, most, rate) for name, most, rate in found if most is not None]
+    return [FigureBound(name, most, rate) for name, most, rate in figures if most is not None]

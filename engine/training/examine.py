@@ -1,4 +1,4 @@
-"""Attacking a model that was trained, and one that memorises, and what both show."""
+"""Attack a trained model and one that memorises, and measure both."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,7 +34,7 @@ from smalti.transforms.membership.set_membership import least_records
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Examination:
-    """Everything of an audit that is fixed before the model exists. Private."""
+    """The part of an audit that is fixed before the model exists. Private."""
 
     audit: Audit
     """What is tried; its bounds decide nothing here, and a study has none."""
@@ -77,7 +77,7 @@ class Examination:
         """
         with _without_numbers():
             if self._named:
-                rates = [one.false_positive_rate for one in self.audit.bounds]
+                rates = [bound.false_positive_rate for bound in self.audit.bounds]
                 lowest = min((float(rate) for rate in rates if rate is not None), default=None)
                 self._inference(_Undecided(self.training.classes)).check(self.confidence, lowest)
             self._check_size()
@@ -108,12 +108,12 @@ class Examination:
             phase("guess attributes")
             memoriser = MemorisingTrainer(self.training.classes)
             leak = TargetModel.trained(memoriser, self.training, self.test).classifier
-            found = self.inversion.result(target, leak, self.confidence)
-            results[found.attack] = found
+            result = self.inversion.result(target, leak, self.confidence)
+            results[result.attack] = result
         if self.identifiability is not None:
             phase("repeat the training")
-            found = self.identifiability.result(self._judge)
-            results[found.attack] = found
+            result = self.identifiability.result(self._judge)
+            results[result.attack] = result
         return AuditFigures(
             attempt=attempt,
             error=str(self.error),
@@ -136,15 +136,17 @@ class Examination:
     def _by_scores(self, target: Classifier, phase: Callable[[str], None]) -> dict[str, AttackResult]:
         phase("train shadow models")
         inference = replace(self._inference(target), control=self._overfitted())
-        found = inference.run(self.confidence)
-        on_control = dict(found.on_control)
+        inferred = inference.run(self.confidence)
+        on_control = dict(inferred.on_control)
         phase("plant a leak")
         planted = with_planted_leak(inference, MemorisingTrainer(self.training.classes))
         leaks = planted.run(self.confidence)
         phase("judge")
         return {
             entry.name: self._judged(target, entry, scored, leak, on_control.get(entry.name))
-            for entry, (_, scored), (_, leak) in zip(self._named, found.scored, leaks.scored, strict=True)
+            for entry, (_, scored), (_, leak) in zip(
+                self._named, inferred.scored, leaks.scored, strict=True
+            )
         }
 
     def _overfitted(self) -> Classifier | None:
@@ -271,7 +273,7 @@ def _without_numbers() -> Iterator[None]:
     except (DataError, ProblemsError):
         raise DataError(
             "the audit",
-            "the data is too little for it, or the audited records lack a class",
+            "the data is too little, or a class is missing from the audited records",
             "enough respondents for the confidence and the false positive rates of the duty, of each class",
             "ask for a lower confidence, a higher false positive rate or other attacks, or add data",
         ) from None

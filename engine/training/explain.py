@@ -1,17 +1,18 @@
-"""A plan of a training in words, and as JSON: what is learned, what it loses, and how it is audited."""
+"""A plan of a training as text and as JSON: features, privacy loss and audit."""
 
 import json
 import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from smalti.engine.losses.coded_reports import describe_reporters
 from smalti.engine.plan.lines import Line
-from smalti.engine.plan.losses import up
+from smalti.engine.plan.losses import loss_in_words
 from smalti.engine.plan.plan import RespondentColumn
 from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.engine.registry.attempts import error_of_attempt
 from smalti.engine.training.attacks import MOST_RECORDS, SET_SIZE, TRAININGS, Family, of_family
-from smalti.engine.training.attainable import delta_of, told_of
+from smalti.engine.training.attainable import delta_of, records_needed
 from smalti.engine.training.duties import guessable
 from smalti.engine.training.guarantee import describe, guarantee_of, limits
 from smalti.engine.training.plan import Audit, CategoryFeature, Feature, PrivateSteps, TrainingPlan
@@ -40,15 +41,15 @@ class TrainingExplanation:
 def explain_training(plan: TrainingPlan) -> TrainingExplanation:
     """What a plan does, in words; says nothing that is not in the plan."""
     guarantee = guarantee_of(plan)
-    shown = [(one.column, _seen(one)) for one in plan.train.features]
+    shown = [(feature.column, _seen(feature)) for feature in plan.train.features]
     return TrainingExplanation(
         plan_digest(plan),
         (*shown, (plan.train.label.column, f"predicted: one of {plan.train.classes} public classes")),
         plan.select.dropped,
-        _respondent(plan),
+        describe_reporters(plan.read),
         _training(plan),
         f"{guarantee.model}: {describe(guarantee)}",
-        _loss(plan),
+        () if plan.train.loss is None else loss_in_words(plan.train.loss),
         _audit(plan),
         warnings_in(plan),
         limits(guarantee),
@@ -59,53 +60,32 @@ def _seen(feature: Feature) -> str:
     if isinstance(feature, CategoryFeature):
         values = f"one of {len(feature.values)} public values"
         if feature.has_missing:
-            return f"{values}, or missing; what is none of them counts as missing"
-        return f"{values}; what is missing or none of them becomes `{feature.values[0]}`"
+            return f"{values}, or missing; other values count as missing"
+        return f"{values}; missing and other values become `{feature.values[0]}`"
     return (
-        f"clamped to {feature.lower}..{feature.upper}, and shown from 0 to 1; what is missing or no number"
-        " becomes the middle"
+        f"clamped to {feature.lower}..{feature.upper}, and scaled to 0..1; missing values and non-numbers"
+        " become the middle"
     )
-
-
-def _respondent(plan: TrainingPlan) -> str:
-    if isinstance(plan.read.respondent, RespondentColumn):
-        return (
-            f"rows with the same {plan.read.respondent.column} are about one person, of whom the first row"
-            " in the file takes part; rows without one, and of those who withdrew, are left out"
-        )
-    return "each row is about another person (declared)"
 
 
 def _training(plan: TrainingPlan) -> str:
     train = plan.train
     network = train.network
     layers = " and ".join(f"{units} {network.activation} units" for units in network.hidden) or "no layer"
-    told = (
+    text = (
         f"the recipe {train.recipe} ({layers} before the softmax; {network.optimizer} with a learning rate"
         f" of {network.learning_rate} and batches of {network.batch_size}), {train.epochs} epochs, on a"
         f" random part of the respondents (each with"
         f" probability {train.part}); the others are held out"
     )
-    return told if train.private is None else f"{told}; {_noise(train.private)}"
+    return text if train.private is None else f"{text}; {_noise(train.private)}"
 
 
 def _noise(private: PrivateSteps) -> str:
     return (
         f"gradients clipped to {private.clipping_norm}, with noise of {private.noise_multiplier} times that"
-        f" on their sum, in {private.steps} steps of each record with probability {private.sampling_rate}"
-        f" ({private.neighbors})"
-    )
-
-
-def _loss(plan: TrainingPlan) -> tuple[tuple[str, str], ...]:
-    loss = plan.train.loss
-    if loss is None:
-        return ()
-    return (
-        ("epsilon", format(loss.epsilon, "f")),
-        ("delta", format(loss.delta, "f")),
-        ("posterior belief", f"at most {up(loss.belief)}, one half before"),
-        ("membership advantage", f"at most {up(loss.advantage)}"),
+        f" on their sum, in {private.steps} steps that sample each record with probability"
+        f" {private.sampling_rate} ({private.neighbors})"
     )
 
 
@@ -114,13 +94,13 @@ def _audit(plan: TrainingPlan) -> tuple[str, ...]:
     if audit is None:
         return ()
     bounds = [
-        f"{one.figure} at most {one.most}"
-        + (f" at a false positive rate of {one.false_positive_rate}" if one.false_positive_rate else "")
-        for one in audit.bounds
+        f"{bound.figure} at most {bound.most}"
+        + (f" at a false positive rate of {bound.false_positive_rate}" if bound.false_positive_rate else "")
+        for bound in audit.bounds
     ]
     return (
         *_tried(plan, audit),
-        *told_of(audit, Fraction(plan.train.part), delta_of(plan.train.loss)),
+        *records_needed(audit, Fraction(plan.train.part), delta_of(plan.train.loss)),
         *(f"{bound}, at a confidence of {audit.confidence} over all attempts" for bound in bounds),
     )
 
@@ -140,7 +120,7 @@ def _tried(plan: TrainingPlan, audit: Audit) -> list[str]:
         for name in of_family(audit.attacks, Family.REPEATED)
     ]
     if of_family(audit.attacks, Family.INVERSION):
-        hidden = ", ".join(one.column for one in guessable(plan.train.features))
+        hidden = ", ".join(feature.column for feature in guessable(plan.train.features))
         tried.append(f"model-inversion: each of {hidden}, guessed from the rest of a record and its class")
     if trainings and private is not None:
         tried.append(
@@ -157,50 +137,50 @@ def _respondents_for(attack: str, plan: TrainingPlan, audit: Audit) -> int:
 
 
 def warnings_in(plan: TrainingPlan) -> tuple[str, ...]:
-    """What the plan warns of, whatever the data."""
-    found = [
+    """The warnings of a plan, whatever the data."""
+    warnings = [
         f"column {name} will be dropped: the policy says so"
         for name in plan.select.dropped
         if plan.read.respondent != RespondentColumn(name)
     ]
     if plan.audit is None:
-        found.append("no audit is demanded: nothing is tried against the model before others may have it")
+        warnings.append("no audit is required: the model is not attacked before it is released")
     if plan.train.private is None:
-        found.append("it is trained without noise, and may give away whatever it learned")
-    return tuple(found)
+        warnings.append("the model is trained without noise, and may reveal its training data")
+    return tuple(warnings)
 
 
 def to_lines(plan: TrainingPlan) -> list[Line]:
     """The explanation as labels with texts; golden tests compare it."""
-    told = explain_training(plan)
+    explanation = explain_training(plan)
     return [
-        ("plan", told.digest),
+        ("plan", explanation.digest),
         ("read", str(plan.read.target)),
-        ("respondent", told.respondent),
-        *(("column", f"{name}: {what}") for name, what in told.columns),
-        ("train", told.training),
-        *(("audit", line) for line in told.audit),
-        ("promise", told.promise),
-        *((f"  {name}" if len(name) < 10 else name, text) for name, text in told.loss),
+        ("respondent", explanation.respondent),
+        *(("column", f"{name}: {what}") for name, what in explanation.columns),
+        ("train", explanation.training),
+        *(("audit", line) for line in explanation.audit),
+        ("promise", explanation.promise),
+        *((f"  {name}" if len(name) < 10 else name, text) for name, text in explanation.loss),
         ("write", f"{plan.write.output}, {plan.write.format}"),
-        *(("warning", warning) for warning in told.warnings),
-        *(("not covered", line) for line in told.not_protected),
+        *(("warning", warning) for warning in explanation.warnings),
+        *(("not covered", line) for line in explanation.not_protected),
     ]
 
 
 def as_object(plan: TrainingPlan) -> dict[str, object]:
     """The plan and its explanation for programs."""
-    told = explain_training(plan)
+    explanation = explain_training(plan)
     return {
-        "digest": told.digest,
+        "digest": explanation.digest,
         "plan": json.loads(plan_to_json(plan)),
-        "columns": [{"name": name, "what": what} for name, what in told.columns],
-        "dropped": list(told.dropped),
-        "respondent": told.respondent,
-        "training": told.training,
-        "promise": told.promise,
-        "loss": dict(told.loss),
-        "audit": list(told.audit),
-        "warnings": list(told.warnings),
-        "notProtected": list(told.not_protected),
+        "columns": [{"name": name, "what": what} for name, what in explanation.columns],
+        "dropped": list(explanation.dropped),
+        "respondent": explanation.respondent,
+        "training": explanation.training,
+        "promise": explanation.promise,
+        "loss": dict(explanation.loss),
+        "audit": list(explanation.audit),
+        "warnings": list(explanation.warnings),
+        "notProtected": list(explanation.not_protected),
     }

@@ -1,4 +1,4 @@
-"""What an audit measured of a model, and what follows for the duty; the owners' figures."""
+"""The figures of an audit, and the verdict on the duty; for the owners."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -106,12 +106,12 @@ def verdict(figures: AuditFigures, bounds: tuple[FigureBound, ...]) -> Verdict:
         for bound in bounds:
             if not has_figure(result.attack, bound.figure):
                 continue
-            found = _figure(result, bound)
-            if found.limit is None:
+            figure = _figure(result, bound)
+            if figure.limit is None:
                 unknown.append(f"{result.attack}: too little data for {_named(bound)}")
-            elif not found.limit <= float(bound.most):
+            elif not figure.limit <= float(bound.most):
                 exceeded.append(
-                    f"{result.attack}: {_named(bound)} may be {found.limit:.4g}, above {bound.most}"
+                    f"{result.attack}: {_named(bound)} may be {figure.limit:.4g}, above {bound.most}"
                 )
     if exceeded:
         return Verdict(AttemptState.NOT_MET, tuple(exceeded + unknown))
@@ -119,9 +119,9 @@ def verdict(figures: AuditFigures, bounds: tuple[FigureBound, ...]) -> Verdict:
 
 
 def _figure(result: AttackResult, bound: FigureBound) -> Figure:
-    for one in result.figures:
-        if (one.figure, one.false_positive_rate) == (bound.figure, bound.false_positive_rate):
-            return one
+    for figure in result.figures:
+        if (figure.figure, figure.false_positive_rate) == (bound.figure, bound.false_positive_rate):
+            return figure
     raise InternalError("an audit lacks a figure that is bounded")
 
 

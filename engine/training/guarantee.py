@@ -115,7 +115,7 @@ def _audit(examined: Audit) -> str:
         if of_family(examined.attacks, Family.IDENTIFIABILITY)
         else ""
     )
-    bounds = ", ".join(_bound(one) for one in examined.bounds)
+    bounds = ", ".join(_bound(bound) for bound in examined.bounds)
     return (
         f"{tried} tried{shadows}; {'it' if alone else 'each'} found a leak that was planted in another"
         f" model (half of its records memorised{noise}), and on this one stayed within {bounds}, with a"
@@ -136,44 +136,48 @@ def _bound(bound: FigureBound) -> str:
 
 def limits_of(attacks: tuple[str, ...]) -> list[str]:
     """What single attacks leave out, as sentences for people."""
-    found = []
+    sentences = []
     if of_family(attacks, Family.REPEATED):
-        found.append("sets of other sizes: the more records an attack is about, the more it finds")
+        sentences.append("sets of other sizes: the more records an attack is about, the more it finds")
     if of_family(attacks, Family.INVERSION):
-        found.append(
+        sentences.append(
             "what the model tells about an attribute of anybody, by what goes together; bounded is only"
             " what it tells more about those whom it was trained on"
         )
     if of_family(attacks, Family.IDENTIFIABILITY):
-        found.append("other neighbouring data sets: the training was repeated on one pair, of few records")
-    return found
+        sentences.append(
+            "other neighbouring data sets: the training was repeated on one pair, of few records"
+        )
+    return sentences
 
 
 def limits(guarantee: ModelGuarantee) -> tuple[str, ...]:
     """What it does not protect against, as sentences for people."""
-    found = [
+    sentences = [
         "learning what holds for the respondents as a whole, and what follows from it for each of them",
         "attacks on the model that were not tried, stronger ones among them",
     ]
     if guarantee.examined is not None:
-        found.append(
+        sentences.append(
             "the average over records hides some: single records may be found more easily than most"
         )
-        found.append("whether an audit was passed depends on the data, and is outside of every epsilon")
-        found.append("scores of records that depend on one another, which the limits take for independent")
-        found += limits_of(guarantee.examined.attacks)
+        sentences.append("whether an audit was passed depends on the data, and is outside of every epsilon")
+        sentences.append(
+            "scores of records that depend on one another, which the limits take for independent"
+        )
+        sentences += limits_of(guarantee.examined.attacks)
     if guarantee.loss is None:
-        found.append("anything by a proof: the model was trained without noise")
+        sentences.append("anything by a proof: the model was trained without noise")
     else:
-        found.append(
+        sentences.append(
             "somebody who sees other releases about the same respondents, too: their losses add up"
         )
-        found.append("learning about several people whose data depend on each other, as in a family")
-        found.append(
+        sentences.append("learning about several people whose data depend on each other, as in a family")
+        sentences.append(
             "artefacts of numbers: the noise is no exact Gaussian, and that of each step is made from 64"
             " random bits"
         )
-    return tuple(found)
+    return tuple(sentences)
 
 
 def _steps(steps: PrivateSteps) -> Json:
@@ -190,13 +194,13 @@ def _examined(examined: Audit) -> Json:
     return {
         "attacks": examined.attacks,
         "bounds": [
-            {"figure": one.figure, "most": format(one.most, "f")}
+            {"figure": bound.figure, "most": format(bound.most, "f")}
             | (
                 {}
-                if one.false_positive_rate is None
-                else {"falsePositiveRate": format(one.false_positive_rate, "f")}
+                if bound.false_positive_rate is None
+                else {"falsePositiveRate": format(bound.false_positive_rate, "f")}
             )
-            for one in examined.bounds
+            for bound in examined.bounds
         ],
         "confidence": format(examined.confidence, "f"),
         "shadowModels": examined.shadows,
@@ -208,25 +212,25 @@ def stated_guarantee(promised: Mapping[str, Any]) -> ModelGuarantee:
     loss = steps = examined = None
     if "training" in promised:
         loss = loss_from_object(promised)
-        said = promised["training"]
+        training = promised["training"]
         steps = PrivateSteps(
-            Decimal(said["noiseMultiplier"]),
-            Decimal(said["clippingNorm"]),
-            Decimal(said["samplingRate"]),
-            said["steps"],
-            NeighboringRelation(said["neighbors"]),
+            Decimal(training["noiseMultiplier"]),
+            Decimal(training["clippingNorm"]),
+            Decimal(training["samplingRate"]),
+            training["steps"],
+            NeighboringRelation(training["neighbors"]),
         )
     if "audit" in promised:
         audit = promised["audit"]
         examined = Audit(
             tuple(audit["attacks"]),
-            tuple(_stated_bound(one) for one in audit["bounds"]),
+            tuple(_stated_bound(bound) for bound in audit["bounds"]),
             Decimal(audit["confidence"]),
             audit["shadowModels"],
         )
     return ModelGuarantee(promised["model"], promised["recipe"], loss, steps, examined)
 
 
-def _stated_bound(told: Mapping[str, Any]) -> FigureBound:
-    rate = told.get("falsePositiveRate")
-    return FigureBound(told["figure"], Decimal(told["most"]), None if rate is None else Decimal(rate))
+def _stated_bound(stated: Mapping[str, Any]) -> FigureBound:
+    rate = stated.get("falsePositiveRate")
+    return FigureBound(stated["figure"], Decimal(stated["most"]), None if rate is None else Decimal(rate))

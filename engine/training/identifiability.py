@@ -93,7 +93,7 @@ class Identifiability:
         )
 
     def check(self) -> None:
-        """Refuse records of which there are too few.
+        """Refuse too few records.
 
         Raises:
             DataError: there is no pair of neighbouring data sets.
@@ -144,13 +144,13 @@ class Identifiability:
 
     def _pair(self) -> NeighboringPair[LabelledRecords]:
         draw = np.random.default_rng((self.seed, 2))
-        members, others = (_some(one, _COMPARED, draw) for one in (self.training, self.others))
-        euclidean, known, replacing = Distance.EUCLIDEAN, _seen(members), None
+        members, others = (_some(records, _COMPARED, draw) for records in (self.training, self.others))
+        euclidean, points, replacing = Distance.EUCLIDEAN, _seen(members), None
         if self.relation is NeighboringRelation.CHANGE_ONE:
-            odd, other = most_dissimilar_replacement(known, _seen(others), euclidean)
+            odd, other = most_dissimilar_replacement(points, _seen(others), euclidean)
             replacing = _labelled(others, np.array([other]))
         else:
-            odd = most_dissimilar_record(known, euclidean)
+            odd = most_dissimilar_record(points, euclidean)
         rest = draw.permutation(np.delete(np.arange(len(members)), odd))[:MOST_RECORDS]
         return NeighboringPair(_labelled(members, rest), _labelled(members, np.array([odd])), replacing)
 
@@ -168,10 +168,10 @@ class Identifiability:
         ])  # fmt: skip
 
     def _of_beliefs(self, beliefs: Beliefs, judge: Judge) -> tuple[Detail, ...]:
-        found = beliefs.in_the_used
+        believed = beliefs.in_the_used
         shown = (
-            Detail(name="posterior belief in the right data set: mean", value=float(found.mean())),
-            Detail(name="posterior belief in the right data set: largest", value=float(found.max())),
+            Detail(name="posterior belief in the right data set: mean", value=float(believed.mean())),
+            Detail(name="posterior belief in the right data set: largest", value=float(believed.max())),
         )
         if not 0.5 < self.belief < 1:
             return shown
@@ -181,7 +181,7 @@ class Identifiability:
 
     def _epsilons(self, beliefs: Beliefs, judge: Judge) -> tuple[Detail, ...]:
         """The empirical epsilons of the paper (section 5.3); two of them are of Gaussian noise alone."""
-        found = [
+        details = [
             Detail(
                 name="empirical epsilon, of the largest belief (no lower bound: it grows with trainings)",
                 value=from_largest_belief(beliefs),
@@ -192,7 +192,7 @@ class Identifiability:
             ),
         ]
         if self._is_gaussian:
-            found += [
+            details += [
                 Detail(
                     name="empirical epsilon, of the distance of both data sets (this pair, these runs)",
                     value=from_sensitivities(beliefs, self.delta),
@@ -202,7 +202,7 @@ class Identifiability:
                     from_advantage(beliefs, self.delta, judge.confidence),
                 ),
             ]
-        return tuple(found)
+        return tuple(details)
 
 
 def _some(records: DataSet, most: int, draw: np.random.Generator) -> DataSet:
@@ -219,6 +219,6 @@ def _labelled(records: DataSet, places: Integers) -> LabelledRecords:
     return LabelledRecords(records.features[places].astype(np.float32), records.labels[places])
 
 
-def _detail(name: str, found: Limits) -> Detail:
-    lower, above = (one if np.isfinite(one) else None for one in (found.lower, found.upper))
-    return Detail(name=name, value=found.value, lower=lower, upper=above)
+def _detail(name: str, limits: Limits) -> Detail:
+    lower, above = (limit if np.isfinite(limit) else None for limit in (limits.lower, limits.upper))
+    return Detail(name=name, value=limits.value, lower=lower, upper=above)

@@ -1,4 +1,4 @@
-"""What a registered network takes and gives: its columns, in order, and its classes.
+"""The inputs of a registered network, in order, and its classes.
 
 It stands in the header of the network's file. All of it is public: the policy and the description say it,
 and the plan shows it.
@@ -50,16 +50,18 @@ class Inputs:
         Raises:
             DataError: a column is not there; it names columns and no value.
         """
-        missing = [one.column for one in self.features if one.column not in columns]
+        missing = [feature.column for feature in self.features if feature.column not in columns]
         if missing:
             raise DataError(
                 "the records",
-                f"the network takes {', '.join(missing)}, too",
+                f"the network requires the missing columns {', '.join(missing)}",
                 "all columns of its features",
-                "add them; what is not known may be None",
+                "add them; unknown values may be None",
             )
-        codes = [_codes(one, columns[one.column]) for one in self.features]
-        return np.concatenate([shown(one, code) for one, code in zip(self.features, codes, strict=True)], 1)
+        codes = [_codes(feature, columns[feature.column]) for feature in self.features]
+        return np.concatenate(
+            [shown(feature, code) for feature, code in zip(self.features, codes, strict=True)], 1
+        )
 
 
 def read_inputs(path: Path) -> Inputs:
@@ -69,15 +71,15 @@ def read_inputs(path: Path) -> Inputs:
         DataError: the file is none of those.
     """
     try:
-        found = _ADAPTER.validate_json(header(path)[ENTRY])
-        for one in found.features:
-            if isinstance(one, NumberFeature):
-                grid_of(one)
-        return found
+        inputs = _ADAPTER.validate_json(header(path)[ENTRY])
+        for feature in inputs.features:
+            if isinstance(feature, NumberFeature):
+                grid_of(feature)
+        return inputs
     except (KeyError, ValidationError, ValueError, ArithmeticError):
         raise DataError(
             str(path),
-            "it does not say which columns it takes",
+            "the file does not name the columns that the network takes",
             f"a network that `smalti run` registered, with the entry {ENTRY}",
             "train it again; networks of earlier versions have no such entry",
         ) from None

@@ -37,16 +37,18 @@ class Inversion:
     @classmethod
     def of(cls, plan: TrainingPlan, training: DataSet, others: DataSet) -> Self:
         """All attributes of a plan."""
-        return cls(tuple(_attribute(plan, one) for one in guessable(plan.train.features)), training, others)
+        return cls(
+            tuple(_attribute(plan, feature) for feature in guessable(plan.train.features)), training, others
+        )
 
     def check(self) -> None:
-        """Refuse records of which there are none.
+        """Refuse an audit without members or without others.
 
         Raises:
             DataError: there is nobody to guess about.
         """
         if not len(self.training) or not len(self.others):
-            raise DataError(NAME, "there are no members, or no others", "one of each at least")
+            raise DataError(NAME, "there are no members, or no others", "at least one of each")
 
     def result(self, target: Classifier, leak: Classifier, confidence: float) -> AttackResult:
         """The greatest advantage of all attributes, at its greatest limit; and each of them.
@@ -60,8 +62,10 @@ class Inversion:
             leak: one that memorises.
             confidence: of each limit alone.
         """
-        found = [self._inverted(target, one, confidence) for _, one in self.attributes]
-        leaks = [self._inverted(leak, one, confidence).advantage.lower for _, one in self.attributes]
+        results = [self._inverted(target, attribute, confidence) for _, attribute in self.attributes]
+        leaks = [
+            self._inverted(leak, attribute, confidence).advantage.lower for _, attribute in self.attributes
+        ]
         return AttackResult(
             attack=NAME,
             members=len(self.training),
@@ -71,21 +75,21 @@ class Inversion:
             figures=(
                 Figure(
                     figure="attackAdvantage",
-                    value=max(one.advantage.value or 0.0 for one in found),
-                    limit=max(one.advantage.upper for one in found),
+                    value=max(result.advantage.value or 0.0 for result in results),
+                    limit=max(result.advantage.upper for result in results),
                 ),
             ),
             finds_leak=min(leaks) > 0,
             leak_advantage=min(leaks),
             details=tuple(
                 detail
-                for (name, attribute), one in zip(self.attributes, found, strict=True)
-                for detail in _details(name, one, self._most_frequent(attribute))
+                for (name, attribute), result in zip(self.attributes, results, strict=True)
+                for detail in _details(name, result, self._most_frequent(attribute))
             ),
         )
 
     def _inverted(self, model: Classifier, attribute: Attribute, confidence: float) -> Inverted:
-        members, others = ((one.features, one.labels) for one in (self.training, self.others))
+        members, others = ((records.features, records.labels) for records in (self.training, self.others))
         return inverted(model, members, others, attribute, confidence)
 
     def _most_frequent(self, attribute: Attribute) -> float:
@@ -96,22 +100,22 @@ class Inversion:
 
 def _attribute(plan: TrainingPlan, hidden: CategoryFeature) -> tuple[str, Attribute]:
     start = 0
-    for one in plan.train.features:
-        if one == hidden:
+    for feature in plan.train.features:
+        if feature == hidden:
             break
-        start += one.size
+        start += feature.size
     columns = tuple(range(start, start + hidden.size))
     return hidden.column, Attribute.of_categories(columns, np.full(hidden.size, 1 / hidden.size))
 
 
-def _details(name: str, found: Inverted, most_frequent: float) -> tuple[Detail, ...]:
+def _details(name: str, result: Inverted, most_frequent: float) -> tuple[Detail, ...]:
     return (
-        _detail(f"{name}: guessed rightly of members", found.members),
-        _detail(f"{name}: guessed rightly of others", found.others),
+        _detail(f"{name}: guessed rightly of members", result.members),
+        _detail(f"{name}: guessed rightly of others", result.others),
         Detail(name=f"{name}: its most frequent value, of others", value=most_frequent),
-        _detail(f"{name}: advantage", found.advantage),
+        _detail(f"{name}: advantage", result.advantage),
     )
 
 
-def _detail(name: str, found: Limits) -> Detail:
-    return Detail(name=name, value=found.value, lower=found.lower, upper=found.upper)
+def _detail(name: str, limits: Limits) -> Detail:
+    return Detail(name=name, value=limits.value, lower=limits.lower, upper=limits.upper)

@@ -45,7 +45,7 @@ class JobState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What a job said last."""
+    """The last status of a job."""
 
     phase: str = ""
     since: str = ""
@@ -75,12 +75,12 @@ class Job:
             UsageError: it is none.
         """
         try:
-            said = json.loads((folder / "job.json").read_text(encoding="utf-8"))
-            started_at = datetime.fromisoformat(said["started_at"])
-            return cls(folder.name, folder, tuple(said["arguments"]), said["workplace"], started_at)
+            record = json.loads((folder / "job.json").read_text(encoding="utf-8"))
+            started_at = datetime.fromisoformat(record["started_at"])
+            return cls(folder.name, folder, tuple(record["arguments"]), record["workplace"], started_at)
         except (OSError, ValueError, KeyError, TypeError):
             raise UsageError(
-                str(folder), "this is no folder of an audit", "one that `smalti audit start` made"
+                str(folder), "not the folder of an audit", "a folder that `smalti audit start` created"
             ) from None
 
     @property
@@ -106,7 +106,7 @@ class Job:
 
     @property
     def last_words(self) -> str:
-        """What the process printed last."""
+        """The last lines that the process printed."""
         try:
             lines = (self.folder / "log").read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError:
@@ -115,14 +115,14 @@ class Job:
 
     @contextmanager
     def worked_on(self) -> Iterator["Worker"]:
-        """Be the process of this job, until the end of the block.
+        """Hold the lock of this job until the end of the block.
 
         Raises:
             UsageError: another process is.
         """
         lock = locks.taken_from_lookers(self.folder / "lock")
         if lock is None:
-            raise UsageError(f"audit {self.name}", "it is running already", "one that is not")
+            raise UsageError(f"audit {self.name}", "it is running already", "an audit that is not running")
         (self.folder / "pid").write_text(str(os.getpid()), encoding="utf-8")
         # A shell starts what it puts into the background with this signal ignored, and so are its children.
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -188,11 +188,11 @@ class Jobs:
 
     def all(self) -> tuple[Job, ...]:
         """Oldest first."""
-        found = []
+        jobs = []
         for path in self.folder.glob("*"):
             with suppress(UsageError):  # one that is being made
-                found.append(Job.at(path))
-        return tuple(sorted(found, key=lambda one: one.started_at))
+                jobs.append(Job.at(path))
+        return tuple(sorted(jobs, key=lambda job: job.started_at))
 
     def find(self, name: str) -> Job:
         """The job of a name, or of the only name that begins so.
@@ -200,17 +200,17 @@ class Jobs:
         Raises:
             UsageError: there is none, or there are several.
         """
-        found = [one for one in self.all() if name and one.name.startswith(name)]
-        if len(found) != 1:
+        jobs = [job for job in self.all() if name and job.name.startswith(name)]
+        if len(jobs) != 1:
             raise UsageError(
                 f"audit {name}",
-                f"there are several whose names begin so, in {self.folder.name}"
-                if found
-                else f"there is none of this name in {self.folder.name}, beside the registry",
+                f"several audits in {self.folder.name} have names that begin so"
+                if jobs
+                else f"{self.folder.name}, beside the registry, has no audit of this name",
                 "the name of an audit that was started with this registry",
                 "`smalti audit list` shows them; name another registry with --registry",
             )
-        return found[0]
+        return jobs[0]
 
     def start(self, arguments: Sequence[str]) -> Job:
         """Start an audit in a process of its own, which goes on when this one ends.
@@ -226,12 +226,12 @@ class Jobs:
         try:
             self.folder.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
             job.folder.mkdir(mode=_PRIVATE)
-            said = {
+            record = {
                 "arguments": list(job.arguments),
                 "workplace": job.workplace,
                 "started_at": job.started_at.isoformat(),
             }
-            _write_privately(job.folder / "job.json", json.dumps(said))
+            _write_privately(job.folder / "job.json", json.dumps(record))
         except OSError as error:
             raise BackendError(
                 str(self.folder), f"the disk failed ({error.strerror})", "a folder that you may write to"
@@ -240,7 +240,7 @@ class Jobs:
         return job
 
     def resume(self, name: str) -> Job:
-        """Take up an audit whose process is gone; what it has done is not done again.
+        """Resume an audit whose process is gone; completed work is not repeated.
 
         One that ended with an error can be taken up as long as it keeps a model, which was neither refused
         nor registered.
@@ -254,7 +254,7 @@ class Jobs:
             raise UsageError(
                 f"audit {job.name}",
                 f"it is {job.state}",
-                "one that died, was stopped, or ended with an error and keeps a model",
+                "an audit that died, was stopped, or ended with an error and keeps a model",
                 "start another one",
             )
         _spawn(job)
@@ -268,7 +268,7 @@ class Jobs:
         """
         job = self.find(name)
         if job.state is not JobState.RUNNING:
-            raise UsageError(f"audit {job.name}", f"it is {job.state}", "one that is running")
+            raise UsageError(f"audit {job.name}", f"it is {job.state}", "a running audit")
         with suppress(ProcessLookupError):  # it came to its end just now
             os.kill(int((job.folder / "pid").read_text(encoding="utf-8")), signal.SIGINT)
         return job

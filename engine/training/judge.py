@@ -74,7 +74,7 @@ class Judge:
         """
         scores = scored.split()
         curve = RocCurve.of(scores)
-        found = detection(leak, self.confidence)
+        detected = detection(leak, self.confidence)
         bounds = self._bounds(scores, canaries)
         return AttackResult(
             attack=attack,
@@ -83,8 +83,8 @@ class Judge:
             area=curve.area,
             curve=thinned(curve),
             figures=(*self._rates(scores), self.lower_bound(bounds)),
-            finds_leak=found.is_detected,
-            leak_advantage=found.advantage.lower,
+            finds_leak=detected.is_detected,
+            leak_advantage=detected.advantage.lower,
             details=(
                 *(() if control is None else (self._on_control(control),)),
                 *(() if canaries is None else map(_detail_of, bounds)),
@@ -103,13 +103,13 @@ class Judge:
         Raises:
             DataError: fewer members or others than one attack takes.
         """
-        found = disjoint(kind, scored, self._draw(4), SET_SIZE)
+        attacks = disjoint(kind, scored, self._draw(4), SET_SIZE)
         planted = disjoint(kind, leak, self._draw(5), SET_SIZE).advantage(self.confidence)
         parts = min(
             SUBSETS, int(scored.is_member.sum()) // SET_SIZE, int((~scored.is_member).sum()) // SET_SIZE
         )
         again = repeated(kind, divided(scored, self._draw(6), parts), self._draw(7), SET_SIZE)
-        records = found.accuracies.size * found.size
+        records = attacks.accuracies.size * attacks.size
         return AttackResult(
             attack=attack,
             members=records,
@@ -117,15 +117,15 @@ class Judge:
             area=None,
             curve=(),
             figures=(
-                upper("attackAdvantage", found.advantage(self.confidence)),
-                upper("attackPrecision", found.accuracy(self.confidence)),
+                upper("attackAdvantage", attacks.advantage(self.confidence)),
+                upper("attackPrecision", attacks.accuracy(self.confidence)),
             ),
             finds_leak=planted.lower > 0,
             leak_advantage=planted.lower,
             details=(
                 Detail(
                     name=f"attacks, each on {SET_SIZE} members and {SET_SIZE} others",
-                    value=found.accuracies.size,
+                    value=attacks.accuracies.size,
                 ),
                 Detail(
                     name=f"accuracy by the protocol of D5.2, over {parts} subsets", value=again.accuracy
@@ -151,9 +151,9 @@ class Judge:
         Args:
             bounds: valid together, at the confidence; at least one.
         """
-        excluded = [float(one.most) for one in self.audit.bounds if one.figure == "epsilonLowerBound"]
-        reach = max(one.reach for one in bounds)
-        shown = max((one.shown for one in bounds), key=lambda one: one.epsilon)
+        excluded = [float(bound.most) for bound in self.audit.bounds if bound.figure == "epsilonLowerBound"]
+        reach = max(bound.reach for bound in bounds)
+        shown = max((bound.shown for bound in bounds), key=lambda bound: bound.epsilon)
         limit = None if excluded and reach <= max(excluded) else shown.epsilon
         return Figure(
             figure="epsilonLowerBound", value=shown.epsilon, limit=limit, method=str(shown.method)
@@ -173,11 +173,13 @@ class Judge:
 
     def _rates(self, scores: Scores) -> tuple[Figure, ...]:
         """Advantage, precision, and true positive rates at what is asked for and at the usual rates."""
-        asked = {
-            one.false_positive_rate for one in self.audit.bounds if one.false_positive_rate is not None
+        bounded_rates = {
+            bound.false_positive_rate
+            for bound in self.audit.bounds
+            if bound.false_positive_rate is not None
         }
         usual = dict.fromkeys(map(str, FALSE_POSITIVE_RATES))
-        rates = sorted({*asked, *map(Decimal, usual)}, reverse=True)
+        rates = sorted({*bounded_rates, *map(Decimal, usual)}, reverse=True)
         return (
             upper("attackAdvantage", advantage(scores, self.confidence)),
             upper("attackPrecision", self._precision(scores)),
@@ -196,9 +198,9 @@ class Judge:
 
     def _on_control(self, control: Scored) -> Detail:
         """How well the attack reads a network, which tells more of its power than a planted leak."""
-        found = advantage(control.split(), self.confidence)
+        limits = advantage(control.split(), self.confidence)
         name = "advantage on a network of this form that is overfitted on purpose"
-        return Detail(name=name, value=found.value, lower=found.lower, upper=found.upper)
+        return Detail(name=name, value=limits.value, lower=limits.lower, upper=limits.upper)
 
     def _precision(self, scores: Scores) -> Limits:
         """At the threshold that is best on one half, judged on the other one."""
@@ -212,9 +214,9 @@ class Judge:
         return np.random.default_rng((self.seed, purpose))
 
 
-def upper(figure: str, found: Limits) -> Figure:
+def upper(figure: str, limits: Limits) -> Figure:
     """A figure whose upper limit is compared with a bound."""
-    return Figure(figure=figure, value=found.value, limit=found.upper)
+    return Figure(figure=figure, value=limits.value, limit=limits.upper)
 
 
 _ASSUMED: Final = {
@@ -231,9 +233,9 @@ def _detail_of(bound: Reached) -> Detail:
 
 def thinned(curve: RocCurve) -> tuple[tuple[float, float], ...]:
     """Some points of a curve, more of them at low rates, and both ends."""
-    wrong, found = curve.false_positive_rates, curve.true_positive_rates
+    wrong, right = curve.false_positive_rates, curve.true_positive_rates
     if len(wrong) > _POINTS:
         marks = np.geomspace(1 / len(wrong), 1, _POINTS)
         kept = np.unique(np.r_[0, np.searchsorted(wrong, marks, side="right") - 1, len(wrong) - 1])
-        wrong, found = wrong[kept], found[kept]
-    return tuple(zip(wrong.tolist(), found.tolist(), strict=True))
+        wrong, right = wrong[kept], right[kept]
+    return tuple(zip(wrong.tolist(), right.tolist(), strict=True))

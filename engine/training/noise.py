@@ -1,4 +1,4 @@
-"""How much noise a private training gets, and what it loses then."""
+"""The noise of a private training, and its privacy loss."""
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -68,17 +68,17 @@ def private_steps(
     _check_range(wanted, "the sampling rate", rate, LEAST_RATE, 1)
     steps = _steps(epochs, float(rate))
     noise = _noise(wanted, delta, float(rate), steps, relation)
-    made = PrivateSteps(noise, norm, rate, steps, relation)
-    _check_reach(wanted, made, delta, coordinates)
-    _check_account(wanted, mechanism_of(made), delta)
-    loss = stated_loss(made, delta)
+    private = PrivateSteps(noise, norm, rate, steps, relation)
+    _check_reach(wanted, private, delta, coordinates)
+    _check_account(wanted, mechanism_of(private), delta)
+    loss = stated_loss(private, delta)
     _check_bounds(wanted, loss)
-    return made, loss
+    return private, loss
 
 
 @lru_cache(maxsize=64)  # a decision, a plan, a run and a check of its certificate ask for the same
 def stated_loss(private: PrivateSteps, delta: Decimal) -> PlannedLoss:
-    """What the steps of a training lose, as it is charged and told.
+    """The loss of the steps of a training, as it is charged and stated.
 
     Without sampling it is Gaussian, and its mu adds up with that of other releases. With it, epsilon is
     what the loss exceeds with a probability of delta at most: more than the least epsilon at which training
@@ -139,7 +139,7 @@ def _check_account(wanted: Training, mechanism: SampledGaussian, delta: Decimal)
     if not math.isfinite(mechanism.largest_loss(_accounted(delta))):
         raise PlanError(
             str(wanted.where),
-            "no loss is known that this noise exceeds with a probability of delta at most",
+            "no loss is known that this noise exceeds with a probability of at most delta",
             f"a delta well above {mechanism.rounding:.2g}, to which rounding may add up in so many steps",
             "a larger delta, more noise or fewer epochs",
         )
@@ -163,16 +163,16 @@ def _check_bounds(wanted: Training, loss: PlannedLoss) -> None:
             )
 
 
-def _check_reach(wanted: Training, made: PrivateSteps, delta: Decimal, coordinates: int) -> None:
+def _check_reach(wanted: Training, private: PrivateSteps, delta: Decimal, coordinates: int) -> None:
     """Refuse noise so small, for so many steps and parameters, that its ends take more than their part."""
-    distance = 2 if made.neighbors is NeighboringRelation.CHANGE_ONE else 1
-    shift = distance / float(made.noise_multiplier)
-    is_wide = shift <= REACH - 1 and spread(coordinates, made.steps) <= _SPREAD
-    added = made.steps * added_by_ends(coordinates, shift) if is_wide else float(delta)
+    distance = 2 if private.neighbors is NeighboringRelation.CHANGE_ONE else 1
+    shift = distance / float(private.noise_multiplier)
+    is_wide = shift <= REACH - 1 and spread(coordinates, private.steps) <= _SPREAD
+    added = private.steps * added_by_ends(coordinates, shift) if is_wide else float(delta)
     if (1 + _SPREAD) * (_accounted(delta) + added) > float(delta):
         raise PlanError(
             str(wanted.where),
-            "the noise is drawn in 64 bits, and that it ends somewhere would take too much of delta",
+            "the noise is drawn in 64 bits, and its finite range would take too much of delta",
             f"at most {_ENDS:g} of it",
             "a larger delta, more noise, fewer epochs or a smaller network",
         )
@@ -188,8 +188,8 @@ def _delta(wanted: Training) -> Decimal:
     if wanted.delta is None:
         raise PlanError(
             where,
-            "training with noise has no pure epsilon, and nothing says at which delta it is to be charged",
-            "`smalti:delta`, below one in the number of respondents",
+            "training with noise is charged at a delta, and the policy states none",
+            "`smalti:delta`, below 1 divided by the number of respondents",
             "state it",
         )
     if not _LEAST_DELTA <= wanted.delta.value < 1:
@@ -205,8 +205,8 @@ def _noise(
     fixed = wanted.noise_multiplier
     try:
         if fixed is None:
-            found = noise_multiplier_for(_limit(wanted, delta, rate), rate, steps, relation)
-            return Decimal(repr(found))
+            multiplier = noise_multiplier_for(_limit(wanted, delta, rate), rate, steps, relation)
+            return Decimal(repr(multiplier))
         SampledGaussian(float(fixed.value), rate, steps, relation)
     except ValueError:
         raise _no_account(wanted, steps) from None
@@ -216,14 +216,17 @@ def _noise(
 def _no_account(wanted: Training, steps: int) -> PlanError:
     """Which end of what the accountant takes is exceeded."""
     if steps > LARGEST_STEPS:
-        expected, way_out = f"at most {LARGEST_STEPS:,} steps", "ask for fewer epochs, or sample more"
+        expected, way_out = (
+            f"at most {LARGEST_STEPS:,} steps",
+            "ask for fewer epochs, or a higher sampling rate",
+        )
     elif wanted.noise_multiplier is not None:
         expected = f"a noise multiplier from {LEAST_NOISE:g} to {LARGEST_NOISE:,.0f}"
         way_out = "change `smalti:noiseMultiplier`"
     else:
         expected = f"a bound that a noise multiplier of at most {LARGEST_NOISE:,.0f} keeps"
         way_out = "allow more loss, ask for fewer epochs, or change delta"
-    problem = "no noise that has an account meets what is asked of training"
+    problem = "no noise that can be accounted for meets the bounds of the training"
     return PlanError(str(wanted.where), problem, expected, way_out)
 
 

@@ -12,7 +12,7 @@ from smalti.engine.plan.kinds import Kind
 from smalti.engine.plan.losses import PlannedLoss
 from smalti.engine.plan.nodes import Steps, node_of
 from smalti.engine.plan.plan import Filter, ModelFormat, Select, columns_of_respondent
-from smalti.engine.plan.reads import Measure, ReadColumn, ReadRows
+from smalti.engine.plan.reads import Measure, ReadRows
 from smalti.policy.model.model import Permission, Training
 from smalti.transforms.sensitivity import NeighboringRelation
 from smalti.vocab.terms import IRI
@@ -113,7 +113,7 @@ class Train:
     @property
     def width(self) -> int:
         """How many numbers the model sees of a record."""
-        return sum(one.size for one in self.features)
+        return sum(feature.size for feature in self.features)
 
     @property
     def classes(self) -> int:
@@ -201,13 +201,6 @@ class TrainingPlan:
     def input_facts(self) -> frozenset[object]:
         """What is public of a column is the owner's word, too."""
         return frozenset({self.kind, *self.read.columns, *self.train.features, self.train.label})
-
-    def column(self, name: str) -> ReadColumn:
-        """The input column of that name; KeyError if there is none."""
-        for column in self.read.columns:
-            if column.name == name:
-                return column
-        raise KeyError(name)
 
 
 def neighbors_of(wanted: Training) -> NeighboringRelation:

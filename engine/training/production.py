@@ -1,4 +1,4 @@
-"""From records to a published model: take up what a checkpoint holds, or train and judge."""
+"""Produce a model from records: resume from a checkpoint, or train and judge."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -38,9 +38,9 @@ class _Trained(Production):
     """A model that was trained now, or that an earlier run kept in the checkpoint."""
 
     def __init__(self, under: RunUnder, ready: Ready, kept: Checkpoint, charge: ChargedLoss | None) -> None:
-        found = kept.found(ready.learned_from, description_of(ready.plan))
+        resumed = kept.find(ready.learned_from, description_of(ready.plan))
         self.under, self.ready, self.kept = under, ready, kept
-        self.taken = found if found is not None and is_taken(under, ready, found[0]) else None
+        self.taken = resumed if resumed is not None and is_taken(under, ready, resumed[0]) else None
         self.run = under.stage.run if self.taken is None else self.taken[0].run
         if self.taken is None:
             check_next_attempt(under, ready.plan)
@@ -54,11 +54,11 @@ class _Trained(Production):
     def check_publication(self) -> None:
         """Refuse a second release of one charge; the model that is kept is of no more use then."""
         output, registry = self.ready.plan.write.output, self.under.registry
-        if any(charged_run(one) == self.run for one in registry.outputs.of(output)):
+        if any(charged_run(version) == self.run for version in registry.outputs.of(output)):
             self.kept.forget()
             raise UsageError(
                 str(output),
-                "the model that was begun in this checkpoint is registered already",
+                "the model of this checkpoint is registered already",
                 "one release for one training",
                 "`smalti targets` shows it; another run trains another model, and is charged for it",
             )

@@ -98,7 +98,7 @@ def _measured(figures: AuditFigures) -> dict[str, Any]:
         "shadowModels": figures.shadows,
         "trainAccuracy": figures.train_accuracy,
         "testAccuracy": figures.test_accuracy,
-        "results": [_result(one) for one in figures.results],
+        "results": [_result(result) for result in figures.results],
         **({"dct:description": list(figures.reasons)} if figures.reasons else {}),
     }
 
@@ -111,8 +111,8 @@ def _result(result: AttackResult) -> dict[str, Any]:
         **({} if result.area is None else {"areaUnderCurve": result.area}),
         "plantedLeakFound": result.finds_leak,
         "plantedLeakAdvantage": result.leak_advantage,
-        "measurements": [_measurement(one) for one in result.figures],
-        **({"details": [_detail(one) for one in result.details]} if result.details else {}),
+        "measurements": [_measurement(figure) for figure in result.figures],
+        **({"details": [_detail(detail) for detail in result.details]} if result.details else {}),
     }
 
 

@@ -1,4 +1,4 @@
-"""Looking at a model again: its bytes, and whether its certificate says what its plan and ledger say."""
+"""Verify the certificate of a published model by its figures, and by the noise of its plan."""
 
 import math
 from dataclasses import replace
@@ -27,16 +27,16 @@ from smalti.transforms.sensitivity import NeighboringRelation
 if TYPE_CHECKING:
     from smalti.transforms.learning.accounting import SampledGaussian
 
-AS_STATED: Final = "that the model was trained and audited as it is stated"
+AS_STATED: Final = "that the model was trained and audited as stated"
 _LAST_DIGITS: Final = Fraction(1, 10**7)
 """By which share another version of the accountant may lose more, for its arithmetic differs."""
 _MOST_LOSS: Final = 200.0
 """On average; the memory that an account takes grows with it, and nobody is protected any more."""
-_ACCOUNT: Final = ("that the stated loss is that of the stated noise",)
+_ACCOUNT: Final = ("that the stated loss matches the stated noise",)
 
 
 def check_sentences(place: Path, stated: Stated[ModelGuarantee]) -> ReleaseCheck:
-    """Hold the sentences, the composition and the loss of a certificate against its figures.
+    """Check the sentences, the composition and the loss of a certificate by its figures.
 
     The loss is compared with that of the stated noise where the accountant is here.
 
@@ -49,7 +49,7 @@ def check_sentences(place: Path, stated: Stated[ModelGuarantee]) -> ReleaseCheck
     """
     promised = stated.guarantee
     if not stated.has_own_sentences:
-        raise broken(place, "its sentences are not those of its figures")
+        raise broken(place, "its sentences do not match its figures")
     attested = [AS_STATED]
     seen = ReleaseCheck((), ())
     if promised.loss is not None and promised.steps is not None and stated.composition is not None:
@@ -57,8 +57,8 @@ def check_sentences(place: Path, stated: Stated[ModelGuarantee]) -> ReleaseCheck
         attested += ["what earlier releases lost"] if stated.composition.releases > 1 else []
         is_accounted = _account(place, promised.steps, promised.loss) is not None
         seen = ReleaseCheck(_ACCOUNT, ()) if is_accounted else ReleaseCheck((), _ACCOUNT)
-    told = ("the sentences of the certificate are those of its figures",)
-    return ReleaseCheck(told, tuple(attested)) + seen
+    recounted = ("the sentences of the certificate match its figures",)
+    return ReleaseCheck(recounted, tuple(attested)) + seen
 
 
 def _check_together(place: Path, loss: StatedLoss, steps: PrivateSteps, composition: Composition) -> None:
@@ -80,14 +80,14 @@ def _gaussian(place: Path, steps: PrivateSteps, delta: Decimal) -> tuple[Privacy
     from smalti.engine.training.noise import stated_loss  # noqa: PLC0415 (only for private models)
 
     try:
-        made = stated_loss(steps, delta)
+        planned = stated_loss(steps, delta)
     except (ValueError, ArithmeticError):
-        raise broken(place, "the noise that is stated has no account") from None
-    return PrivacyLoss(mu_squared=Fraction(made.mu_squared)), Fraction(made.selection_delta)
+        raise broken(place, "the stated noise cannot be accounted for") from None
+    return PrivacyLoss(mu_squared=Fraction(planned.mu_squared)), Fraction(planned.selection_delta)
 
 
 def check_noise(place: Path, plan: TrainingPlan) -> ReleaseCheck:
-    """That a plan states no less than its noise loses, where the accountant is here.
+    """Check that a plan states no less than its noise loses, where the accountant is installed.
 
     Raises:
         GuaranteeError: it states less; no value is named.
@@ -95,11 +95,11 @@ def check_noise(place: Path, plan: TrainingPlan) -> ReleaseCheck:
     private, loss = plan.train.private, plan.train.loss
     if private is None or loss is None:
         return ReleaseCheck((), ())
-    made = _account(place, private, loss)
-    if made is None:
+    accounted = _account(place, private, loss)
+    if accounted is None:
         return ReleaseCheck((), _ACCOUNT)
-    noise = PrivacyLoss(Fraction(made.pure) * (1 - _LAST_DIGITS), Fraction(made.mu_squared))
-    check_charged(place, loss, noise, Fraction(made.selection_delta))
+    noise = PrivacyLoss(Fraction(accounted.pure) * (1 - _LAST_DIGITS), Fraction(accounted.mu_squared))
+    check_charged(place, loss, noise, Fraction(accounted.selection_delta))
     return ReleaseCheck((), ())
 
 
@@ -119,19 +119,19 @@ def _account(place: Path, private: PrivateSteps, stated: StatedLoss) -> PlannedL
 
     try:
         steps = _accounted_steps(mechanism_of(private))
-        made = stated_loss(replace(private, steps=steps), stated.delta)
+        accounted = stated_loss(replace(private, steps=steps), stated.delta)
     except BackendError:
         return None
     except (ValueError, ArithmeticError):
-        raise broken(place, "the noise that is stated has no account") from None
+        raise broken(place, "the stated noise cannot be accounted for") from None
     pairs = (
-        (float(made.epsilon), float(stated.epsilon)),
-        (made.belief, stated.belief),
-        (made.advantage, stated.advantage),
+        (float(accounted.epsilon), float(stated.epsilon)),
+        (accounted.belief, stated.belief),
+        (accounted.advantage, stated.advantage),
     )
     if any(again * (1 - float(_LAST_DIGITS)) > said for again, said in pairs):
         raise broken(place, "the stated noise loses more than the stated loss")
-    return made if steps == private.steps else None
+    return accounted if steps == private.steps else None
 
 
 def _accounted_steps(mechanism: "SampledGaussian") -> int:

@@ -15,35 +15,41 @@ def architecture_of(plan: TrainingPlan) -> Architecture:
     Raises:
         ValueError: it would have too many parameters.
     """
-    said = plan.train.network
-    return Architecture(plan.train.width, said.hidden, plan.train.classes, Activation(said.activation))
+    network = plan.train.network
+    return Architecture(
+        plan.train.width, network.hidden, plan.train.classes, Activation(network.activation)
+    )
 
 
 def hyperparameters_of(plan: TrainingPlan) -> Hyperparameters:
     """How it is trained; with the noise that the plan states."""
     private = plan.train.private
-    asked = None
+    private_training = None
     if private is not None:
-        asked = PrivateTraining(
+        private_training = PrivateTraining(
             float(private.noise_multiplier), float(private.clipping_norm), float(private.sampling_rate)
         )
-    said = plan.train.network
-    found = Hyperparameters(
-        plan.train.epochs, said.batch_size, float(said.learning_rate), Optimizer(said.optimizer), asked
+    network = plan.train.network
+    hyperparameters = Hyperparameters(
+        plan.train.epochs,
+        network.batch_size,
+        float(network.learning_rate),
+        Optimizer(network.optimizer),
+        private_training,
     )
     # INVARIANT: as many steps are made as were accounted for.
-    if private is not None and found.private_steps != private.steps:
+    if private is not None and hyperparameters.private_steps != private.steps:
         raise InternalError("a training would take other steps than it is charged for")
-    return found
+    return hyperparameters
 
 
 def network_of(recipe: Recipe) -> Network:
     """What a recipe stands for."""
-    said = recipe.defaults
+    defaults = recipe.defaults
     return Network(
         recipe.hidden,
         str(recipe.activation),
-        str(said.optimizer),
-        Decimal(str(said.learning_rate)),
-        said.batch_size,
+        str(defaults.optimizer),
+        Decimal(str(defaults.learning_rate)),
+        defaults.batch_size,
     )

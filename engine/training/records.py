@@ -1,4 +1,4 @@
-"""What a model is trained on: one row of each respondent, as numbers between public bounds.
+"""The records of a training: one row of each respondent, as numbers between public bounds.
 
 Which row of a respondent counts depends on its own rows alone, and what the model sees of a row on its own
 texts alone. No text raises an error.
@@ -44,9 +44,9 @@ def training_records(plan: TrainingPlan, table: StagedTable) -> TrainingRecords:
         BackendError: the machine. Nothing about the values is ever raised.
     """
     columns: tuple[Feature, ...] = (*plan.train.features, plan.train.label)
-    reports = coded_reports(plan.read, [_coded(one) for one in columns], table)
+    reports = coded_reports(plan.read, [_coded(feature) for feature in columns], table)
     codes = [np.repeat(column, reports.respondents) for column in reports.codes]
-    features = [shown(one, code) for one, code in zip(columns[:-1], codes[:-1], strict=True)]
+    features = [shown(feature, code) for feature, code in zip(columns[:-1], codes[:-1], strict=True)]
     return TrainingRecords(np.concatenate(features, axis=1), codes[-1])
 
 

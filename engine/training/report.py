@@ -1,4 +1,4 @@
-"""What owners are told of a training."""
+"""The report of a training for the owners of its inputs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

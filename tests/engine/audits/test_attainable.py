@@ -21,7 +21,7 @@ from smalti.engine.training.attainable import (
     never_exceeded,
     never_met,
     records_for,
-    told_of,
+    records_needed,
     undecided_by_trainings,
 )
 from smalti.engine.training.judge import Judge, Reached
@@ -139,41 +139,42 @@ def test_it_is_told_for_respondents() -> None:
     advantage_of = bound("attackAdvantage", "0.3")
     records = records_for(advantage_of, CONFIDENCE)
     assert records == 98
-    (told,) = told_of(audit(advantage_of), HALF, DELTA)
+    (told,) = records_needed(audit(advantage_of), HALF, DELTA)
     assert told == (
-        "attackAdvantage at most 0.3 takes about 196 respondents at least; a guess keeps to it in nine of"
-        " ten trainings or more from about 446 on, at the first attempt"
+        "attackAdvantage at most 0.3 requires at least about 196 respondents; with about 446, a guess"
+        " stays within it in nine of ten trainings or more, at the first attempt"
     )
-    assert "takes about 490 respondents" in told_of(audit(advantage_of), Fraction(1, 5), DELTA)[0]
-    rare = told_of(audit(bound("truePositiveRate", "0.05", "0.01")), HALF, DELTA)
-    assert "at a false positive rate of 0.01 takes about 874 respondents at least" in rare[0]
+    (fifth,) = records_needed(audit(advantage_of), Fraction(1, 5), DELTA)
+    assert "requires at least about 490 respondents" in fifth
+    rare = records_needed(audit(bound("truePositiveRate", "0.05", "0.01")), HALF, DELTA)
+    assert "at a false positive rate of 0.01 requires at least about 874 respondents" in rare[0]
     for vain in (bound("attackPrecision", "0.4"), bound("truePositiveRate", "0.01", "0.01")):
-        assert "exceeded by a guess" in told_of(audit(vain), HALF, DELTA)[0]
-    assert told_of(audit(advantage_of, attacks=("model-inversion",)), HALF, DELTA) == ()
+        assert "exceeded by a guess" in records_needed(audit(vain), HALF, DELTA)[0]
+    assert records_needed(audit(advantage_of, attacks=("model-inversion",)), HALF, DELTA) == ()
 
 
 def test_of_other_figures_and_attacks_it_is_told_too() -> None:
-    (epsilon,) = told_of(audit(bound("epsilonLowerBound", "2")), HALF, DELTA)
+    (epsilon,) = records_needed(audit(bound("epsilonLowerBound", "2")), HALF, DELTA)
     found = re.fullmatch(r"epsilonLowerBound at most 2 can be decided from about (\d+) respond.*", epsilon)
     assert found
     records, sides = int(found[1]) // 2, of_two(float(1 - ERROR))
     assert reach_by_ranks(records, records, DELTA, sides) > 2 > reach_by_ranks(32, 32, DELTA, sides)
-    (never,) = told_of(audit(bound("epsilonLowerBound", "30")), HALF, DELTA)
+    (never,) = records_needed(audit(bound("epsilonLowerBound", "30")), HALF, DELTA)
     assert "with any number of records" in never
-    sets = told_of(audit(bound("attackAdvantage", "0.3"), attacks=("set-membership",)), HALF, DELTA)
+    sets = records_needed(audit(bound("attackAdvantage", "0.3"), attacks=("set-membership",)), HALF, DELTA)
     assert sets == (
-        "set-membership: attackAdvantage at most 0.3 takes about 8200 respondents at least; a guess keeps"
-        " to it in nine of ten trainings or more from about 23400 on, at the first attempt",
+        "set-membership: attackAdvantage at most 0.3 requires at least about 8200 respondents; with about"
+        " 23400, a guess stays within it in nine of ten trainings or more, at the first attempt",
     )
     single = bound("attackPrecision", "0.5")
-    (told,) = told_of(audit(single, attacks=("single-membership",)), HALF, DELTA)
+    (told,) = records_needed(audit(single, attacks=("single-membership",)), HALF, DELTA)
     assert "exceeded by a guess" in told
 
 
 def test_an_audit_of_other_attacks_is_not_judged_by_records() -> None:
     missed = bound("attackAdvantage", "0.01")
     check_attainable(audit(missed, attacks=("differential-identifiability",)), size(10), ERROR)
-    with pytest.raises(DataError, match="too little for a bound of it"):
+    with pytest.raises(DataError, match="too little for one of its bounds"):
         check_attainable(audit(missed, attacks=("differential-identifiability", "loss")), size(10), ERROR)
 
 

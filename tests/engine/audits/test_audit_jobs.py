@@ -187,7 +187,7 @@ def test_what_a_job_was_started_with_is_for_its_owner_alone(idle: Job) -> None:
 def test_a_job_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "r.sqlite.audits" / "wombat").mkdir(parents=True)
     assert jobs(tmp_path).all() == ()
-    with pytest.raises(UsageError, match="none of this name"):
+    with pytest.raises(UsageError, match="no audit of this name"):
         jobs(tmp_path).find("wombat")
-    with pytest.raises(UsageError, match="no folder of an audit"):
+    with pytest.raises(UsageError, match="not the folder of an audit"):
         Job.at(tmp_path)

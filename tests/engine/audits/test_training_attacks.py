@@ -35,7 +35,7 @@ def test_a_run_is_judged_by_attacks_on_many_records_and_on_attributes(tmp_path: 
     assert [one.attack for one in found.results] == ["model-inversion", "single-membership"]
     assert all(one.finds_leak for one in found.results)
     seen = smalti.verify(tmp_path / "out", registry=registry(tmp_path))
-    assert "the sentences of the certificate are those of its figures" in seen.check.recounted
+    assert "the sentences of the certificate match its figures" in seen.check.recounted
     told = json.loads(outcome.version.certificate)["guarantee"]["statement"]
     assert "the attacks model-inversion, single-membership were tried" in told
     assert "trainings with hardly any noise" not in told

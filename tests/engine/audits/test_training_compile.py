@@ -135,16 +135,16 @@ def test_private_training_is_charged_and_needs_no_audit() -> None:
         (training(recipe="wombat"), "no recipe `wombat` is installed"),
         (training(label_column=column("nothing")), "nothing"),
         (training(identifiers=(column("nothing"),)), "nothing"),
-        (training(label_column=column("note"), identifiers=()), "which classes the column `note` has"),
-        (training(label_column=column("age")), "which classes the column `age` has"),
-        (training(identifiers=()), "which values the column `note` may have"),
+        (training(label_column=column("note"), identifiers=()), "the column `note` has no public classes"),
+        (training(label_column=column("age")), "the column `age` has no public classes"),
+        (training(identifiers=()), "the column `note` has no public values"),
         (
             training(identifiers=tuple(column(name) for name in ("city", "age", "spend", "note"))),
             "no column is left to learn from",
         ),
-        (private(rows_per_respondent=Bound(Operator.LTEQ, 2, HERE)), "one row of each takes part"),
+        (private(rows_per_respondent=Bound(Operator.LTEQ, 2, HERE)), "training uses one"),
         (private(delta=most("2")), "delta is out of range"),
-        (private(noise_multiplier=most("0.1")), "no noise that has an account"),
+        (private(noise_multiplier=most("0.1")), "no noise that can be accounted for"),
     ],
 )
 def test_what_cannot_be_trained_is_refused(wanted: Any, said: str) -> None:
@@ -239,7 +239,7 @@ def test_a_duty_that_decides_nothing_by_an_attack_is_refused(
 
 def test_the_noise_of_training_is_examined_only_where_there_is_some() -> None:
     duty = replace(AUDIT, attacks=("differential-identifiability",))
-    assert any("is about the noise of training" in one for one in problems(permission(training(), duty)))
+    assert any("tests the noise of training" in one for one in problems(permission(training(), duty)))
     assert planned(permission(private(), duty)).audit is not None
 
 
@@ -247,14 +247,14 @@ def test_the_noise_of_training_is_examined_only_where_there_is_some() -> None:
 def test_trainings_that_take_too_long_are_not_repeated(rate: str) -> None:
     wanted = private(sampling_rate=most(rate), recipe="mlp-256-256" if rate == "0.005" else "mlp-128")
     duty = replace(AUDIT, attacks=("differential-identifiability", "loss"))
-    assert any("it takes too many steps for that" in one for one in problems(permission(wanted, duty)))
+    assert any("which takes too many steps for that" in one for one in problems(permission(wanted, duty)))
     assert planned(permission(wanted, AUDIT)).audit is not None
 
 
 def test_guessing_categories_takes_some() -> None:
     duty = replace(AUDIT, attacks=("model-inversion",))
     wanted = training(identifiers=(column("note"), column("city")))
-    assert any("the model learns from none" in one for one in problems(permission(wanted, duty)))
+    assert any("the model has none as a feature" in one for one in problems(permission(wanted, duty)))
 
 
 def test_a_plan_says_what_is_repeated() -> None:
@@ -279,14 +279,14 @@ def test_a_plan_says_what_is_repeated() -> None:
 @pytest.mark.parametrize(
     ("description", "said"),
     [
-        (with_column("sex", values=("f",)), "which classes the column `sex` has"),
+        (with_column("sex", values=("f",)), "the column `sex` has no public classes"),
         (with_column("sex", is_derived=True), "taken from the data"),
         (with_column("city", is_derived=True), "taken from the data"),
-        (with_column("city", values=()), "which values the column `city` may have"),
-        (with_column("age", upper=None), "which values the column `age` may have"),
-        (with_column("age", datatype=Datatype.DATE), "which values the column `age` may have"),
-        (with_column("spend", unit=Decimal("0.3")), "no whole number of units apart"),
-        (with_column("spend", unit=Decimal(0)), "no whole number of units apart"),
+        (with_column("city", values=()), "the column `city` has no public values"),
+        (with_column("age", upper=None), "the column `age` has no public values"),
+        (with_column("age", datatype=Datatype.DATE), "the column `age` has no public values"),
+        (with_column("spend", unit=Decimal("0.3")), "not a whole number of units apart"),
+        (with_column("spend", unit=Decimal(0)), "not a whole number of units apart"),
         (with_column("city", values=tuple(map(str, range(70_000)))), "too many public values together"),
         (replace(DESCRIPTION, respondent=None), "nothing says which rows are about one respondent"),
     ],
@@ -386,24 +386,24 @@ EXPLAINED = [
     "read http://example.com/people",
     "respondent rows with the same who are about one person, of whom the first row in the file takes part;"
     " rows without one, and of those who withdrew, are left out",
-    "column city: one of 5 public values, or missing; what is none of them counts as missing",
-    "column age: clamped to 0..100, and shown from 0 to 1; what is missing or no number becomes the middle",
-    "column spend: clamped to -1..2.5, and shown from 0 to 1; what is missing or no number becomes the"
+    "column city: one of 5 public values, or missing; other values count as missing",
+    "column age: clamped to 0..100, and scaled to 0..1; missing values and non-numbers become the middle",
+    "column spend: clamped to -1..2.5, and scaled to 0..1; missing values and non-numbers become the"
     " middle",
     "column sex: predicted: one of 2 public classes",
     "train the recipe softmax-regression (no layer before the softmax; adam with a learning rate of 0.01"
     " and batches of 100), 2 epochs, on a random part of the respondents (each with probability 1/2); the"
     " others are held out",
     "audit loss on this model and on one that memorises",
-    "audit attackAdvantage at most 0.3 takes about 196 respondents at least; a guess keeps to it in nine of"
-    " ten trainings or more from about 446 on, at the first attempt",
+    "audit attackAdvantage at most 0.3 requires at least about 196 respondents; with about 446, a guess"
+    " stays within it in nine of ten trainings or more, at the first attempt",
     "audit attackAdvantage at most 0.3, at a confidence of 0.95 over all attempts",
     "promise audited: the attack loss was tried; it found a leak that was planted in another model (half of"
     " its records memorised), and on this one stayed within attackAdvantage 0.3, with a confidence of 0.95"
     " over all attempts",
     "write http://example.com/model, safetensors",
     "warning column note will be dropped: the policy says so",
-    "warning it is trained without noise, and may give away whatever it learned",
+    "warning the model is trained without noise, and may reveal its training data",
     "not covered learning what holds for the respondents as a whole, and what follows from it for each of"
     " them",
     "not covered attacks on the model that were not tried, stronger ones among them",
@@ -427,8 +427,8 @@ def test_a_private_plan_in_words() -> None:
     lines = to_lines(plan)
     told = dict(lines)
     assert told["train"].endswith(
-        "; gradients clipped to 1, with noise of 2 times that on their sum, in 4 steps of each record with"
-        " probability 0.5 (add-or-remove-one)"
+        "; gradients clipped to 1, with noise of 2 times that on their sum, in 4 steps that sample each"
+        " record with probability 0.5 (add-or-remove-one)"
     )
     assert plan.train.loss is not None
     assert told["  epsilon"] == format(plan.train.loss.epsilon, "f")

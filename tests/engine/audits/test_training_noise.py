@@ -142,7 +142,7 @@ def test_bounds_that_nothing_can_keep_are_refused_and_those_beside_one_are_kept(
         {"posterior_belief": most("0.50000000000000000001")},
         {"epsilon": most("1e-400")},
     ):
-        assert "no noise that has an account" in refused(replace(asked, **bound))
+        assert "no noise that can be accounted for" in refused(replace(asked, **bound))
     _, loss = noisy(replace(asked, posterior_belief=most("0.9999999999999999999")))
     assert loss.belief <= 0.999999999
 
@@ -212,8 +212,8 @@ def test_noise_that_is_fixed_is_taken_where_it_meets_the_bound() -> None:
 
 
 def test_noise_without_an_account_is_refused() -> None:
-    assert "no noise that has an account" in refused(private(noise_multiplier=most("0.2")))
-    assert "no noise that has an account" in refused(private(), 1_000_000)
+    assert "no noise that can be accounted for" in refused(private(noise_multiplier=most("0.2")))
+    assert "no noise that can be accounted for" in refused(private(), 1_000_000)
 
 
 SMALL = {"noise_multiplier": None, "sampling_rate": most("1"), "membership_advantage": most("1e-5")}
@@ -237,6 +237,6 @@ def test_it_is_told_at_which_end_there_is_no_account(
 
 
 def test_a_delta_is_needed_to_charge() -> None:
-    assert "nothing says at which delta" in refused(private(delta=None))
+    assert "the policy states none" in refused(private(delta=None))
     for delta in ("0", "1e-11", "1"):
         assert "out of range" in refused(private(delta=most(delta)))

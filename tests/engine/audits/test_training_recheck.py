@@ -108,7 +108,7 @@ def test_an_accountant_of_another_version_may_differ_in_its_last_digits(
 
 PLACE, DELTA = Path("certificate.jsonld"), Decimal("0.00001")
 STEPS = PrivateSteps(Decimal(4), Decimal(1), Decimal("0.5"), 10, NeighboringRelation.ADD_OR_REMOVE_ONE)
-ACCOUNT = "that the stated loss is that of the stated noise"
+ACCOUNT = "that the stated loss matches the stated noise"
 
 
 def alone(loss: StatedLoss, steps: PrivateSteps = STEPS) -> Stated[ModelGuarantee]:
@@ -155,7 +155,7 @@ def test_noise_that_loses_more_is_found_without_a_record(
     [{"noise_multiplier": Decimal("0.001")}, {"sampling_rate": Decimal(0)}, {"steps": 10**400}],
 )
 def test_noise_without_an_account_is_refused(true_loss: StatedLoss, lie: dict[str, Any]) -> None:
-    with pytest.raises(GuaranteeError, match="the noise that is stated has no account"):
+    with pytest.raises(GuaranteeError, match="the stated noise cannot be accounted for"):
         check_sentences(PLACE, alone(true_loss, replace(STEPS, **lie)))
 
 

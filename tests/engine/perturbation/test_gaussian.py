@@ -329,22 +329,22 @@ def fact(operand: IRI, value: Any) -> Fact:
 FAR = described("age", lower=Decimal(0), upper=Decimal(2**50), unit=Decimal(1))
 WIDE = replace(DESCRIPTION, columns=(FAR, described("who")))
 REFUSED: dict[str, tuple[Callable[[], list[str]], str]] = {
-    "no delta": (lambda: problems(asked("age", of="")), "there is no delta"),
+    "no delta": (lambda: problems(asked("age", of="")), "no delta is stated"),
     "no delta, another of statistics": (
         lambda: problems(asked("age", mechanisms=("exponential", GAUSSIAN), of="")),
-        "there is no delta",
+        "no delta is stated",
     ),
-    "delta of 0": (lambda: problems(asked("age", of="0")), "there is no delta"),
+    "delta of 0": (lambda: problems(asked("age", of="0")), "no delta is stated"),
     "delta too small": (lambda: problems(asked("age", of="1e-301")), "delta is out of range"),
     "asked without one in the policy": (
         lambda: problems(
             asked("age", mechanisms=(), of=""), fact(terms.DELTA, Number(Decimal("0.1")))
         ),
-        "a delta is asked for, and the permission states none",
+        "the run requests a delta, but the permission states none",
     ),
     "asked for a larger one": (
         lambda: problems(asked("age"), fact(terms.DELTA, Number(Decimal("0.1")))),
-        "does not allow what is asked of `smalti:delta`",
+        "does not allow the requested `smalti:delta`",
     ),
     "asked for none": (
         lambda: problems(asked("age"), fact(terms.DELTA, Number(Decimal(0)))),
@@ -352,7 +352,7 @@ REFUSED: dict[str, tuple[Callable[[], list[str]], str]] = {
     ),
     "asked for gaussian without delta": (
         lambda: problems(asked("age", mechanisms=(), of=""), fact(terms.MECHANISM, Text(GAUSSIAN))),
-        "there is no delta",
+        "no delta is stated",
     ),
     "too much noise": (
         lambda: problems(asked("age"), description=WIDE),

@@ -380,11 +380,11 @@ def without(**changes: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("made", "expected"),
     [
-        (lambda: without(image_size=None), "nothing public is said"),
+        (lambda: without(image_size=None), "has no public description"),
         (lambda: without(image_size=(1, 4097)), "too large"),
         (lambda: without(image_size=(1024, 1025)), "too large"),
-        (lambda: without(datatype=Datatype.DATE), "nothing public is said"),
-        (lambda: without(is_derived=True), "was taken from the data"),
+        (lambda: without(datatype=Datatype.DATE), "has no public description"),
+        (lambda: without(is_derived=True), "is marked as taken from the data"),
     ],
 )
 def test_what_cannot_be_is_refused(made: Callable[[], list[str]], expected: str) -> None:
@@ -397,7 +397,7 @@ def test_a_belief_is_not_bounded_by_noise_for_few_pixels() -> None:
     assert wanted is not None
     bound = Comparison(terms.POSTERIOR_BELIEF, Operator.LTEQ, (Number(Decimal("0.75")),), where=HERE)
     given = replace(given, anonymization=replace(wanted, parameters=(bound, *wanted.parameters[1:])))
-    with pytest.raises(SmaltiError, match="is about a person"):
+    with pytest.raises(SmaltiError, match="bounds belief or advantage of a person"):
         reported(LocalBackend(), [], given, WITH_FACE)
 
 
@@ -507,7 +507,7 @@ def test_a_run_publishes_small_noisy_images(tmp_path: Path, output_format: str) 
     assert told == sorted(told)
     assert len(rows) == 20
     seen = smalti.verify(tmp_path / "out", registry=tmp_path / "registry.sqlite")
-    assert "each value is one that the stated noise gives" in seen.check.recounted
+    assert "each value is one that the stated noise can produce" in seen.check.recounted
     assert [one.column for one in smalti.estimate(tmp_path / "out")] == ["sex"]
 
 
@@ -588,12 +588,15 @@ def _behind(rows: list[list[str]]) -> None:
     rows[1][1] = text(base64.b64decode(rows[1][1]) + GOOD)
 
 
-NEVER = "none that the stated noise"
+NEVER = "not one that the stated noise produces"
 
 
 @pytest.mark.parametrize(
     ("change", "expected"),
-    [(_swap, "by their order"), *((change, NEVER) for change in (_larger, _no_image, _hidden, _behind))],
+    [
+        (_swap, "the order of its rows reveals"),
+        *((change, NEVER) for change in (_larger, _no_image, _hidden, _behind)),
+    ],
 )
 def test_the_check_of_an_output_finds(
     tmp_path: Path, change: Callable[[list[list[str]]], None], expected: str

@@ -221,24 +221,33 @@ def without(name: str, **changes: Any) -> Description:
 
 
 REFUSED: dict[str, Callable[[], tuple[list[str], str]]] = {
-    "no measure": lambda: (problems(permission()), "no column is named"),
+    "no measure": lambda: (problems(permission()), "the policy names no column"),
     "unknown column": lambda: (problems(permission("shoe")), "has no column"),
-    "no domain": lambda: (problems(permission("note")), "nothing public is said"),
-    "no unit": lambda: (problems(permission("spend"), without("spend", unit=None)), "in what unit"),
+    "no domain": lambda: (problems(permission("note")), "has no public description"),
+    "no unit": lambda: (
+        problems(permission("spend"), without("spend", unit=None)),
+        "the unit of the column",
+    ),
     "unit that does not divide": lambda: (
         problems(permission("spend"), without("spend", unit=Decimal("0.4"))),
-        "no whole number of units",
+        "not a whole number of units",
     ),
     "bounds too far apart": lambda: (
         problems(permission("age"), without("age", upper=Decimal(10) ** 30)),
-        "no whole number of units apart, or too many",
+        "not a whole number of units apart, or too many",
     ),
-    "values of the data": lambda: (problems(permission("city"), derived()), "was taken from the data"),
-    "bounds of the data": lambda: (problems(permission("age"), derived()), "was taken from the data"),
+    "values of the data": lambda: (
+        problems(permission("city"), derived()),
+        "is marked as taken from the data",
+    ),
+    "bounds of the data": lambda: (
+        problems(permission("age"), derived()),
+        "is marked as taken from the data",
+    ),
     "one value": lambda: (problems(permission("sex"), without("sex", values=("f",))), "one public value"),
     "respondent": lambda: (
         problems(permission("who"), without("who", values=("1", "2"))),
-        "tells respondents apart",
+        "identifies respondents",
     ),
     "nobody declared": lambda: (
         problems(permission("sex"), replace(DESCRIPTION, respondent=None)),
@@ -250,19 +259,19 @@ REFUSED: dict[str, Callable[[], tuple[list[str], str]]] = {
     ),
     "pixelation without its words": lambda: (
         problems(permission("sex", mechanisms=("pixelation",))),
-        "nothing says `smalti:pixelNeighborhood`",
+        "`smalti:pixelNeighborhood` is not stated",
     ),
     "mechanism without bounds": lambda: (
         problems(permission("note", mechanisms=("laplace",))),
-        "`laplace` could use",
+        "`laplace` can use",
     ),
     "another mechanism than the policy's": lambda: (
         problems(permission("age", mechanisms=("randomized-response",))),
-        "is for `gaussian` or `laplace`, which the policy does not allow",
+        "suits `gaussian` or `laplace`, which the policy does not allow",
     ),
     "images without pixelation": lambda: (
         problems(permission("note"), without("note", image_size=(2, 2))),
-        "is for `pixelation`, which the policy does not allow",
+        "suits `pixelation`, which the policy does not allow",
     ),
     "released": lambda: (problems(permission("sex", released=(column("note"),))), "`smalti:released`"),
     "sensitive": lambda: (problems(permission("sex", sensitive=(column("note"),))), "mosaicrown:sensitive"),
@@ -331,7 +340,7 @@ def test_the_explanation_names_what_is_dropped_and_what_is_public() -> None:
     text = to_text(compiled(permission("sex", "city", "age")))
     assert "column note will be dropped" in text
     assert "the number of rows is published" in text
-    assert "what is missing or none of them becomes `f`" in " ".join(text.split())
+    assert "missing and other values become `f`" in " ".join(text.split())
 
 
 def test_neighbours_replace_each_other() -> None:

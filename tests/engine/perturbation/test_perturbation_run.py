@@ -410,7 +410,10 @@ Make = Callable[[Path], Any]
 REFUSED: dict[str, tuple[Make, str]] = {
     "no budget": (lambda folder: write_policy(folder, budget=MISSING), "budget"),
     "nobody declared": (lambda folder: write_policy(folder, respondent=("eq", MISSING)), "one respondent"),
-    "no columns": (lambda folder: write_policy(folder, measure=("isAnyOf", MISSING)), "no column is named"),
+    "no columns": (
+        lambda folder: write_policy(folder, measure=("isAnyOf", MISSING)),
+        "the policy names no column",
+    ),
     "column of the data": (lambda folder: write_policy(folder, measure=("isAnyOf", ["secret"])), "public"),
     "statistic": (
         lambda folder: write_policy(folder, statistic=("isAnyOf", ["count"])),
@@ -449,7 +452,7 @@ def test_queries_and_parts_are_refused(world: Path) -> None:
         "plan", "policy.jsonld", "--data", f"{VISITS}=visits.csv", "--query", "query.json", cwd=world
     )
     assert planned.code == 2
-    assert "answers no query" in planned.err
+    assert "does not answer queries" in planned.err
 
 
 @pytest.mark.parametrize(

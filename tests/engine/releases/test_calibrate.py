@@ -46,7 +46,7 @@ from smalti.engine.releases.calibrate import AllowedLoss, Wish, calibrate
 from smalti.engine.releases.guarantee import describe, guarantee_of, limits
 from smalti.engine.releases.losses import least_loss, lost_by
 from smalti.engine.releases.plan import Quantity, ReleasePlan, Statistic, StatisticKind
-from smalti.engine.releases.recheck_certificate import check_sentences
+from smalti.engine.releases.recheck import check_sentences
 from smalti.errors import InternalError, PlanError, ProblemsError, SmaltiError
 from smalti.transforms.identifiability import gaussian_epsilon
 from smalti.transforms.loss.belief import belief_after

@@ -13,7 +13,7 @@ from release_plans import CENTS, NUMBERS, TIMES, VALUES, YEARS, measure
 
 from smalti.engine.losses.readings import bins, identities, in_units, key_labels, positions, whole_units
 from smalti.engine.plan.reads import Key, ReadColumn
-from smalti.engine.releases.limbs import Limbs
+from smalti.engine.releases.digits import Digits
 from smalti.errors import InternalError
 from smalti.transforms.base import Datatype
 from smalti.vocab.terms import IRI
@@ -93,14 +93,14 @@ def test_positions_count_what_is_below_each_candidate(units: list[int], candidat
 
 
 @given(st.integers(0, 1 << 70), st.integers(-(1 << 70), 1 << 70), st.data())
-def test_limbs_are_small_and_give_the_sum(width: int, least: int, data: st.DataObject) -> None:
-    limbs = Limbs("s", least, least + width)
+def test_digits_are_small_and_give_the_sum(width: int, least: int, data: st.DataObject) -> None:
+    digits = Digits("s", least, least + width)
     numbers = data.draw(st.lists(st.integers(least, least + width), max_size=9))
-    columns = {name: np.array(column) for name, column in limbs.split(numbers).items()}
+    columns = {name: np.array(column) for name, column in digits.split(numbers).items()}
     assert all((column >= 0).all() and (column < 1 << 24).all() for column in columns.values())
     sums = {name: int(column.sum()) for name, column in columns.items()}
-    assert limbs.total(sums, len(numbers)) == sum(numbers)
-    assert tuple(columns) == limbs.columns == tuple(limbs.split([]))
+    assert digits.total(sums, len(numbers)) == sum(numbers)
+    assert tuple(columns) == digits.columns == tuple(digits.split([]))
 
 
 def test_labels_of_bins_are_open_above_but_for_the_last() -> None:

@@ -40,7 +40,7 @@ from smalti.engine.plan.serialize import plan_digest, plan_to_json
 from smalti.engine.registry.certificate import Certificate
 from smalti.engine.releases.guarantee import LossGuarantee, describe, guarantee_of, stated_guarantee
 from smalti.engine.releases.plan import ReleasePlan
-from smalti.engine.releases.recheck_certificate import belief_together
+from smalti.engine.releases.recheck import belief_together
 from smalti.engine.run.recheck import Recheck
 from smalti.errors import GuaranteeError
 from smalti.transforms.loss.belief import belief_after
@@ -163,7 +163,7 @@ def test_a_plan_that_states_less_than_its_noise_loses_is_found(world: Path, name
             fit = fitting(text, made, opened, world / name)
             with (
                 instead(world, name, plan=plan_to_json(made), certificate=fit),
-                pytest.raises(GuaranteeError, match=r"noise|not those of one loss"),
+                pytest.raises(GuaranteeError, match=r"noise|do not describe one loss"),
             ):
                 smalti.verify(world / name, registry=opened)
 
@@ -306,6 +306,6 @@ def test_a_smaller_advantage_contradicts_the_belief_also_where_every_sentence_ag
     promised["statement"] = describe(stated_guarantee(promised))
     with (
         instead(world, "laplace", certificate=json.dumps(document)),
-        pytest.raises(GuaranteeError, match="not those of one loss"),
+        pytest.raises(GuaranteeError, match="do not describe one loss"),
     ):
         smalti.verify(world / "laplace", registry=world / "another.sqlite")

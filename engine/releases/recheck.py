@@ -1,4 +1,4 @@
-"""Whether the certificate of a release says what its noise, its plan and the ledger say."""
+"""Verify the certificate of a release by its figures, and by the noise of its plan."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -33,7 +33,7 @@ _RESPONDENTS: Final = frozenset(map(describe_respondents, _DECLARED))
 
 
 def check_sentences(place: Path, stated: Stated[LossGuarantee]) -> ReleaseCheck:
-    """Hold the sentences and figures of a certificate against each other; nothing else is at hand.
+    """Check that the sentences and figures of a certificate are consistent, from the certificate alone.
 
     Args:
         place: of the certificate, for messages.
@@ -46,14 +46,14 @@ def check_sentences(place: Path, stated: Stated[LossGuarantee]) -> ReleaseCheck:
     if composition is None:
         raise broken(place, "it states no composition with other releases")
     if not stated.has_own_sentences:
-        raise broken(place, "its sentences are not those of its figures")
+        raise broken(place, "its sentences do not match its figures")
     if stated.respondents not in _RESPONDENTS:
-        raise broken(place, "what it says of respondents is nothing that a release says")
-    is_pure = all(one.mechanism is not Mechanism.GAUSSIAN for one in promised.noise)
+        raise broken(place, "its statement about respondents is not one that a release makes")
+    is_pure = all(noise.mechanism is not Mechanism.GAUSSIAN for noise in promised.noise)
     try:
         least = least_loss(promised)
     except (ValueError, ArithmeticError):
-        raise broken(place, "the noise that it states cannot be drawn") from None
+        raise broken(place, "the stated noise cannot be drawn") from None
     selection = Fraction(promised.loss.delta) if is_pure else Fraction(0)
     check_stated(place, promised.loss, least, selection)
     if is_pure:
@@ -63,11 +63,11 @@ def check_sentences(place: Path, stated: Stated[LossGuarantee]) -> ReleaseCheck:
     check_alone(place, promised.loss, composition, belief)
     return ReleaseCheck(
         (
-            "the sentences of the certificate are those of its figures",
-            "its figures do not contradict each other, nor the noise that it states of counts and choices",
+            "the sentences of the certificate match its figures",
+            "its figures are consistent with each other, and with the stated noise of counts and choices",
         ),
         ("the noise of sums, in units that the certificate does not state",)
-        + (() if is_pure else ("belief and advantage, beyond the digits that the sentence has",))
+        + (() if is_pure else ("belief and advantage, beyond the digits in the sentence",))
         + (() if composition.releases == 1 else ("what earlier releases lost",)),
     )
 
@@ -75,14 +75,14 @@ def check_sentences(place: Path, stated: Stated[LossGuarantee]) -> ReleaseCheck:
 def _check_pure(place: Path, promised: LossGuarantee) -> None:
     """Without Gaussian noise, belief and advantage follow from each other, and epsilon covers both."""
     loss = promised.loss
-    selects = any(one.quantity is Quantity.RESPONDENTS for one in promised.noise)
+    selects = any(noise.quantity is Quantity.RESPONDENTS for noise in promised.noise)
     expected = composed_advantage((2 * loss.belief - 1, float(loss.delta)))
     if (
         selects is not bool(loss.delta)
         or abs(loss.advantage - expected) > _CAUTION
         or loss.belief > posterior_belief(float(loss.epsilon)) + ROUNDING
     ):
-        raise broken(place, "its epsilon, delta, belief and advantage are not those of one loss")
+        raise broken(place, "its epsilon, delta, belief and advantage do not describe one loss")
 
 
 def belief_together(promised: LossGuarantee, least: PrivacyLoss, delta: Decimal) -> float:
@@ -104,27 +104,27 @@ def belief_together(promised: LossGuarantee, least: PrivacyLoss, delta: Decimal)
         delta: of the composition.
     """
     loss = promised.loss
-    selects = any(one.quantity is Quantity.RESPONDENTS for one in promised.noise)
+    selects = any(noise.quantity is Quantity.RESPONDENTS for noise in promised.noise)
     selection = Fraction(loss.delta) / 2 if selects else Fraction(0)  # as `allowed_noise` divides it
     chance = Fraction(delta) - selection
-    known, own = least_belief(least, chance), float(Fraction(loss.delta) - selection)
+    of_units, own = least_belief(least, chance), float(Fraction(loss.delta) - selection)
     stated = min(loss.belief, 1.0) - ROUNDING
     if not (0 < own < 1 and stated > 0.5):
-        return known
+        return of_units
     mu = mu_for_largest_loss(epsilon_for_belief(stated), own)
-    return max(known, least_belief(PrivacyLoss.of_gaussian(mu), chance))
+    return max(of_units, least_belief(PrivacyLoss.of_gaussian(mu), chance))
 
 
 def check_noise(place: Path, plan: ReleasePlan) -> ReleaseCheck:
-    """That a plan states no less than its noise loses; a GuaranteeError says otherwise."""
-    said = plan.loss
+    """Check that a plan states no less than its noise loses; raises GuaranteeError otherwise."""
+    planned = plan.loss
     try:
         noise = lost_by(plan)
     except (ValueError, ArithmeticError):
         raise broken(place, "the noise of the plan cannot be drawn") from None
-    check_charged(place, said, noise.loss, noise.selection_delta)
-    check_stated(place, said, noise.loss, Fraction(said.selection_delta))
+    check_charged(place, planned, noise.loss, noise.selection_delta)
+    check_stated(place, planned, noise.loss, Fraction(planned.selection_delta))
     return ReleaseCheck(
-        ("the noise of the plan loses no more than is stated, of epsilon, delta, belief and advantage",),
+        ("the noise of the plan loses no more than the stated epsilon, delta, belief and advantage",),
         ("that the noise was drawn as the plan says",),
     )

@@ -1,4 +1,4 @@
-"""Large whole numbers as small ones that an engine adds up without overflow."""
+"""Large whole numbers as digits of 24 bits, which an engine adds up without overflow."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from typing import Final
 import pyarrow as pa
 
 _BITS: Final = 24
-"""Of a limb: sums over 2^39 rows stay within 63."""
+"""Of a digit: sums over 2^39 rows stay within 63."""
 _MASK: Final = (1 << _BITS) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Limbs:
+class Digits:
     """A column of numbers between public bounds, taken apart into columns of less than 2^24 each.
 
     How many columns there are comes from the bounds alone. Each number is counted from the least one.
@@ -39,9 +39,9 @@ class Limbs:
     def total(self, sums: Mapping[str, int], rows: int) -> int:
         """The sum of numbers from the sums of their columns.
 
-        >>> limbs = Limbs("s", -5, 1 << 40)
-        >>> columns = limbs.split([-5, 1 << 40, 7])
-        >>> limbs.total({name: sum(column.to_pylist()) for name, column in columns.items()}, rows=3)
+        >>> digits = Digits("s", -5, 1 << 40)
+        >>> columns = digits.split([-5, 1 << 40, 7])
+        >>> digits.total({name: sum(column.to_pylist()) for name, column in columns.items()}, rows=3)
         1099511627778
         """
         return sum(sums[name] << _BITS * i for i, name in enumerate(self.columns)) + rows * self.least
