@@ -142,9 +142,9 @@ def load_policy(
     else:
         by = None if issuer is None else iri(issuer, "issuer (--owner)")
         about = None if target is None else iri(target, "target")
-        with using(registry) as known:
-            parsed = parse(document, os.fspath(path), lambda uid: known.policies.in_force(uid, by, about))
-    warnings = tuple(one for one in parsed.diagnostics if one.severity is Severity.WARNING)
+        with using(registry) as opened:
+            parsed = parse(document, os.fspath(path), lambda uid: opened.policies.in_force(uid, by, about))
+    warnings = tuple(note for note in parsed.diagnostics if note.severity is Severity.WARNING)
     return PolicyDocument(parsing.require(parsed), document, os.fspath(path), warnings=warnings)
 
 
@@ -229,10 +229,10 @@ def plan(
     """
     wanted = _request(policy, data, party, choices)
     backend = _engine_chosen(choices)
-    with using(choices.get("registry", DEFAULT_REGISTRY)) as known:
+    with using(choices.get("registry", DEFAULT_REGISTRY)) as opened:
         if party is None:
-            return _engine.plan_undecided(wanted, known, backend)
-        return _engine.plan(wanted, known, backend)
+            return _engine.plan_undecided(wanted, opened, backend)
+        return _engine.plan(wanted, opened, backend)
 
 
 @public
@@ -271,8 +271,8 @@ def run(
         )
     wanted = _request(policy, data, party, choices)
     backend = _engine_chosen(choices)
-    with using(choices.get("registry", DEFAULT_REGISTRY)) as known:
-        return _engine.run(wanted, on_disk(os.fspath(out), "out (--out)"), known, backend, watch)
+    with using(choices.get("registry", DEFAULT_REGISTRY)) as opened:
+        return _engine.run(wanted, on_disk(os.fspath(out), "out (--out)"), opened, backend, watch)
 
 
 @public
@@ -297,12 +297,12 @@ def verify(
         UsageError: there is no such output, or no record of it to repeat.
     """
     workspace = _workspace(choices)
-    with using(registry) as known:
-        folder = rechecking.find_output(known, os.fspath(output))
+    with using(registry) as opened:
+        folder = rechecking.find_output(opened, os.fspath(output))
         if data is None:
-            return rechecking.recheck(known, folder, workspace)
+            return rechecking.recheck(opened, folder, workspace)
         place = located(os.fspath(data), "data (--data)")
-        return rechecking.repeat(known, folder, place, _engine_chosen(choices), workspace)
+        return rechecking.repeat(opened, folder, place, _engine_chosen(choices), workspace)
 
 
 @public
@@ -370,8 +370,8 @@ def _request(
         rule=None if rule is None else iri(rule, "rule (--rule)"),
         respondent=_respondent(choices.get("respondent"), choices.get("one_row_each", False)),
         asks=tuple(
-            given.about(given.parameter(one, "parameters (--with)"), target)
-            for one in choices.get("parameters", ())
+            given.about(given.parameter(written, "parameters (--with)"), target)
+            for written in choices.get("parameters", ())
         ),
         query=_query(choices.get("query")),
         options=_options(

@@ -119,8 +119,8 @@ def study(asked: Study, phase: Callable[[str], None]) -> Studied:
     audit, error = Audit(asked.attacks, (), confidence, shadows), 1 - Fraction(confidence)
     seed = int(generator.integers(1 << 62))
     examination = Examination(audit, USUAL_DELTA, members, test, pool, trainer, error, seed)
-    figures, said = examination.measured(model, 1, phase), _described(model)
-    return Studied(asked.model.name, digest, figures, said is not None and said.is_test_only)
+    figures, described = examination.measured(model, 1, phase), _described(model)
+    return Studied(asked.model.name, digest, figures, described is not None and described.is_test_only)
 
 
 def _described(model: Classifier) -> "Description | None":
@@ -136,7 +136,7 @@ def _check(asked: Study) -> bool:
         expected = f"a number above 0, at most {_HIGHEST_CONFIDENCE}"
         raise UsageError("--confidence", "no limit can be computed for it", expected)
     attacks = [named(name) for name in asked.attacks]
-    return any(one.attack.needs is not Needs.NOTHING for one in attacks)
+    return any(entry.attack.needs is not Needs.NOTHING for entry in attacks)
 
 
 def _records(asked: Study) -> tuple[DataSet, DataSet, ModelForm]:
@@ -171,14 +171,14 @@ def _labels(path: Path, table: pa.Table, label: str) -> list[str]:
             f"did you mean `{near[0]}`?" if near and near[0] != label else "",
         )
     texts: list[str | None] = table.column(label).to_pylist()
-    found = [text for text in texts if text]
-    if len(found) < len(texts):
+    labels = [text for text in texts if text]
+    if len(labels) < len(texts):
         raise DataError(
             f"{path}, column `{label}`",
-            f"{len(texts) - len(found)} records have no label",
+            f"{len(texts) - len(labels)} records have no label",
             "a class for each record",
         )
-    return found
+    return labels
 
 
 def _classes(label: str, texts: set[str]) -> tuple[str, ...]:
@@ -208,8 +208,8 @@ def _column(path: Path, name: str, texts: pa.ChunkedArray) -> np.ndarray[Any, np
             "a number in every record: what the model takes",
             "encode and scale the columns as for training",
         )
-    found: np.ndarray[Any, np.dtype[np.float64]] = numbers.to_numpy()
-    return found
+    values: np.ndarray[Any, np.dtype[np.float64]] = numbers.to_numpy()
+    return values
 
 
 def _trainer(asked: Study, model: Classifier, form: ModelForm) -> Trainer:
@@ -218,14 +218,14 @@ def _trainer(asked: Study, model: Classifier, form: ModelForm) -> Trainer:
     from smalti.transforms.learning.recipes import recipe  # noqa: PLC0415
     from smalti.transforms.membership.network_trainer import NetworkTrainer  # noqa: PLC0415
 
-    known = _described(model)
+    described = _described(model)
     hyperparameters: Hyperparameters
     if asked.recipe is not None:
-        taken = recipe(asked.recipe)
-        architecture = taken.architecture(form.features, len(form.classes))
-        hyperparameters = taken.defaults
-    elif known is not None:
-        architecture, hyperparameters = known.architecture, known.hyperparameters
+        named_recipe = recipe(asked.recipe)
+        architecture = named_recipe.architecture(form.features, len(form.classes))
+        hyperparameters = named_recipe.defaults
+    elif described is not None:
+        architecture, hyperparameters = described.architecture, described.hyperparameters
     else:
         raise UsageError(
             "the audit",
@@ -233,7 +233,8 @@ def _trainer(asked: Study, model: Classifier, form: ModelForm) -> Trainer:
             "`--recipe` with the recipe that it was trained by",
             "name it, or ask for the attack `loss` alone",
         )
-    if known is not None and (architecture, hyperparameters) != (known.architecture, known.hyperparameters):
+    stated = (architecture, hyperparameters)
+    if described is not None and stated != (described.architecture, described.hyperparameters):
         raise UsageError(
             "--recipe",
             "the network says that it was trained otherwise",

@@ -102,19 +102,21 @@ def budget(target: str, *, party: str, registry: Registry | AnyPath = DEFAULT_RE
         UsageError: the registry does not know the target, or the party owns no part of it.
     """
     about, owner = iri(target, "target"), iri(party, "party (--as)")
-    with using(registry) as known:
-        found = known.owners_budget(about, by=owner)
-        spent, owned = found.spent, {one.target for one in found.charges}
-        owned = {one for one in owned if owner in known.owners(one)}
+    with using(registry) as opened:
+        charged = opened.owners_budget(about, by=owner)
+        spent, owned = charged.spent, {charge.target for charge in charged.charges}
+        owned = {asset for asset in owned if owner in opened.owners(asset)}
         return BudgetReport(
             about,
-            found.relations,
+            charged.relations,
             spent,
-            found.account,
-            tuple(_left(_with_charges(one, found), spent) for one in stated_ceilings(known, about)),
+            charged.account,
             tuple(
-                ToldCharge(one.time, one.spent, one if one.target in owned else None)
-                for one in found.charges
+                _left(_with_charges(ceiling, charged), spent) for ceiling in stated_ceilings(opened, about)
+            ),
+            tuple(
+                ToldCharge(charge.time, charge.spent, charge if charge.target in owned else None)
+                for charge in charged.charges
             ),
         )
 
@@ -144,18 +146,18 @@ def forecast(
     """
     about, owner = iri(target, "target"), iri(party, "party (--as)")
     each = _asked(str(epsilon), str(delta), releases)
-    with using(registry) as known:
-        found = known.owners_budget(about, by=owner)
-        stated = stated_ceilings(known, about)
+    with using(registry) as opened:
+        charged = opened.owners_budget(about, by=owner)
+        stated = stated_ceilings(opened, about)
     more = each.times(releases)
-    fits = tuple(_fit(_with_charges(one, found), found.spent, each) for one in stated)
-    account = _after(found, each, releases)
-    return Forecast(about, found.relations, each, releases, found.spent + more, account, fits)
+    fits = tuple(_fit(_with_charges(ceiling, charged), charged.spent, each) for ceiling in stated)
+    account = _after(charged, each, releases)
+    return Forecast(about, charged.relations, each, releases, charged.spent + more, account, fits)
 
 
-def _with_charges(stated: StatedCeiling, known: Budget) -> StatedCeiling:
+def _with_charges(stated: StatedCeiling, charged: Budget) -> StatedCeiling:
     """A ceiling, with what lets nothing more be admitted under it, however much is left."""
-    others = [one for one in known.relations if one is not stated.neighbors]
+    others = [relation for relation in charged.relations if relation is not stated.neighbors]
     if stated.ceiling is None or not others:
         return stated
     problem = f"there are releases for `{others[0]}`, and it is about `{stated.neighbors}`"
@@ -176,36 +178,36 @@ def _fit(stated: StatedCeiling, spent: EpsilonDelta, each: EpsilonDelta) -> Fit:
 
 def _asked(epsilon: str, delta: str, releases: int) -> EpsilonDelta:
     problems: list[SmaltiError] = []
-    one, other = _number(epsilon), _number(delta)
-    if one is None or not 0 < one <= _MOST_EPSILON:
+    loss, probability = _number(epsilon), _number(delta)
+    if loss is None or not 0 < loss <= _MOST_EPSILON:
         expected = f"a number above 0 and at most {_MOST_EPSILON}"
         problems.append(UsageError("epsilon (--epsilon)", f"`{epsilon}` is no loss of a release", expected))
-    if other is None or not 0 <= other < 1:
+    if probability is None or not 0 <= probability < 1:
         expected = "a number from 0 on and below 1"
         problems.append(UsageError("delta (--delta)", f"`{delta}` is no such probability", expected))
     if not 1 <= releases <= _MOST_RELEASES:
         expected = f"1 to {_MOST_RELEASES}"
         problems.append(UsageError("releases (--releases)", f"{releases} cannot be foreseen", expected))
     raise_all(problems)
-    return EpsilonDelta(one or Decimal(0), other or Decimal(0))
+    return EpsilonDelta(loss or Decimal(0), probability or Decimal(0))
 
 
 def _number(written: str) -> Decimal | None:
-    found = given.value(written, "number")
-    return found.value if isinstance(found, Number) else None
+    value = given.value(written, "number")
+    return value.value if isinstance(value, Number) else None
 
 
-def _after(known: Budget, each: EpsilonDelta, releases: int) -> ComposedLoss:
+def _after(charged: Budget, each: EpsilonDelta, releases: int) -> ComposedLoss:
     """The account of what was charged and of more releases, whose noise nobody knows yet."""
-    spent = known.spent + each.times(releases)
+    spent = charged.spent + each.times(releases)
     pure = PrivacyLoss(pure=Fraction(each.epsilon) * releases)
     taken = Fraction(each.delta) * releases
-    laplace = compose(spent, known.loss + pure, known.selection_delta + taken)
+    laplace = compose(spent, charged.loss + pure, charged.selection_delta + taken)
     if not each.delta:
         return laplace
     mu = mu_for_epsilon(float(each.epsilon), float(each.delta))
     loss = PrivacyLoss(mu_squared=Fraction(mu) ** 2 * releases)
-    gaussian = compose(spent, known.loss + loss, known.selection_delta)
+    gaussian = compose(spent, charged.loss + loss, charged.selection_delta)
     return ComposedLoss(
         max(laplace.epsilon, gaussian.epsilon),
         spent.delta,

@@ -75,7 +75,7 @@ class Study:
             "repetitions": comparison.repetitions,
             "delta": comparison.delta,
             "results": [_row(comparison, row) for row in self.compared.rows],
-            "skews": [_skew(one) for one in self.compared.skews],
+            "skews": [_skew(skew) for skew in self.compared.skews],
         }
 
     def write(self, folder: Path) -> None:
@@ -156,26 +156,26 @@ def _of_setting(comparison: Comparison, setting: Setting) -> dict[str, float]:
             return {}
 
 
-def _attacked(found: Attacked) -> dict[str, Any]:
+def _attacked(attacked: Attacked) -> dict[str, Any]:
     return {
-        "precision": _spread(found.precision),
-        "recall": _spread(found.recall),
-        "efficiencyOfPrecision": _efficiency(found.efficiency_of_precision),
-        "efficiencyOfRecall": _efficiency(found.efficiency_of_recall),
+        "precision": _spread(attacked.precision),
+        "recall": _spread(attacked.recall),
+        "efficiencyOfPrecision": _efficiency(attacked.efficiency_of_precision),
+        "efficiencyOfRecall": _efficiency(attacked.efficiency_of_recall),
     }
 
 
-def _spread(found: Spread) -> dict[str, Any]:
-    return {"mean": found.mean, "standardDeviation": found.standard_deviation}
+def _spread(spread: Spread) -> dict[str, Any]:
+    return {"mean": spread.mean, "standardDeviation": spread.standard_deviation}
 
 
-def _efficiency(found: Efficiency | None) -> dict[str, Any] | None:
-    if found is None:
+def _efficiency(efficiency: Efficiency | None) -> dict[str, Any] | None:
+    if efficiency is None:
         return None
     return {
-        "ofMeans": _number(found.of_means),
-        "lowest": _number(found.lowest),
-        "highest": _number(found.highest),
+        "ofMeans": _number(efficiency.of_means),
+        "lowest": _number(efficiency.lowest),
+        "highest": _number(efficiency.highest),
     }
 
 
@@ -183,11 +183,11 @@ def _number(value: float | None) -> float | str | None:
     return _INFINITE if value == math.inf else value
 
 
-def _skew(one: Skew) -> dict[str, Any]:
+def _skew(skew: Skew) -> dict[str, Any]:
     return {
-        "classes": one.classes,
-        "noiseInTraining": one.noise_in_training,
-        "entropyDifference": one.entropy_difference,
-        "precisionAgainstTest": _spread(one.precision),
-        "precisionAgainstUnseen": _spread(one.precision_of_unseen),
+        "classes": skew.classes,
+        "noiseInTraining": skew.noise_in_training,
+        "entropyDifference": skew.entropy_difference,
+        "precisionAgainstTest": _spread(skew.precision),
+        "precisionAgainstUnseen": _spread(skew.precision_of_unseen),
     }

@@ -60,20 +60,20 @@ def decide(  # noqa: PLR0913 (each a part of the request)
         RegistryError: the registry cannot be read, or the decision not be logged.
     """
     targets = (target,) if isinstance(target, str) else tuple(target)
-    asked = Request(
+    request = Request(
         party=iri(party, "party (--as)"),
         action=word(Kind.ACTION, action, "action (--action)"),
-        targets=tuple(iri(one, "target (--target)") for one in targets),
+        targets=tuple(iri(asset, "target (--target)") for asset in targets),
         purpose=None if purpose is None else word(Kind.PURPOSE, purpose, "purpose (--purpose)"),
         rule=None if rule is None else iri(rule, "rule (--rule)"),
-        parameters=tuple(given.parameter(one, "parameters (--with)") for one in parameters),
+        parameters=tuple(given.parameter(written, "parameters (--with)") for written in parameters),
         time=given.time(time, "time (--time)") if isinstance(time, str) else time,
-        facts=tuple(given.fact(one, "facts (--fact)") for one in facts),
-        fulfilled=frozenset(iri(one, "fulfilled (--fulfilled)") for one in fulfilled),
+        facts=tuple(given.fact(written, "facts (--fact)") for written in facts),
+        fulfilled=frozenset(iri(duty, "fulfilled (--fulfilled)") for duty in fulfilled),
         understands_limits=understands_limits,
     )
-    with using(registry) as known:
-        return decide_request(known, asked, explain=explain)
+    with using(registry) as opened:
+        return decide_request(opened, request, explain=explain)
 
 
 @contextmanager
@@ -82,8 +82,8 @@ def using(registry: Registry | AnyPath) -> Iterator[Registry]:
     if isinstance(registry, Registry):
         yield registry
         return
-    known = Registry.open(registry if isinstance(registry, str) else Path(registry))
+    opened = Registry.open(registry if isinstance(registry, str) else Path(registry))
     try:
-        yield known
+        yield opened
     finally:
-        known.close()
+        opened.close()

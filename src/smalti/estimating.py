@@ -53,10 +53,10 @@ def estimate(
     where = str(table) if isinstance(table, str | PathLike) else "the table"
     if isinstance(stated, PerturbationPlan):
         columns: Sequence[PerturbedColumn] = stated.perturbed
-        found = _rows(table, None)
+        rows = _rows(table, None)
     else:
-        columns, found = _with_certificate(table, stated)
-    return estimate_table(found, columns, confidence, where)
+        columns, rows = _with_certificate(table, stated)
+    return estimate_table(rows, columns, confidence, where)
 
 
 def _with_certificate(
@@ -106,7 +106,7 @@ def _check_same(path: Path, place: Path, files: "tuple[PublishedFile, ...]") -> 
 
     if not path.is_file():
         raise UsageError(str(path), "there is no such file", "a table of noisy rows", "check the path")
-    if file_digest(path) not in {one.digest for one in files}:
+    if file_digest(path) not in {file.digest for file in files}:
         raise GuaranteeError(
             str(path),
             f"its bytes are not those that `{place}` is about",

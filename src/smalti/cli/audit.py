@@ -35,12 +35,14 @@ audit.add_command(compare)
 @format_option("human", "json")
 def start(arguments: tuple[str, ...], shown_as: str) -> int:
     """Start `smalti run` with these arguments in a process of its own, which goes on when this one ends."""
-    said = _said_to_run(arguments)
+    options = _run_options(arguments)
     from smalti import api
 
     # What is wrong with the policy is told here, and not in the log of a process of its own.
-    api.load_policy(said["policy"], registry=said["registry"], issuer=said["owner"] or said["party"])
-    return _show([_jobs(said["registry"]).start(arguments)], shown_as)
+    api.load_policy(
+        options["policy"], registry=options["registry"], issuer=options["owner"] or options["party"]
+    )
+    return _show([_jobs(options["registry"]).start(arguments)], shown_as)
 
 
 @audit.command("list")
@@ -102,13 +104,13 @@ def report(target: str, party: str, html: str | None, registry: str, shown_as: s
     from smalti.json.text import as_json
     from smalti.show.terminal import console
 
-    found = auditing.audits(target, party=party, registry=open_registry(registry))
+    audited = auditing.audits(target, party=party, registry=open_registry(registry))
     if html is not None:
-        auditing.write_page(found, html)
+        auditing.write_page(audited, html)
     if shown_as == "json":
-        click.echo(as_json(auditing.to_json(found)), nl=False)
+        click.echo(as_json(auditing.to_json(audited)), nl=False)
     else:
-        auditing.show(found, console())
+        auditing.show(audited, console())
     return 0
 
 
@@ -159,29 +161,29 @@ def model_file(html: str | None, shown_as: str, **options: Any) -> int:
     from smalti.show.terminal import console
 
     with showing_phases() as watch:
-        found = auditing_files.study(auditing_files.Study(**options), watch.phase)
+        studied = auditing_files.study(auditing_files.Study(**options), watch.phase)
     if html is not None:
-        auditing.write_html(found.page(with_drawings=True), html)
+        auditing.write_html(studied.page(with_drawings=True), html)
     if shown_as == "json":
-        click.echo(as_json(found.to_json()), nl=False)
+        click.echo(as_json(studied.to_json()), nl=False)
     else:
-        terminal.show(found.page(with_drawings=False), console())
+        terminal.show(studied.page(with_drawings=False), console())
     return 0
 
 
-def _said_to_run(arguments: tuple[str, ...]) -> dict[str, Any]:
+def _run_options(arguments: tuple[str, ...]) -> dict[str, Any]:
     """What `smalti run` would be told; what is wrong about it is told as a mistake of this command."""
     from smalti.cli.runs import run
 
     here = click.get_current_context()
     try:
-        said = run.make_context("smalti run", list(arguments)).params
+        options = run.make_context("smalti run", list(arguments)).params
     except click.UsageError as error:
-        told = f"{error.format_message()} (the arguments are those of `smalti run`)"
-        raise click.UsageError(told, here) from None
-    if said["dry_run"] or said["job"] is not None:
+        message = f"{error.format_message()} (the arguments are those of `smalti run`)"
+        raise click.UsageError(message, here) from None
+    if options["dry_run"] or options["job"] is not None:
         raise click.UsageError("`--dry-run` and `--job` start no audit; `smalti plan` shows one.", here)
-    return said
+    return options
 
 
 def _jobs(registry: str) -> "Jobs":
@@ -195,25 +197,25 @@ def _without_secrets(arguments: tuple[str, ...]) -> list[str]:
     """Arguments of `smalti run` as they may be shown: addresses and settings of Spark can hold a secret."""
     before = ("", *arguments)
     return [
-        _SETTING.sub(r"\1***", one)
-        if option == "--conf" or one.startswith("--conf=")
-        else _ADDRESS.sub(r"\1://***", one)
-        for option, one in zip(before, arguments, strict=False)
+        _SETTING.sub(r"\1***", argument)
+        if option == "--conf" or argument.startswith("--conf=")
+        else _ADDRESS.sub(r"\1://***", argument)
+        for option, argument in zip(before, arguments, strict=False)
     ]
 
 
-def _how_it_is(told: dict[str, Any]) -> str:
+def _how_it_is(job: dict[str, Any]) -> str:
     """The state of an audit, with its phase while it has one, or how it ended."""
-    code = told["exitCode"]
+    code = job["exitCode"]
     if code is None:
-        return f"{told['state']}, {told['phase']}" if told["phase"] else str(told["state"])
-    return f"{told['state']}, {_ENDS.get(code, 'failed')} (exit code {code})"
+        return f"{job['state']}, {job['phase']}" if job["phase"] else str(job["state"])
+    return f"{job['state']}, {_ENDS.get(code, 'failed')} (exit code {code})"
 
 
 def _show(jobs: "tuple[Job, ...] | list[Job]", shown_as: str) -> int:
     from smalti.json.text import as_json
 
-    told: list[dict[str, Any]] = [
+    listed: list[dict[str, Any]] = [
         {
             "audit": job.name,
             "state": str(job.state),
@@ -225,10 +227,10 @@ def _show(jobs: "tuple[Job, ...] | list[Job]", shown_as: str) -> int:
         for job in jobs
     ]
     if shown_as == "json":
-        click.echo(as_json({"audits": told}), nl=False)
+        click.echo(as_json({"audits": listed}), nl=False)
         return 0
-    for one in told:
-        click.echo(f"{one['audit']}  {_how_it_is(one)}  started {one['started']}  {one['arguments'][0]}")
-    if not told:
+    for job in listed:
+        click.echo(f"{job['audit']}  {_how_it_is(job)}  started {job['started']}  {job['arguments'][0]}")
+    if not listed:
         click.echo("no audit was started here")
     return 0

@@ -57,7 +57,7 @@ def budget_forecast(  # noqa: PLR0913, PLR0917 (each an option)
     from smalti.show.budgets import show_forecast
     from smalti.show.terminal import console
 
-    found = budgeting.forecast(
+    forecast = budgeting.forecast(
         target,
         party=party,
         epsilon=epsilon,
@@ -66,7 +66,7 @@ def budget_forecast(  # noqa: PLR0913, PLR0917 (each an option)
         registry=open_registry(registry),
     )
     if shown_as == "json":
-        click.echo(as_json(forecast_json(found)), nl=False)
+        click.echo(as_json(forecast_json(forecast)), nl=False)
     else:
-        show_forecast(console(), found)
+        show_forecast(console(), forecast)
     return 0

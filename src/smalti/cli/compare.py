@@ -75,12 +75,12 @@ def compare(out: Path, paper_size: bool, shown_as: str, **changes: Any) -> int:
     comparison = replace(comparing.PAPER if paper_size else comparing.REDUCED, **asked)
     folder = comparing.prepared(out)
     with _showing(comparison.models) as trained:
-        found = comparing.study(comparison, trained)
-    found.write(folder)
+        study = comparing.study(comparison, trained)
+    study.write(folder)
     if shown_as == "json":
-        click.echo(as_json(found.to_json()), nl=False)
+        click.echo(as_json(study.to_json()), nl=False)
     else:
-        terminal.show(found.page(with_drawings=False), console())
+        terminal.show(study.page(with_drawings=False), console())
     return 0
 
 

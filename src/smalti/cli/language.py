@@ -44,14 +44,14 @@ def check(
     described = None if dataset is None else Path(dataset)
     checked = check_documents(files, described, list(map(Path, vocabularies)))
     click.echo(_shown(checked, shown_as), nl=False)
-    fine = all(one.is_valid and not (strict and one.has_warnings) for one in checked)
+    fine = all(document.is_valid and not (strict and document.has_warnings) for document in checked)
     return 0 if fine else FINDINGS
 
 
 def _shown(checked: "tuple[CheckedDocument, ...]", shown_as: str) -> str:
     from smalti.policy.findings import render, reports
 
-    findings = tuple(found for document in checked for found in document.diagnostics)
+    findings = tuple(finding for document in checked for finding in document.diagnostics)
     match shown_as:
         case "json":
             return render.render_json(findings) + "\n"
@@ -66,8 +66,8 @@ def _shown(checked: "tuple[CheckedDocument, ...]", shown_as: str) -> str:
 def _paragraphs(document: "CheckedDocument") -> list[str]:
     from smalti.policy.findings import render
 
-    found = [render.render_human(document.diagnostics, document.text)] if document.diagnostics else []
-    return [*found, *document.said]
+    paragraphs = [render.render_human(document.diagnostics, document.text)] if document.diagnostics else []
+    return [*paragraphs, *document.said]
 
 
 @click.command()
@@ -118,10 +118,10 @@ def test(files: tuple[str, ...], shown_as: str) -> int:
     backend = LocalBackend()
     results = [(name, run_cases(read_cases(Path(name)), backend)) for name in files]
     if shown_as == "json":
-        click.echo(as_json([cases_json(name, found) for name, found in results]), nl=False)
+        click.echo(as_json([cases_json(name, cases) for name, cases in results]), nl=False)
     else:
         show_cases(console(), results)
-    return 0 if all(one.passed for _, found in results for one in found) else FINDINGS
+    return 0 if all(case.passed for _, cases in results for case in cases) else FINDINGS
 
 
 @click.command()

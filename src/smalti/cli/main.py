@@ -97,8 +97,8 @@ def doctor(registry: str, shown_as: str) -> int:
 
     checks = examine(Path(registry))
     if shown_as == "json":
-        click.echo(as_json([asdict(one) for one in checks]), nl=False)
+        click.echo(as_json([asdict(check) for check in checks]), nl=False)
     else:
         show_doctor(console(), checks)
-    is_usable = all(one.is_there for one in checks if one.needed_for == "core")
+    is_usable = all(check.is_there for check in checks if check.needed_for == "core")
     return 0 if is_usable else MACHINE

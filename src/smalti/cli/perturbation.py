@@ -20,9 +20,9 @@ def estimate(output: str, certificate: str | None, confidence: float, shown_as: 
     from smalti.show.perturbation import show_estimates
     from smalti.show.terminal import console
 
-    found = api.estimate(output, certificate, confidence=confidence)
+    estimates = api.estimate(output, certificate, confidence=confidence)
     if shown_as == "json":
-        click.echo(as_json(estimates_json(found, confidence)), nl=False)
+        click.echo(as_json(estimates_json(estimates, confidence)), nl=False)
     else:
-        show_estimates(console(), found, confidence)
+        show_estimates(console(), estimates, confidence)
     return 0

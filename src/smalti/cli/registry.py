@@ -53,9 +53,13 @@ def targets_list(
     from smalti.show.terminal import console
     from smalti.vocab.terms import IRI
 
-    known = open_registry(registry)
-    versions = _versions(known, target, policy_uid)
-    owned = {one.run for one in versions if party is not None and _owns_inputs(known, IRI(party), one)}
+    opened = open_registry(registry)
+    versions = _versions(opened, target, policy_uid)
+    owned = {
+        version.run
+        for version in versions
+        if party is not None and _owns_inputs(opened, IRI(party), version)
+    }
     if party is not None and versions and not owned:
         raise UsageError("--as", f"{party} does not own any of these", "an owner", "leave it out")
     if shown_as == "turtle":
@@ -63,29 +67,33 @@ def targets_list(
             raise UsageError("--format turtle", "it shows the whole registry", "no target", "leave it out")
         from smalti.engine.run.records import export
 
-        click.echo(export(known), nl=False)
+        click.echo(export(opened), nl=False)
     elif shown_as == "json":
-        ended = _reviewed(known)
-        shown = [_version_json(one, ended.get(one.run), one.run in owned) for one in versions]
+        ended = _reviewed(opened)
+        shown = [
+            _version_json(version, ended.get(version.run), version.run in owned) for version in versions
+        ]
         click.echo(as_json(shown), nl=False)
     elif versions:
-        show_versions(console(), versions, _reviewed(known), owned)
+        show_versions(console(), versions, _reviewed(opened), owned)
     else:
         click.echo(f"nothing is recorded in {registry}")
     return 0
 
 
-def _versions(known: "Registry", target: str | None, policy_uid: str | None) -> "tuple[TargetVersion, ...]":
+def _versions(
+    registry: "Registry", target: str | None, policy_uid: str | None
+) -> "tuple[TargetVersion, ...]":
     from smalti.errors import UsageError
     from smalti.policy.decide.names import iri
 
-    versions = known.versions(iri(target, "IRI")) if target else known.all_versions()
+    versions = registry.versions(iri(target, "IRI")) if target else registry.all_versions()
     if target and not versions:
         raise UsageError(target, "the registry knows no such output", "a recorded target", "leave it out")
     if policy_uid is None:
         return versions
-    affected = {one.run for one in known.affected_by(iri(policy_uid, "--affected-by"))}
-    return tuple(one for one in versions if one.run in affected)
+    affected = {version.run for version in registry.affected_by(iri(policy_uid, "--affected-by"))}
+    return tuple(version for version in versions if version.run in affected)
 
 
 @targets.command("withdraw")
@@ -102,8 +110,8 @@ def targets_withdraw(target: str, file: str, column: str | None, party: str, reg
     from smalti.policy.decide.names import iri
 
     respondents = _lines(file)
-    known, by = open_registry(registry), iri(party, "--as")
-    count = known.withdraw(iri(target, "IRI"), respondents, by=by, column=column)
+    opened, by = open_registry(registry), iri(party, "--as")
+    count = opened.withdraw(iri(target, "IRI"), respondents, by=by, column=column)
     listed = "1 respondent is" if count == 1 else f"{count} respondents are"
     click.echo(f"{listed} left out of every later run on {target}; outputs made before are as they were")
     return 0
@@ -120,21 +128,21 @@ def _lines(file: str) -> list[str]:
         text = content.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError):
         raise UsageError(file, "the file cannot be read", "UTF-8 text, one respondent a line") from None
-    found = [line for line in text.splitlines() if line]
-    if not found:
+    lines = [line for line in text.splitlines() if line]
+    if not lines:
         raise UsageError(file, "it lists nobody", "UTF-8 text, one respondent a line")
-    return found
+    return lines
 
 
-def _owns_inputs(known: "Registry", party: "IRI", version: "TargetVersion") -> bool:
-    return all(party in known.full_owners(given.iri) for given in version.inputs)
+def _owns_inputs(registry: "Registry", party: "IRI", version: "TargetVersion") -> bool:
+    return all(party in registry.full_owners(source.iri) for source in version.inputs)
 
 
-def _reviewed(known: "Registry") -> dict[str, tuple[str, ...]]:
+def _reviewed(registry: "Registry") -> dict[str, tuple[str, ...]]:
     """By run, why a version is to be looked at again."""
     from smalti.engine.registry.review import reviews
 
-    return {one.version.run: one.reasons for one in reviews(known)}
+    return {review.version.run: review.reasons for review in reviews(registry)}
 
 
 def _version_json(
@@ -182,12 +190,12 @@ def policy_add(
 
     document = _content(file, "a policy document")
     signed = None if signature is None else _content(signature, "a detached signature")
-    known, issuer = open_registry(registry), iri(party, "--as")
-    added = known.add_policy(document, file, issuer, signature=signed, replaces=replace)
+    opened, issuer = open_registry(registry), iri(party, "--as")
+    added = opened.add_policy(document, file, issuer, signature=signed, replaces=replace)
     warnings = (
-        *shut_out_with(known, added),
-        *columns_met_with(known, added),
-        *forbidden_below_with(known, added),
+        *shut_out_with(opened, added),
+        *columns_met_with(opened, added),
+        *forbidden_below_with(opened, added),
     )
     if shown_as == "json":
         in_force = [policy_json(stored, "in force") for stored in added]
@@ -299,7 +307,7 @@ def policy_keys(registry: str, shown_as: str) -> int:
 
     keys = open_registry(registry).list_keys()
     if shown_as == "json":
-        click.echo(as_json([key_json(one) for one in keys]), nl=False)
+        click.echo(as_json([key_json(key) for key in keys]), nl=False)
     elif keys:
         show_keys(console(), keys)
     else:
@@ -321,7 +329,7 @@ def policy_list(registry: str, shown_as: str) -> int:
     stored = open_registry(registry).list_policies()
     if shown_as == "json":
         states = zip(stored, policy_states(stored), strict=True)
-        click.echo(as_json([policy_json(*one) for one in states]), nl=False)
+        click.echo(as_json([policy_json(*state) for state in states]), nl=False)
     elif stored:
         show_policies(console(), stored)
     else:
@@ -359,17 +367,17 @@ def policy_owners(
     from smalti.show.registry import show_owners
     from smalti.show.terminal import console
 
-    known = open_registry(registry)
+    opened = open_registry(registry)
     if (new or old) and not (target and party):
         raise UsageError("policy owners", "--add and --remove need a target and --as OWNER")
     if target and party:
         place, by = iri(target, "IRI"), iri(party, "--as")
         if new:
-            known.add_owner(place, iri(new, "--add"), by=by)
+            opened.add_owner(place, iri(new, "--add"), by=by)
         if old:
-            known.remove_owner(place, iri(old, "--remove"), by=by)
-    shown = [one for one in known.assets() if target in (None, one.iri)]
-    show_owners(console(), [(one, known.owners(one.iri)) for one in shown])
+            opened.remove_owner(place, iri(old, "--remove"), by=by)
+    shown = [asset for asset in opened.assets() if target in (None, asset.iri)]
+    show_owners(console(), [(asset, opened.owners(asset.iri)) for asset in shown])
     return 0
 
 
@@ -443,7 +451,7 @@ def vocabulary_list(registry: str, shown_as: str) -> int:
 
     stored = open_registry(registry).list_hierarchies()
     if shown_as == "json":
-        click.echo(as_json([vocabulary_json(one) for one in stored]), nl=False)
+        click.echo(as_json([vocabulary_json(vocabulary) for vocabulary in stored]), nl=False)
     elif stored:
         show_vocabularies(console(), stored)
     else:

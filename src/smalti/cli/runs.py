@@ -150,13 +150,13 @@ def _show_plan(planned: Any, *, as_json: bool) -> None:
     from smalti.show.runs import show_composition
     from smalti.show.terminal import console, show_warnings
 
-    told = api.explain(planned.plan, as_json=as_json)
+    text = api.explain(planned.plan, as_json=as_json)
     if as_json:
-        click.echo(planned_json(told, planned), nl=False)
+        click.echo(planned_json(text, planned), nl=False)
         return
-    click.echo(told, nl=False)
+    click.echo(text, nl=False)
     of_plan = warnings_in(planned.plan)  # the text says them
-    show_warnings(console(), [one for one in planned.warnings if one not in of_plan])
+    show_warnings(console(), [warning for warning in planned.warnings if warning not in of_plan])
     if planned.composition is not None and planned.composition.releases > 1:
         # One alone loses what its plan says, which is more exact.
         show_composition(console(), planned.composition)
@@ -164,7 +164,7 @@ def _show_plan(planned: Any, *, as_json: bool) -> None:
 
 def _show_warnings(document: "PolicyDocument") -> None:
     if document.warnings:
-        listed = "; ".join(f"{one.code} {one.message}" for one in document.warnings)
+        listed = "; ".join(f"{warning.code} {warning.message}" for warning in document.warnings)
         click.echo(f"warning: {document.name}: {listed} (`smalti check` says more)", err=True)
 
 

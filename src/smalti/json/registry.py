@@ -22,7 +22,7 @@ def listed_json(version: TargetVersion) -> Json:
         "policy": version.policy_uid,
         "rule": version.rule_uid,
         "purpose": version.purpose,
-        "inputs": [{"iri": one.iri, "version": one.version} for one in version.inputs],
+        "inputs": [{"iri": source.iri, "version": source.version} for source in version.inputs],
         "created": version.created_at.isoformat(),
     }
 
@@ -46,6 +46,6 @@ def key_json(key: TrustedKey) -> Json:
     return asdict(key) | {"isTrusted": key.is_trusted}
 
 
-def vocabulary_json(one: StoredHierarchy) -> Json:
+def vocabulary_json(vocabulary: StoredHierarchy) -> Json:
     """The same for programs; the document as text."""
-    return asdict(one) | {"document": one.document.decode("utf-8", errors="replace")}
+    return asdict(vocabulary) | {"document": vocabulary.document.decode("utf-8", errors="replace")}

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 def outcome_json(outcome: "Outcome") -> Json:
     """The same for programs."""
-    version, made = outcome.version, outcome.plan
+    version, plan = outcome.version, outcome.plan
     document: Json = {
         "decision": decision_json(outcome.decision), "warnings": list(outcome.warnings)
     }  # fmt: skip
-    if version is not None and made is not None:
+    if version is not None and plan is not None:
         from smalti.engine.run.explain import promise_of  # noqa: PLC0415 (it comes with the engines)
 
-        document |= version_json(version) | {"promise": promise_of(made)}
+        document |= version_json(version) | {"promise": promise_of(plan)}
         if outcome.composition is not None:
             document["composition"] = camel_case(asdict(outcome.composition))
     if outcome.report is not None:

@@ -20,5 +20,5 @@ def camel_case(value: Any) -> Any:
     return [camel_case(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _upper(found: re.Match[str]) -> str:
-    return found[1].upper()
+def _upper(match: re.Match[str]) -> str:
+    return match[1].upper()

@@ -120,7 +120,7 @@ def _reasons(figures: AuditFigures) -> Part:
 
 def _left_out(figures: AuditFigures | None) -> tuple[Part, ...]:
     """What single attacks do not show."""
-    left_out = limits_of(tuple(one.attack for one in figures.results)) if figures is not None else []
+    left_out = limits_of(tuple(result.attack for result in figures.results)) if figures is not None else []
     return (Paragraph(f"Nor does it cover {'; nor '.join(left_out)}."),) if left_out else ()
 
 
@@ -131,18 +131,19 @@ def _achieved(figures: AuditFigures, with_drawings: bool) -> tuple[Part, ...]:
         + (f" Shadow models that were trained as it was: {figures.shadows}." if figures.shadows else "")
         + f" Each limit is wrong with a probability of at most {figures.error}."
     )
-    tables = tuple(_table(one) for one in figures.results)
+    tables = tuple(_table(result) for result in figures.results)
     return (accuracy, *tables, *([_curves(figures)] if with_drawings and _has_curves(figures) else []))
 
 
 def _table(result: AttackResult) -> Table:
     rows = tuple(
-        (_name(result.attack, one), _shown(one.value), _shown(one.limit)) for one in result.figures
+        (_name(result.attack, figure), _shown(figure.value), _shown(figure.limit))
+        for figure in result.figures
     )
-    details = tuple((one.name, _shown(one.value), _interval(one)) for one in result.details)
+    details = tuple((detail.name, _shown(detail.value), _interval(detail)) for detail in result.details)
     trainings = of_family((result.attack,), Family.IDENTIFIABILITY)
-    told = "{} trainings with the record and {} without it" if trainings else "{} members and {} others"
-    caption = f"{result.attack}: {told.format(result.members, result.non_members)}"
+    counts = "{} trainings with the record and {} without it" if trainings else "{} members and {} others"
+    caption = f"{result.attack}: {counts.format(result.members, result.non_members)}"
     if result.area is not None:
         caption += f"; area under the curve {result.area:.3f} (a guess: 0.5)"
     return Table(caption, ("figure", "measured", "limit"), rows + details)
@@ -173,28 +174,28 @@ def _shown(number: float | None) -> str:
 
 
 def _has_curves(figures: AuditFigures) -> bool:
-    return any(one.area is not None for one in figures.results)
+    return any(result.area is not None for result in figures.results)
 
 
 def _curves(figures: AuditFigures) -> Part:
-    drawn = [one for one in figures.results if one.area is not None]
-    said = "; ".join(f"{one.attack}: area {one.area:.3f}" for one in drawn)
+    drawn = [result for result in figures.results if result.area is not None]
+    areas = "; ".join(f"{result.attack}: area {result.area:.3f}" for result in drawn)
     return rates(
         "True over false positive rates of each attack, on logarithmic axes",
-        f"Curves of true over false positive rates. {said}. A guess would have 0.5.",
-        [Line(one.attack, one.curve) for one in drawn],
+        f"Curves of true over false positive rates. {areas}. A guess would have 0.5.",
+        [Line(result.attack, result.curve) for result in drawn],
     )
 
 
 def _leaks(figures: AuditFigures) -> tuple[Part, ...]:
     rows = tuple(
-        (one.attack, f"{one.leak_advantage:.3f}", "found" if one.finds_leak else "not found")
-        for one in figures.results
+        (result.attack, f"{result.leak_advantage:.3f}", "found" if result.finds_leak else "not found")
+        for result in figures.results
     )
-    trainings = of_family(tuple(one.attack for one in figures.results), Family.IDENTIFIABILITY)
-    told = (
+    trainings = of_family(tuple(result.attack for result in figures.results), Family.IDENTIFIABILITY)
+    text = (
         "The same attacks were run on a model that is known to memorise, with the same records"
         + ("; trainings that were repeated, with hardly any noise" if trainings else "")
         + ". An attack that does not find this leak says nothing by finding none elsewhere."
     )
-    return Paragraph(told), Table("The planted leak", ("attack", "advantage is at least", "leak"), rows)
+    return Paragraph(text), Table("The planted leak", ("attack", "advantage is at least", "leak"), rows)

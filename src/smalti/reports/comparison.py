@@ -85,8 +85,8 @@ def _epsilons(comparison: Comparison) -> Table:
     for setting in comparison.settings:
         match setting:
             case Central():
-                told = f"{comparison.epsilon_by_renyi(setting):.3g}; {comparison.epsilon(setting):.3g}"
-                rows.append((name(setting), f"delta {comparison.delta:.2g}", told))
+                epsilons = f"{comparison.epsilon_by_renyi(setting):.3g}; {comparison.epsilon(setting):.3g}"
+                rows.append((name(setting), f"delta {comparison.delta:.2g}", epsilons))
             case Local():
                 of_record = comparison.response(setting).record_epsilon
                 rows.append((name(setting), f"{FEATURES} bits", f"{of_record:.4g}"))
@@ -147,18 +147,18 @@ def _table(compared: Compared, classes: int, others: Others) -> Table:
     return Table(f"{classes} classes", header, rows)
 
 
-def _spread(found: Spread) -> str:
-    if found.standard_deviation is None:
-        return f"{found.mean:.3f}"
-    return f"{found.mean:.3f} ± {found.standard_deviation:.3f}"
+def _spread(spread: Spread) -> str:
+    if spread.standard_deviation is None:
+        return f"{spread.mean:.3f}"
+    return f"{spread.mean:.3f} ± {spread.standard_deviation:.3f}"
 
 
-def _efficiency(found: Efficiency | None) -> str:
-    if found is None:
+def _efficiency(efficiency: Efficiency | None) -> str:
+    if efficiency is None:
         return ""
-    if found.of_means is None or found.lowest is None or found.highest is None:
-        return _number(found.of_means)
-    return f"{_number(found.of_means)} ({_number(found.lowest)} to {_number(found.highest)})"
+    if efficiency.of_means is None or efficiency.lowest is None or efficiency.highest is None:
+        return _number(efficiency.of_means)
+    return f"{_number(efficiency.of_means)} ({_number(efficiency.lowest)} to {_number(efficiency.highest)})"
 
 
 def _number(value: float | None) -> str:
@@ -168,13 +168,13 @@ def _number(value: float | None) -> str:
 def _skews(compared: Compared, with_drawings: bool) -> tuple[Part, ...]:
     rows = tuple(
         (
-            str(one.classes),
-            f"{one.noise_in_training:g}",
-            f"{one.entropy_difference:.2f}",
-            _spread(one.precision),
-            _spread(one.precision_of_unseen),
+            str(skewed.classes),
+            f"{skewed.noise_in_training:g}",
+            f"{skewed.entropy_difference:.2f}",
+            _spread(skewed.precision),
+            _spread(skewed.precision_of_unseen),
         )
-        for one in compared.skews
+        for skewed in compared.skews
     )
     header = ("classes", "noise in training", "entropy difference", "against test", "against unseen")
     caption = (

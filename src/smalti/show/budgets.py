@@ -33,8 +33,8 @@ def show_budget(out: Console, report: "BudgetReport") -> None:
     _line(out, "charged", f"{_amounts(report.spent)} in {_releases(number)}")
     _show_relations(out, report.relations)
     _show_account(out, report.account, report.spent)
-    for one in report.ceilings:
-        _show_ceiling(out, one, report.spent)
+    for ceiling in report.ceilings:
+        _show_ceiling(out, ceiling, report.spent)
     if not report.ceilings:
         _line(out, "ceiling", "no rule in force permits releases of it")
     if report.charges:
@@ -42,19 +42,19 @@ def show_budget(out: Console, report: "BudgetReport") -> None:
     out.print(Text(_SCOPE, style="dim"))
 
 
-def show_forecast(out: Console, found: "Forecast") -> None:
+def show_forecast(out: Console, forecast: "Forecast") -> None:
     """How many more releases fit, and what could be found out after some of them."""
-    out.print(Text(found.target, style=LABEL))
-    _line(out, "each", _amounts(found.each))
-    for fit in found.fits:
+    out.print(Text(forecast.target, style=LABEL))
+    _line(out, "each", _amounts(forecast.each))
+    for fit in forecast.fits:
         number = _releases(fit.number, "more ") if fit.number else "no more release"
         why = f": {fit.stated.problem}" if fit.stated.problem else ""
         _line(out, "fits", f"{number} under {_rule(fit.stated)}{why}")
-    if not found.fits:
+    if not forecast.fits:
         _line(out, "fits", "no rule in force permits releases of it")
-    _line(out, "then", f"after {_releases(found.releases, 'more ')}: {_amounts(found.spent)} charged")
-    _show_relations(out, found.relations)
-    _show_account(out, found.account, found.spent)
+    _line(out, "then", f"after {_releases(forecast.releases, 'more ')}: {_amounts(forecast.spent)} charged")
+    _show_relations(out, forecast.relations)
+    _show_account(out, forecast.account, forecast.spent)
     out.print(Text(_SCOPE, style="dim"))
 
 
@@ -73,17 +73,16 @@ def _show_account(out: Console, account: ComposedLoss, spent: EpsilonDelta) -> N
     _line(out, "advantage", f"at most {_up(account.advantage)} in guessing better than a coin")
 
 
-def _show_ceiling(out: Console, one: "CeilingLeft", spent: EpsilonDelta) -> None:
-    ceiling = one.stated.ceiling
-    if ceiling is None or one.left is None:
-        _line(out, "ceiling", f"{_rule(one.stated)} permits no release: {one.stated.problem}")
+def _show_ceiling(out: Console, ceiling_left: "CeilingLeft", spent: EpsilonDelta) -> None:
+    stated, left = ceiling_left.stated, ceiling_left.left
+    ceiling = stated.ceiling
+    if ceiling is None or left is None:
+        _line(out, "ceiling", f"{_rule(stated)} permits no release: {stated.problem}")
         return
-    _line(out, "ceiling", f"{_amounts(ceiling)} by {_rule(one.stated)}")
-    out.print(
-        Text("             ").append_text(_bar(ceiling, spent)).append(f" left: {_amounts(one.left)}")
-    )
-    if one.stated.problem:
-        _line(out, "", f"nothing more fits: {one.stated.problem}")
+    _line(out, "ceiling", f"{_amounts(ceiling)} by {_rule(stated)}")
+    out.print(Text("             ").append_text(_bar(ceiling, spent)).append(f" left: {_amounts(left)}"))
+    if stated.problem:
+        _line(out, "", f"nothing more fits: {stated.problem}")
     elif spent.delta and not ceiling.delta:
         _line(out, "", "nothing more fits: a delta was charged, and this rule states no ceiling of delta")
 
@@ -106,12 +105,12 @@ def _charges(charges: "tuple[ToldCharge, ...]") -> Table:
     table = Table(box=None, pad_edge=False, header_style=LABEL)
     for name in ("when (UTC)", "epsilon", "delta", "who", "rule"):
         table.add_column(name, overflow="fold")
-    for one in charges:
-        known = one.charge
+    for shown in charges:
+        charge = shown.charge
         elsewhere = ("", "other data of the same respondents")
-        who = elsewhere if known is None else (known.party, known.rule_uid)
-        amounts = (format(one.spent.epsilon, "f"), _small(one.spent.delta))
-        table.add_row(f"{one.time:%Y-%m-%d %H:%M}", *amounts, *who)
+        who = elsewhere if charge is None else (charge.party, charge.rule_uid)
+        amounts = (format(shown.spent.epsilon, "f"), _small(shown.spent.delta))
+        table.add_row(f"{shown.time:%Y-%m-%d %H:%M}", *amounts, *who)
     return table
 
 

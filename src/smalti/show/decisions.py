@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 def headline(decision: Decision) -> str:
     """A decision as one line."""
-    asked = decision.request
+    request = decision.request
     may = "may" if decision.is_permitted else "may not"
-    purpose = f"for {short(asked.purpose)}" if asked.purpose else "without a stated purpose"
-    targets = " and ".join(asked.targets)
+    purpose = f"for {short(request.purpose)}" if request.purpose else "without a stated purpose"
+    targets = " and ".join(request.targets)
     limits = ""
     if decision.is_limited:
         limits = ", within limits" if decision.is_permitted else ", except within limits"
-    return f"{decision.effect}: {asked.party} {may} {short(asked.action)} {targets} {purpose}{limits}"
+    return f"{decision.effect}: {request.party} {may} {short(request.action)} {targets} {purpose}{limits}"
 
 
 _LIMITED = (
@@ -69,13 +69,12 @@ def _show_considered(out: Console, considered: tuple[RuleReport, ...]) -> None:
 
 def show_cases(out: Console, results: "Sequence[tuple[str, tuple[CaseResult, ...]]]") -> None:
     """Each test with how it ended, and the sum."""
-    for name, found in results:
-        out.print(Text(f"{name}: running {len(found)} {'test' if len(found) == 1 else 'tests'}"))
-        for one in found:
-            ended, style = ("ok", "green") if one.passed else ("FAILED", "bold red")
-            out.print(Text(f"  {one.name} ... ").append(ended, style))
-            for failure in one.failures:
+    for name, cases in results:
+        out.print(Text(f"{name}: running {len(cases)} {'test' if len(cases) == 1 else 'tests'}"))
+        for case in cases:
+            ended, style = ("ok", "green") if case.passed else ("FAILED", "bold red")
+            out.print(Text(f"  {case.name} ... ").append(ended, style))
+            for failure in case.failures:
                 bullet(out, failure, indent=4)
-    cases = [one for _, found in results for one in found]
-    passed = sum(one.passed for one in cases)
-    out.print(Text(f"result: {passed} passed, {len(cases) - passed} failed", style=LABEL))
+    passed = [case.passed for _, cases in results for case in cases]
+    out.print(Text(f"result: {sum(passed)} passed, {passed.count(False)} failed", style=LABEL))

@@ -22,10 +22,11 @@ def show_keys(out: Console, keys: Iterable[TrustedKey]) -> None:
 
 def show_vocabularies(out: Console, stored: Iterable[StoredHierarchy]) -> None:
     """Each version of each vocabulary with its state."""
-    for one in stored:
-        state = "in force" if one.removed_at is None else f"ended {one.removed_at:%Y-%m-%d %H:%M}"
-        out.print(Text(f"{one.name} version {one.number}", style=LABEL))
-        out.print(Text(f"  said by    {one.party}"))
+    for vocabulary in stored:
+        ended = vocabulary.removed_at
+        state = "in force" if ended is None else f"ended {ended:%Y-%m-%d %H:%M}"
+        out.print(Text(f"{vocabulary.name} version {vocabulary.number}", style=LABEL))
+        out.print(Text(f"  said by    {vocabulary.party}"))
         out.print(Text(f"  state      {state}"))
 
 
@@ -41,7 +42,8 @@ def show_versions(
     """
     for version in versions:
         inputs = ", ".join(
-            one.iri if one.version is None else f"{one.iri} version {one.version}" for one in version.inputs
+            source.iri if source.version is None else f"{source.iri} version {source.version}"
+            for source in version.inputs
         )
         out.print(Text(f"{version.target} version {version.number}", style=LABEL))
         is_owned, purpose = version.run in owned, short(version.purpose)
@@ -78,18 +80,18 @@ def policy_states(policies: Sequence[StoredPolicy]) -> list[str]:
     under its uid; so has a layout of it, in which a run was given the policy that is in force.
     """
     standing: dict[str, list[StoredPolicy]] = {}
-    for one in policies:
-        if one.is_in_force:
-            standing.setdefault(one.uid, []).append(one)
+    for policy in policies:
+        if policy.is_in_force:
+            standing.setdefault(policy.uid, []).append(policy)
 
-    def state(one: StoredPolicy) -> str:
-        if one.is_in_force:
+    def state(policy: StoredPolicy) -> str:
+        if policy.is_in_force:
             return "in force"
-        rivals = standing.get(one.uid, ())
-        is_replaced = any(new.issuer == one.issuer or new.targets & one.targets for new in rivals)
+        rivals = standing.get(policy.uid, ())
+        is_replaced = any(new.issuer == policy.issuer or new.targets & policy.targets for new in rivals)
         return "replaced" if is_replaced else "revoked"
 
-    return [state(one) for one in policies]
+    return [state(policy) for policy in policies]
 
 
 def show_owners(out: Console, assets: Iterable[tuple[Asset, frozenset[str]]]) -> None:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 def show_outcome(out: Console, outcome: "Outcome", registry: str) -> None:
     """What was asked, what was done, what the owner should know, and where everything is."""
-    made, version = outcome.plan, outcome.version
-    if made is None or version is None:
+    plan, version = outcome.plan, outcome.version
+    if plan is None or version is None:
         show_decision(out, outcome.decision)
         return
     from smalti.show.outputs import show_output  # noqa: PLC0415 (it comes with the engines)
@@ -26,7 +26,7 @@ def show_outcome(out: Console, outcome: "Outcome", registry: str) -> None:
     folder = version.path
     out.print(Text(headline(outcome.decision), style="bold green"))
     show_warnings(out, outcome.warnings)
-    not_protected = show_output(out, made, outcome)
+    not_protected = show_output(out, plan, outcome)
     if outcome.report is not None:
         fields(out, *(("owner's view", line) for line in outcome.report.lines("respondents")))
     fields(
@@ -41,9 +41,9 @@ def show_outcome(out: Console, outcome: "Outcome", registry: str) -> None:
 def show_composition(out: Console, together: Composition) -> None:
     """What a release and all earlier ones about the same respondents would lose together."""
     loss = together.loss
-    told = (
+    text = (
         f"{together.releases} release{'' if together.releases == 1 else 's'} about the same respondents,"
         f" this one too: epsilon {loss.epsilon:f}, delta {loss.delta:f}, posterior belief at most"
         f" {up(loss.belief)}, membership advantage at most {up(loss.advantage)}"
     )
-    fields(out, ("together", told))
+    fields(out, ("together", text))

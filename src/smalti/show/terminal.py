@@ -33,9 +33,9 @@ def short(iri: str | None) -> str:
     return iri.rstrip("/#").replace("#", "/").rsplit("/", 1)[-1]
 
 
-def fields(out: Console, *told: tuple[str, str]) -> None:
+def fields(out: Console, *labelled_texts: tuple[str, str]) -> None:
     """Labels with texts beside them, wrapped between words."""
-    for label, text in told:
+    for label, text in labelled_texts:
         lines = labelled(label, text, min(out.width, WIDTH))
         out.print(Text.assemble((lines[:13], LABEL), lines[13:]))
 
@@ -50,7 +50,7 @@ def bullet(out: Console, text: str, indent: int = 2) -> None:
 
 def show_warnings(out: Console, warnings: Iterable[str]) -> None:
     """What to be wary of, one after the other."""
-    fields(out, *(("warning", one) for one in warnings))
+    fields(out, *(("warning", warning) for warning in warnings))
 
 
 def place_of(folder: Path, files: Sequence[PublishedFile]) -> str:

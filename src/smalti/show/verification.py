@@ -24,8 +24,8 @@ def show_recheck(out: Console, seen: "Recheck") -> None:
     fields(out, *([("people", COUNTED_ROWS)] if seen.counts_rows else []))
     fields(out, *(("recounted", str(prop)) for prop in check.recounted))
     if (classes := check.of_classes) is not None:
-        told = f"{classes.rows} in {classes.classes} classes of {classes.least_rows} or more"
-        fields(out, ("rows", told))
+        text = f"{classes.rows} in {classes.classes} classes of {classes.least_rows} or more"
+        fields(out, ("rows", text))
     if seen.is_repeated:
         again = "the recorded plan gave the same content on this data, with every check of a run"
         fields(out, ("repeated", again))
