@@ -28,9 +28,9 @@ def release_rows(bench: Bench, kind: str, rows: int, engines: list[str]) -> Iter
         for _ in range(bench.runs):
             usage, expected, _ = _job(bench, "plain", engine, kind, data)
             theirs.append(usage)
-            usage, found, phases = _job(bench, "smalti", engine, kind, data)
+            usage, figures, phases = _job(bench, "smalti", engine, kind, data)
             ours.append(usage)
-            if found != expected:
+            if figures != expected:
                 raise CommandError(
                     f"{engine}, {kind}: exact answers differ from those of the plain queries"
                 )
@@ -53,8 +53,8 @@ def _job(
     printed = bench.folder / "release.json"
     command = [sys.executable, "-P", str(HERE / "release_job.py"), what, engine, kind, str(data)]
     usage = measure(command, output=printed)
-    made = json.loads(printed.read_text(encoding="utf-8"))
-    return usage, made["answers"], made["phases"]
+    report = json.loads(printed.read_text(encoding="utf-8"))
+    return usage, report["answers"], report["phases"]
 
 
 def _peer(bench: Bench, question: Question, data: Path) -> Usage:
@@ -75,17 +75,17 @@ class _Made:
     """Wall-clock seconds."""
 
 
-def _row(kind: str, rows: int, made: _Made, plain: Usage) -> ReleaseRow:
+def _row(kind: str, rows: int, job: _Made, plain: Usage) -> ReleaseRow:
     return ReleaseRow(
         data=kind,
         rows=rows,
-        engine=made.engine,
-        tool=made.tool,
-        wall=made.usage.wall,
-        cpu=made.usage.cpu,
-        peak=made.usage.peak,
+        engine=job.engine,
+        tool=job.tool,
+        wall=job.usage.wall,
+        cpu=job.usage.cpu,
+        peak=job.usage.peak,
         plain_wall=plain.wall,
         plain_cpu=plain.cpu,
         plain_peak=plain.peak,
-        phases=made.phases,
+        phases=job.phases,
     )

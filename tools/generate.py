@@ -276,11 +276,11 @@ def policy_language() -> str:
 
 
 def _recipes() -> Iterable[tuple[str, ...]]:
-    for made in built_in():
-        trained = made.defaults
-        units = " and ".join(f"{count} {made.activation}" for count in made.hidden) or "none"
+    for transform in built_in():
+        trained = transform.defaults
+        units = " and ".join(f"{count} {transform.activation}" for count in transform.hidden) or "none"
         rest = (str(trained.learning_rate), str(trained.batch_size), str(trained.epochs))
-        yield f"`{made.name}`", units, str(trained.optimizer), *rest
+        yield f"`{transform.name}`", units, str(trained.optimizer), *rest
 
 
 def diagnostics() -> str:
@@ -297,30 +297,30 @@ def diagnostics() -> str:
     parts = ["# Diagnostics", _CODES]
     for prefix, title in groups.items():
         parts.append(f"## {title}")
-        parts += [_code(known, examples) for known in codes.TABLE if known.code.startswith(prefix)]
+        parts += [_code(entry, examples) for entry in codes.TABLE if entry.code.startswith(prefix)]
     return _page(*parts)
 
 
-def _code(known: codes.Code, examples: Mapping[str, str]) -> str:
-    where = EXPRESSIBLE[known.code]
+def _code(entry: codes.Code, examples: Mapping[str, str]) -> str:
+    where = EXPRESSIBLE[entry.code]
     seen = f"JSON Schema: {where.schema}. SHACL: {where.shapes}."
     reason = f" {where.reason[0].upper()}{where.reason[1:]}." if where.reason else ""
-    shown = [f"### {known.code}", f"**{known.title[0].upper()}{known.title[1:]}**: {known.explanation}"]
-    if known.code in examples:
-        shown.append(f"```text\n{examples[known.code]}\n```")
+    shown = [f"### {entry.code}", f"**{entry.title[0].upper()}{entry.title[1:]}**: {entry.explanation}"]
+    if entry.code in examples:
+        shown.append(f"```text\n{examples[entry.code]}\n```")
     return "\n\n".join([*shown, seen + reason])
 
 
 def _examples() -> dict[str, str]:
     """Of each code, what is shown of the smallest document with it, from the tests."""
-    found: dict[str, tuple[int, int, str]] = {}
+    examples: dict[str, tuple[int, int, str]] = {}
     for path in sorted((*(TESTS / "bad").glob("*.jsonld"), *(TESTS / "good").glob("*.jsonld"))):
         parsed = parse(path.read_bytes(), path.name)
         for diagnostic in parsed.diagnostics:
             shown = render_human([diagnostic], parsed.text)
             rank = (len(parsed.diagnostics), len(parsed.text), shown)
-            found[diagnostic.code] = min(found.get(diagnostic.code, rank), rank)
-    return {code: shown for code, (_, _, shown) in found.items()}
+            examples[diagnostic.code] = min(examples.get(diagnostic.code, rank), rank)
+    return {code: shown for code, (_, _, shown) in examples.items()}
 
 
 def _policy_schema() -> str:
@@ -334,7 +334,7 @@ def _json(value: object) -> str:
         return text
     if isinstance(value, list):
         return "[\n" + ",\n".join(map(_json, value)) + "\n]"
-    members = (f"{json.dumps(name, ensure_ascii=False)}: {_json(one)}" for name, one in value.items())
+    members = (f"{json.dumps(name, ensure_ascii=False)}: {_json(member)}" for name, member in value.items())
     return "{\n" + ",\n".join(members) + "\n}"
 
 

@@ -87,6 +87,6 @@ def expressible(code: str) -> Expressible:
 
 
 EXPRESSIBLE: Final[Mapping[str, Expressible]] = MappingProxyType(
-    {known.code: expressible(known.code) for known in TABLE}
+    {entry.code: expressible(entry.code) for entry in TABLE}
 )
 """All codes."""
