@@ -1,7 +1,6 @@
-"""What audits showed, for the owners of the data that models learned from."""
+"""Results of audits, for the owners of the training data."""
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smalti.engine.registry.attempts import Attempt
@@ -10,9 +9,10 @@ from smalti.engine.training.figures import AuditFigures, figures_from_json
 from smalti.engine.training.quality import quality_certificate
 from smalti.errors import UsageError, only_ours
 from smalti.policy.decide.names import iri
-from smalti.reports import terminal, web
+from smalti.reports import terminal
 from smalti.reports.audits import page
 from smalti.reports.page import Page
+from smalti.reports.web import write_html
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,36 +24,36 @@ class Audited:
 
     attempt: Attempt
     figures: AuditFigures | None
-    """None where it did not come so far."""
+    """None where nothing was measured."""
 
 
 @only_ours()
 def audits(target: str, *, party: str, registry: Registry) -> tuple[Audited, ...]:
-    """Attempts at a model, or at models of some data, that learned from a party's own; oldest first.
+    """Attempts at a model, or at models of some data, trained on a party's own data; oldest first.
 
     Those from other people's data at a model of the same IRI are left out.
 
     Args:
-        target: the model, or what it was trained on.
+        target: the model, or its training data.
         party: an owner of the data, an IRI that is trusted.
         registry: that recorded the attempts.
 
     Raises:
-        UsageError: there was none, or the party does not own what was learned from.
+        UsageError: there was none, or the party does not own the training data.
     """
     asset, owner = iri(target, "target"), iri(party, "party (--as)")
     attempts = registry.attempts(asset)
     if not attempts:
         raise UsageError(
             target,
-            "no audit of it was begun",
+            "no audit is recorded for it",
             "a model, or data that a model was trained on",
-            "`smalti run` with a policy that obliges to audit",
+            "run a policy that requires an audit",
         )
     own = [attempt for attempt in attempts if owner in registry.full_owners(attempt.target)]
     if not own:
         raise UsageError(
-            target, f"{owner} does not own what was learned from", "an owner of the data", "ask one of them"
+            target, f"{owner} does not own the training data", "an owner of the data", "ask one of them"
         )
     return tuple(
         Audited(attempt, figures_from_json(attempt.figures) if attempt.figures else None) for attempt in own
@@ -102,22 +102,3 @@ def _page(audited: Audited, *, with_drawings: bool) -> Page:
         audited.attempt.reason,
     )
     return report if reason is None else replace(report, lead=f"{reason.sentence}: nothing was released.")
-
-
-def write_html(shown: Page, path: str) -> None:
-    """Any report as a page of HTML.
-
-    Raises:
-        UsageError: the file exists, or cannot be written.
-        BackendError: the extra `audit` is not installed.
-    """
-    text = web.to_html(shown)
-    try:
-        with Path(path).open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise UsageError(path, "it exists already", "a new file", "name another one") from None
-    except OSError as error:
-        raise UsageError(
-            path, f"it cannot be written ({error.strerror})", "a folder that you may write to"
-        ) from None

@@ -1,4 +1,4 @@
-"""Checks policy documents offline: parsed together, linted, held against a description, put into words."""
+"""Checks policy documents offline: parses them together, lints them, and describes them in words."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ _WITHOUT_EFFECT = frozenset({"P601", "P603", "P604", "P615"})
 
 @dataclass(frozen=True, slots=True)
 class CheckedDocument:
-    """All that can be said of one document without data and without network."""
+    """The findings and the description of one document, without data and without network."""
 
     name: str
     """As the user gave it."""
@@ -38,8 +38,8 @@ class CheckedDocument:
     """All findings, by place: of the document, and of each policy in it that has no error itself."""
     policies: tuple[Policy, ...]
     """Empty when any finding of the document is an error."""
-    said: tuple[str, ...]
-    """What each policy says, in plain words, and what was not checked; empty likewise."""
+    descriptions: tuple[str, ...]
+    """Each policy in plain words, with what was not checked; empty likewise."""
 
     @property
     def is_valid(self) -> bool:
@@ -61,13 +61,13 @@ def check_documents(
 
     Args:
         names: paths; `-` is standard input.
-        dataset: a CSVW description, or the file that it is about: columns are held against it.
+        dataset: a CSVW description, or the file that it describes, to check columns against.
         vocabularies: groups, purposes, assets and left operands that count beside the standard ones.
-        now: when it is asked, with a time zone; the present when not given.
+        now: the time of the check, with a time zone; the present when not given.
 
     Raises:
         UsageError: the description or a vocabulary cannot be read.
-        PolicyError: something in a vocabulary is not understood.
+        PolicyError: a vocabulary has errors.
     """
     facts = None
     if dataset is not None:
@@ -113,13 +113,13 @@ def _shut_out(documents: Sequence[ParsedDocument]) -> Sequence[tuple[Policy, Dia
     """Rules of all documents that shut each other out, each with its policy; once for each of them."""
     policies = list(dict.fromkeys(policy for parsed in documents for policy in parsed.sound))
     rules = [rule for policy in policies for rule in charged_rules(policy)]
-    said = [
+    memberships = [
         (membership.member, membership.collection)
         for policy in policies
         for membership in policy.memberships
     ]
     findings: dict[tuple[IRI, IRI], tuple[Policy, Diagnostic]] = {}
-    for shut_out in shut_outs(rules, said):
+    for shut_out in shut_outs(rules, memberships):
         place = shut_out.by.rule.where
         where = f" ({place})" if place.document else ""
         message = (
@@ -182,12 +182,12 @@ def _checked(
             findings += check_dataset(policy, facts)
     findings.sort(key=lambda finding: (finding.where.line, finding.where.column, finding.code))
     is_valid = all(finding.severity is not Severity.ERROR for finding in findings)
-    summaries = tuple(_said(parsed.name, policy, linted, facts) for policy, linted in lints if is_valid)
+    summaries = tuple(_summary(parsed.name, policy, linted, facts) for policy, linted in lints if is_valid)
     return CheckedDocument(parsed.name, parsed.text, tuple(findings), parsed.policies, summaries)
 
 
 def _described(policy: Policy, facts: DatasetFacts | None, hierarchies: Hierarchies) -> Iterator[Where]:
-    """Where a policy names columns that the description tells to be ones, or operands of a vocabulary."""
+    """Where a policy names columns of the description, or operands of a vocabulary."""
     operands = hierarchies.operands
     yield from (where for iri, where in named_operands(policy) if normalised_column(iri) in operands)
     target = None if facts is None else facts.describes(policy)
@@ -196,8 +196,8 @@ def _described(policy: Policy, facts: DatasetFacts | None, hierarchies: Hierarch
         yield from (column.where for column in possible_columns(policy) if column.iri in columns)
 
 
-def _said(name: str, policy: Policy, findings: Sequence[Diagnostic], facts: DatasetFacts | None) -> str:
-    """One paragraph; what has no effect, by its own findings, is not told as if it had."""
+def _summary(name: str, policy: Policy, findings: Sequence[Diagnostic], facts: DatasetFacts | None) -> str:
+    """One paragraph; it does not describe as effective what the findings say has no effect."""
     codes = {finding.code for finding in findings}
     if "P602" in codes:
         return (

@@ -1,4 +1,4 @@
-"""The comparison of central and local differential privacy, as a command makes it: run, shown, written."""
+"""The comparison of central and local differential privacy: run it, show it, write it."""
 
 import json
 import math
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from smalti.auditing import write_html
 from smalti.errors import UsageError, only_ours
 from smalti.reports.comparison import name, page
 from smalti.reports.page import Page
+from smalti.reports.web import write_html
 from smalti.studies.comparison.results import (
     Attacked,
     Compared,
@@ -52,7 +52,7 @@ _INFINITE: Final = "INF"
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """What a comparison found, for people and for programs."""
+    """The results of a comparison, for people and for programs."""
 
     compared: Compared
 
@@ -79,7 +79,7 @@ class Study:
         }
 
     def write(self, folder: Path) -> None:
-        """Write the page and the numbers into a folder that `prepared` has made.
+        """Write the page and the numbers into a folder that `prepared` has created.
 
         Raises:
             UsageError: a file exists, or cannot be written.
@@ -99,7 +99,7 @@ def study(comparison: Comparison, trained: Callable[[], None]) -> Study:
     """Train and attack all models of a comparison.
 
     Args:
-        comparison: what is compared, and how large.
+        comparison: its settings and sizes.
         trained: called after each model, of which there are `comparison.models`.
 
     Raises:
@@ -109,10 +109,10 @@ def study(comparison: Comparison, trained: Callable[[], None]) -> Study:
 
 
 def prepared(folder: Path) -> Path:
-    """A folder that has no such files yet, made where there is none: so that no study is lost at its end.
+    """Create the folder, or check that it holds no study, so that no study is lost at its end.
 
     Raises:
-        UsageError: a study is in it already, or it cannot be made.
+        UsageError: it holds a study already, or cannot be created.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

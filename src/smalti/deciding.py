@@ -36,12 +36,12 @@ def decide(  # noqa: PLR0913 (each a part of the request)
     explain: bool = False,
     registry: Registry | AnyPath = DEFAULT_REGISTRY,
 ) -> Decision:
-    """Whether the policies in the registry let a party do something, and why.
+    """Decide by the policies in the registry whether a party may perform an action, and why.
 
     Args:
-        party: who asks, an IRI that is trusted.
+        party: the requesting party, an IRI that is trusted.
         action: a name such as `read`, or an IRI.
-        target: the IRI of a source, of an output, or of one of its versions; several are asked for
+        target: the IRI of a source, of an output, or of one of its versions; several are requested
             jointly: one rule must cover them all.
         purpose: a name such as `marketing`, or an IRI.
         rule: the uid of the permission to rely on, where several match.
@@ -49,15 +49,15 @@ def decide(  # noqa: PLR0913 (each a part of the request)
         facts: what is true of the world or the party, each `OPERAND=VALUE`.
         parameters: of the requested action, each `WORD=VALUE`, for example `k=20`.
         fulfilled: the uids of duties that have been fulfilled.
-        understands_limits: the caller reads the limits of each grant (`Grant.rows`, `Grant.withheld`,
-            `Grant.spared`, `Grant.obligations`) and keeps to them. Otherwise a limited decision is not
+        understands_limits: the caller applies the limits of each grant (`Grant.rows`, `Grant.withheld`,
+            `Grant.spared`, `Grant.obligations`). Otherwise a limited decision is not
             permitted (`Decision.is_permitted`).
         explain: report each part of each rule about the targets (`Decision.considered`).
-        registry: what is known.
+        registry: holds the policies, owners and outputs.
 
     Raises:
-        UsageError: an argument is no known name and no IRI, or is written wrongly.
-        RegistryError: the registry cannot be read, or the decision not be logged.
+        UsageError: an argument is neither a known name nor an IRI, or is malformed.
+        RegistryError: the registry cannot be read, or the decision cannot be logged.
     """
     targets = (target,) if isinstance(target, str) else tuple(target)
     request = Request(

@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--dataset", metavar="DESCRIPTION", type=click.Path(),
-              help="A CSVW description, or the file beside it: columns are held against it.")  # fmt: skip
+              help="A CSVW description, or the data file beside it; columns must match it.")  # fmt: skip
 @click.option(
     "--vocabulary",
     "vocabularies",
     multiple=True,
     metavar="FILE",
     type=click.Path(),
-    help="Groups, purposes and left operands of your own, in Turtle; may be given again.",
+    help="Groups, purposes and left operands of your own, in Turtle; may be repeated.",
 )
-@click.option("--strict", is_flag=True, help="Warnings end with exit code 1, too.")
+@click.option("--strict", is_flag=True, help="Exit with code 1 on warnings, too.")
 @format_option("human", "json", "sarif", "github")
 def check(
     files: tuple[str, ...], dataset: str | None, vocabularies: tuple[str, ...], strict: bool, shown_as: str
 ) -> int:
-    """Check policy documents: every finding at once, without data and without network.
+    """Check policy documents and report all findings; needs neither data nor network.
 
-    Documents that are named together may inherit from each other. `-` is standard input.
+    Documents that are checked together may inherit from each other. `-` is standard input.
     """
     from pathlib import Path
 
@@ -67,7 +67,7 @@ def _paragraphs(document: "CheckedDocument") -> list[str]:
     from smalti.policy.findings import render
 
     paragraphs = [render.render_human(document.diagnostics, document.text)] if document.diagnostics else []
-    return [*paragraphs, *document.said]
+    return [*paragraphs, *document.descriptions]
 
 
 @click.command()
@@ -77,7 +77,7 @@ def _paragraphs(document: "CheckedDocument") -> list[str]:
 )
 @click.option("--diff", is_flag=True, help="Show what would change; change nothing.")
 def fmt(files: tuple[str, ...], only_check: bool, diff: bool) -> int:
-    """Lay out policy documents in one canonical way; what they mean is never changed.
+    """Lay out policy documents canonically, without changing their meaning.
 
     `-` reads standard input and writes standard output.
     """
@@ -104,7 +104,7 @@ def fmt(files: tuple[str, ...], only_check: bool, diff: bool) -> int:
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @format_option("human", "json")
 def test(files: tuple[str, ...], shown_as: str) -> int:
-    """Run tests of policies: a request, and the decision, rules and plan that are expected."""
+    """Run policy tests: requests, each with the decision, rules and plan that it expects."""
     from pathlib import Path
 
     from smalti.engine.backends.local import LocalBackend
@@ -128,25 +128,25 @@ def test(files: tuple[str, ...], shown_as: str) -> int:
 @asker_options(required=True)
 @click.option("--action", required=True, metavar="ACTION", help="A name such as read, or an IRI.")
 @click.option("--target", required=True, multiple=True, metavar="IRI",
-              help="A source, an output, or a version; several are asked for jointly.")  # fmt: skip
+              help="A source, an output or a version; repeat it to request several jointly.")  # fmt: skip
 @click.option("--rule", metavar="UID", help="The permission to rely on, where several match.")
-@click.option("--time", metavar="TIME", help="When, such as 2026-05-01T12:00:00Z.  [default: now]")
+@click.option("--time", metavar="TIME", help="Its time, such as 2026-05-01T12:00:00Z.  [default: now]")
 @click.option("--fact", "facts", multiple=True, metavar="OPERAND=VALUE",
-              help="What is true of the world or the party, by an operand of constraints.")  # fmt: skip
+              help="A fact about the world or the party, by left operand.")  # fmt: skip
 @click.option("--fulfilled", multiple=True, metavar="UID",
               help="A duty that has been fulfilled; never one to anonymize.")  # fmt: skip
 @parameter_option
 @click.option("--understands-limits", is_flag=True,
-              help="The caller keeps to the limits of what is permitted; without this, what is permitted"
-                   " within limits only is not permitted.")  # fmt: skip
-@click.option("--explain", is_flag=True, help="Show for each rule considered which part matched, and why.")
+              help="The caller applies the limits of each permission; without this option, a limited"
+                   " permission does not permit.")  # fmt: skip
+@click.option("--explain", is_flag=True, help="Show for each considered rule which parts matched, and why.")
 @registry_option
 @format_option("human", "json")
-def decide(shown_as: str, explain: bool, **asked: Any) -> int:
+def decide(shown_as: str, explain: bool, **request: Any) -> int:
     """Decide a request by the policies in the registry, with reasons.
 
-    What is permitted only for some rows or columns, or with duties, is `limited`: exit code 1, unless
-    --understands-limits says that the caller keeps to these limits.
+    A request that is permitted only for some rows or columns, or with duties, is `limited`: exit code 1,
+    unless --understands-limits states that the caller applies these limits.
     """
     from smalti import deciding
     from smalti.cli.opening import open_registry
@@ -155,8 +155,8 @@ def decide(shown_as: str, explain: bool, **asked: Any) -> int:
     from smalti.show.decisions import show_decision
     from smalti.show.terminal import console
 
-    asked["registry"] = open_registry(asked["registry"])
-    decision = deciding.decide(explain=explain, **asked)
+    request["registry"] = open_registry(request["registry"])
+    decision = deciding.decide(explain=explain, **request)
     if shown_as == "json":
         click.echo(as_json(decision_json(decision)), nl=False)
     else:

@@ -6,12 +6,12 @@ from smalti.engine.registry.budget import Ceiling, ComposedLoss, EpsilonDelta
 from smalti.json.text import Json
 
 if TYPE_CHECKING:
-    from smalti.budgeting import BudgetReport, CeilingLeft, Forecast, ToldCharge
+    from smalti.budgeting import BudgetReport, CeilingLeft, Forecast, ShownCharge
     from smalti.engine.losses.stated_ceilings import StatedCeiling
 
 
 def budget_json(report: "BudgetReport") -> Json:
-    """The same for programs; the keys are stable, and what is exact is a text."""
+    """A budget; what is exact is a text."""
     return {
         "target": report.target,
         "neighbors": list(report.relations),
@@ -24,7 +24,7 @@ def budget_json(report: "BudgetReport") -> Json:
 
 
 def forecast_json(forecast: "Forecast") -> Json:
-    """The same for programs; the keys are stable, and what is exact is a text."""
+    """A forecast; what is exact is a text."""
     return {
         "target": forecast.target,
         "neighbors": list(forecast.relations),
@@ -67,7 +67,7 @@ def _ceiling_json(ceiling: "CeilingLeft") -> Json:
     }
 
 
-def _charge_json(shown: "ToldCharge") -> Json:
+def _charge_json(shown: "ShownCharge") -> Json:
     charge = shown.charge
     document: Json = {
         "time": shown.time.isoformat(),

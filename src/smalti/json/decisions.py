@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def decision_json(decision: Decision) -> Json:
-    """The same for programs; the keys are stable."""
+    """A decision."""
     request = decision.request
     return {
         "effect": str(decision.effect),

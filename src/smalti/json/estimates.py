@@ -9,7 +9,7 @@ from smalti.json.text import Json
 
 
 def estimates_json(estimates: Sequence[ColumnEstimate], confidence: float) -> Json:
-    """The same for programs; a margin without end is null."""
+    """Estimates; an infinite margin is null."""
     columns = [asdict(column) for column in estimates]
     for estimate in (entry for column in columns for entry in column["estimates"]):
         estimate["margin"] = estimate["margin"] if isfinite(estimate["margin"]) else None

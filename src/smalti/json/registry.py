@@ -7,12 +7,12 @@ from smalti.json.text import Json, camel_case
 
 
 def version_json(version: TargetVersion) -> Json:
-    """A version as it is recorded, without the owner's figures."""
+    """A recorded version, without the owner's figures."""
     return listed_json(version) | {"folder": str(version.path), "party": version.party}
 
 
 def listed_json(version: TargetVersion) -> Json:
-    """The same for whoever reads a list: neither for whom it was made, nor where it is."""
+    """A version as shown to everyone: without its recipient and folder."""
     return {
         "target": version.target,
         "version": version.number,
@@ -28,7 +28,7 @@ def listed_json(version: TargetVersion) -> Json:
 
 
 def policy_json(stored: StoredPolicy, state: str) -> Json:
-    """The same for programs."""
+    """A stored policy with its state."""
     return {
         "uid": stored.uid,
         "digest": stored.digest,
@@ -42,10 +42,10 @@ def policy_json(stored: StoredPolicy, state: str) -> Json:
 
 
 def key_json(key: TrustedKey) -> Json:
-    """The same for programs."""
+    """A trusted key."""
     return asdict(key) | {"isTrusted": key.is_trusted}
 
 
 def vocabulary_json(vocabulary: StoredHierarchy) -> Json:
-    """The same for programs; the document as text."""
+    """A stored vocabulary, with its document as text."""
     return asdict(vocabulary) | {"document": vocabulary.document.decode("utf-8", errors="replace")}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def outcome_json(outcome: "Outcome") -> Json:
-    """The same for programs."""
+    """The outcome of a run."""
     version, plan = outcome.version, outcome.plan
     document: Json = {
         "decision": decision_json(outcome.decision), "warnings": list(outcome.warnings)
@@ -42,13 +42,13 @@ def planned_json(plan: str, planned: "Planned") -> str:
 
 
 def report_json(report: Report) -> Json:
-    """The owner's figures for programs."""
+    """The owner's figures."""
     shown: Json = camel_case(asdict(report))
     return shown
 
 
 def recheck_json(seen: "Recheck") -> Json:
-    """The same for programs."""
+    """The result of a verification."""
     return {
         "target": seen.target,
         "recorded": seen.version is not None,

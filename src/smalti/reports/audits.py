@@ -1,4 +1,4 @@
-"""The report of an audit: what was tried, what it achieved, and what follows and what does not."""
+"""The report of an audit: the attacks, their results, and what follows from them."""
 
 from typing import Final
 
@@ -22,23 +22,23 @@ _LEADS: Final = {
 _LIMITS: Final = (
     "These attacks were tried, and no others: a stronger one may achieve more, and one that fails shows"
     " only its own failure. Figures are averages over records; single records may be found more easily than"
-    " most. Each limit holds with the stated probability over the draw of who was trained on, and all"
-    " attempts at models of this data share one probability of error. The figures are about people: they"
-    " are for the owners of the data, and are covered by no epsilon."
+    " most. Each limit holds with the stated probability over the draw of the training records, and"
+    " all attempts at models of this data share one probability of error. The figures are about people:"
+    " they are for the owners of the data, and are covered by no epsilon."
 )
 _STUDY: Final = (
-    "A study: nothing was registered, no attempt was counted, and no duty of a policy is met by it."
+    "A study: nothing was registered, no attempt was counted, and it fulfils no duty of a policy."
 )
 _TEST_ONLY: Final = (
-    "Test only: the model was trained by a seed, as its file says. Whoever knows the seed can take the"
-    " noise away, so that no privacy is promised for it."
+    "Test only: the model was trained with a seed, as its file states. Whoever knows the seed can remove"
+    " the noise, so no privacy is promised for it."
 )
 _STUDY_LIMITS: Final = (
-    "Who was trained on, and by which recipe, is taken from whoever asked. These attacks were tried, and no"
-    " others: a stronger one may achieve more, and one that fails shows only its own failure. Figures are"
-    " averages over records; single records may be found more easily than most. Each limit holds alone with"
-    " the stated probability over the draw of who was trained on, for one study: who repeats it and picks"
-    " the best one has no such limit. The figures are about people, and are covered by no epsilon."
+    "The training records and the recipe are taken as stated by the caller. These attacks were tried, and"
+    " no others: a stronger one may achieve more, and one that fails shows only its own failure. Figures"
+    " are averages over records; single records may be found more easily than most. Each limit holds alone"
+    " with the stated probability over the draw of the training records, for one study: it does not hold"
+    " for the best of several studies. The figures are about people, and are covered by no epsilon."
 )
 _NAMES: Final = {
     "attackPrecision": "precision of its best decision",
@@ -57,7 +57,7 @@ def page(attempt: Attempt, figures: AuditFigures | None, *, with_drawings: bool)
 
     Args:
         attempt: as it was recorded.
-        figures: of it; None where it did not come so far.
+        figures: of it; None where nothing was measured.
         with_drawings: whether curves are drawn; they need the extra `audit`.
     """
     facts = Table(
@@ -71,7 +71,7 @@ def page(attempt: Attempt, figures: AuditFigures | None, *, with_drawings: bool)
             ("on behalf of", str(attempt.party)),
             ("attempt", str(attempt.number)),
             ("begun", f"{attempt.begun_at:%Y-%m-%d %H:%M} UTC"),
-            ("came to", str(attempt.state)),
+            ("state", str(attempt.state)),
         ),
     )
     sections = _sections(facts, figures, _LIMITS, with_drawings)
@@ -104,7 +104,7 @@ def _sections(
         else (
             *([Section("Why it was not met", (_reasons(figures),))] if figures.reasons else []),
             Section("What attacks achieved", _achieved(figures, with_drawings)),
-            Section("Whether they could have found anything", _leaks(figures)),
+            Section("Whether the attacks can find a leak", _leaks(figures)),
         )
     )
     return (
@@ -127,8 +127,8 @@ def _left_out(figures: AuditFigures | None) -> tuple[Part, ...]:
 def _achieved(figures: AuditFigures, with_drawings: bool) -> tuple[Part, ...]:
     accuracy = Paragraph(
         f"The model predicts {figures.train_accuracy:.1%} of the records that it was trained on, and"
-        f" {figures.test_accuracy:.1%} of those that were held out."
-        + (f" Shadow models that were trained as it was: {figures.shadows}." if figures.shadows else "")
+        f" {figures.test_accuracy:.1%} of the held-out records."
+        + (f" Shadow models, trained as the model was: {figures.shadows}." if figures.shadows else "")
         + f" Each limit is wrong with a probability of at most {figures.error}."
     )
     tables = tuple(_table(result) for result in figures.results)
@@ -150,7 +150,7 @@ def _table(result: AttackResult) -> Table:
 
 
 def _interval(detail: Detail) -> str:
-    """Both limits; nothing where there is none, as of what is no estimate."""
+    """Both limits; empty where there is none."""
     if detail.lower is None and detail.upper is None:
         return ""
     return f"{_end(detail.lower)} to {_end(detail.upper)}"
@@ -195,7 +195,7 @@ def _leaks(figures: AuditFigures) -> tuple[Part, ...]:
     trainings = of_family(tuple(result.attack for result in figures.results), Family.IDENTIFIABILITY)
     text = (
         "The same attacks were run on a model that is known to memorise, with the same records"
-        + ("; trainings that were repeated, with hardly any noise" if trainings else "")
-        + ". An attack that does not find this leak says nothing by finding none elsewhere."
+        + ("; repeated trainings had hardly any noise" if trainings else "")
+        + ". An attack that does not find this leak shows nothing by finding none elsewhere."
     )
     return Paragraph(text), Table("The planted leak", ("attack", "advantage is at least", "leak"), rows)

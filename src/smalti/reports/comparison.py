@@ -10,25 +10,25 @@ from smalti.studies.comparison.settings import HIDDEN, Central, Comparison, Loca
 from smalti.studies.comparison.skewed_purchases import FEATURES
 
 _LEAD: Final = (
-    "What membership inference still achieves, and what models are still good for, with central and with"
+    "What membership inference still achieves, and how accurate models still are, with central and with"
     " local differential privacy: the comparison of MOSAICrOWN D5.2, section 4.3, on generated data."
 )
 _SPREAD: Final = (
     "Figures are means over repetitions, plus or minus the standard deviation of single repetitions: it"
-    " describes how results vary, and is no confidence limit. The mitigation efficiency phi (Equation 4.2)"
-    " is that of the means, with the lowest and the highest of single repetitions. It is above 1 where"
+    " describes how results vary; it is not a confidence limit. The mitigation efficiency phi (Equation"
+    " 4.2) is that of the means, with the lowest and the highest of single repetitions. It is above 1 where"
     " relatively less accuracy is lost than the attack loses. `inf`: the attack is no better than a guess,"
     " and some accuracy is left; `-`: the attack on the original is no better than a guess already."
 )
 _OTHERS: Final = {
     Others.TEST: (
-        "The document holds members against test records, which are of another distribution. So an attack"
-        " that tells the two distributions from each other succeeds without knowing anything of single"
-        " records, which no epsilon bounds."
+        "The document compares members with test records, which have another distribution. So an attack"
+        " that distinguishes the two distributions succeeds without knowing anything of single records;"
+        " no epsilon bounds that."
     ),
     Others.UNSEEN: (
-        "Here members are held against records of the same distribution that no model was trained on:"
-        " what is told then is membership alone, which is what differential privacy bounds."
+        "Here members are compared with records of the same distribution that no model was trained on:"
+        " the attack can distinguish membership alone, which is what differential privacy bounds."
     ),
 }
 _LIMITS: Final = (
@@ -65,7 +65,7 @@ def _facts(comparison: Comparison) -> Table:
     plain = comparison.hyperparameters(Original())
     rows = (
         ("data", f"Skewed Purchases: {FEATURES} bits, {_listed(comparison.classes, ', ')} classes"),
-        ("records", f"{comparison.records} to train on, and as many of each kind held against them"),
+        ("records", f"{comparison.records} to train on, and as many of each kind to compare with"),
         ("network", f"{FEATURES}-{_listed(HIDDEN, '-')}-classes"),
         ("training", f"{plain.optimizer}, {plain.epochs} epochs, batches of {plain.batch_size}"),
         ("learning rate", f"{plain.learning_rate:g}"),

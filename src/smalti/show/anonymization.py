@@ -1,4 +1,4 @@
-"""What the command line shows of generalised rows: what was done to each column, and what it lost."""
+"""Generalised rows in a terminal: what was done to each column, and the information lost."""
 
 from rich.console import Console
 from rich.table import Table
@@ -11,7 +11,7 @@ from smalti.show.terminal import LABEL, fields
 
 
 def show(out: Console, plan: Plan, outcome: Outcome) -> tuple[str, ...]:
-    """Show what was published; returns what it does not protect against."""
+    """Show what was published; return what it does not protect against."""
     report = outcome.report if isinstance(outcome.report, OwnerReport) else None
     explained = explain(plan)
     fields(out, ("promise", explained.promise), ("people", explained.respondent))

@@ -1,4 +1,4 @@
-"""Budgets in a terminal: what was charged, and what is left."""
+"""Budgets in a terminal: charges, ceilings, and what is left."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -12,22 +12,22 @@ from smalti.engine.registry.budget import Ceiling, ComposedLoss, EpsilonDelta
 from smalti.show.terminal import LABEL, short
 
 if TYPE_CHECKING:
-    from smalti.budgeting import BudgetReport, CeilingLeft, Forecast, ToldCharge
+    from smalti.budgeting import BudgetReport, CeilingLeft, Forecast, ShownCharge
     from smalti.engine.losses.stated_ceilings import StatedCeiling
     from smalti.transforms.sensitivity import NeighboringRelation
 
 _CELLS = 30
 """Of a bar."""
 _BOTH = (
-    "releases were made for both neighbouring relations, before it was known that they are about the same"
-    " respondents. All figures are about changing one respondent; those for adding or removing one count"
-    " with twice their epsilon. Nothing more fits"
+    "releases were made under both neighbouring relations, before the registry knew that they are about"
+    " the same respondents. All figures are about changing one respondent; releases about adding or"
+    " removing one count with twice their epsilon. No further release fits"
 )
 _SCOPE = "counted: all releases that this registry recorded about the same respondents; no other registry"
 
 
 def show_budget(out: Console, report: "BudgetReport") -> None:
-    """What was spent, what is left under each ceiling, and each charge."""
+    """Show the charges, and what is left under each ceiling."""
     number = len(report.charges)
     out.print(Text(report.target, style=LABEL))
     _line(out, "charged", f"{_amounts(report.spent)} in {_releases(number)}")
@@ -43,7 +43,7 @@ def show_budget(out: Console, report: "BudgetReport") -> None:
 
 
 def show_forecast(out: Console, forecast: "Forecast") -> None:
-    """How many more releases fit, and what could be found out after some of them."""
+    """Show how many more releases fit, and the bounds after some of them."""
     out.print(Text(forecast.target, style=LABEL))
     _line(out, "each", _amounts(forecast.each))
     for fit in forecast.fits:
@@ -64,13 +64,13 @@ def _show_relations(out: Console, relations: "tuple[NeighboringRelation, ...]") 
 
 
 def _show_account(out: Console, account: ComposedLoss, spent: EpsilonDelta) -> None:
-    """What somebody could find out from all releases together; rounded up."""
+    """Show the bounds on what all releases together reveal; rounded up."""
     is_sum = Fraction(account.epsilon) >= Fraction(spent.epsilon)
     epsilon = _small(spent.epsilon) if is_sum else _up(account.epsilon)
     but_for = ", but for a probability of delta" if account.delta else ""
-    _line(out, "together", f"epsilon {epsilon} at delta {_small(account.delta)}, by the noise that is used")
+    _line(out, "together", f"epsilon {epsilon} at delta {_small(account.delta)}, from the noise itself")
     _line(out, "belief", f"at most {_up(account.belief)} about one person, starting at one half{but_for}")
-    _line(out, "advantage", f"at most {_up(account.advantage)} in guessing better than a coin")
+    _line(out, "advantage", f"at most {_up(account.advantage)} better than guessing")
 
 
 def _show_ceiling(out: Console, ceiling_left: "CeilingLeft", spent: EpsilonDelta) -> None:
@@ -88,7 +88,7 @@ def _show_ceiling(out: Console, ceiling_left: "CeilingLeft", spent: EpsilonDelta
 
 
 def _bar(ceiling: Ceiling, spent: EpsilonDelta) -> Text:
-    """What is spent of a ceiling, of epsilon or delta whichever is nearer to it."""
+    """The used share of a ceiling: that of epsilon or of delta, whichever is greater."""
     shares = (_share(spent.epsilon, ceiling.epsilon), _share(spent.delta, ceiling.delta))
     full = min(-(-max(shares) * _CELLS // 1), _CELLS)
     style = "red" if full == _CELLS else "yellow"
@@ -101,7 +101,7 @@ def _share(spent: Decimal, ceiling: Decimal) -> Fraction:
     return Fraction(spent) / Fraction(ceiling)
 
 
-def _charges(charges: "tuple[ToldCharge, ...]") -> Table:
+def _charges(charges: "tuple[ShownCharge, ...]") -> Table:
     table = Table(box=None, pad_edge=False, header_style=LABEL)
     for name in ("when (UTC)", "epsilon", "delta", "who", "rule"):
         table.add_column(name, overflow="fold")

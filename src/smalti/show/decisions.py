@@ -27,13 +27,13 @@ def headline(decision: Decision) -> str:
 
 
 _LIMITED = (
-    "it is permitted only within these limits, and so not to a caller who did not say that they keep to"
-    " them: a program that applies the limits says so with --understands-limits (`understands_limits=True`)"
+    "permitted only within these limits, and the caller did not state that it applies them: a program that"
+    " applies the limits states so with --understands-limits (`understands_limits=True`)"
 )
 
 
 def show_decision(out: Console, decision: Decision) -> None:
-    """A decision with its reasons, what it asks in return, and the explanation where there is one."""
+    """Show a decision with its reasons, duties and limits, and the explanation where there is one."""
     style = "green" if decision.is_unconditional else "yellow" if decision.is_permitted else "red"
     out.print(Text(headline(decision), style=f"bold {style}"))
     for reason in decision.reasons:
@@ -68,7 +68,7 @@ def _show_considered(out: Console, considered: tuple[RuleReport, ...]) -> None:
 
 
 def show_cases(out: Console, results: "Sequence[tuple[str, tuple[CaseResult, ...]]]") -> None:
-    """Each test with how it ended, and the sum."""
+    """Show each test with its result, and the totals."""
     for name, cases in results:
         out.print(Text(f"{name}: running {len(cases)} {'test' if len(cases) == 1 else 'tests'}"))
         for case in cases:

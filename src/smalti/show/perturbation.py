@@ -1,4 +1,4 @@
-"""A perturbation in a terminal: what became of columns, what it loses, what it tells."""
+"""Perturbed records in a terminal: columns, privacy loss, estimates."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from smalti.show.terminal import LABEL, fields
 
 
 def show(out: Console, plan: PerturbationPlan, outcome: Outcome) -> tuple[str, ...]:
-    """Show what was published; returns what it does not protect against."""
+    """Show what was published; return what it does not protect against."""
     explained = explain_perturbation(plan)
     fields(out, ("promise", explained.promise), ("people", explained.respondent))
     table = Table(box=None, pad_edge=False, header_style=LABEL)
@@ -30,7 +30,7 @@ def show(out: Console, plan: PerturbationPlan, outcome: Outcome) -> tuple[str, .
 
 
 def show_estimates(out: Console, columns: Sequence[ColumnEstimate], confidence: float) -> None:
-    """Shares and means with their intervals, which come from the noise alone."""
+    """Show shares and means with their intervals, which come from the noise alone."""
     table = Table(box=None, pad_edge=False, header_style=LABEL)
     for title in ("column", "what", "estimate", f"{confidence:.4g} interval from the noise alone"):
         table.add_column(title, justify="right" if title == "estimate" else "left", overflow="fold")
@@ -44,6 +44,6 @@ def show_estimates(out: Console, columns: Sequence[ColumnEstimate], confidence: 
 
 
 _NOTE = (
-    "estimates are unbiased, and may lie outside of what is possible; a value that was none of the public"
-    " ones counts as the plan says"
+    "estimates are unbiased, and may lie outside the possible range; values that are not public count as"
+    " the plan states"
 )

@@ -1,4 +1,4 @@
-"""What a registry holds, in a terminal."""
+"""The content of a registry, in a terminal."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 
@@ -11,7 +11,7 @@ from smalti.show.terminal import LABEL, fields, file_names, place_of, short
 
 
 def show_keys(out: Console, keys: Iterable[TrustedKey]) -> None:
-    """Each key with its owner and state."""
+    """Show each key with its owner and state."""
     for key in keys:
         state = f"trusted since {key.trusted_at:%Y-%m-%d %H:%M}"
         ended = f", revoked {key.revoked_at:%Y-%m-%d %H:%M}" if key.revoked_at else ""
@@ -21,12 +21,12 @@ def show_keys(out: Console, keys: Iterable[TrustedKey]) -> None:
 
 
 def show_vocabularies(out: Console, stored: Iterable[StoredHierarchy]) -> None:
-    """Each version of each vocabulary with its state."""
+    """Show each version of each vocabulary with its state."""
     for vocabulary in stored:
         ended = vocabulary.removed_at
         state = "in force" if ended is None else f"ended {ended:%Y-%m-%d %H:%M}"
         out.print(Text(f"{vocabulary.name} version {vocabulary.number}", style=LABEL))
-        out.print(Text(f"  said by    {vocabulary.party}"))
+        out.print(Text(f"  added by   {vocabulary.party}"))
         out.print(Text(f"  state      {state}"))
 
 
@@ -36,9 +36,9 @@ def show_versions(
     ended: Mapping[str, tuple[str, ...]],
     owned: Container[str],
 ) -> None:
-    """Versions; `ended` says by run why one is to be reviewed.
+    """Show versions; `ended` maps a run to the reasons for reviewing its version.
 
-    Of those of the runs in `owned`, also for whom they were made, where they are, and the owner's figures.
+    For runs in `owned`, also show the recipient, the folder and the owner's figures.
     """
     for version in versions:
         inputs = ", ".join(
@@ -62,7 +62,7 @@ def show_versions(
 
 
 def show_policies(out: Console, policies: Iterable[StoredPolicy]) -> None:
-    """Stored policies with their state."""
+    """Show stored policies with their state."""
     listed = list(policies)
     for stored, word in zip(listed, policy_states(listed), strict=True):
         state = word if stored.is_in_force else f"{word} {stored.revoked_at:%Y-%m-%d %H:%M}"
@@ -74,10 +74,10 @@ def show_policies(out: Console, policies: Iterable[StoredPolicy]) -> None:
 
 
 def policy_states(policies: Sequence[StoredPolicy]) -> list[str]:
-    """What became of each policy: `in force`, `revoked`, or `replaced`.
+    """The state of each policy: `in force`, `revoked`, or `replaced`.
 
-    One has been replaced when another document of its issuer, or about one of its targets, is in force
-    under its uid; so has a layout of it, in which a run was given the policy that is in force.
+    A policy is replaced when another document of its issuer, or about one of its targets, is in force under
+    its uid; this includes another layout of it that a run was started with.
     """
     standing: dict[str, list[StoredPolicy]] = {}
     for policy in policies:
@@ -95,6 +95,6 @@ def policy_states(policies: Sequence[StoredPolicy]) -> list[str]:
 
 
 def show_owners(out: Console, assets: Iterable[tuple[Asset, frozenset[str]]]) -> None:
-    """Assets and who owns them."""
+    """Show assets with their owners."""
     for asset, owners in assets:
         fields(out, (str(asset.kind), f"{asset.iri}  owned by {', '.join(sorted(owners)) or 'nobody'}"))

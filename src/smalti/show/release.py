@@ -1,4 +1,4 @@
-"""What the command line shows of a release: the noisy values, drawn with their intervals, and the loss."""
+"""A release in a terminal: the noisy values, drawn with their intervals, and the loss."""
 
 from collections.abc import Iterable, Sequence
 
@@ -20,14 +20,14 @@ _WIDTH = 25
 
 
 def show(out: Console, plan: ReleasePlan, outcome: Outcome) -> tuple[str, ...]:
-    """Show what was released; returns what it does not protect against."""
+    """Show what was released; return what it does not protect against."""
     explained = explain_release(plan)
     fields(out, ("promise", explained.promise), ("people", explained.respondent))
     for statistic in plan.statistics:
         values = [value for value in outcome.values if value.statistic == statistic.name]
         out.print(_values(plan, values[:_MOST_ROWS]))
         if len(values) > _MOST_ROWS:
-            fields(out, ("", f"and {len(values) - _MOST_ROWS} values more, in the output"))
+            fields(out, ("", f"{len(values) - _MOST_ROWS} more values in the output"))
     out.print(losses(plan.loss, outcome))
     return explained.not_protected
 
@@ -55,7 +55,7 @@ def _range(values: Iterable[NoisyValue]) -> tuple[float, float]:
 
 
 def _interval(value: NoisyValue, low: float, high: float) -> tuple[Text, str]:
-    """An interval as a line with its value on it, all of a table on one scale; and in numbers."""
+    """An interval, drawn as a line with its value on the scale of the table, and in numbers."""
     if not value.lower or low == high:
         return Text(""), ""
 

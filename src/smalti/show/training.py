@@ -1,4 +1,4 @@
-"""What the command line shows of a training: what was learned from, what it loses, how it was tried."""
+"""A training in a terminal: its columns, its privacy loss, its audit."""
 
 from rich.console import Console
 
@@ -10,7 +10,7 @@ from smalti.show.terminal import fields
 
 
 def show(out: Console, plan: TrainingPlan, outcome: Outcome) -> tuple[str, ...]:
-    """Show what was trained; returns what it does not protect against."""
+    """Show what was trained; return what it does not protect against."""
     explained = explain_training(plan)
     fields(
         out,
