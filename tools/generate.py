@@ -1,8 +1,8 @@
-"""Writes what is made from tables of the code: reference pages, the JSON Schema, the SHACL shapes.
+"""Generates from tables of the code: reference pages, the JSON Schema, the SHACL shapes.
 
 `make generate` runs it.
 
-A test fails when a page is not what this script writes.
+A test fails when a page differs from what this script writes.
 """
 
 import json
@@ -56,13 +56,13 @@ _INTRODUCTION = """\
 # The policy language
 
 A policy is one ODRL 2.2 document, in JSON-LD (compact, expanded or flattened) or Turtle. This page lists
-every word that smalti knows. A word that is neither listed here nor in ODRL's vocabulary is an error. A
-word that is **not run yet** is checked in full, counts in decisions, and is refused by `smalti plan` and
-`smalti run` by its name. No word is ever ignored."""
+every word that smalti supports. A word that is neither listed here nor in ODRL's vocabulary is an error. A
+word that is **not run yet** is checked in full and counts in decisions; `smalti plan` and `smalti run`
+refuse it by name. No word is ever ignored."""
 
 _POLICIES = """\
 A policy is a Set (also written `Policy`, or without a type), an Agreement, whose rules have an assigner
-and an assignee, or an Offer, which grants nothing: it proposes what an Agreement may say later. It has:
+and an assignee, or an Offer, which grants nothing: it proposes a later Agreement. It has:
 
 {properties}
 
@@ -103,8 +103,8 @@ A **duty** of a permission must be fulfilled for the permission to apply, unless
 duty to anonymize becomes part of the plan ("may read, if anonymized so"). That it was fulfilled is the
 requester's claim. It counts only where each constraint of the duty is known to hold, but for a
 deadline, which may have been kept before. An **obligation** to anonymize permits its assignee to do
-exactly that. A denial reports the **remedies** of its prohibitions: what must be done when one was
-violated all the same. A remedy to anonymize permits exactly that, and only to a request that names it
+exactly that. A denial reports the **remedies** of its prohibitions: what must be done after a
+violation. A remedy to anonymize permits exactly that, and only to a request that names it
 by its uid (`--rule`). Its conditions and those of its prohibition must hold, the party is one of its
 assignees (its prohibition's, where it has none; an owner of the target, where neither names anybody),
 the remedies beside it must be fulfilled, and no other prohibition may apply. A **consequence** is what
@@ -126,8 +126,8 @@ One example, with the words that are used most:
 ```"""
 
 _NEEDED = """\
-A bound is written with its operator. `gteq` with 10 asks for at least 10, and `eq` with 10 accepts 10
-only. Where k is `gteq` and the bound of l is above it, k is raised to l. In a prohibition, any operator
+A bound is written with its operator. `gteq` with 10 requires at least 10, and `eq` with 10 accepts
+only 10. Where k is `gteq` and the bound of l is above it, k is raised to l. In a prohibition, any operator
 that fits the value may stand.
 
 A column is named by its IRI, or by its bare name, which is resolved under the rule's one target. See
@@ -135,7 +135,7 @@ A column is named by its IRI, or by its bare name, which is resolved under the r
 parameter of one column is an `and` of `smalti:column` and the parameter."""
 
 _TRAINING = """\
-A permission to `smalti:train` lets somebody train a model on its one target; its `output` is the model.
+A permission to `smalti:train` permits training a model on its one target; its `output` is the model.
 The recipe says which model: it is a name that the engine looks up, and never a path or code. Training is
 **private** when a `smalti:noiseMultiplier` is given, or a bound on the privacy loss (`smalti:epsilon`,
 `smalti:posteriorBelief` or `smalti:membershipAdvantage`, one of them). Private training needs a
@@ -151,15 +151,15 @@ Anywhere else it is refused. Each named attack is tried. The audit is passed whe
 figure of each attack, at `smalti:confidence` ({default} when absent), is within its bound. A figure that
 may be 1 would not be bounded, and no model keeps one at 0, or a precision at one half: such bounds are
 errors. A bound that a guess exceeds with any number of records, and a confidence above {highest}, are
-refused by `smalti plan`. An audit that is passed says that these attacks failed, and nothing of others.
-That an audit was done before counts for a model that exists; whoever trains owes the audit of the new
-model, whatever a request claims."""
+refused by `smalti plan`. A passed audit shows that these attacks failed, and nothing about others.
+An earlier audit counts for an existing model; a training always requires the audit of its new model,
+whatever a request claims."""
 
 _RECIPES = """\
 These recipes are built in. `smalti:epochs` of a policy takes the place of the epochs below; private
 training draws its batches by the sampling rate. An installed package adds a recipe by an [entry
-point](how-to/audit-a-model.md#recipes) of the group `{group}`. `smalti check` does not look a recipe up,
-for another machine may have it: `smalti plan` and `smalti run` do."""
+point](how-to/audit-a-model.md#recipes) of the group `{group}`. `smalti check` does not look up recipes,
+since another machine may have them; `smalti plan` and `smalti run` do."""
 
 _CONDITIONS = """\
 A constraint limits a rule; a refinement limits an action, or the members of a collection of assets or
@@ -172,7 +172,7 @@ An IRI is that of a column where it is a target's IRI, a slash and a name, where
 target's data says so (`propertyUrl`), or where the target's owner says so in a vocabulary (`csvw:column`).
 Any other left operand that is no word below is *unknown* (P508), whatever is stated under it, unless a
 vocabulary declares it (`a odrl:LeftOperand`): no permission that needs it applies, and a prohibition that
-needs it does. In `or`, what another operand satisfies is satisfied all the same; in `xone`, nothing is."""
+needs it does. Another operand may still satisfy an `or`, but not an `xone`."""
 
 _PURPOSE_TEXT = """\
 A purpose is a constraint, or MOSAICrOWN's property `purpose` of a rule. A purpose includes every narrower
@@ -186,12 +186,12 @@ _OTHER_SPELLINGS = """\
 These mean the word on the right. They apply to words, never to the names of assets, parties or columns."""
 
 _CODES = """\
-What `smalti check` finds, by code. A code never changes its meaning, and is never used again. A document
+The findings of `smalti check`, by code. A code never changes its meaning, and is never reused. A document
 with an error (P1 to P4) cannot be used; one with warnings (P5, P6) can. All findings of a document are
 shown at once.
 
-Each code also says whether the [JSON Schema](how-to/editor.md) and the [SHACL
-shapes](how-to/editor.md#shacl) see it. The parser sees everything."""
+Each code also states whether the [JSON Schema](how-to/editor.md) and the [SHACL
+shapes](how-to/editor.md#shacl) find it. The parser finds everything."""
 
 _OPERATORS = {
     "eq": "is the value, or narrower than it",
@@ -312,7 +312,7 @@ def _code(entry: codes.Code, examples: Mapping[str, str]) -> str:
 
 
 def _examples() -> dict[str, str]:
-    """Of each code, what is shown of the smallest document with it, from the tests."""
+    """For each code, the finding on the smallest document with it, from the tests."""
     examples: dict[str, tuple[int, int, str]] = {}
     for path in sorted((*(TESTS / "bad").glob("*.jsonld"), *(TESTS / "good").glob("*.jsonld"))):
         parsed = parse(path.read_bytes(), path.name)
@@ -345,7 +345,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "../vocab/policy.schema.json": _policy_schema,
     "../vocab/shapes.ttl": shapes,
 }
-"""What is written, by its path from this folder."""
+"""The generated texts, by path from this folder."""
 
 
 def _page(title: str, *parts: str) -> str:
