@@ -15,13 +15,13 @@ HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class AuditJob:
     """A process of `audit_job.py`, and what it printed."""
 
     usage: Usage
     phases: dict[str, float]
     """CPU seconds."""
-    found: dict[str, float]
+    rates: dict[str, float]
     """By attack: the true positive rate."""
 
 
@@ -42,18 +42,18 @@ def audit_rows(bench: Bench, records: int) -> Iterator[AuditRow]:
         models_cpu=floor.usage.cpu,
         models_peak=floor.usage.peak,
         phases=cheapest.phases,
-        found=cheapest.found,
+        found=cheapest.rates,
     )
 
 
-def _cheapest(jobs: list[Made]) -> Made:
+def _cheapest(jobs: list[AuditJob]) -> AuditJob:
     """Of the later ones: the first pays for cold files."""
     return min(jobs[1:], key=lambda job: job.usage.cpu)
 
 
-def _job(bench: Bench, what: str, data: Path) -> Made:
+def _job(bench: Bench, what: str, data: Path) -> AuditJob:
     output = bench.folder / "audit.json"
     usage = measure([sys.executable, "-P", str(HERE / "audit_job.py"), what, str(data)], output=output)
     printed = json.loads(output.read_text(encoding="utf-8"))
     rates = {name: figures["true positives"] for name, figures in printed["figures"].items()}
-    return Made(usage, printed["phases"], rates)
+    return AuditJob(usage, printed["phases"], rates)

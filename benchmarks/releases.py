@@ -36,10 +36,10 @@ def release_rows(bench: Bench, kind: str, rows: int, engines: list[str]) -> Iter
                 )
         best, floor = _fastest(ours), _fastest(theirs)
         plain = floor if engine == "local" else plain
-        yield _row(kind, rows, _Made(engine, "smalti", best, phases), floor)
+        yield _row(kind, rows, _ReleaseJob(engine, "smalti", best, phases), floor)
     if kind in PEER_KINDS and plain is not None:
         usage = _fastest([_peer(bench, QUESTIONS[kind], data) for _ in range(bench.runs)])
-        yield _row(kind, rows, _Made("polars", f"{PEER.name} {PEER.version}", usage, {}), plain)
+        yield _row(kind, rows, _ReleaseJob("polars", f"{PEER.name} {PEER.version}", usage, {}), plain)
 
 
 def _fastest(runs: list[Usage]) -> Usage:
@@ -65,7 +65,7 @@ def _peer(bench: Bench, question: Question, data: Path) -> Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _ReleaseJob:
     """A release, and what it took."""
 
     engine: str
@@ -75,7 +75,7 @@ class _Made:
     """Wall-clock seconds."""
 
 
-def _row(kind: str, rows: int, job: _Made, plain: Usage) -> ReleaseRow:
+def _row(kind: str, rows: int, job: _ReleaseJob, plain: Usage) -> ReleaseRow:
     return ReleaseRow(
         data=kind,
         rows=rows,

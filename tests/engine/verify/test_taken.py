@@ -70,7 +70,7 @@ def test_what_is_put_there_meanwhile_is_not_looked_at(world: Path, monkeypatch: 
     monkeypatch.setattr(Anonymization, "check_again", swapped)
     assert verify(world).version is not None
     monkeypatch.undo()
-    with pytest.raises(GuaranteeError, match="its bytes differ from those"):
+    with pytest.raises(GuaranteeError, match="its bytes are not those"):
         verify(world)
 
 
