@@ -38,8 +38,8 @@ def _homes() -> Iterator[Path]:
 
 def major_version(home: Path) -> int | None:
     """Return the major version of the Java runtime in a folder, or None if there is none."""
-    found = re.search(r'version "(?:1\.)?(\d+)', _output(str(home / "bin" / "java"), "-version"))
-    return int(found[1]) if found else None
+    match = re.search(r'version "(?:1\.)?(\d+)', _output(str(home / "bin" / "java"), "-version"))
+    return int(match[1]) if match else None
 
 
 def find() -> Path | None:
@@ -49,8 +49,8 @@ def find() -> Path | None:
 
 def _offered_version(package: str) -> int | None:
     """Return the Java version of the package that apt would install, or None if it offers none."""
-    found = re.search(r"Candidate: (?:\d+:)?(?:1\.)?(\d+)", _output("apt-cache", "policy", package))
-    return int(found[1]) if found else None
+    match = re.search(r"Candidate: (?:\d+:)?(?:1\.)?(\d+)", _output("apt-cache", "policy", package))
+    return int(match[1]) if match else None
 
 
 def package() -> str | None:

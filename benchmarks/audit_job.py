@@ -81,24 +81,24 @@ def audited(what: str, data: str) -> dict[str, object]:
 
         recipe = trainer.recipe
 
-        def train(self, *given: object) -> ModelGroup:
+        def train(self, *arguments: object) -> ModelGroup:
             clock.phase("attack")
-            made = trainer.train(*given)  # type: ignore[arg-type]
+            models = trainer.train(*arguments)  # type: ignore[arg-type]
             clock.phase("train shadow models")
-            return made
+            return models
 
     attacks = tuple(named(name).attack for name in ("loss", "lira-online", "rmia"))
     audit = MembershipInference(target, Timed(), attacks, shadow_models=SHADOWS, seed=3)
-    found = audit.run(CONFIDENCE, RATE)
+    attacked = audit.run(CONFIDENCE, RATE)
     clock.phase("attack")
     leaks = with_planted_leak(audit, MemorisingTrainer(records.classes)).run(CONFIDENCE)
     clock.phase("attack a planted leak")
-    figures = _figures(found, leaks)
+    figures = _figures(attacked, leaks)
     clock.phase("figures")
     return {"phases": clock.spent, "figures": figures}
 
 
-def _figures(found, leaks):
+def _figures(attacked, leaks):
     """What is told of each attack. A leak that is not found ends the benchmark: it would judge nothing."""
     from smalti.transforms.auditing.curves import RocCurve
     from smalti.transforms.auditing.epsilon_bounds import clopper_pearson_by_ranks
@@ -106,7 +106,7 @@ def _figures(found, leaks):
     from smalti.transforms.membership.planted_leak import detection
 
     figures = {}
-    for (name, scored), (_, leak) in zip(found.scored, leaks.scored, strict=True):
+    for (name, scored), (_, leak) in zip(attacked.scored, leaks.scored, strict=True):
         if not detection(leak, CONFIDENCE).is_detected:
             sys.exit(f"{name}: the planted leak was not found")
         scores = scored.split()

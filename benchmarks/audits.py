@@ -15,13 +15,13 @@ HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class AuditJob:
     """A process of `audit_job.py`, and what it printed."""
 
     usage: Usage
     phases: dict[str, float]
     """CPU seconds."""
-    found: dict[str, float]
+    rates: dict[str, float]
     """By attack: the true positive rate."""
 
 
@@ -32,28 +32,28 @@ def audit_rows(bench: Bench, records: int) -> Iterator[AuditRow]:
     for _ in range(bench.runs):
         models.append(_job(bench, "models", data))
         audits.append(_job(bench, "audit", data))
-    floor, made = _cheapest(models), _cheapest(audits)
+    floor, cheapest = _cheapest(models), _cheapest(audits)
     yield AuditRow(
         records=records,
-        wall=made.usage.wall,
-        cpu=made.usage.cpu,
-        peak=made.usage.peak,
+        wall=cheapest.usage.wall,
+        cpu=cheapest.usage.cpu,
+        peak=cheapest.usage.peak,
         models_wall=floor.usage.wall,
         models_cpu=floor.usage.cpu,
         models_peak=floor.usage.peak,
-        phases=made.phases,
-        found=made.found,
+        phases=cheapest.phases,
+        found=cheapest.rates,
     )
 
 
-def _cheapest(made: list[Made]) -> Made:
+def _cheapest(jobs: list[AuditJob]) -> AuditJob:
     """Of the later ones: the first pays for cold files."""
-    return min(made[1:], key=lambda one: one.usage.cpu)
+    return min(jobs[1:], key=lambda job: job.usage.cpu)
 
 
-def _job(bench: Bench, what: str, data: Path) -> Made:
+def _job(bench: Bench, what: str, data: Path) -> AuditJob:
     output = bench.folder / "audit.json"
     usage = measure([sys.executable, "-P", str(HERE / "audit_job.py"), what, str(data)], output=output)
     printed = json.loads(output.read_text(encoding="utf-8"))
-    found = {name: one["true positives"] for name, one in printed["figures"].items()}
-    return Made(usage, printed["phases"], found)
+    rates = {name: figures["true positives"] for name, figures in printed["figures"].items()}
+    return AuditJob(usage, printed["phases"], rates)

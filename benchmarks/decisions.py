@@ -65,7 +65,7 @@ def pick(levels: list[list[IRI]], random: Random) -> IRI:
 
 def policies(count: int, parties: list[list[IRI]], assets: list[list[IRI]], random: Random) -> list[Policy]:
     """Policies with so many rules, one in ten of them a prohibition."""
-    made = []
+    rules = []
     for number in range(count // RULES_OF_A_POLICY):
         permissions, prohibitions = [], []
         for rule in range(RULES_OF_A_POLICY):
@@ -86,7 +86,7 @@ def policies(count: int, parties: list[list[IRI]], assets: list[list[IRI]], rand
                 prohibitions.append(Prohibition(action=USE, **common))
             else:
                 permissions.append(Permission(action=READ, **common))
-        made.append(
+        rules.append(
             Policy(
                 uid=IRI(f"urn:bench:{number}"),
                 document_digest=f"sha256:{number}",
@@ -95,12 +95,12 @@ def policies(count: int, parties: list[list[IRI]], assets: list[list[IRI]], rand
                 prohibitions=tuple(prohibitions),
             )
         )
-    return made
+    return rules
 
 
 def requests(stored: list[Policy], random: Random) -> list[Request]:
     """Requests of which about half meet the parts of a stored permission."""
-    found = []
+    results = []
     now = datetime(2026, 5, 1, tzinfo=UTC)
     for _ in range(REQUESTS):
         rule = random.choice(random.choice(stored).permissions)
@@ -117,8 +117,8 @@ def requests(stored: list[Policy], random: Random) -> list[Request]:
         )
         if random.random() < 0.5:
             asked = replace(asked, purpose=random.choice(PURPOSES))
-        found.append(asked)
-    return found
+        results.append(asked)
+    return results
 
 
 def seconds(work: list[Request], of: Callable[[Request], object]) -> float:
@@ -144,8 +144,8 @@ def measure(count: int) -> DecisionRow:
     index = PolicyIndex(hierarchies, stored)
     built = time.perf_counter() - start
     asked = requests(stored, random)
-    granted = [one for one in asked if index.authorize(one).is_permitted]
-    refused = [one for one in asked if not index.authorize(one).is_permitted]
+    granted = [request for request in asked if index.authorize(request).is_permitted]
+    refused = [request for request in asked if not index.authorize(request).is_permitted]
     return DecisionRow(
         rules=count,
         built=built,
@@ -161,10 +161,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rules", type=int, nargs="+", default=[10_000, 100_000])
     parser.add_argument("--json", action="store_true", help="one line of JSON for each")
-    given = parser.parse_args()
-    for count in given.rules:
+    arguments = parser.parse_args()
+    for count in arguments.rules:
         row = measure(count)
-        print(json.dumps(asdict(row)) if given.json else row.line(), flush=True)
+        print(json.dumps(asdict(row)) if arguments.json else row.line(), flush=True)
 
 
 if __name__ == "__main__":

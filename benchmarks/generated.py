@@ -182,8 +182,8 @@ def _some_missing(rng: np.random.Generator, column: pa.Array, share: float) -> p
 
 def _weighted(rng: np.random.Generator, choices: tuple[tuple[object, int], ...], size: int) -> Numbers:
     bounds = np.cumsum([weight for _, weight in choices])
-    found: Numbers = np.searchsorted(bounds, rng.random(size) * bounds[-1], side="right").astype(np.int64)
-    return found
+    places: Numbers = np.searchsorted(bounds, rng.random(size) * bounds[-1], side="right").astype(np.int64)
+    return places
 
 
 def _same(number: int) -> Numbers:

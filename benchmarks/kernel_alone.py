@@ -101,9 +101,9 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--threshold", type=int, default=256)
     parser.add_argument("--seed", type=int, default=7)
-    given = parser.parse_args()
-    make = {"floats": floats, "transactions": transactions}[given.data]
-    problem = make(given.rows, given.seed, given.threshold)
+    arguments = parser.parse_args()
+    make = {"floats": floats, "transactions": transactions}[arguments.data]
+    problem = make(arguments.rows, arguments.seed, arguments.threshold)
     wall, cpu = time.perf_counter(), time.process_time()
     classes = partition(problem)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu

@@ -107,8 +107,8 @@ def measure(
     if watcher.ended:
         raise CommandError(watcher.ended)
     if process.returncode:
-        told = errors.read_text(errors="replace").strip().splitlines()[-5:] if output else []
-        raise CommandError("\n".join([f"exit code {process.returncode}", *told]))
+        last_lines = errors.read_text(errors="replace").strip().splitlines()[-5:] if output else []
+        raise CommandError("\n".join([f"exit code {process.returncode}", *last_lines]))
     cpu = max(own.ru_utime + own.ru_stime, sum(watcher.seen.cpu.values()))
     return Usage(wall, cpu, watcher.seen.peak / 2**20)
 

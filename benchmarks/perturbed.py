@@ -17,8 +17,8 @@ def response_rows(bench: Bench, rows: int, engines: list[str]) -> Iterator[Respo
     """Each engine on the same file; the fastest of the later runs."""
     data = data_file(bench, KIND, rows)
     for engine in engines:
-        made = [_job(bench, engine, data) for _ in range(bench.runs)]
-        usage, phases = min(made[1:], key=lambda one: one[0].cpu)
+        jobs = [_job(bench, engine, data) for _ in range(bench.runs)]
+        usage, phases = min(jobs[1:], key=lambda job: job[0].cpu)
         yield ResponseRow(
             data=KIND,
             rows=rows,

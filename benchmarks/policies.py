@@ -56,10 +56,12 @@ def _derived(
     document = json.loads(ADULT_LIKE.read_text(encoding="utf-8"))
     (rule,) = document["permission"]
     (action,) = rule["action"]
-    kept = [one for one in action["refinement"] if one["leftOperand"] not in _COLUMN_WORDS]
-    for one in kept:
-        if one["leftOperand"] == "mosaicrown:k":
-            one["rightOperand"] = k
+    kept = [
+        refinement for refinement in action["refinement"] if refinement["leftOperand"] not in _COLUMN_WORDS
+    ]
+    for refinement in kept:
+        if refinement["leftOperand"] == "mosaicrown:k":
+            refinement["rightOperand"] = k
     if partitioning != "strict":
         kept.append({"leftOperand": "smalti:partitioning", "operator": "eq", "rightOperand": partitioning})
     kept.append(_columns("mosaicrown:quasi-identifier", columns))

@@ -63,8 +63,8 @@ def of_smalti(label: str, domain: Domain) -> float:
     """
     if domain.width is None:
         return len(re.findall(r"(?<!\\)(?:\\\\)*\|", label)) + 1 if label.startswith("{") else 1
-    if found := _RANGE.fullmatch(label):
-        return 1.0 if found[3] else (float(found[2]) - float(found[1])) / domain.width
+    if match := _RANGE.fullmatch(label):
+        return 1.0 if match[3] else (float(match[2]) - float(match[1])) / domain.width
     return 0.0
 
 
@@ -79,8 +79,8 @@ def of_peer(label: str, domain: Domain) -> float:
         return domain.size if label == "*" else label.count(",") + 1
     if label == "*":
         return 1.0
-    found = _HYPHENATED.fullmatch(label)
-    return (float(found[2]) - float(found[1])) / domain.width if found else 0.0
+    match = _HYPHENATED.fullmatch(label)
+    return (float(match[2]) - float(match[1])) / domain.width if match else 0.0
 
 
 def share_penalty(extent: float, domain: Domain) -> float:

@@ -41,11 +41,11 @@ def main() -> None:
     parser.add_argument("--rules", type=int, nargs="+", default=[10_000])
     parser.add_argument("--registry", help="address of an empty database; a file when not given")
     parser.add_argument("--json", action="store_true", help="one line of JSON for each")
-    given = parser.parse_args()
-    for rules in given.rules:
+    arguments = parser.parse_args()
+    for rules in arguments.rules:
         with tempfile.TemporaryDirectory() as folder:
-            row = measure(given.registry or str(Path(folder) / "registry.sqlite"), rules)
-        print(json.dumps(asdict(row)) if given.json else row.line(), flush=True)
+            row = measure(arguments.registry or str(Path(folder) / "registry.sqlite"), rules)
+        print(json.dumps(asdict(row)) if arguments.json else row.line(), flush=True)
 
 
 def measure(place: str, rules: int) -> RegistryRow:

@@ -96,14 +96,14 @@ def with_smalti(engine: str, question: Question, data: Path) -> tuple[Answers, d
             clock.append(time.perf_counter())
             exact = [aggregate(plan, statistic, table) for statistic in plan.statistics]
             clock.append(time.perf_counter())
-    for statistic, found in zip(plan.statistics, exact, strict=True):
-        draw(plan, statistic, found)
+    for statistic, values in zip(plan.statistics, exact, strict=True):
+        draw(plan, statistic, values)
     clock.append(time.perf_counter())
     answers = {
         statistic.name: {
-            labels[0]: amount[0] for labels, amount in zip(found.groups, found.amounts[0], strict=True)
+            labels[0]: amount[0] for labels, amount in zip(values.groups, values.amounts[0], strict=True)
         }
-        for statistic, found in zip(plan.statistics, exact, strict=True)
+        for statistic, values in zip(plan.statistics, exact, strict=True)
     }
     spent = [after - before for before, after in pairwise(clock)]
     return answers, dict(zip(("read", "aggregate", "draw"), spent, strict=True))

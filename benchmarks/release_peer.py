@@ -32,8 +32,8 @@ def main():
     counted = context.query().group_by(job["histogram"]).agg(dp.len(signed=True)).with_keys(numbers)
     amount = pl.col(job["measure"]).fill_null(0).dp.sum((0, job["upper"]))
     summed = context.query().group_by(job["by"]).agg(amount).with_keys(groups)
-    found = counted.release().collect(), summed.release().collect()
-    print(json.dumps([frame.height for frame in found]))
+    released = counted.release().collect(), summed.release().collect()
+    print(json.dumps([frame.height for frame in released]))
 
 
 if __name__ == "__main__":

@@ -28,18 +28,18 @@ def release_rows(bench: Bench, kind: str, rows: int, engines: list[str]) -> Iter
         for _ in range(bench.runs):
             usage, expected, _ = _job(bench, "plain", engine, kind, data)
             theirs.append(usage)
-            usage, found, phases = _job(bench, "smalti", engine, kind, data)
+            usage, figures, phases = _job(bench, "smalti", engine, kind, data)
             ours.append(usage)
-            if found != expected:
+            if figures != expected:
                 raise CommandError(
                     f"{engine}, {kind}: exact answers differ from those of the plain queries"
                 )
         best, floor = _fastest(ours), _fastest(theirs)
         plain = floor if engine == "local" else plain
-        yield _row(kind, rows, _Made(engine, "smalti", best, phases), floor)
+        yield _row(kind, rows, _ReleaseJob(engine, "smalti", best, phases), floor)
     if kind in PEER_KINDS and plain is not None:
         usage = _fastest([_peer(bench, QUESTIONS[kind], data) for _ in range(bench.runs)])
-        yield _row(kind, rows, _Made("polars", f"{PEER.name} {PEER.version}", usage, {}), plain)
+        yield _row(kind, rows, _ReleaseJob("polars", f"{PEER.name} {PEER.version}", usage, {}), plain)
 
 
 def _fastest(runs: list[Usage]) -> Usage:
@@ -53,8 +53,8 @@ def _job(
     printed = bench.folder / "release.json"
     command = [sys.executable, "-P", str(HERE / "release_job.py"), what, engine, kind, str(data)]
     usage = measure(command, output=printed)
-    made = json.loads(printed.read_text(encoding="utf-8"))
-    return usage, made["answers"], made["phases"]
+    report = json.loads(printed.read_text(encoding="utf-8"))
+    return usage, report["answers"], report["phases"]
 
 
 def _peer(bench: Bench, question: Question, data: Path) -> Usage:
@@ -65,7 +65,7 @@ def _peer(bench: Bench, question: Question, data: Path) -> Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _ReleaseJob:
     """A release, and what it took."""
 
     engine: str
@@ -75,17 +75,17 @@ class _Made:
     """Wall-clock seconds."""
 
 
-def _row(kind: str, rows: int, made: _Made, plain: Usage) -> ReleaseRow:
+def _row(kind: str, rows: int, job: _ReleaseJob, plain: Usage) -> ReleaseRow:
     return ReleaseRow(
         data=kind,
         rows=rows,
-        engine=made.engine,
-        tool=made.tool,
-        wall=made.usage.wall,
-        cpu=made.usage.cpu,
-        peak=made.usage.peak,
+        engine=job.engine,
+        tool=job.tool,
+        wall=job.usage.wall,
+        cpu=job.usage.cpu,
+        peak=job.usage.peak,
         plain_wall=plain.wall,
         plain_cpu=plain.cpu,
         plain_peak=plain.peak,
-        phases=made.phases,
+        phases=job.phases,
     )

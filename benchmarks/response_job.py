@@ -68,11 +68,11 @@ def _plan():
     from smalti.vocab.terms import IRI
 
     response = RandomizedResponse.calibrated(len(VALUES) + 1, 1.0)
-    one = PerturbedCategory(COLUMN, Decimal(1), VALUES, has_missing=True, changed=str(response.changed))
+    column = PerturbedCategory(COLUMN, Decimal(1), VALUES, has_missing=True, changed=str(response.changed))
     return PerturbationPlan(
         ReadRows(IRI("http://example.com/data"), (), OneRowEach(is_declared=True)),
         Select((COLUMN,), ()),
-        (one,),
+        (column,),
         PlannedLoss(Decimal(1), Decimal(0), 0.75, 0.5, str(response.loss.pure), "0"),
         WriteReports(IRI("http://example.com/noisy"), OutputFormat.CSV),
     )

@@ -492,11 +492,11 @@ def to_json(measured: Iterable[Measured]) -> str:
     """Rows as text, for `from_json`."""
     documents = [
         {
-            "kind": one.row.kind,
-            "row": {f.name: getattr(one.row, f.name) for f in fields(one.row)},  # type: ignore[arg-type]
-            "setting": asdict(one.setting),
+            "kind": entry.row.kind,
+            "row": {f.name: getattr(entry.row, f.name) for f in fields(entry.row)},  # type: ignore[arg-type]
+            "setting": asdict(entry.setting),
         }
-        for one in measured
+        for entry in measured
     ]
     return json.dumps(documents, indent=1, ensure_ascii=False) + "\n"
 
@@ -504,19 +504,20 @@ def to_json(measured: Iterable[Measured]) -> str:
 def from_json(text: str) -> list[Measured]:
     """The inverse of `to_json`."""
     return [
-        Measured(KINDS[one["kind"]](**one["row"]), Setting(**one["setting"])) for one in json.loads(text)
+        Measured(KINDS[entry["kind"]](**entry["row"]), Setting(**entry["setting"]))
+        for entry in json.loads(text)
     ]
 
 
 def merged(kept: Iterable[Measured], new: Iterable[Measured]) -> list[Measured]:
     """Kept rows, and new ones in place of those with the same key; by kind, then in its order."""
-    return sorted({one.key: one for one in (*kept, *new)}.values(), key=_place)
+    return sorted({entry.key: entry for entry in (*kept, *new)}.values(), key=_place)
 
 
-def _place(one: Measured) -> tuple[int, list[tuple[bool, float, str]]]:
-    names = one.row.order or one.row.key
-    parts = [getattr(one.row, name) for name in names]
-    return list(KINDS).index(one.row.kind), [
+def _place(entry: Measured) -> tuple[int, list[tuple[bool, float, str]]]:
+    names = entry.row.order or entry.row.key
+    parts = [getattr(entry.row, name) for name in names]
+    return list(KINDS).index(entry.row.kind), [
         (False, float(part), "") if isinstance(part, int | float) else (True, 0.0, str(part))
         for part in parts
     ]
@@ -526,17 +527,18 @@ def to_markdown(measured: Sequence[Measured]) -> str:
     """One table for each kind, and one of the settings that the last column refers to."""
     if not measured:
         return "Nothing was measured yet.\n"
-    settings = list(dict.fromkeys(one.setting for one in measured if not one.row.is_quoted))
+    settings = list(dict.fromkeys(entry.setting for entry in measured if not entry.row.is_quoted))
     parts = []
     for kind in KINDS.values():
         rows = [
-            one.row.cells() | {"where": "" if one.row.is_quoted else str(settings.index(one.setting) + 1)}
-            for one in measured
-            if isinstance(one.row, kind)
+            entry.row.cells()
+            | {"where": "" if entry.row.is_quoted else str(settings.index(entry.setting) + 1)}
+            for entry in measured
+            if isinstance(entry.row, kind)
         ]
         if rows:
             parts.append(f"## {kind.title}\n\n{_table(rows)}")
-    where = [{"where": str(number), **asdict(one)} for number, one in enumerate(settings, 1)]
+    where = [{"where": str(number), **asdict(setting)} for number, setting in enumerate(settings, 1)]
     parts.append(f"## Where and when\n\n{_table(where)}")
     return "\n\n".join(parts) + "\n"
 

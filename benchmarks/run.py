@@ -71,59 +71,59 @@ def _positive(text: str) -> int:
     return number
 
 
-def rows(given: argparse.Namespace, bench: suites.Bench) -> Iterator[Row]:
+def rows(arguments: argparse.Namespace, bench: suites.Bench) -> Iterator[Row]:
     """Everything that was asked for, as it is measured."""
-    wanted = set(given.suites) | ({"peers"} if given.peers is not None else set())
+    wanted = set(arguments.suites) | ({"peers"} if arguments.peers is not None else set())
     if "runs" in wanted:
-        for size in given.rows:
-            yield from _run_rows(given, bench, size)
+        for size in arguments.rows:
+            yield from _run_rows(arguments, bench, size)
     if "kernel" in wanted:
-        for size in given.kernel_rows:
+        for size in arguments.kernel_rows:
             for kind, threshold in suites.KERNELS:
                 yield suites.kernel_row(bench, kind, size, threshold)
     if "loss" in wanted:
         yield from suites.loss_rows(bench)
     if "decisions" in wanted:
-        yield from suites.decision_rows(bench, given.rules)
+        yield from suites.decision_rows(bench, arguments.rules)
     if "releases" in wanted:
-        yield from _release_rows(given, bench)
+        yield from _release_rows(arguments, bench)
     if "responses" in wanted:
-        yield from _response_rows(given, bench)
-    yield from _learning_rows(given, bench, wanted)
+        yield from _response_rows(arguments, bench)
+    yield from _learning_rows(arguments, bench, wanted)
     if "peers" in wanted:
-        chosen = [peer for peer in PEERS if not given.peers or peer.name in given.peers]
-        for columns in given.columns:
-            yield from suites.peer_rows(bench, chosen, given.rows, columns, given.peer_limit)
+        chosen = [peer for peer in PEERS if not arguments.peers or peer.name in arguments.peers]
+        for columns in arguments.columns:
+            yield from suites.peer_rows(bench, chosen, arguments.rows, columns, arguments.peer_limit)
 
 
-def _response_rows(given: argparse.Namespace, bench: suites.Bench) -> Iterator[Row]:
-    for size in given.rows:
-        yield from perturbed.response_rows(bench, size, given.engine)
+def _response_rows(arguments: argparse.Namespace, bench: suites.Bench) -> Iterator[Row]:
+    for size in arguments.rows:
+        yield from perturbed.response_rows(bench, size, arguments.engine)
 
 
-def _learning_rows(given: argparse.Namespace, bench: suites.Bench, wanted: set[str]) -> Iterator[Row]:
-    named = given.training_peers
-    peers = [] if named is None else [one for one in trainings.PEERS if not named or one.name in named]
-    for size in given.records:
+def _learning_rows(arguments: argparse.Namespace, bench: suites.Bench, wanted: set[str]) -> Iterator[Row]:
+    named = arguments.training_peers
+    peers = [] if named is None else [peer for peer in trainings.PEERS if not named or peer.name in named]
+    for size in arguments.records:
         if "training" in wanted:
             yield from trainings.training_rows(bench, size, peers)
         if "audits" in wanted:
             yield from audits.audit_rows(bench, size)
 
 
-def _release_rows(given: argparse.Namespace, bench: suites.Bench) -> Iterator[Row]:
-    for size in given.rows:
-        for kind in given.data:
+def _release_rows(arguments: argparse.Namespace, bench: suites.Bench) -> Iterator[Row]:
+    for size in arguments.rows:
+        for kind in arguments.data:
             if kind in releases.QUESTIONS:
-                yield from releases.release_rows(bench, kind, size, given.engine)
+                yield from releases.release_rows(bench, kind, size, arguments.engine)
 
 
-def _run_rows(given: argparse.Namespace, bench: suites.Bench, size: int) -> Iterator[Row]:
-    for kind in given.data:
-        for columns in given.columns if kind == "redrawn" else [0]:
-            for engine in given.engine:
+def _run_rows(arguments: argparse.Namespace, bench: suites.Bench, size: int) -> Iterator[Row]:
+    for kind in arguments.data:
+        for columns in arguments.columns if kind == "redrawn" else [0]:
+            for engine in arguments.engine:
                 yield suites.run_row(bench, kind, size, engine, columns)
-        if "peers" not in given.suites and given.peers is None:
+        if "peers" not in arguments.suites and arguments.peers is None:
             for path in bench.folder.glob(f"{kind}-{size}.csv*"):
                 path.unlink()
 
@@ -177,38 +177,38 @@ def _version(name: str) -> str:
 def main() -> None:
     """Measure, print, and keep."""
     parser = arguments()
-    given = parser.parse_args()
-    if given.runs < 2:
+    options = parser.parse_args()
+    if options.runs < 2:
         parser.error("--runs: expected 2 or more, for the first one pays for cold files")
     try:
-        base = generated.read_base(given.adult)
+        base = generated.read_base(options.adult)
     except (generated.BaseError, OSError) as error:
         parser.error(f"--adult: {error}")
     measured: list[Measured] = []
     here = setting(base)
-    with tempfile.TemporaryDirectory(dir=given.folder) as folder:
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         bench = suites.Bench(
             folder=Path(folder),
             base=base,
-            adult=given.adult,
-            seed=given.seed,
-            runs=given.runs,
-            run_options=tuple(given.run_option),
+            adult=options.adult,
+            seed=options.seed,
+            runs=options.runs,
+            run_options=tuple(options.run_option),
         )
         try:
-            for row in rows(given, bench):
+            for row in rows(options, bench):
                 measured.append(Measured(row, here))
                 print(row.line(), flush=True)
         except (CommandError, NothingToGeneraliseError) as error:
             sys.exit(f"benchmark ended: {error}")
         finally:
-            _keep(given, measured)
+            _keep(options, measured)
 
 
-def _keep(given: argparse.Namespace, measured: list[Measured]) -> None:
-    if given.json:
-        given.json.write_text(to_json(measured), encoding="utf-8")
-    if given.results and measured:
+def _keep(arguments: argparse.Namespace, measured: list[Measured]) -> None:
+    if arguments.json:
+        arguments.json.write_text(to_json(measured), encoding="utf-8")
+    if arguments.results and measured:
         keep(measured)
 
 

@@ -67,7 +67,7 @@ def read_run(text: str) -> RunFigures:
             report["classes"],
             report["k"],
             report["loss"],
-            {one["phase"]: one["seconds"] for one in report["timings"]},
+            {timing["phase"]: timing["seconds"] for timing in report["timings"]},
         )
     except (ValueError, KeyError, TypeError):
         raise CommandError("`smalti run --format json` printed no owner's report") from None
@@ -107,7 +107,7 @@ def run_row(bench: Bench, kind: str, rows: int, engine: str, columns: int) -> Ru
         copies.append(_copied(bench, engine, data))
         runs.append(_run(bench, job, engine, data))
     copied = min(copies[1:], key=lambda usage: usage.wall)
-    usage, figures = min(runs[1:], key=lambda one: one[0].wall)
+    usage, figures = min(runs[1:], key=lambda run: run[0].wall)
     if figures.rows_out != rows:
         raise CommandError(f"{rows} rows in, {figures.rows_out} out")
     return RunRow(
@@ -241,7 +241,7 @@ def peer_rows(
         yield ours
         for peer, result in peers.run_peers(left, task, bench.folder):
             if isinstance(result, CommandError):
-                left = [one for one in left if one is not peer]
+                left = [candidate for candidate in left if candidate is not peer]
             yield _peer_row(task, f"{peer.name} {peer.version}", result, ours.smalti_cpu)
 
 

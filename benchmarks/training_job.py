@@ -63,11 +63,11 @@ def with_scikit_learn(what: str, data: str) -> Train:
     warnings.simplefilter("ignore", ConvergenceWarning)  # it is stopped after some epochs
 
     def trained(epochs: int) -> object:
-        made = MLPClassifier(
+        model = MLPClassifier(
             (HIDDEN,), solver="sgd", momentum=0.0, alpha=0.0, batch_size=BATCH, max_iter=epochs,
             learning_rate_init=LEARNING_RATE, tol=0.0, n_iter_no_change=epochs + 1,
         )  # fmt: skip
-        return made.fit(features, labels)
+        return model.fit(features, labels)
 
     return trained
 

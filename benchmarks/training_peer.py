@@ -78,7 +78,7 @@ def with_jax_privacy(features, labels):
         total = clipped(parameters, features[places], labels[places])
         leaves, form = jax.tree.flatten(total)
         keys = jax.random.split(noise_key, len(leaves))
-        noisy = [leaf + jax.random.normal(one, leaf.shape) for leaf, one in zip(leaves, keys, strict=True)]
+        noisy = [leaf + jax.random.normal(key, leaf.shape) for leaf, key in zip(leaves, keys, strict=True)]
         gradient = jax.tree.unflatten(form, noisy)
         return (
             jax.tree.map(lambda old, new: old - LEARNING_RATE * new / BATCH, parameters, gradient),

@@ -67,16 +67,16 @@ def training_rows(bench: Bench, records: int, peers: list[Peer]) -> Iterator[Tra
     for peer in peers:
         name = f"{peer.name} {peer.version}"
         try:
-            made = _cheapest([_peer(bench, peer, data) for _ in range(bench.runs)])
+            cheapest = _cheapest([_peer(bench, peer, data) for _ in range(bench.runs)])
         except CommandError as error:
             print(f"{name} is left out: {error}", file=sys.stderr, flush=True)
             continue
-        yield _row(records, name, made, floor)
+        yield _row(records, name, cheapest, floor)
 
 
-def _cheapest(made: list[Trained]) -> Trained:
+def _cheapest(trainings: list[Trained]) -> Trained:
     """Of the later ones: the first pays for cold files."""
-    return min(made[1:], key=lambda one: one.phases["epoch"])
+    return min(trainings[1:], key=lambda training: training.phases["epoch"])
 
 
 def _job(bench: Bench, tool: str, what: str, data: Path) -> Trained:
@@ -100,14 +100,14 @@ def printed_by(bench: Bench, run: Callable[[Path], Usage]) -> Trained:
     return Trained(usage, json.loads(output.read_text(encoding="utf-8")))
 
 
-def _row(records: int, tool: str, made: Trained, plain: Trained) -> TrainingRow:
+def _row(records: int, tool: str, training: Trained, plain: Trained) -> TrainingRow:
     return TrainingRow(
         records=records,
         tool=tool,
-        epoch=made.phases["epoch"],
-        first=made.phases["first epoch"],
-        cpu=made.usage.cpu,
-        peak=made.usage.peak,
+        epoch=training.phases["epoch"],
+        first=training.phases["first epoch"],
+        cpu=training.usage.cpu,
+        peak=training.usage.peak,
         plain_epoch=plain.phases["epoch"],
         plain_first=plain.phases["first epoch"],
         plain_cpu=plain.usage.cpu,

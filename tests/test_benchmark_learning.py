@@ -79,8 +79,8 @@ def test_an_epoch_stands_beside_the_same_without_privacy(
     assert TrainingRow.kind == "training"
 
 
-def audit(cpu: float) -> audits.Made:
-    return audits.Made(Usage(2 * cpu, cpu, 100.0), {"attack": cpu}, {"loss": 0.5})
+def audit(cpu: float) -> audits.AuditJob:
+    return audits.AuditJob(Usage(2 * cpu, cpu, 100.0), {"attack": cpu}, {"loss": 0.5})
 
 
 def test_an_audit_stands_beside_the_same_models_without_it(
@@ -89,7 +89,7 @@ def test_an_audit_stands_beside_the_same_models_without_it(
     made = {"models": map(audit, (1, 5, 4)), "audit": map(audit, (1, 8, 9))}
     asked = []
 
-    def job(bench: Bench, what: str, data: Path) -> audits.Made:
+    def job(bench: Bench, what: str, data: Path) -> audits.AuditJob:
         asked.append((what, data.name))
         return next(made[what])
 

@@ -370,9 +370,9 @@ def test_a_generalised_respondent_counts_nobody_later(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("binding", "told"),
     [
-        ("people.csv", "binds nothing"),
-        ("=people.csv", "binds nothing"),
-        (f"{CUSTOMER}=", "binds nothing"),
+        ("people.csv", "not a binding"),
+        ("=people.csv", "not a binding"),
+        (f"{CUSTOMER}=", "not a binding"),
         ("Customer=people.csv", "is not an absolute IRI"),
     ],
 )
@@ -471,7 +471,7 @@ def test_targets_as_json_and_as_turtle(tmp_path: Path, made: Path) -> None:
 def test_an_unknown_target_is_named(tmp_path: Path, made: Path) -> None:
     ran = smalti("targets", "http://example/other", cwd=tmp_path)
     assert ran.code == 2
-    assert "http://example/other: the registry knows no such output" in ran.message
+    assert "http://example/other: the registry records no such output" in ran.message
 
 
 def test_something_that_is_no_registry_is_left_alone(tmp_path: Path, policy: Path, data: Path) -> None:

@@ -171,7 +171,7 @@ def test_two_neighbouring_relations_are_not_added_up(folder: Path) -> None:
         _budgets.note_read(connection, (IRI(CUSTOMER), IRI(ELSEWHERE)), ())  # as a run that is not charged
     shown = show(folder)
     assert "charged    epsilon 0.7, delta 0 in 2 releases" in shown.out
-    assert "neighbours releases were made for both neighbouring relations" in shown.out
+    assert "neighbours releases were made under both neighbouring relations" in shown.out
     assert "belief     at most 0.6682" in shown.out, "of 0.7, rounded up"
     assert shown.out.count("left: epsilon 0, delta 0\n") == 2
     told = show(folder, "--format", "json").json
@@ -180,7 +180,7 @@ def test_two_neighbouring_relations_are_not_added_up(folder: Path) -> None:
     foreseen = forecast(folder, "--epsilon", "0.1", "--format", "json").json
     assert foreseen["neighbors"] == told["neighbors"]
     assert {one["releases"] for one in foreseen["fits"]} == {0}
-    assert "there are releases for `change-one`" in foreseen["fits"][0]["problem"]
+    assert "earlier releases are about `change-one`" in foreseen["fits"][0]["problem"]
     assert "both neighbouring relations" in forecast(folder, "--epsilon", "0.1").out
 
 
@@ -188,7 +188,7 @@ def test_nothing_fits_under_a_rule_for_another_neighbouring_relation(folder: Pat
     spend(folder, "0.3", neighbors=NeighboringRelation.CHANGE_ONE)
     shown = show(folder).out
     assert shown.count("left: epsilon 0, delta 0\n") == 2
-    closed = "there are releases for `change-one`, and it is about `add-or-remove-one`"
+    closed = "earlier releases are about `change-one`, and this rule is about `add-or-remove-one`"
     assert shown.count(f"nothing more fits: {closed}") == 2
     told = forecast(folder, "--epsilon", "0.1", "--format", "json").json
     assert [one["releases"] for one in told["fits"]] == [0, 0, 0]

@@ -86,7 +86,7 @@ def test_a_trusted_key_makes_signatures_necessary(keys: Path) -> None:
 
 def test_a_new_key_signs_and_overwrites_nothing(tmp_path: Path) -> None:
     made = done(tmp_path, "policy", "new-key", "--private", "a.pem", "--public", "b.pem")
-    assert made.out == "made: a.pem, b.pem\n"
+    assert made.out == "created: a.pem, b.pem\n"
     assert (tmp_path / "a.pem").stat().st_mode & 0o777 == 0o600
     before = (tmp_path / "a.pem").read_bytes()
     assert smalti("policy", "new-key", "--private", "a.pem", "--public", "c.pem", cwd=tmp_path).code == 2

@@ -1,8 +1,8 @@
-"""Writes what is made from tables of the code: reference pages, the JSON Schema, the SHACL shapes.
+"""Generates from tables of the code: reference pages, the JSON Schema, the SHACL shapes.
 
 `make generate` runs it.
 
-A test fails when a page is not what this script writes.
+A test fails when a page differs from what this script writes.
 """
 
 import json
@@ -278,11 +278,11 @@ def policy_language() -> str:
 
 
 def _recipes() -> Iterable[tuple[str, ...]]:
-    for made in built_in():
-        trained = made.defaults
-        units = " and ".join(f"{count} {made.activation}" for count in made.hidden) or "none"
+    for transform in built_in():
+        trained = transform.defaults
+        units = " and ".join(f"{count} {transform.activation}" for count in transform.hidden) or "none"
         rest = (str(trained.learning_rate), str(trained.batch_size), str(trained.epochs))
-        yield f"`{made.name}`", units, str(trained.optimizer), *rest
+        yield f"`{transform.name}`", units, str(trained.optimizer), *rest
 
 
 def diagnostics() -> str:
@@ -336,7 +336,7 @@ def _json(value: object) -> str:
         return text
     if isinstance(value, list):
         return "[\n" + ",\n".join(map(_json, value)) + "\n]"
-    members = (f"{json.dumps(name, ensure_ascii=False)}: {_json(one)}" for name, one in value.items())
+    members = (f"{json.dumps(name, ensure_ascii=False)}: {_json(member)}" for name, member in value.items())
     return "{\n" + ",\n".join(members) + "\n}"
 
 
@@ -347,7 +347,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "../vocab/policy.schema.json": _policy_schema,
     "../vocab/shapes.ttl": shapes,
 }
-"""What is written, by its path from this folder."""
+"""The generated texts, by path from this folder."""
 
 
 def _page(title: str, *parts: str) -> str:

@@ -5,15 +5,15 @@ the output, and records it as a new object that later policies can authorize.
 
     check        every finding about a policy document
     load_policy  a policy from a file
-    plan         what would be done to each column, and why
-    run          do it, and register the output
-    decide       whether somebody may do something, by the registry, and why
-    authorize    the same by given policies alone: pure, for layers that keep policies themselves
+    plan         what a run would do to each column, and why
+    run          run it, verify and register the output
+    decide       whether a party may perform an action, by the registry, and why
+    authorize    the same by policies passed in: pure, for layers that store policies themselves
     parse        the policies of a document's bytes, with every finding
-    verify       look at an output again
-    budget       what releases about the same respondents have lost, for owners; `forecast` what more would
-    query        what a query file asks of a release
-    estimate     shares and means from a table of perturbed records
+    verify       verify a published output again
+    budget       privacy loss of releases about the same respondents, for owners; `forecast` of more
+    query        a query file, read for a release
+    estimate     shares and means, from a table of perturbed records
     Registry     policies, owners, outputs with their versions, decisions
 
 Parties are asserted by the caller and trusted; authentication belongs to the program that embeds this.

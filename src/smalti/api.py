@@ -78,7 +78,7 @@ authorize = public(authorizing.authorize)
 parse = public(parsing.parse)
 
 ROWS_PER_PART = 1_000_000
-"""Of an output in parts; of an engine that writes in tasks, a part may have fewer."""
+"""The default for outputs in parts; an engine that writes in tasks may write smaller parts."""
 
 
 class FirstCuts(StrEnum):
@@ -98,13 +98,13 @@ def check(
 
     Args:
         document: its path; JSON-LD, or Turtle when the name ends in `.ttl`.
-        dataset: a CSVW description that columns are held against.
+        dataset: a CSVW description to check columns against.
         vocabularies: groups, purposes, assets and left operands of your own, as `smalti vocabulary add`
             takes them, in Turtle.
 
     Raises:
-        UsageError: the description or a vocabulary cannot be read; nothing is raised about the document.
-        PolicyError: something in a vocabulary is not understood.
+        UsageError: the description or a vocabulary cannot be read; problems of the document are findings.
+        PolicyError: a vocabulary has errors.
     """
     from smalti.checking import check_documents  # noqa: PLC0415 (lints, which a run does not need)
 
@@ -121,15 +121,15 @@ def load_policy(
     issuer: str | None = None,
     target: str | None = None,
 ) -> PolicyDocument:
-    """The one policy in a file.
+    """Load the one policy of a file.
 
-    A run resolves what the policy inherits anew, in the name of an owner of its target.
+    A run resolves inheritance again, on behalf of an owner of the target.
 
     Args:
         path: of the document.
-        registry: where the policies are in force that it may inherit from; None: it inherits from none.
+        registry: holds the policies in force that it may inherit from; None: it inherits from none.
         issuer: who submits it, an IRI: it inherits from policies that this party has put in force.
-        target: what it will be run on, an IRI: what its owners have in force comes before the issuer's.
+        target: the IRI that it will run on: policies of the target's owners come before the issuer's.
 
     Raises:
         PolicyError: the document has errors, all of which the message shows, or holds several policies.
@@ -142,9 +142,9 @@ def load_policy(
     else:
         by = None if issuer is None else iri(issuer, "issuer (--owner)")
         about = None if target is None else iri(target, "target")
-        with using(registry) as known:
-            parsed = parse(document, os.fspath(path), lambda uid: known.policies.in_force(uid, by, about))
-    warnings = tuple(one for one in parsed.diagnostics if one.severity is Severity.WARNING)
+        with using(registry) as opened:
+            parsed = parse(document, os.fspath(path), lambda uid: opened.policies.in_force(uid, by, about))
+    warnings = tuple(note for note in parsed.diagnostics if note.severity is Severity.WARNING)
     return PolicyDocument(parsing.require(parsed), document, os.fspath(path), warnings=warnings)
 
 
@@ -154,14 +154,14 @@ class EngineChoices(TypedDict, total=False):
     engine: str | Backend
     """`local` (the default) or `spark`; or a backend, for example `SparkBackend(session)`."""
     fragments: int | None
-    """The most kernels among which distinct tuples are divided; the engine's own choice when not given."""
+    """The most kernels among which distinct tuples are divided; the engine's own choice when not fact_text."""
     master: str | None
-    """Of Spark, such as `spark://host:7077`; this machine when not given."""
+    """Of Spark, such as `spark://host:7077`; this machine when not fact_text."""
     conf: Mapping[str, str]
     """Settings of Spark, by name."""
     workspace: AnyPath | None
     """A folder in which `plan` and `verify` keep private files while they work; on a cluster one that all
-    workers see. The system's folder for temporary files when not given. `run` works beside its output."""
+    workers see. The system's folder for temporary files when not fact_text. `run` works beside its output."""
 
 
 class Choices(EngineChoices, total=False):
@@ -170,17 +170,17 @@ class Choices(EngineChoices, total=False):
     purpose: str | None
     """A name such as `marketing`, or an IRI."""
     owner: str | None
-    """Who submits the policy and binds the data, an IRI that is trusted; the party when not given."""
+    """Who submits the policy and binds the data, an IRI that is trusted; the party when not fact_text."""
     rule: str | None
     """The uid of the permission to use, where several match."""
     respondent: str | None
-    """The name of the column that tells people apart: rows with the same value there are about one person.
-    For where policy and description do not say it, which it must not contradict. Who submits the policy
-    must own all of the data, or bind what nobody owns yet."""
+    """The name of the column that identifies respondents: rows with the same value are about one person.
+    Needed where neither policy nor description names it; it must not contradict them. The submitter
+    of the policy must own all of the data, or bind data without an owner."""
     one_row_each: bool
-    """True: each row is about another person; likewise, and instead of `respondent`."""
+    """True: each row is about a different person; instead of `respondent`."""
     registry: Registry | AnyPath
-    """What is known already; `smalti.sqlite` when not given. A path without a file is an empty one."""
+    """The registry; `smalti.sqlite` when not fact_text. A path without a file is an empty registry."""
     output_format: str
     """`csv` (the default) or `parquet`."""
     parts: bool
@@ -190,18 +190,18 @@ class Choices(EngineChoices, total=False):
     parameters: Sequence[str]
     """A stronger guarantee than the policy's, each `WORD=VALUE`, for example `k=20`."""
     query: "Query | AnyPath | Mapping[str, object] | None"
-    """What is asked of a release: a query file, the same as an object, or what `smalti.query` made of
-    either. Where a policy permits exactly one release, it is that one when not given."""
+    """The query of a release: its file, the same as an object, or what `smalti.query` returned. Not needed
+    where the policy permits exactly one release."""
     checkpoint: AnyPath | None
-    """A private folder in which a training keeps what it has done, for a later run with the same arguments
-    that takes it up; nothing is kept when not given."""
+    """A private folder in which a training keeps its progress, so that a later run with the same arguments
+    resumes it; nothing is kept when not fact_text."""
     signature: AnyPath | None
     """The file with the document's detached signature, where its owner's must be signed."""
     cut_threshold: int
     """Partitions with at most this many distinct tuples take their best cut, larger ones the median."""
     first_cuts: str
     """`exact` (the default), or `sampled`: of a large table, the cuts that divide it into `fragments` come
-    from a sample. That takes fewer looks at it, and the classes depend on the number of fragments."""
+    from a sample. That reads the table less often, and the classes depend on the number of fragments."""
 
 
 @public
@@ -212,7 +212,7 @@ def plan(
     party: str | None = None,
     **choices: Unpack[Choices],
 ) -> Planned:
-    """What a policy would do to data; writes nothing.
+    """Plan what a policy would do to data; write nothing.
 
     Args:
         policy: the document, or its path.
@@ -225,14 +225,14 @@ def plan(
         The plan, and the decision where a party was given; no plan where it is a denial.
 
     Raises:
-        SmaltiError: says where, what, what was expected and the way out.
+        SmaltiError: states where, what, what was expected and the way out.
     """
     wanted = _request(policy, data, party, choices)
     backend = _engine_chosen(choices)
-    with using(choices.get("registry", DEFAULT_REGISTRY)) as known:
+    with using(choices.get("registry", DEFAULT_REGISTRY)) as opened:
         if party is None:
-            return _engine.plan_undecided(wanted, known, backend)
-        return _engine.plan(wanted, known, backend)
+            return _engine.plan_undecided(wanted, opened, backend)
+        return _engine.plan(wanted, opened, backend)
 
 
 @public
@@ -253,7 +253,7 @@ def run(
             that are one table, or of its CSVW metadata; or with the URI of any of these in a store.
         party: who asks, an IRI that is trusted.
         out: the folder to make; it must not exist.
-        watch: told of each phase as it begins.
+        watch: notified of each phase as it begins.
         **choices: see `Choices`.
 
     Returns:
@@ -261,18 +261,18 @@ def run(
         the owner's report. A denial is no exception.
 
     Raises:
-        SmaltiError: says where, what, what was expected and the way out; nothing was published or
-            registered then. (Where the registry itself cannot be read at the very end, as on a full disk,
+        SmaltiError: states where, what, what was expected and the way out; nothing was published or
+            registered. (Where the registry itself cannot be read at the very end, as on a full disk,
             the next command that opens it ends the run: it registers the whole output, or removes it.)
     """
     if choices.get("workspace") is not None:
         raise UsageError(
-            "workspace", "a run works beside its output", "none here", "put the output (--out) there"
+            "workspace", "a run works beside its output", "no workspace", "choose the folder with `out`"
         )
     wanted = _request(policy, data, party, choices)
     backend = _engine_chosen(choices)
-    with using(choices.get("registry", DEFAULT_REGISTRY)) as known:
-        return _engine.run(wanted, on_disk(os.fspath(out), "out (--out)"), known, backend, watch)
+    with using(choices.get("registry", DEFAULT_REGISTRY)) as opened:
+        return _engine.run(wanted, on_disk(os.fspath(out), "out (--out)"), opened, backend, watch)
 
 
 @public
@@ -283,37 +283,37 @@ def verify(
     data: AnyPath | None = None,
     **choices: Unpack[EngineChoices],
 ) -> Recheck:
-    """Check an output again: its bytes, its promises, and its record.
+    """Verify a published output: its bytes, its promises and its record.
 
     Args:
         output: the published folder, or the IRI of a target or of a version.
-        registry: that recorded it. Where it did not, `Recheck.version` is None: then only the output's
-            own, unsigned certificate speaks for it, and whoever made the folder can have written both.
-        data: the owner's data: the recorded plan is run on it again, and everything is repeated.
-        **choices: where it is run; see `EngineChoices`.
+        registry: the one that recorded it. For any other `Recheck.version` is None: then only the output's
+            own, unsigned certificate supports it, and whoever made the folder can have written both.
+        data: the owner's data: runs the recorded plan on it again, with all checks of a run.
+        **choices: the engine; see `EngineChoices`.
 
     Raises:
         GuaranteeError: the output is not what was recorded, or breaks a promise.
-        UsageError: there is no such output, or no record of it to repeat.
+        UsageError: there is no such output, or no record to repeat.
     """
     workspace = _workspace(choices)
-    with using(registry) as known:
-        folder = rechecking.find_output(known, os.fspath(output))
+    with using(registry) as opened:
+        folder = rechecking.find_output(opened, os.fspath(output))
         if data is None:
-            return rechecking.recheck(known, folder, workspace)
+            return rechecking.recheck(opened, folder, workspace)
         place = located(os.fspath(data), "data (--data)")
-        return rechecking.repeat(known, folder, place, _engine_chosen(choices), workspace)
+        return rechecking.repeat(opened, folder, place, _engine_chosen(choices), workspace)
 
 
 @public
 def query(asked: AnyPath | Mapping[str, object]) -> "Query":
-    """What a query asks of a release.
+    """Read a query for a release.
 
     Args:
         asked: the path of a query file, or the same as an object: what `json.loads` makes of one.
 
     Raises:
-        UsageError: it cannot be read, or is no query; all problems at once.
+        UsageError: it cannot be read, or is not a query; reports all problems at once.
     """
     from smalti.engine.releases.query_form import read_query  # noqa: PLC0415 (only for releases)
 
@@ -331,13 +331,13 @@ def _as_json(asked: Mapping[str, object]) -> bytes:
         return json.dumps(dict(asked), allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError):
         raise UsageError(
-            "query", "it holds something that JSON does not have", "texts, numbers, lists and objects"
+            "query", "it holds a value that JSON cannot represent", "texts, numbers, lists and objects"
         ) from None
 
 
 @public
 def explain(plan: AnyPlan, *, as_json: bool = False) -> str:
-    """A plan in words, as text or as JSON."""
+    """Explain a plan, as text or as JSON."""
     return explanations.to_json(plan) if as_json else explanations.to_text(plan)
 
 
@@ -370,8 +370,8 @@ def _request(
         rule=None if rule is None else iri(rule, "rule (--rule)"),
         respondent=_respondent(choices.get("respondent"), choices.get("one_row_each", False)),
         asks=tuple(
-            fact_text.about(fact_text.parameter(one, "parameters (--with)"), target)
-            for one in choices.get("parameters", ())
+            fact_text.about(fact_text.parameter(written, "parameters (--with)"), target)
+            for written in choices.get("parameters", ())
         ),
         query=_query(choices.get("query")),
         options=_options(
@@ -386,18 +386,18 @@ def _request(
 
 
 def _respondent(column: str | None, one_row_each: bool) -> Respondent | None:
-    """Who respondents are, as a request says it."""
+    """Who respondents are, as a request states it."""
     if column is not None and one_row_each:
         raise UsageError(
             "respondent (--respondent, --one-row-each)",
-            "a column tells people apart, and each row is about another person",
+            "both a respondent column and one row for each person are stated",
             "one of the two",
             "leave one out",
         )
     if column is None:
         return OneRowEach(is_declared=True) if one_row_each else None
     if not isinstance(column, str) or not column:
-        raise UsageError("respondent (--respondent)", "it names no column", "the name of a column")
+        raise UsageError("respondent (--respondent)", "no column is named", "the name of a column")
     return RespondentColumn(column)
 
 
@@ -426,7 +426,7 @@ def _signed(document: PolicyDocument, signature: AnyPath | None) -> PolicyDocume
 
 
 def _sampled_fragments(choices: Choices) -> int | None:
-    """The number of fragments, where it decides the result."""
+    """The number of fragments, where the result depends on it."""
     first_cuts, fragments = choices.get("first_cuts", FirstCuts.EXACT), choices.get("fragments")
     if first_cuts not in set(FirstCuts):
         raise UsageError("first cuts (--first-cuts)", f"`{first_cuts}` is not known", "exact or sampled")
@@ -435,11 +435,11 @@ def _sampled_fragments(choices: Choices) -> int | None:
     if fragments is None or fragments < 2:
         raise UsageError(
             "first cuts (--first-cuts)",
-            "a sample gives other classes for each number of fragments, and none is given"
+            "sampled cuts depend on the number of fragments, and none is stated"
             if fragments is None
-            else "a sample gives several fragments",
-            "how many fragments to make, 2 or more",
-            "name it with --fragments, or leave out --first-cuts",
+            else "sampled cuts need several fragments",
+            "2 fragments or more",
+            "set --fragments, or leave out --first-cuts",
         )
     return fragments
 
@@ -450,7 +450,7 @@ def _rows_per_part(choices: Choices) -> int | None:
     if rows is None:
         return ROWS_PER_PART if choices.get("parts") else None
     if rows < 1:
-        raise UsageError("rows per part (--rows-per-part)", "there are none", "1 or more")
+        raise UsageError("rows per part (--rows-per-part)", "must be at least 1")
     return rows
 
 
@@ -465,7 +465,7 @@ def _options(
 
 
 def _engine_chosen(choices: Choices | EngineChoices) -> Backend:
-    """The engine that is asked for; a backend is taken as it is."""
+    """The requested engine; a backend is used as it is."""
     name = choices.get("engine", EngineName.LOCAL)
     fragments, master = choices.get("fragments"), choices.get("master")
     if choices.get("first_cuts", FirstCuts.EXACT) == FirstCuts.SAMPLED:
@@ -474,7 +474,7 @@ def _engine_chosen(choices: Choices | EngineChoices) -> Backend:
     if isinstance(name, Backend):
         if fragments is not None or master is not None or settings:
             raise UsageError(
-                "engine", "a backend has its own fragments, master and settings", "none of them here"
+                "engine", "a backend has its own fragments, master and settings", "none of them"
             )
         return name
     if name not in set(EngineName):

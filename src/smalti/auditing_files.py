@@ -1,4 +1,4 @@
-"""Studies of model files by whoever has the model and the data: nothing is registered, no duty is met."""
+"""Studies of model files, by whoever has the model and the data: nothing is registered."""
 
 import re
 import secrets
@@ -45,7 +45,7 @@ _NUMBER: Final = re.compile("0|[1-9][0-9]{0,9}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Study:
-    """What is attacked, with what, and how sure the limits are to be."""
+    """The attacked model, its data, the attacks and the confidence of their limits."""
 
     model: Path
     """See `model_files.load_classifier`."""
@@ -59,17 +59,17 @@ class Study:
     attacks: tuple[str, ...]
     """Names of `membership.registry.ATTACKS`."""
     recipe: str | None = None
-    """By which it was trained, for attacks with shadow models; a network of smalti says it itself."""
+    """The training recipe, for attacks with shadow models; a network file of smalti states its own."""
     confidence: float = 0.95
-    """Of each limit alone: above 0, at most 0.999999."""
+    """Of each limit by itself: above 0, at most 0.999999."""
     gives_logits: bool = False
-    """Whether a model in ONNX gives no probabilities yet."""
+    """Whether a model in ONNX gives logits instead of probabilities."""
     shadow_models: int = SHADOW_MODELS
 
 
 @dataclass(frozen=True, slots=True)
 class Studied:
-    """What a study showed. Private: it is about people."""
+    """The results of a study. Private: they are about people."""
 
     model: str
     """The name of the file."""
@@ -77,7 +77,7 @@ class Studied:
     """Of the file: hexadecimal digits of SHA-256."""
     figures: AuditFigures
     is_test_only: bool = False
-    """Whether it is a network of smalti that says that its randomness came from a seed."""
+    """Whether it is a network file of smalti that states that its randomness came from a seed."""
 
     def to_json(self) -> dict[str, Any]:
         """As JSON-LD."""
@@ -95,64 +95,66 @@ class Studied:
 
 
 @only_ours()
-def study(asked: Study, phase: Callable[[str], None]) -> Studied:
+def study(request: Study, phase: Callable[[str], None]) -> Studied:
     """Attack a model in a file, and one that memorises; draws from the operating system.
 
     Args:
-        asked: what is attacked, and how.
-        phase: told of each phase.
+        request: the study.
+        phase: called with the name of each phase.
 
     Raises:
-        UsageError, DataError, PlanError, ProblemsError: what cannot be read or audited; before training.
+        UsageError, DataError, PlanError, ProblemsError: an input cannot be used; before training.
         BackendError: the extra `audit` is not installed.
     """
-    needs_shadows = _check(asked)
+    needs_shadows = _check(request)
     phase("read")
-    members, others, form = _records(asked)
-    digest = file_digest(asked.model).removeprefix("sha256:") if asked.model.is_file() else ""
-    model = load_classifier(asked.model, form, gives_logits=asked.gives_logits)
-    trainer = _trainer(asked, model, form) if needs_shadows else MemorisingTrainer(len(form.classes))
+    members, others, form = _records(request)
+    digest = file_digest(request.model).removeprefix("sha256:") if request.model.is_file() else ""
+    model = load_classifier(request.model, form, gives_logits=request.gives_logits)
+    trainer = _trainer(request, model, form) if needs_shadows else MemorisingTrainer(len(form.classes))
     generator = np.random.default_rng(secrets.randbits(128))
-    test, pool = divided(members, others.take(generator.permutation(len(others))), asked.attacks)
-    shadows = asked.shadow_models if needs_shadows else 0
-    confidence = Decimal(str(asked.confidence))
-    audit, error = Audit(asked.attacks, (), confidence, shadows), 1 - Fraction(confidence)
+    test, pool = divided(members, others.take(generator.permutation(len(others))), request.attacks)
+    shadows = request.shadow_models if needs_shadows else 0
+    confidence = Decimal(str(request.confidence))
+    audit, error = Audit(request.attacks, (), confidence, shadows), 1 - Fraction(confidence)
     seed = int(generator.integers(1 << 62))
     examination = Examination(audit, USUAL_DELTA, members, test, pool, trainer, error, seed)
-    figures, said = examination.measured(model, 1, phase), _described(model)
-    return Studied(asked.model.name, digest, figures, said is not None and said.is_test_only)
+    figures, described = examination.measured(model, 1, phase), _described(model)
+    return Studied(request.model.name, digest, figures, described is not None and described.is_test_only)
 
 
 def _described(model: Classifier) -> "Description | None":
-    """What a network of smalti says of itself."""
+    """The description in a network file of smalti."""
     from smalti.transforms.learning.models import TrainedModel  # noqa: PLC0415 (needs an extra)
 
     return model.description if isinstance(model, TrainedModel) else None
 
 
-def _check(asked: Study) -> bool:
-    """Whether any attack needs shadow models, where all that is asked for can be done."""
-    if not 0 < asked.confidence <= _HIGHEST_CONFIDENCE:
+def _check(request: Study) -> bool:
+    """Check the request, and return whether any attack needs shadow models."""
+    if not 0 < request.confidence <= _HIGHEST_CONFIDENCE:
         expected = f"a number above 0, at most {_HIGHEST_CONFIDENCE}"
-        raise UsageError("--confidence", "no limit can be computed for it", expected)
-    attacks = [named(name) for name in asked.attacks]
-    return any(one.attack.needs is not Needs.NOTHING for one in attacks)
+        raise UsageError("--confidence", "it is out of range", expected)
+    attacks = [named(name) for name in request.attacks]
+    return any(entry.attack.needs is not Needs.NOTHING for entry in attacks)
 
 
-def _records(asked: Study) -> tuple[DataSet, DataSet, ModelForm]:
-    tables = [(path, read_table(path)) for path in (asked.members, asked.others)]
+def _records(request: Study) -> tuple[DataSet, DataSet, ModelForm]:
+    tables = [(path, read_table(path)) for path in (request.members, request.others)]
     (_, members), (_, others) = tables
     if members.column_names != others.column_names:
         raise DataError(
-            str(asked.others), "other columns, or in another order", f"those of {asked.members.name}"
+            str(request.others),
+            "the columns or their order differ",
+            f"those of {request.members.name}",
         )
-    texts = [_labels(path, table, asked.label) for path, table in tables]
-    classes = _classes(asked.label, {text for labels in texts for text in labels})
+    texts = [_labels(path, table, request.label) for path, table in tables]
+    classes = _classes(request.label, {text for labels in texts for text in labels})
     places = {name: number for number, name in enumerate(classes)}
     members_set, others_set = (
         DataSet(
             str(path),
-            _numbers(path, table.drop_columns([asked.label])),
+            _numbers(path, table.drop_columns([request.label])),
             np.array([places[text] for text in labels], np.int64),
             len(classes),
         )
@@ -166,19 +168,19 @@ def _labels(path: Path, table: pa.Table, label: str) -> list[str]:
         near = get_close_matches(label, table.column_names, n=1)
         raise UsageError(
             str(path),
-            f"there is no column `{label}` beside numbers",
-            "the label, and a feature at least",
+            f"there is no column `{label}` beside features",
+            "the label and at least one feature",
             f"did you mean `{near[0]}`?" if near and near[0] != label else "",
         )
     texts: list[str | None] = table.column(label).to_pylist()
-    found = [text for text in texts if text]
-    if len(found) < len(texts):
+    labels = [text for text in texts if text]
+    if len(labels) < len(texts):
         raise DataError(
             f"{path}, column `{label}`",
-            f"{len(texts) - len(found)} records have no label",
+            f"{len(texts) - len(labels)} records have no label",
             "a class for each record",
         )
-    return found
+    return labels
 
 
 def _classes(label: str, texts: set[str]) -> tuple[str, ...]:
@@ -187,7 +189,7 @@ def _classes(label: str, texts: set[str]) -> tuple[str, ...]:
     count = 1 + max(map(int, texts), default=0)
     if count > _MOST_CLASSES:
         raise DataError(
-            f"column `{label}`", "numbered classes with large numbers", f"numbers below {_MOST_CLASSES}"
+            f"column `{label}`", "a class number is too large", f"numbers below {_MOST_CLASSES}"
         )
     return tuple(map(str, range(count)))
 
@@ -204,40 +206,41 @@ def _column(path: Path, name: str, texts: pa.ChunkedArray) -> np.ndarray[Any, np
     if numbers is None or numbers.null_count:
         raise DataError(
             f"{path}, column `{name}`",
-            "some values are missing or no numbers",
-            "a number in every record: what the model takes",
+            "some values are missing or not numbers",
+            "a number in every record, as the model takes it",
             "encode and scale the columns as for training",
         )
-    found: np.ndarray[Any, np.dtype[np.float64]] = numbers.to_numpy()
-    return found
+    values: np.ndarray[Any, np.dtype[np.float64]] = numbers.to_numpy()
+    return values
 
 
-def _trainer(asked: Study, model: Classifier, form: ModelForm) -> Trainer:
-    """Of shadow models: by the recipe that was named, or by what a network of smalti says of itself."""
+def _trainer(request: Study, model: Classifier, form: ModelForm) -> Trainer:
+    """The trainer of shadow models: by the named recipe, or by the description in a network file."""
     from smalti.transforms.learning.randomness import FromSystem  # noqa: PLC0415
     from smalti.transforms.learning.recipes import recipe  # noqa: PLC0415
     from smalti.transforms.membership.network_trainer import NetworkTrainer  # noqa: PLC0415
 
-    known = _described(model)
+    described = _described(model)
     hyperparameters: Hyperparameters
-    if asked.recipe is not None:
-        taken = recipe(asked.recipe)
-        architecture = taken.architecture(form.features, len(form.classes))
-        hyperparameters = taken.defaults
-    elif known is not None:
-        architecture, hyperparameters = known.architecture, known.hyperparameters
+    if request.recipe is not None:
+        named_recipe = recipe(request.recipe)
+        architecture = named_recipe.architecture(form.features, len(form.classes))
+        hyperparameters = named_recipe.defaults
+    elif described is not None:
+        architecture, hyperparameters = described.architecture, described.hyperparameters
     else:
         raise UsageError(
             "the audit",
-            "an attack needs shadow models, and nothing says how this model was trained",
-            "`--recipe` with the recipe that it was trained by",
-            "name it, or ask for the attack `loss` alone",
+            "an attack needs shadow models, but the training recipe of this model is not known",
+            "--recipe with the recipe of its training",
+            "name the recipe, or use the attack `loss` alone",
         )
-    if known is not None and (architecture, hyperparameters) != (known.architecture, known.hyperparameters):
+    stated = (architecture, hyperparameters)
+    if described is not None and stated != (described.architecture, described.hyperparameters):
         raise UsageError(
             "--recipe",
-            "the network says that it was trained otherwise",
+            "the network file states another recipe",
             "the architecture and hyper-parameters of the model",
-            "leave the option out: shadow models are trained as the network says",
+            "leave the option out: shadow models are trained as the file states",
         )
     return NetworkTrainer(architecture, hyperparameters, FromSystem())

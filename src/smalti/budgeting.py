@@ -1,4 +1,4 @@
-"""What has been released about a target's respondents, and how much more may be: for its owners."""
+"""Charges of releases about a target's respondents, and what is left: for its owners."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -34,8 +34,8 @@ class CeilingLeft:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldCharge:
-    """A charge, as an owner may know it."""
+class ShownCharge:
+    """A charge, as shown to an owner."""
 
     time: datetime
     spent: EpsilonDelta
@@ -45,7 +45,7 @@ class ToldCharge:
 
 @dataclass(frozen=True, slots=True)
 class BudgetReport:
-    """What has been charged about a target's respondents; for its owners alone."""
+    """The charges about a target's respondents; for its owners alone."""
 
     target: IRI
     relations: tuple[NeighboringRelation, ...]
@@ -55,7 +55,7 @@ class BudgetReport:
     account: ComposedLoss
     """The composition of all releases."""
     ceilings: tuple[CeilingLeft, ...]
-    charges: tuple[ToldCharge, ...]
+    charges: tuple[ShownCharge, ...]
     """Oldest first."""
 
 
@@ -69,15 +69,15 @@ class Fit:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What more releases of one kind would come to; for the target's owners alone."""
+    """The loss after more releases of one kind; for the target's owners alone."""
 
     target: IRI
     relations: tuple[NeighboringRelation, ...]
     """What the charges so far are about; see `BudgetReport`."""
     each: EpsilonDelta
-    """What each of them would be charged."""
+    """The charge of each further release."""
     releases: int
-    """How many more `spent` and `account` reckon with."""
+    """The number of further releases that `spent` and `account` include."""
     spent: EpsilonDelta
     """After them, with all that was charged before."""
     account: ComposedLoss
@@ -89,9 +89,9 @@ class Forecast:
 
 @public
 def budget(target: str, *, party: str, registry: Registry | AnyPath = DEFAULT_REGISTRY) -> BudgetReport:
-    """What has been charged about a target's respondents, and what is left.
+    """The charges about a target's respondents, and what is left of each ceiling.
 
-    Counted are all releases that this registry knows about the same respondents; other registries are not.
+    All releases about the same respondents that this registry recorded count; other registries do not.
 
     Args:
         target: the IRI of a source, of an output, or of one of its versions.
@@ -99,22 +99,24 @@ def budget(target: str, *, party: str, registry: Registry | AnyPath = DEFAULT_RE
         registry: that recorded the releases.
 
     Raises:
-        UsageError: the registry does not know the target, or the party owns no part of it.
+        UsageError: the registry has no record of the target, or the party owns no part of it.
     """
     about, owner = iri(target, "target"), iri(party, "party (--as)")
-    with using(registry) as known:
-        found = known.owners_budget(about, by=owner)
-        spent, owned = found.spent, {one.target for one in found.charges}
-        owned = {one for one in owned if owner in known.owners(one)}
+    with using(registry) as opened:
+        charged = opened.owners_budget(about, by=owner)
+        spent, owned = charged.spent, {charge.target for charge in charged.charges}
+        owned = {asset for asset in owned if owner in opened.owners(asset)}
         return BudgetReport(
             about,
-            found.relations,
+            charged.relations,
             spent,
-            found.account,
-            tuple(_left(_with_charges(one, found), spent) for one in stated_ceilings(known, about)),
+            charged.account,
             tuple(
-                ToldCharge(one.time, one.spent, one if one.target in owned else None)
-                for one in found.charges
+                _left(_with_charges(ceiling, charged), spent) for ceiling in stated_ceilings(opened, about)
+            ),
+            tuple(
+                ShownCharge(charge.time, charge.spent, charge if charge.target in owned else None)
+                for charge in charged.charges
             ),
         )
 
@@ -129,36 +131,36 @@ def forecast(
     releases: int = 1,
     registry: Registry | AnyPath = DEFAULT_REGISTRY,
 ) -> Forecast:
-    """How many more releases fit, and what somebody could find out then.
+    """How many more releases fit, and the bounds on what they reveal.
 
     Args:
         target: as for `budget`.
         party: likewise.
         epsilon: what each release would be charged; above 0.
         delta: likewise; in [0, 1).
-        releases: for how many of them belief and advantage are worked out; 1 or more.
+        releases: how many of them belief and advantage are computed for; 1 or more.
         registry: likewise.
 
     Raises:
         UsageError: as `budget`; or a number is outside of its range: all problems at once.
     """
     about, owner = iri(target, "target"), iri(party, "party (--as)")
-    each = _asked(str(epsilon), str(delta), releases)
-    with using(registry) as known:
-        found = known.owners_budget(about, by=owner)
-        stated = stated_ceilings(known, about)
+    each = _loss_of_each(str(epsilon), str(delta), releases)
+    with using(registry) as opened:
+        charged = opened.owners_budget(about, by=owner)
+        stated = stated_ceilings(opened, about)
     more = each.times(releases)
-    fits = tuple(_fit(_with_charges(one, found), found.spent, each) for one in stated)
-    account = _after(found, each, releases)
-    return Forecast(about, found.relations, each, releases, found.spent + more, account, fits)
+    fits = tuple(_fit(_with_charges(ceiling, charged), charged.spent, each) for ceiling in stated)
+    account = _after(charged, each, releases)
+    return Forecast(about, charged.relations, each, releases, charged.spent + more, account, fits)
 
 
-def _with_charges(stated: StatedCeiling, known: Budget) -> StatedCeiling:
-    """A ceiling, with what lets nothing more be admitted under it, however much is left."""
-    others = [one for one in known.relations if one is not stated.neighbors]
+def _with_charges(stated: StatedCeiling, charged: Budget) -> StatedCeiling:
+    """A ceiling, with the problem that admits nothing more under it, however much is left."""
+    others = [relation for relation in charged.relations if relation is not stated.neighbors]
     if stated.ceiling is None or not others:
         return stated
-    problem = f"there are releases for `{others[0]}`, and it is about `{stated.neighbors}`"
+    problem = f"earlier releases are about `{others[0]}`, and this rule is about `{stated.neighbors}`"
     return replace(stated, problem=problem)
 
 
@@ -174,38 +176,38 @@ def _fit(stated: StatedCeiling, spent: EpsilonDelta, each: EpsilonDelta) -> Fit:
     return Fit(stated, stated.ceiling.fitting(spent, each) or 0)
 
 
-def _asked(epsilon: str, delta: str, releases: int) -> EpsilonDelta:
+def _loss_of_each(epsilon: str, delta: str, releases: int) -> EpsilonDelta:
     problems: list[SmaltiError] = []
-    one, other = _number(epsilon), _number(delta)
-    if one is None or not 0 < one <= _MOST_EPSILON:
+    loss, probability = _number(epsilon), _number(delta)
+    if loss is None or not 0 < loss <= _MOST_EPSILON:
         expected = f"a number above 0 and at most {_MOST_EPSILON}"
-        problems.append(UsageError("epsilon (--epsilon)", f"`{epsilon}` is no loss of a release", expected))
-    if other is None or not 0 <= other < 1:
-        expected = "a number from 0 on and below 1"
-        problems.append(UsageError("delta (--delta)", f"`{delta}` is no such probability", expected))
+        problems.append(UsageError("epsilon (--epsilon)", f"`{epsilon}` is not a valid epsilon", expected))
+    if probability is None or not 0 <= probability < 1:
+        expected = "a number of at least 0 and below 1"
+        problems.append(UsageError("delta (--delta)", f"`{delta}` is not a valid delta", expected))
     if not 1 <= releases <= _MOST_RELEASES:
         expected = f"1 to {_MOST_RELEASES}"
-        problems.append(UsageError("releases (--releases)", f"{releases} cannot be foreseen", expected))
+        problems.append(UsageError("releases (--releases)", f"{releases} is out of range", expected))
     raise_all(problems)
-    return EpsilonDelta(one or Decimal(0), other or Decimal(0))
+    return EpsilonDelta(loss or Decimal(0), probability or Decimal(0))
 
 
 def _number(written: str) -> Decimal | None:
-    found = fact_text.value(written, "number")
-    return found.value if isinstance(found, Number) else None
+    value = fact_text.value(written, "number")
+    return value.value if isinstance(value, Number) else None
 
 
-def _after(known: Budget, each: EpsilonDelta, releases: int) -> ComposedLoss:
-    """The account of what was charged and of more releases, whose noise nobody knows yet."""
-    spent = known.spent + each.times(releases)
+def _after(charged: Budget, each: EpsilonDelta, releases: int) -> ComposedLoss:
+    """The account of all charges and of more releases, whose noise is not decided yet."""
+    spent = charged.spent + each.times(releases)
     pure = PrivacyLoss(pure=Fraction(each.epsilon) * releases)
-    taken = Fraction(each.delta) * releases
-    laplace = compose(spent, known.loss + pure, known.selection_delta + taken)
+    deltas = Fraction(each.delta) * releases
+    laplace = compose(spent, charged.loss + pure, charged.selection_delta + deltas)
     if not each.delta:
         return laplace
     mu = mu_for_epsilon(float(each.epsilon), float(each.delta))
     loss = PrivacyLoss(mu_squared=Fraction(mu) ** 2 * releases)
-    gaussian = compose(spent, known.loss + loss, known.selection_delta)
+    gaussian = compose(spent, charged.loss + loss, charged.selection_delta)
     return ComposedLoss(
         max(laplace.epsilon, gaussian.epsilon),
         spent.delta,

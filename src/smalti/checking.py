@@ -1,4 +1,4 @@
-"""Checks policy documents offline: parsed together, linted, held against a description, put into words."""
+"""Checks policy documents offline: parses them together, lints them, and describes them in words."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ _WITHOUT_EFFECT = frozenset({"P601", "P603", "P604", "P615"})
 
 @dataclass(frozen=True, slots=True)
 class CheckedDocument:
-    """All that can be said of one document without data and without network."""
+    """The findings and the description of one document, without data and without network."""
 
     name: str
     """As the user gave it."""
@@ -38,17 +38,17 @@ class CheckedDocument:
     """All findings, by place: of the document, and of each policy in it that has no error itself."""
     policies: tuple[Policy, ...]
     """Empty when any finding of the document is an error."""
-    said: tuple[str, ...]
-    """What each policy says, in plain words, and what was not checked; empty likewise."""
+    descriptions: tuple[str, ...]
+    """Each policy in plain words, with what was not checked; empty likewise."""
 
     @property
     def is_valid(self) -> bool:
         """False exactly when a finding is an error."""
-        return all(found.severity is not Severity.ERROR for found in self.diagnostics)
+        return all(finding.severity is not Severity.ERROR for finding in self.diagnostics)
 
     @property
     def has_warnings(self) -> bool:
-        return any(found.severity is Severity.WARNING for found in self.diagnostics)
+        return any(finding.severity is Severity.WARNING for finding in self.diagnostics)
 
 
 def check_documents(
@@ -61,24 +61,24 @@ def check_documents(
 
     Args:
         names: paths; `-` is standard input.
-        dataset: a CSVW description, or the file that it is about: columns are held against it.
+        dataset: a CSVW description, or the file that it describes, to check columns against.
         vocabularies: groups, purposes, assets and left operands that count beside the standard ones.
-        now: when it is asked, with a time zone; the present when not given.
+        now: the time of the check, with a time zone; the present when not given.
 
     Raises:
         UsageError: the description or a vocabulary cannot be read.
-        PolicyError: something in a vocabulary is not understood.
+        PolicyError: a vocabulary has errors.
     """
     facts = None
     if dataset is not None:
         from smalti.engine.run.dataset_facts import read_dataset_facts  # noqa: PLC0415 (only then)
 
         facts = read_dataset_facts(_description(dataset))
-    found = _parsed(names)
+    documents = _parsed(names)
     hierarchies = STANDARD.with_(*map(_vocabulary, vocabularies))
-    between = (*_shut_out(found), *_columns_between(found, facts, hierarchies))
+    between = (*_shut_out(documents), *_columns_between(documents, facts, hierarchies))
     now = now or datetime.now(UTC)
-    return tuple(_checked(parsed, facts, now, hierarchies, between) for parsed in found)
+    return tuple(_checked(parsed, facts, now, hierarchies, between) for parsed in documents)
 
 
 def _vocabulary(path: Path) -> Vocabulary:
@@ -96,8 +96,8 @@ def _columns_between(
     """Rules that need columns which other policies forbid, each with its policy."""
     policies = list(dict.fromkeys(policy for parsed in documents for policy in parsed.sound))
     if len(policies) > 1:
-        for rule, _, told in columns_between(policies, _renamed(policies, facts), hierarchies):
-            yield from ((policy, told) for policy in policies if rule in policy.rules)
+        for rule, _, finding in columns_between(policies, _renamed(policies, facts), hierarchies):
+            yield from ((policy, finding) for policy in policies if rule in policy.rules)
 
 
 def _renamed(policies: Sequence[Policy], facts: DatasetFacts | None) -> frozenset[tuple[IRI, IRI]]:
@@ -105,7 +105,7 @@ def _renamed(policies: Sequence[Policy], facts: DatasetFacts | None) -> frozense
         return frozenset()
     described = {facts.describes(policy) for policy in policies} - {None}
     return frozenset[tuple[IRI, IRI]]().union(
-        *(facts.renamed_of(one) for one in described if one is not None)
+        *(facts.renamed_of(dataset) for dataset in described if dataset is not None)
     )
 
 
@@ -113,19 +113,25 @@ def _shut_out(documents: Sequence[ParsedDocument]) -> Sequence[tuple[Policy, Dia
     """Rules of all documents that shut each other out, each with its policy; once for each of them."""
     policies = list(dict.fromkeys(policy for parsed in documents for policy in parsed.sound))
     rules = [rule for policy in policies for rule in charged_rules(policy)]
-    said = [(one.member, one.collection) for policy in policies for one in policy.memberships]
-    found: dict[tuple[IRI, IRI], tuple[Policy, Diagnostic]] = {}
-    for one in shut_outs(rules, said):
-        place = one.by.rule.where
+    memberships = [
+        (membership.member, membership.collection)
+        for policy in policies
+        for membership in policy.memberships
+    ]
+    findings: dict[tuple[IRI, IRI], tuple[Policy, Diagnostic]] = {}
+    for shut_out in shut_outs(rules, memberships):
+        place = shut_out.by.rule.where
         where = f" ({place})" if place.document else ""
         message = (
-            f"this rule is denied once {quoted(one.by.rule.uid)}{where} was used about the same people:"
-            f" {one.why}"
+            f"this rule is denied once {quoted(shut_out.by.rule.uid)}{where} was used about the same"
+            f" people: {shut_out.why}"
         )
         help_ = "give both rules ceilings that leave room for each other, and one neighbouring relation"
-        told = Diagnostic("P623", Severity.WARNING, message, one.rule.rule.where, help=help_)
-        found.setdefault((one.rule.policy.uid, one.rule.rule.uid), (one.rule.policy, told))
-    return tuple(found.values())
+        finding = Diagnostic("P623", Severity.WARNING, message, shut_out.rule.rule.where, help=help_)
+        findings.setdefault(
+            (shut_out.rule.policy.uid, shut_out.rule.rule.uid), (shut_out.rule.policy, finding)
+        )
+    return tuple(findings.values())
 
 
 def _description(dataset: Path) -> Path:
@@ -155,37 +161,44 @@ def _checked(
     described = frozenset(
         where for policy in parsed.sound for where in _described(policy, facts, hierarchies)
     )
-    found = [one for one in parsed.diagnostics if one.code != "P508" or one.where not in described]
+    findings = [
+        finding
+        for finding in parsed.diagnostics
+        if finding.code != "P508" or finding.where not in described
+    ]
     lints = [
         (
             policy,
-            (*lint(policy, facts, now, hierarchies), *(told for about, told in between if about is policy)),
+            (
+                *lint(policy, facts, now, hierarchies),
+                *(finding for about, finding in between if about is policy),
+            ),
         )
         for policy in parsed.sound
     ]
     for policy, linted in lints:
-        found += linted
+        findings += linted
         if facts is not None:
-            found += check_dataset(policy, facts)
-    found.sort(key=lambda one: (one.where.line, one.where.column, one.code))
-    is_valid = all(one.severity is not Severity.ERROR for one in found)
-    said = tuple(_said(parsed.name, policy, linted, facts) for policy, linted in lints if is_valid)
-    return CheckedDocument(parsed.name, parsed.text, tuple(found), parsed.policies, said)
+            findings += check_dataset(policy, facts)
+    findings.sort(key=lambda finding: (finding.where.line, finding.where.column, finding.code))
+    is_valid = all(finding.severity is not Severity.ERROR for finding in findings)
+    summaries = tuple(_summary(parsed.name, policy, linted, facts) for policy, linted in lints if is_valid)
+    return CheckedDocument(parsed.name, parsed.text, tuple(findings), parsed.policies, summaries)
 
 
 def _described(policy: Policy, facts: DatasetFacts | None, hierarchies: Hierarchies) -> Iterator[Where]:
-    """Where a policy names columns that the description tells to be ones, or operands of a vocabulary."""
+    """Where a policy names columns of the description, or operands of a vocabulary."""
     operands = hierarchies.operands
     yield from (where for iri, where in named_operands(policy) if normalised_column(iri) in operands)
     target = None if facts is None else facts.describes(policy)
     if facts is not None and target is not None:
         columns = facts.columns_of(target)
-        yield from (one.where for one in possible_columns(policy) if one.iri in columns)
+        yield from (column.where for column in possible_columns(policy) if column.iri in columns)
 
 
-def _said(name: str, policy: Policy, found: Sequence[Diagnostic], facts: DatasetFacts | None) -> str:
-    """One paragraph; what has no effect, by its own findings, is not told as if it had."""
-    codes = {one.code for one in found}
+def _summary(name: str, policy: Policy, findings: Sequence[Diagnostic], facts: DatasetFacts | None) -> str:
+    """One paragraph; it does not describe as effective what the findings say has no effect."""
+    codes = {finding.code for finding in findings}
     if "P602" in codes:
         return (
             f"{name}: valid, and void: it permits nothing (P602 above). It says: {summary(policy, False)}"

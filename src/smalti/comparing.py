@@ -1,4 +1,4 @@
-"""The comparison of central and local differential privacy, as a command makes it: run, shown, written."""
+"""The comparison of central and local differential privacy: run it, show it, write it."""
 
 import json
 import math
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from smalti.auditing import write_html
 from smalti.errors import UsageError, only_ours
 from smalti.reports.comparison import name, page
 from smalti.reports.page import Page
+from smalti.reports.web import write_html
 from smalti.studies.comparison.results import (
     Attacked,
     Compared,
@@ -52,7 +52,7 @@ _INFINITE: Final = "INF"
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """What a comparison found, for people and for programs."""
+    """The results of a comparison, for people and for programs."""
 
     compared: Compared
 
@@ -75,11 +75,11 @@ class Study:
             "repetitions": comparison.repetitions,
             "delta": comparison.delta,
             "results": [_row(comparison, row) for row in self.compared.rows],
-            "skews": [_skew(one) for one in self.compared.skews],
+            "skews": [_skew(skew) for skew in self.compared.skews],
         }
 
     def write(self, folder: Path) -> None:
-        """Write the page and the numbers into a folder that `prepared` has made.
+        """Write the page and the numbers into a folder that `prepared` has created.
 
         Raises:
             UsageError: a file exists, or cannot be written.
@@ -99,7 +99,7 @@ def study(comparison: Comparison, trained: Callable[[], None]) -> Study:
     """Train and attack all models of a comparison.
 
     Args:
-        comparison: what is compared, and how large.
+        comparison: its settings and sizes.
         trained: called after each model, of which there are `comparison.models`.
 
     Raises:
@@ -109,10 +109,10 @@ def study(comparison: Comparison, trained: Callable[[], None]) -> Study:
 
 
 def prepared(folder: Path) -> Path:
-    """A folder that has no such files yet, made where there is none: so that no study is lost at its end.
+    """Create the folder, or check that it holds no study, so that no study is lost at its end.
 
     Raises:
-        UsageError: a study is in it already, or it cannot be made.
+        UsageError: it holds a study already, or cannot be created.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -156,26 +156,26 @@ def _of_setting(comparison: Comparison, setting: Setting) -> dict[str, float]:
             return {}
 
 
-def _attacked(found: Attacked) -> dict[str, Any]:
+def _attacked(attacked: Attacked) -> dict[str, Any]:
     return {
-        "precision": _spread(found.precision),
-        "recall": _spread(found.recall),
-        "efficiencyOfPrecision": _efficiency(found.efficiency_of_precision),
-        "efficiencyOfRecall": _efficiency(found.efficiency_of_recall),
+        "precision": _spread(attacked.precision),
+        "recall": _spread(attacked.recall),
+        "efficiencyOfPrecision": _efficiency(attacked.efficiency_of_precision),
+        "efficiencyOfRecall": _efficiency(attacked.efficiency_of_recall),
     }
 
 
-def _spread(found: Spread) -> dict[str, Any]:
-    return {"mean": found.mean, "standardDeviation": found.standard_deviation}
+def _spread(spread: Spread) -> dict[str, Any]:
+    return {"mean": spread.mean, "standardDeviation": spread.standard_deviation}
 
 
-def _efficiency(found: Efficiency | None) -> dict[str, Any] | None:
-    if found is None:
+def _efficiency(efficiency: Efficiency | None) -> dict[str, Any] | None:
+    if efficiency is None:
         return None
     return {
-        "ofMeans": _number(found.of_means),
-        "lowest": _number(found.lowest),
-        "highest": _number(found.highest),
+        "ofMeans": _number(efficiency.of_means),
+        "lowest": _number(efficiency.lowest),
+        "highest": _number(efficiency.highest),
     }
 
 
@@ -183,11 +183,11 @@ def _number(value: float | None) -> float | str | None:
     return _INFINITE if value == math.inf else value
 
 
-def _skew(one: Skew) -> dict[str, Any]:
+def _skew(skew: Skew) -> dict[str, Any]:
     return {
-        "classes": one.classes,
-        "noiseInTraining": one.noise_in_training,
-        "entropyDifference": one.entropy_difference,
-        "precisionAgainstTest": _spread(one.precision),
-        "precisionAgainstUnseen": _spread(one.precision_of_unseen),
+        "classes": skew.classes,
+        "noiseInTraining": skew.noise_in_training,
+        "entropyDifference": skew.entropy_difference,
+        "precisionAgainstTest": _spread(skew.precision),
+        "precisionAgainstUnseen": _spread(skew.precision_of_unseen),
     }

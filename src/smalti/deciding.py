@@ -36,12 +36,12 @@ def decide(  # noqa: PLR0913 (each a part of the request)
     explain: bool = False,
     registry: Registry | AnyPath = DEFAULT_REGISTRY,
 ) -> Decision:
-    """Whether the policies in the registry let a party do something, and why.
+    """Decide by the policies in the registry whether a party may perform an action, and why.
 
     Args:
-        party: who asks, an IRI that is trusted.
+        party: the requesting party, an IRI that is trusted.
         action: a name such as `read`, or an IRI.
-        target: the IRI of a source, of an output, or of one of its versions; several are asked for
+        target: the IRI of a source, of an output, or of one of its versions; several are requested
             jointly: one rule must cover them all.
         purpose: a name such as `marketing`, or an IRI.
         rule: the uid of the permission to rely on, where several match.
@@ -49,31 +49,31 @@ def decide(  # noqa: PLR0913 (each a part of the request)
         facts: what is true of the world or the party, each `OPERAND=VALUE`.
         parameters: of the requested action, each `WORD=VALUE`, for example `k=20`.
         fulfilled: the uids of duties that have been fulfilled.
-        understands_limits: the caller reads the limits of each grant (`Grant.rows`, `Grant.withheld`,
-            `Grant.spared`, `Grant.obligations`) and keeps to them. Otherwise a limited decision is not
+        understands_limits: the caller applies the limits of each grant (`Grant.rows`, `Grant.withheld`,
+            `Grant.spared`, `Grant.obligations`). Otherwise a limited decision is not
             permitted (`Decision.is_permitted`).
         explain: report each part of each rule about the targets (`Decision.considered`).
-        registry: what is known.
+        registry: holds the policies, owners and outputs.
 
     Raises:
-        UsageError: an argument is no known name and no IRI, or is written wrongly.
-        RegistryError: the registry cannot be read, or the decision not be logged.
+        UsageError: an argument is neither a known name nor an IRI, or is malformed.
+        RegistryError: the registry cannot be read, or the decision cannot be logged.
     """
     targets = (target,) if isinstance(target, str) else tuple(target)
-    asked = Request(
+    request = Request(
         party=iri(party, "party (--as)"),
         action=word(Kind.ACTION, action, "action (--action)"),
-        targets=tuple(iri(one, "target (--target)") for one in targets),
+        targets=tuple(iri(asset, "target (--target)") for asset in targets),
         purpose=None if purpose is None else word(Kind.PURPOSE, purpose, "purpose (--purpose)"),
         rule=None if rule is None else iri(rule, "rule (--rule)"),
-        parameters=tuple(fact_text.parameter(one, "parameters (--with)") for one in parameters),
+        parameters=tuple(fact_text.parameter(written, "parameters (--with)") for written in parameters),
         time=fact_text.time(time, "time (--time)") if isinstance(time, str) else time,
-        facts=tuple(fact_text.fact(one, "facts (--fact)") for one in facts),
-        fulfilled=frozenset(iri(one, "fulfilled (--fulfilled)") for one in fulfilled),
+        facts=tuple(fact_text.fact(written, "facts (--fact)") for written in facts),
+        fulfilled=frozenset(iri(duty, "fulfilled (--fulfilled)") for duty in fulfilled),
         understands_limits=understands_limits,
     )
-    with using(registry) as known:
-        return decide_request(known, asked, explain=explain)
+    with using(registry) as opened:
+        return decide_request(opened, request, explain=explain)
 
 
 @contextmanager
@@ -82,8 +82,8 @@ def using(registry: Registry | AnyPath) -> Iterator[Registry]:
     if isinstance(registry, Registry):
         yield registry
         return
-    known = Registry.open(registry if isinstance(registry, str) else Path(registry))
+    opened = Registry.open(registry if isinstance(registry, str) else Path(registry))
     try:
-        yield known
+        yield opened
     finally:
-        known.close()
+        opened.close()

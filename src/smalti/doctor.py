@@ -38,19 +38,19 @@ _PARTS = (
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at."""
+    """The state of one component."""
 
     name: str
     is_there: bool
     found: str
-    """A version, or what is wrong."""
+    """A version, or the problem."""
     needed_for: str
     mend: str = ""
     """The command that installs what is missing."""
 
 
 def examine(registry: Path) -> tuple[Check, ...]:
-    """Look at this machine; nothing is changed."""
+    """Examine this machine; change nothing."""
     packages = [_package(name, part) for part, names in _PARTS for name in names]
     return (_python(), *packages, _java(), _place(registry))
 
@@ -76,21 +76,21 @@ def _java() -> Check:
     if java is None:
         return Check(name, False, "not installed", purpose, mend)
     try:
-        told = subprocess.run(  # noqa: S603 (found on the path by its name)
+        answer = subprocess.run(  # noqa: S603 (found on the path by its name)
             [java, "-version"], capture_output=True, text=True, check=False, timeout=30
         ).stderr
     except (OSError, subprocess.TimeoutExpired):
         return Check(name, False, "does not start", purpose, mend)
-    version = re.search(r'version "(\d+)([^"]*)"', told)
+    version = re.search(r'version "(\d+)([^"]*)"', answer)
     if version is None:
-        return Check(name, False, "does not say its version", purpose, mend)
+        return Check(name, False, "reports no version", purpose, mend)
     return Check(name, int(version[1]) >= OLDEST_JAVA, version[1] + version[2], purpose, mend)
 
 
 def _place(registry: Path) -> Check:
     folder = registry.absolute().parent
     is_writable = os.access(registry if registry.exists() else folder, os.W_OK)
-    found = "there" if registry.exists() else "none yet; the first run makes it"
+    state = "present" if registry.exists() else "none yet; the first run creates it"
     if not is_writable:
-        found = "not writable"
-    return Check(f"registry {registry}", is_writable, found, "core", "name another one with --registry")
+        state = "not writable"
+    return Check(f"registry {registry}", is_writable, state, "core", "name another one with --registry")

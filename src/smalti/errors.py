@@ -56,11 +56,11 @@ class GuaranteeError(SmaltiError):
 
 
 class DataError(SmaltiError):
-    """Input data that cannot be read as its description says."""
+    """Input data that cannot be read as its description states."""
 
 
 class UsageError(SmaltiError):
-    """A request that is put together wrongly."""
+    """A malformed or contradictory request."""
 
     exit_code = 2
 
@@ -76,7 +76,7 @@ class BackendError(SmaltiError):
 
 
 def not_installed(where: str, what: str, package: str, extra: str) -> BackendError:
-    """That a library is missing which an extra brings.
+    """The error for a missing library that an extra installs.
 
     Args:
         where: what needs it.
@@ -93,7 +93,7 @@ def not_installed(where: str, what: str, package: str, extra: str) -> BackendErr
 
 
 def install_line(extra: str | None = None) -> str:
-    """How to install smalti, or what an extra of it brings; each message and page that says it says this.
+    """How to install smalti or one of its extras; every message and page uses this text.
 
     No index of packages has smalti, so the command names a checkout, and works in its folder alone.
 
@@ -123,7 +123,7 @@ class InternalError(SmaltiError):
 
 
 def unforeseen(error: BaseException) -> InternalError:
-    """An exception that nobody expected, by its kind and place: its message may hold a data value."""
+    """An unexpected exception, by its class and place: its message may hold a data value."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -133,7 +133,7 @@ def unforeseen(error: BaseException) -> InternalError:
 
 @contextmanager
 def only_ours() -> Iterator[None]:
-    """Let no exception out but those of this module; also a decorator."""
+    """Turn every other exception into one of this module; also a decorator."""
     try:
         yield
     except SmaltiError:
@@ -152,18 +152,18 @@ def only_ours() -> Iterator[None]:
 
 
 def _refused_by_system(error: OSError) -> SmaltiError:
-    """What the system refused. Libraries raise the same kind without a number, and with any text."""
+    """The error for what the system refused. Libraries raise the same class without a number."""
     if error.errno is None:
         return unforeseen(error)
     reason = os.strerror(error.errno)
     if error.errno in _NO_PATHS:
         return UsageError(
-            "a path", f"the system takes no such path ({reason})", "the path of a file or folder"
+            "a path", f"the system rejects this path ({reason})", "the path of a file or folder"
         )
     return BackendError(
         "this machine",
         f"the system refused to work on a file or folder ({reason})",
-        way_out="look at the permissions of what was named, and at the room on the disk",
+        way_out="check the permissions of the named files, and the free space on the disk",
     )
 
 

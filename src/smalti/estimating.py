@@ -42,7 +42,7 @@ def estimate(
         confidence: of each interval, in (0, 1).
 
     Raises:
-        UsageError: there is no such table, or nothing says how its noise was drawn.
+        UsageError: there is no such table, or no statement of how its noise was drawn.
         GuaranteeError: the table is not what its certificate or plan is about.
         DataError: it cannot be read.
     """
@@ -53,10 +53,10 @@ def estimate(
     where = str(table) if isinstance(table, str | PathLike) else "the table"
     if isinstance(stated, PerturbationPlan):
         columns: Sequence[PerturbedColumn] = stated.perturbed
-        found = _rows(table, None)
+        rows = _rows(table, None)
     else:
-        columns, found = _with_certificate(table, stated)
-    return estimate_table(found, columns, confidence, where)
+        columns, rows = _with_certificate(table, stated)
+    return estimate_table(rows, columns, confidence, where)
 
 
 def _with_certificate(
@@ -71,9 +71,9 @@ def _with_certificate(
     if not isinstance(guarantee, LocalGuarantee):
         raise UsageError(
             str(place),
-            f"the output promises {guarantee.model}, and holds no perturbed records",
+            f"the output promises {guarantee.model}, so it holds no perturbed records",
             "an output of local-differential-privacy",
-            "estimates are made of such tables only",
+            "only such tables can be estimated from",
         )
     if path is None:
         return guarantee.perturbed, _rows(table, None)
@@ -85,7 +85,7 @@ def _with_certificate(
 
 
 def _certificate(path: Path | None, stated: AnyPath | None) -> Path:
-    """Where the certificate of a table is: as it was named, in its folder, or beside the file."""
+    """The path of a table's certificate: as named, in the folder, or beside the file."""
     if stated is not None:
         return Path(stated)
     if path is not None and path.is_dir():
@@ -94,24 +94,24 @@ def _certificate(path: Path | None, stated: AnyPath | None) -> Path:
         return path.parent / CERTIFICATE_NAME
     raise UsageError(
         "the table" if path is None else str(path),
-        "nothing says how its noise was drawn",
-        "the folder of an output, or its certificate (--certificate) or plan",
+        "no certificate or plan states how its noise was drawn",
+        "the folder of an output, its certificate (--certificate), or its plan",
         "name the folder that holds both, or the certificate",
     )
 
 
 def _check_same(path: Path, place: Path, files: "tuple[PublishedFile, ...]") -> None:
-    """That a file is what a certificate is about: other noise would be corrected for otherwise."""
+    """Check that a certificate is about this file: otherwise the wrong noise would be corrected for."""
     from smalti.engine.tables.reading import file_digest  # noqa: PLC0415 (only for estimates)
 
     if not path.is_file():
         raise UsageError(str(path), "there is no such file", "a table of noisy rows", "check the path")
-    if file_digest(path) not in {one.digest for one in files}:
+    if file_digest(path) not in {file.digest for file in files}:
         raise GuaranteeError(
             str(path),
-            f"its bytes are not those that `{place}` is about",
+            f"its bytes differ from those that `{place}` certifies",
             "the file and the certificate of one output",
-            "name the folder that holds both; of a converted table, give the rows to `smalti.estimate`",
+            "name the folder that holds both; for a converted table, pass the rows to `smalti.estimate`",
         )
 
 

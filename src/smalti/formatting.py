@@ -17,7 +17,7 @@ STANDARD_INPUT = "-"
 
 @dataclass(frozen=True, slots=True)
 class FormattedFile:
-    """What became of one file."""
+    """The result for one file."""
 
     name: str
     text: str = ""

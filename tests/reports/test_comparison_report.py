@@ -83,7 +83,7 @@ def test_tables_hold_the_figures_with_what_they_are() -> None:
     assert [one[0] for one in first.rows[2:]] == ["local, epsilon 1 per bit", "local, epsilon 0.1 per bit"]
     text = str(shown)
     assert "standard deviation of single repetitions" in text
-    assert "is no confidence limit" in text
+    assert "is not a confidence limit" in text
 
 
 def test_a_single_repetition_has_no_deviation() -> None:

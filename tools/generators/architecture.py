@@ -51,15 +51,15 @@ def imports(path: Path, root: Path) -> Iterator[str]:
 
 def arrows(root: Path, package: str) -> set[tuple[str, str]]:
     """The rooms of a package that import each other: who, and whom."""
-    found, floors = set(), FLOORS[package]
+    pairs, floors = set(), FLOORS[package]
     for path in (root / package).rglob("*.py"):
         room = path.relative_to(root).parts[1]
         for name in imports(path, root):
             parts = name.split(".")
             other = parts[2] if parts[:2] == ["smalti", package] and len(parts) > 2 else ""
             if room in floors and other in floors and room != other:
-                found.add((room, other))
-    return found
+                pairs.add((room, other))
+    return pairs
 
 
 def upward(pairs: set[tuple[str, str]], package: str) -> set[tuple[str, str]]:
@@ -99,7 +99,7 @@ def page(root: Path) -> str:
 def _reduced(pairs: set[tuple[str, str]], floors: dict[str, int]) -> set[tuple[str, str]]:
     """A set of arrows without circles, but for those that a longer way replaces."""
     below: dict[str, set[str]] = {}
-    for room in sorted(floors, key=lambda one: floors[one]):
+    for room in sorted(floors, key=lambda name: floors[name]):
         direct = {other for start, other in pairs if start == room}
         below[room] = direct.union(*(below[other] for other in direct))
     return {

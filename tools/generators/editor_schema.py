@@ -148,12 +148,12 @@ def _policy() -> Schema:
         IS_REPLACED_BY: refused("P318"),
     } | _shared()
     types = many({"anyOf": named(_TYPES, "P301", with_terms=True)})
-    found = place_object(Place.POLICY, values, types, keys={"@context": reference("context")})
+    schema = place_object(Place.POLICY, values, types, keys={"@context": reference("context")})
     sources = (PERMISSION, PROHIBITION, OBLIGATION, INHERIT_FROM)
-    return found | {
+    return schema | {
         "title": "policy",
         "allOf": [
-            *cast("list[Schema]", found["allOf"]),
+            *cast("list[Schema]", schema["allOf"]),
             coded("P202", {"required": ["@context"]}),
             coded("P302", {"anyOf": [requires(source) for source in sources]}),
             _each_rule(TARGET, (PERMISSION, PROHIBITION), "P303"),
@@ -247,10 +247,10 @@ def _rule(place: Place, kind: str) -> Schema:
     } | _shared()
     values[ACTION] = many(reference("forbidden-action" if place is Place.PROHIBITION else "action"))
     types = many({"anyOf": named([ODRL + kind, ODRL + "Rule"], "P320", with_terms=True)})
-    found = place_object(place, values, types) | {"title": _RULES[place][0]}
+    schema = place_object(place, values, types) | {"title": _RULES[place][0]}
     makes = {"if": _makes(), "then": coded("P414", requires(OUTPUT))}
     if OUTPUT not in place.understood:
-        return noted("P418", found)
+        return noted("P418", schema)
     also = {
         "if": {"allOf": [requires(ACTION), {"not": _makes()}]},
         "then": coded("P418", {"not": requires(OUTPUT)}),
@@ -258,7 +258,7 @@ def _rule(place: Place, kind: str) -> Schema:
     refined: list[Schema] = [{"not": is_word(iri)} for iri in sorted(MAKING)]
     bare = {"properties": {"action": coded("P411", {"allOf": refined})}}
     extra = [makes, also, bare] if place is Place.PERMISSION else [also]
-    return noted("P322", found) | {"allOf": [*cast("list[Schema]", found["allOf"]), *extra]}
+    return noted("P322", schema) | {"allOf": [*cast("list[Schema]", schema["allOf"]), *extra]}
 
 
 def _makes() -> Schema:
@@ -323,10 +323,10 @@ def _described(place: Place, types: Sequence[str]) -> Schema:
     }
     others: Schema = {"type": "string", "not": {"pattern": rf"^(?:odrl:|{escape(ODRL)}|[A-Z][A-Za-z]*$)"}}
     kinds = many({"anyOf": [*named([ODRL + kind for kind in types], "P320", with_terms=True), others]})
-    found = place_object(place, values, kinds)
+    schema = place_object(place, values, kinds)
     refined = {"if": requires(REFINEMENT), "then": coded("P327", requires(SOURCE))}
     twice = {"if": requires(SOURCE), "then": coded("P326", {"not": {"required": ["uid"]}})}
-    return {"anyOf": [iri(), found | {"allOf": [*cast("list[Schema]", found["allOf"]), refined, twice]}]}
+    return {"anyOf": [iri(), schema | {"allOf": [*cast("list[Schema]", schema["allOf"]), refined, twice]}]}
 
 
 def _remark() -> Schema:

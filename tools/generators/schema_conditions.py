@@ -67,8 +67,8 @@ from smalti.vocab.words import (
 _LOGICAL: Final = [ODRL + name for name in sorted(LOGICAL_OPERANDS)]
 _OPERATORS: Final = [ODRL + name for name in sorted(OPERATORS)]
 _OPERANDS: Final = [ODRL + name for name in sorted(LEFT_OPERAND_KINDS)]
-REFINEMENTS: Final = [known for known in WORDS if known.kind is Kind.REFINEMENT]
-_CONSTRAINTS: Final = [known for known in WORDS if known.kind is Kind.CONSTRAINT]
+REFINEMENTS: Final = [term for term in WORDS if term.kind is Kind.REFINEMENT]
+_CONSTRAINTS: Final = [term for term in WORDS if term.kind is Kind.CONSTRAINT]
 NEED_CODES: Final = {SENSITIVE: "P408", QUASI_IDENTIFIER: "P417"}
 """Of refinements whose absence has a code of its own."""
 NEED_DEFAULT: Final = "P411"
@@ -88,14 +88,12 @@ def condition_definitions() -> dict[str, object]:
         **{name: _refined(action) for action, name in TOGETHER.items()},
         "values": many(reference("value")),
         "value": _value(),
-        "words": {
-            "allOf": [*map(_about, (known for known in WORDS if known.operators)), *_about_operands()]
-        },
+        "words": {"allOf": [*map(_about, (term for term in WORDS if term.operators)), *_about_operands()]},
     }
 
 
-def _iris(known: Iterable[Word]) -> list[str]:
-    return [word.iri for word in known]
+def _iris(terms: Iterable[Word]) -> list[str]:
+    return [term.iri for term in terms]
 
 
 def _condition(name: str, operands: list[str], *, is_bounded: bool = True) -> Schema:
@@ -117,15 +115,15 @@ def _condition(name: str, operands: list[str], *, is_bounded: bool = True) -> Sc
     }
     types = [ODRL + "Constraint", ODRL + "LogicalConstraint"]
     kinds = many({"anyOf": named(types, "P320", with_terms=True)})
-    found = place_object(Place.CONSTRAINT, values, kinds, keys={"rightOperandReference": refused("P321")})
+    schema = place_object(Place.CONSTRAINT, values, kinds, keys={"rightOperandReference": refused("P321")})
     parts = [requires(part) for part in (LEFT_OPERAND, OPERATOR, RIGHT_OPERAND)]
     logical = [requires(operator) for operator in _LOGICAL]
-    return found | {
+    return schema | {
         "title": "constraint" if name == "constraint" else "refinement",
         "if": {"anyOf": logical},
         "then": coded("P308", {"oneOf": logical, "not": {"anyOf": parts}}),
         "else": coded("P308", {"allOf": parts}),
-        "allOf": [*cast("list[Schema]", found["allOf"]), *([reference("words")] if is_bounded else [])],
+        "allOf": [*cast("list[Schema]", schema["allOf"]), *([reference("words")] if is_bounded else [])],
     }
 
 
@@ -138,22 +136,22 @@ def _value() -> Schema:
     }
     node = name_node(iri("P209 P211 P212"))
     return {
-        "anyOf": [plain, *({"doNotSuggest": True} | found for found in (closed(keys, ["@value"]), node))]
+        "anyOf": [plain, *({"doNotSuggest": True} | schema for schema in (closed(keys, ["@value"]), node))]
     }
 
 
 # --- What holds of a comparison with a word
 
 
-def _about(known: Word) -> Schema:
-    codes = "P406 P405" if is_one_sided(known) else "P405"
-    found = _comparison(known.iri, known.operators, codes, value_of(known))
-    return found | {"then": cast(Schema, found["then"]) | coded("P434", {"not": requires(UNIT)})}
+def _about(term: Word) -> Schema:
+    codes = "P406 P405" if is_one_sided(term) else "P405"
+    schema = _comparison(term.iri, term.operators, codes, value_of(term))
+    return schema | {"then": cast(Schema, schema["then"]) | coded("P434", {"not": requires(UNIT)})}
 
 
-def is_one_sided(known: Word) -> bool:
+def is_one_sided(term: Word) -> bool:
     """Whether a bound from the other side would be no promise."""
-    return len(known.operators & {"gteq", "lteq"}) == 1
+    return len(term.operators & {"gteq", "lteq"}) == 1
 
 
 def _about_operands() -> Iterable[Schema]:
@@ -180,10 +178,10 @@ def _comparison(operand: str, operators: Iterable[str], codes: str, values: Sche
 
 def refined_action() -> Iterable[Schema]:
     """Of an action with refinements: each of these refines such an action."""
-    special = sorted(frozenset[str]().union(*(known.actions for known in REFINEMENTS)))
+    special = sorted(frozenset[str]().union(*(term.actions for term in REFINEMENTS)))
     conditions = [_is_action(iri) for iri in special]
     for action, condition in zip(special, conditions, strict=True):
-        others = [known for known in REFINEMENTS if action not in known.actions]
+        others = [term for term in REFINEMENTS if action not in term.actions]
         yield {"if": condition, "then": _no_refinement(others)}
     yield {"if": {"not": {"anyOf": conditions}}, "then": _no_refinement(REFINEMENTS)}
 
@@ -204,12 +202,12 @@ def _no_refinement(words: Iterable[Word]) -> Schema:
 
 def _refined(action: IRI) -> Schema:
     """Of a list of refinements; one alone cannot be enough."""
-    own = [known for known in REFINEMENTS if action in known.actions]
+    own = [term for term in REFINEMENTS if action in term.actions]
     rules = [
         *(_anonymization() if action == ANONYMIZE else _of_action(action)),
-        _without([known for known in REFINEMENTS if known not in own], "P419"),
+        _without([term for term in REFINEMENTS if term not in own], "P419"),
         _without(_CONSTRAINTS, "P419"),
-        *(_needed_by(known) for known in own if known.needs),
+        *(_needed_by(term) for term in own if term.needs),
         *map(_once, own),
     ]
     return {"if": {"type": "array"}, "then": {"allOf": rules}}
@@ -218,7 +216,7 @@ def _refined(action: IRI) -> Schema:
 def _anonymization() -> list[Schema]:
     return [
         _has(METHOD, NEED_DEFAULT),
-        _without([known for known in REFINEMENTS if known.scope is Scope.COLUMN], "P425"),
+        _without([term for term in REFINEMENTS if term.scope is Scope.COLUMN], "P425"),
         *map(_of_method, METHODS),
         *map(_of_algorithm, ALGORITHMS),
     ]
@@ -232,11 +230,11 @@ def _of_action(action: IRI) -> list[Schema]:
     return [*needs, _at_most_one(LOSSES)] if action == TRAIN else needs
 
 
-def _mentions(known: Word, **right: object) -> Schema:
+def _mentions(term: Word, **right: object) -> Schema:
     """The condition that an item is about a word, by itself or for one column."""
-    names: Schema = {"type": "string", "pattern": pattern([known.iri], with_terms=True)}
+    names: Schema = {"type": "string", "pattern": pattern([term.iri], with_terms=True)}
     plain: Schema = {"properties": {"leftOperand": names, **right}, "required": ["leftOperand", *right]}
-    if known.scope is Scope.TABLE:
+    if term.scope is Scope.TABLE:
         return plain
     inside: Schema = {"anyOf": [plain, {"contains": plain, "type": "array"}]}
     listed: Schema = {"properties": {"@list": inside, "@set": inside}, "minProperties": 1}
@@ -244,31 +242,30 @@ def _mentions(known: Word, **right: object) -> Schema:
     return {"anyOf": [plain, {"properties": {"and": either}, "required": ["and"]}]}
 
 
-def _contains(known: Word, **right: object) -> Schema:
-    return {"contains": _mentions(known, **right)}
+def _contains(term: Word, **right: object) -> Schema:
+    return {"contains": _mentions(term, **right)}
 
 
 def _has(needed: str, code: str) -> Schema:
     return coded(code, _contains(BY_IRI[needed]))
 
 
-def _needed_by(known: Word) -> Schema:
-    needs = [_has(name, NEED_DEFAULT) for name in sorted(known.needs)]
-    return {"if": _contains(known), "then": {"allOf": needs}}
+def _needed_by(term: Word) -> Schema:
+    needs = [_has(name, NEED_DEFAULT) for name in sorted(term.needs)]
+    return {"if": _contains(term), "then": {"allOf": needs}}
 
 
-def _once(known: Word) -> Schema:
-    plain = {"properties": {"leftOperand": is_word(known.iri)}, "required": ["leftOperand"]}
-    most = len(known.operators) if known.operators == {"gteq", "lteq"} else 1
+def _once(term: Word) -> Schema:
+    plain = {"properties": {"leftOperand": is_word(term.iri)}, "required": ["leftOperand"]}
+    most = len(term.operators) if term.operators == {"gteq", "lteq"} else 1
     return coded("P412", {"contains": plain, "minContains": 0, "maxContains": most})
 
 
 def _of_method(method: str) -> Schema:
-    others = [known for known in REFINEMENTS if known.methods and method not in known.methods]
+    others = [term for term in REFINEMENTS if term.methods and method not in term.methods]
     unable = [name for name in ALGORITHMS if method not in ALGORITHM_METHODS[name]]
     rules = [
-        _without([known for known in others if unfit(method, known) == code], code)
-        for code in ("P409", UNFIT)
+        _without([term for term in others if unfit(method, term) == code], code) for code in ("P409", UNFIT)
     ]
     rules.append(coded("P431", {"not": _contains(BY_IRI[ALGORITHM], rightOperand={"enum": unable})}))
     for needed in METHOD_NEEDS[method]:
@@ -279,12 +276,12 @@ def _of_method(method: str) -> Schema:
         rules.append({"if": without, "then": coded(code, has)} if unneeded else coded(code, has))
         if len(needed) > 1:
             rules.append(_at_most_one(needed))
-    return _given(METHOD, method, [rule for rule in rules if rule])
+    return _when_chosen(METHOD, method, [rule for rule in rules if rule])
 
 
-def unfit(method: str, known: Word) -> str:
+def unfit(method: str, term: Word) -> str:
     """The code of a word that does not go with a method."""
-    return "P409" if (method, known.iri) == (K_ANONYMITY, L) else UNFIT
+    return "P409" if (method, term.iri) == (K_ANONYMITY, L) else UNFIT
 
 
 def _at_most_one(words: Iterable[str]) -> Schema:
@@ -293,18 +290,18 @@ def _at_most_one(words: Iterable[str]) -> Schema:
     return coded("P428", {"contains": about, "minContains": 0, "maxContains": 1})
 
 
-def goes_with(known: Word, algorithm: str) -> bool:
+def goes_with(term: Word, algorithm: str) -> bool:
     """Whether a word goes with an algorithm."""
-    return not known.algorithms or algorithm in known.algorithms
+    return not term.algorithms or algorithm in term.algorithms
 
 
 def _of_algorithm(algorithm: str) -> Schema:
     needs = [_has(name, NEED_DEFAULT) for name in ALGORITHM_NEEDS.get(algorithm, ())]
-    others = [known for known in REFINEMENTS if not goes_with(known, algorithm)]
-    return _given(ALGORITHM, algorithm, [rule for rule in (*needs, _without(others, UNFIT)) if rule])
+    others = [term for term in REFINEMENTS if not goes_with(term, algorithm)]
+    return _when_chosen(ALGORITHM, algorithm, [rule for rule in (*needs, _without(others, UNFIT)) if rule])
 
 
-def _given(operand: str, name: str, rules: list[Schema]) -> Schema:
+def _when_chosen(operand: str, name: str, rules: list[Schema]) -> Schema:
     return {"if": _contains(BY_IRI[operand], rightOperand={"const": name}), "then": {"allOf": rules}}
 
 

@@ -39,8 +39,8 @@ def share(schema: Schema) -> Schema:
             parts[names[text]] = _inside(value, replace)
         return reference(names[text])
 
-    found = cast(Schema, _inside(schema, replace))
-    return found | {"$defs": cast(Schema, found["$defs"]) | parts}
+    schema_with_references = cast(Schema, _inside(schema, replace))
+    return schema_with_references | {"$defs": cast(Schema, schema_with_references["$defs"]) | parts}
 
 
 def _meaning(value: object) -> str:
@@ -77,17 +77,17 @@ def _inside(schema: object, change: Callable[[object], object]) -> object:
     """A schema whose own schemas are changed."""
     if not isinstance(schema, dict):
         return schema
-    found: Schema = {}
+    copied: Schema = {}
     for key, value in schema.items():
         if key in _ONE:
-            found[key] = change(value)
+            copied[key] = change(value)
         elif key in _SEVERAL:
-            found[key] = [change(item) for item in value]
+            copied[key] = [change(item) for item in value]
         elif key in _MAPS:
-            found[key] = {name: change(item) for name, item in value.items()}
+            copied[key] = {name: change(item) for name, item in value.items()}
         else:
-            found[key] = value
-    return found
+            copied[key] = value
+    return copied
 
 
 def _text(value: object) -> str:

@@ -53,8 +53,8 @@ def reference(name: str) -> Schema:
 
 def closed(properties: dict[str, object], required: Iterable[str] = ()) -> Schema:
     """An object with these keys and no other."""
-    found: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
-    return found | ({"required": list(required)} if required else {})
+    schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    return schema | ({"required": list(required)} if required else {})
 
 
 def many(item: Schema, most: int | None = None) -> Schema:
@@ -106,8 +106,8 @@ def named(iris: Sequence[str], codes: str, *, with_terms: bool, others: str = ""
 
 
 def _meaning(iri: str) -> str:
-    known = BY_IRI.get(iri)
-    return "" if known is None else known.meaning + ("" if known.implemented else " (not implemented yet)")
+    term = BY_IRI.get(iri)
+    return "" if term is None else term.meaning + ("" if term.implemented else " (not implemented yet)")
 
 
 def is_word(iri: str, *, with_terms: bool = True) -> Schema:
@@ -148,11 +148,11 @@ def column() -> Schema:
     return {"anyOf": [text, node, typed]}
 
 
-def value_of(known: Word) -> Schema:
+def value_of(term: Word) -> Schema:
     """What stands on the right of a word of the profile."""
-    match known.range:
+    match term.range:
         case Range.INTEGER | Range.DECIMAL:
-            return single(number(known))
+            return single(number(term))
         case Range.COLUMN:
             return single(column())
         case Range.COLUMNS:
@@ -160,24 +160,24 @@ def value_of(known: Word) -> Schema:
         case Range.DATASET:
             return single({"anyOf": [iri(), name_node(iri())]})
         case Range.NAME:
-            return (single if known.operators == {"eq"} else many)(_name(known))
+            return (single if term.operators == {"eq"} else many)(_name(term))
     return reference("values")
 
 
-def _name(known: Word) -> Schema:
-    if not known.names:
-        form: Schema = {"pattern": f"^{known.form}$"} if known.form else {}
+def _name(term: Word) -> Schema:
+    if not term.names:
+        form: Schema = {"pattern": f"^{term.form}$"} if term.form else {}
         return text_of(coded("P422", TEXT | form))
-    names = coded("P401" if known.names == METHODS else "P402", {"enum": list(known.names)})
-    also: list[Schema] = [{"const": MISSPELT_METHOD}] if known.names == METHODS else []
+    names = coded("P401" if term.names == METHODS else "P402", {"enum": list(term.names)})
+    also: list[Schema] = [{"const": MISSPELT_METHOD}] if term.names == METHODS else []
     return text_of({"anyOf": [names, *also]}) if also else text_of(names)
 
 
-def number(known: Word) -> Schema:
+def number(term: Word) -> Schema:
     """A number in the range of a word: as JSON writes it, or typed."""
-    whole = known.range is Range.INTEGER
+    whole = term.range is Range.INTEGER
     plain: Schema = coded("P403", {"type": "integer", "maximum": LARGEST} if whole else {"type": "number"})
-    bounds = _bounds(known.limits)
+    bounds = _bounds(term.limits)
     if bounds:
         plain = {"allOf": [plain, coded("P404" if whole else "P424", bounds)]}
     digits: Schema = {"type": "string", "pattern": r"^\s*[+-]?[0-9]+\s*$"}
@@ -232,8 +232,8 @@ def place_object(
     keys_twice = [["uid", "@id"], ["@type", "type"]]
     keys_twice += [[term(name), short(name)] for name in place.understood if term(name) != short(name)]
     twice = [{"not": {"required": pair}} for pair in sorted(keys_twice)]
-    found = closed(properties) | {"patternProperties": patterns}
-    return noted("P206 P309", found) | {"allOf": [coded("P213", {"allOf": twice})]}
+    schema = closed(properties) | {"patternProperties": patterns}
+    return noted("P206 P309", schema) | {"allOf": [coded("P213", {"allOf": twice})]}
 
 
 def _property(name: str, place: Place, values: Mapping[str, Schema]) -> Schema:

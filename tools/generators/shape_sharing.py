@@ -28,15 +28,15 @@ def share(document: str) -> str:
 def _inner_shapes(text: str) -> list[slice]:
     """The places of the outermost shapes in brackets."""
     opened: list[int] = []
-    found: list[slice] = []
+    blocks: list[slice] = []
     for token in _TOKEN.finditer(text):
         if token[0] == "[ ":
             opened.append(token.start())
         elif token[0] == " ]":
             start = opened.pop()
             if not _IS_PATH.match(text, start):
-                found = [*(inner for inner in found if inner.start < start), slice(start, token.end())]
-    return found
+                blocks = [*(inner for inner in blocks if inner.start < start), slice(start, token.end())]
+    return blocks
 
 
 def _count(text: str, counts: Counter[str]) -> None:

@@ -136,8 +136,8 @@ def check(code: str, path: str, *bodies: str) -> str:
 
 def message(code: str) -> str:
     """What the results of a shape say: the code, and its sentence."""
-    known = BY_CODE[code]
-    return f"sh:message {text(f'{code}: {known.title}; {known.explanation}')}"
+    entry = BY_CODE[code]
+    return f"sh:message {text(f'{code}: {entry.title}; {entry.explanation}')}"
 
 
 def contains(path: str, body: str) -> str:

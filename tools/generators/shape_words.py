@@ -107,9 +107,9 @@ def word_shapes() -> Iterable[str]:
     """A shape for each operand."""
     yield shape("Forbidden", (), [_FORBIDDEN])
     yield shape("OtherAction", (), [_OTHER_ACTION])
-    for known in WORDS:
-        if known.operators:
-            yield _operand(known.iri, known.name, known.operators, _values(known))
+    for term in WORDS:
+        if term.operators:
+            yield _operand(term.iri, term.name, term.operators, _values(term))
     for name, kind in LEFT_OPERAND_KINDS.items():
         if ODRL + name != ODRL_PURPOSE:
             yield _operand(ODRL + name, name, OPERATORS_OF_PERIODS.get(name, OPERATORS_OF[kind]), ())
@@ -138,21 +138,21 @@ def _each_use(code: str, part: str, *bodies: str) -> str:
     return check(code, _USES, a_node(any_of(at(spelled(part), *bodies), "s:Forbidden")))
 
 
-def _values(known: Word) -> Iterable[str]:
-    if known.range not in {Range.COLUMNS, Range.PURPOSES} and known.operators <= {"eq", "lteq", "gteq"}:
+def _values(term: Word) -> Iterable[str]:
+    if term.range not in {Range.COLUMNS, Range.PURPOSES} and term.operators <= {"eq", "lteq", "gteq"}:
         yield _each_use("P304", RIGHT_OPERAND, AT_MOST_ONE)
-    match known.range:
+    match term.range:
         case Range.INTEGER | Range.DECIMAL:
-            yield from _numbers(known)
+            yield from _numbers(term)
         case Range.COLUMN | Range.COLUMNS:
             yield _each_use("P416", RIGHT_OPERAND, _name_or_text())
-        case Range.NAME if known.names:
+        case Range.NAME if term.names:
             yield _each_use("P422", RIGHT_OPERAND, any_of(_LIST_OR, "sh:datatype xsd:string"))
-            code = "P401" if known.names == METHODS else "P402"
-            names = [*known.names, *([MISSPELT_METHOD] if known.names == METHODS else [])]
+            code = "P401" if term.names == METHODS else "P402"
+            names = [*term.names, *([MISSPELT_METHOD] if term.names == METHODS else [])]
             yield _each_use(code, RIGHT_OPERAND, any_of(_LIST_OR, f"sh:in {listed(texts(*names))}"))
         case Range.NAME:
-            form = f" ; sh:pattern {text(f'^{known.form}$')}" if known.form else ""
+            form = f" ; sh:pattern {text(f'^{term.form}$')}" if term.form else ""
             yield _each_use("P422", RIGHT_OPERAND, any_of(_LIST_OR, f"sh:datatype xsd:string{form}"))
 
 
@@ -160,8 +160,8 @@ def _name_or_text() -> str:
     return any_of("sh:nodeKind sh:BlankNodeOrIRI", "sh:datatype xsd:string", "sh:datatype xsd:anyURI")
 
 
-def _numbers(known: Word) -> Iterable[str]:
-    whole = known.range is Range.INTEGER
+def _numbers(term: Word) -> Iterable[str]:
+    whole = term.range is Range.INTEGER
     kinds = [f"sh:datatype xsd:{name}" for name in WHOLE_KINDS.split("|")]
     pattern = f" ; sh:pattern {text(_whole())}" if whole else ""
     kinds += [f"sh:datatype xsd:{name}{pattern}" for name in FRACTIONAL_KINDS.split("|")]
@@ -169,15 +169,15 @@ def _numbers(known: Word) -> Iterable[str]:
     if whole:
         largest = any_of(_LIST_OR, f"sh:maxInclusive {LARGEST}")
         yield _each_use("P403", RIGHT_OPERAND, largest)
-    limits = _limits(known.limits)
+    limits = _limits(term.limits)
     if limits:
         yield _each_use("P404" if whole else "P424", RIGHT_OPERAND, any_of(_LIST_OR, limits))
 
 
 def _whole() -> str:
     """A pattern of whole numbers that are written with a point or an exponent."""
-    forms = [rf"(?:\.[0-9]{{0,{e}}}0*)?[eE]\+?0*{e}" for e in range(10)]
-    return rf"^\s*[+-]?[0-9]+(?:\.0*|{'|'.join(forms)})?\s*$"
+    spellings = [rf"(?:\.[0-9]{{0,{e}}}0*)?[eE]\+?0*{e}" for e in range(10)]
+    return rf"^\s*[+-]?[0-9]+(?:\.0*|{'|'.join(spellings)})?\s*$"
 
 
 def _limits(limits: Limits) -> str:
@@ -204,8 +204,8 @@ def refinement_shapes() -> Iterable[str]:
     yield _of_whole(ANONYMIZE, ((METHOD,),))
     for action, needs in ACTION_NEEDS.items():
         yield _of_whole(action, needs)
-    for known in REFINEMENTS:
-        yield _of_word(known)
+    for term in REFINEMENTS:
+        yield _of_word(term)
     for method in METHODS:
         yield _of_name(method, _of_method(method))
     for algorithm in ALGORITHMS:
@@ -227,16 +227,14 @@ def _of_actions(code: str, path: str, *bodies: str) -> str:
     return check(code, path, a_node(any_of(*bodies, "s:OtherAction")))
 
 
-def _of_word(known: Word) -> str:
+def _of_word(term: Word) -> str:
     path = along(_USES, inverse(spelled(REFINEMENT)))
-    most = 2 if known.operators == {"gteq", "lteq"} else 1
-    fits = any_of(
-        at(spelled(RDF_VALUE), NONE), contains(spelled(RDF_VALUE), one_of(*sorted(known.actions)))
-    )
-    checks = [check("P419", path, a_node(fits)), _of_actions("P412", path, _at_most(most, known.iri))]
-    checks += [_of_actions(NEED_DEFAULT, path, _mentions(needed)) for needed in sorted(known.needs)]
-    targets = [f"sh:targetNode {target}" for target in spellings(known.iri)]
-    return shape(f"{known.name}Refinement", targets, checks)
+    most = 2 if term.operators == {"gteq", "lteq"} else 1
+    fits = any_of(at(spelled(RDF_VALUE), NONE), contains(spelled(RDF_VALUE), one_of(*sorted(term.actions))))
+    checks = [check("P419", path, a_node(fits)), _of_actions("P412", path, _at_most(most, term.iri))]
+    checks += [_of_actions(NEED_DEFAULT, path, _mentions(needed)) for needed in sorted(term.needs)]
+    targets = [f"sh:targetNode {target}" for target in spellings(term.iri)]
+    return shape(f"{term.name}Refinement", targets, checks)
 
 
 def _at_most(most: int, *words: str) -> str:
@@ -264,28 +262,28 @@ def _mentions(*words: str) -> str:
 
 def _of_method(method: str) -> Iterable[str]:
     path = along(inverse(spelled(RIGHT_OPERAND)), inverse(spelled(REFINEMENT)))
-    given = never(_chosen(METHOD, method))
-    others = [known.iri for known in REFINEMENTS if known.methods and method not in known.methods]
+    condition = never(_chosen(METHOD, method))
+    others = [term.iri for term in REFINEMENTS if term.methods and method not in term.methods]
     for code in ("P409", UNFIT):
         named = [iri for iri in others if unfit(method, BY_IRI[iri]) == code]
         if named:
-            yield _of_actions(code, path, given, never(_mentions(*named)))
+            yield _of_actions(code, path, condition, never(_mentions(*named)))
     unable = [name for name in ALGORITHMS if method not in ALGORITHM_METHODS[name]]
-    yield _of_actions("P431", path, given, never(_chosen(ALGORITHM, *unable)))
+    yield _of_actions("P431", path, condition, never(_chosen(ALGORITHM, *unable)))
     for needed in METHOD_NEEDS[method]:
         unneeded = [name for name in ALGORITHMS if not goes_with(BY_IRI[needed[0]], name)]
         without = [_chosen(ALGORITHM, *unneeded)] if unneeded else []
         code = NEED_CODES.get(needed[0], NEED_DEFAULT)
-        yield _of_actions(code, path, given, *without, _mentions(*needed))
+        yield _of_actions(code, path, condition, *without, _mentions(*needed))
         if len(needed) > 1:
-            yield _of_actions("P428", path, given, _at_most(1, *needed))
+            yield _of_actions("P428", path, condition, _at_most(1, *needed))
 
 
 def _of_algorithm(algorithm: str) -> Iterable[str]:
     path = along(inverse(spelled(RIGHT_OPERAND)), inverse(spelled(REFINEMENT)))
-    given = never(_chosen(ALGORITHM, algorithm))
-    others = [known.iri for known in REFINEMENTS if not goes_with(known, algorithm)]
+    condition = never(_chosen(ALGORITHM, algorithm))
+    others = [term.iri for term in REFINEMENTS if not goes_with(term, algorithm)]
     if others:
-        yield _of_actions(UNFIT, path, given, never(_mentions(*others)))
+        yield _of_actions(UNFIT, path, condition, never(_mentions(*others)))
     for needed in ALGORITHM_NEEDS.get(algorithm, ()):
-        yield _of_actions(NEED_DEFAULT, path, given, _mentions(needed))
+        yield _of_actions(NEED_DEFAULT, path, condition, _mentions(needed))

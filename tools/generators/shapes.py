@@ -122,8 +122,8 @@ def _subjects_of(*properties: str) -> list[str]:
 
 def _closed(name: str, targets: list[str], place: Place, *also: str) -> str:
     """A shape that allows a place's properties, and those that other checks speak of."""
-    known = sorted({*place.understood, *place.later, *also})
-    body = f"sh:closed true ; sh:ignoredProperties {listed(['rdf:type', *spellings(*known)])}"
+    properties = sorted({*place.understood, *place.later, *also})
+    body = f"sh:closed true ; sh:ignoredProperties {listed(['rdf:type', *spellings(*properties)])}"
     if place in {Place.ACTION, Place.CONSTRAINT}:  # anybody may say more about a word
         body = any_of("sh:nodeKind sh:IRI", body)
     return shape(name, targets, [body, message("P309")])
@@ -228,10 +228,10 @@ def _output(place: Place, name: str, targets: list[str]) -> Iterable[str]:
 
 def _actions() -> Iterable[str]:
     targets = _objects_of(ACTION)
-    known = one_of(*sorted(ACTION_PARENTS))
+    actions = one_of(*sorted(ACTION_PARENTS))
     refined = with_property(either(RDF_VALUE), SOME)
     yield shape(
-        "ActionShape", targets, [any_of(known, IS_BLANK, "sh:nodeKind sh:Literal"), message("P305")]
+        "ActionShape", targets, [any_of(actions, IS_BLANK, "sh:nodeKind sh:Literal"), message("P305")]
     )
     refinement = at(either(REFINEMENT), NONE)
     yield shape("RefinedActionShape", targets, [any_of(refinement, refined), message("P303")])
@@ -240,7 +240,7 @@ def _actions() -> Iterable[str]:
         targets,
         [
             check("P313", either(RDF_VALUE), "sh:nodeKind sh:IRI"),
-            check("P305", either(RDF_VALUE), any_of("sh:nodeKind sh:Literal", known)),
+            check("P305", either(RDF_VALUE), any_of("sh:nodeKind sh:Literal", actions)),
             check("P304", either(RDF_VALUE), AT_MOST_ONE),
             check(
                 "P320",
@@ -282,7 +282,7 @@ def _conditions() -> Iterable[str]:
     fetched = with_property(either(RIGHT_OPERAND_REFERENCE), SOME)
     complete = exactly_one_of(" ; ".join(parts), *logical, fetched)
     operands = [ODRL + name for name in sorted(LEFT_OPERANDS)]
-    words = [known.iri for known in WORDS if known.kind in {Kind.REFINEMENT, Kind.CONSTRAINT}]
+    words = [term.iri for term in WORDS if term.kind in {Kind.REFINEMENT, Kind.CONSTRAINT}]
     # Operands of logical constraints may be lists, whose members the parser checks.
     yield shape("ConditionShape", targets, [complete, message("P308")])
     all_targets = [*targets, *_objects_of(*members)]
@@ -299,6 +299,6 @@ def _conditions() -> Iterable[str]:
         ],
     )
     yield _closed("ConditionProperties", targets, Place.CONSTRAINT, RIGHT_OPERAND_REFERENCE)
-    refinements = [known.iri for known in WORDS if known.kind is Kind.REFINEMENT]
+    refinements = [term.iri for term in WORDS if term.kind is Kind.REFINEMENT]
     misplaced = check("P419", either(LEFT_OPERAND), never(one_of(*refinements)))
     yield shape("ConstraintShape", _objects_of(CONSTRAINT), [misplaced])

@@ -1,4 +1,4 @@
-"""The commands about audits of models: start one, follow it, stop it, take it up again, read its report."""
+"""The commands about audits of models: start, list, follow, stop, resume, report."""
 
 import re
 import time
@@ -24,7 +24,7 @@ _FILE: click.Path = click.Path(path_type=Path)
 
 @click.group()
 def audit() -> None:
-    """Train and audit models in processes of their own, and read what audits showed."""
+    """Train and audit models in background processes, and read audit reports."""
 
 
 audit.add_command(compare)
@@ -34,20 +34,22 @@ audit.add_command(compare)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="POLICY [RUN OPTIONS]")
 @format_option("human", "json")
 def start(arguments: tuple[str, ...], shown_as: str) -> int:
-    """Start `smalti run` with these arguments in a process of its own, which goes on when this one ends."""
-    said = _said_to_run(arguments)
+    """Start `smalti run` with these arguments in a background process that outlives this command."""
+    options = _run_options(arguments)
     from smalti import api
 
-    # What is wrong with the policy is told here, and not in the log of a process of its own.
-    api.load_policy(said["policy"], registry=said["registry"], issuer=said["owner"] or said["party"])
-    return _show([_jobs(said["registry"]).start(arguments)], shown_as)
+    # Errors of the policy are reported here, not in the log of the background process.
+    api.load_policy(
+        options["policy"], registry=options["registry"], issuer=options["owner"] or options["party"]
+    )
+    return _show([_jobs(options["registry"]).start(arguments)], shown_as)
 
 
 @audit.command("list")
 @registry_option
 @format_option("human", "json")
 def list_audits(registry: str, shown_as: str) -> int:
-    """List the audits that were started here, with what they are doing."""
+    """List the audits started with this registry, with their states."""
     return _show(_jobs(registry).all(), shown_as)
 
 
@@ -55,7 +57,7 @@ def list_audits(registry: str, shown_as: str) -> int:
 @click.argument("name", metavar="AUDIT")
 @registry_option
 def follow(name: str, registry: str) -> int:
-    """Show what an audit is doing until it ends; its last words, and its exit code."""
+    """Follow an audit until it ends: show its phases and last output, and exit with its code."""
     from smalti.engine.training.jobs import JobState
 
     job, shown = _jobs(registry).find(name), ""
@@ -76,7 +78,7 @@ def follow(name: str, registry: str) -> int:
 @registry_option
 @format_option("human", "json")
 def stop(name: str, registry: str, shown_as: str) -> int:
-    """Let an audit end as by Ctrl-C: it cleans up, and leaves no target. What it was charged stays so."""
+    """Stop an audit as Ctrl-C does: it cleans up and publishes no target. Its charge remains."""
     return _show([_jobs(registry).stop(name)], shown_as)
 
 
@@ -85,7 +87,7 @@ def stop(name: str, registry: str, shown_as: str) -> int:
 @registry_option
 @format_option("human", "json")
 def resume(name: str, registry: str, shown_as: str) -> int:
-    """Take up an audit that died or was stopped; a model that exists is not trained again."""
+    """Resume an audit that died or was stopped; a finished model is not trained again."""
     return _show([_jobs(registry).resume(name)], shown_as)
 
 
@@ -96,92 +98,97 @@ def resume(name: str, registry: str, shown_as: str) -> int:
 @registry_option
 @format_option("human", "json")
 def report(target: str, party: str, html: str | None, registry: str, shown_as: str) -> int:
-    """Show an owner what all audits of a model showed, or all audits of models of their data."""
+    """Show an owner the results of all audits of a model, or of all models of their data."""
     from smalti import auditing
     from smalti.cli.opening import open_registry
     from smalti.json.text import as_json
     from smalti.show.terminal import console
 
-    found = auditing.audits(target, party=party, registry=open_registry(registry))
+    audited = auditing.audits(target, party=party, registry=open_registry(registry))
     if html is not None:
-        auditing.write_page(found, html)
+        auditing.write_page(audited, html)
     if shown_as == "json":
-        click.echo(as_json(auditing.to_json(found)), nl=False)
+        click.echo(as_json(auditing.to_json(audited)), nl=False)
     else:
-        auditing.show(found, console())
+        auditing.show(audited, console())
     return 0
 
 
 @audit.command("model")
 @click.argument("model", metavar="FILE", type=_FILE)
 @click.option(
-    "--members", required=True, metavar="DATA", type=_FILE, help="The records that it was trained on."
+    "--members",
+    required=True,
+    metavar="DATA",
+    type=_FILE,
+    help="Records that the model was trained on.",
 )
 @click.option(
-    "--others", required=True, metavar="DATA", type=_FILE, help="Records that it was not trained on."
+    "--others", required=True, metavar="DATA", type=_FILE, help="Records that the model was not trained on."
 )
-@click.option("--label", required=True, metavar="COLUMN", help="The column of the classes.")
+@click.option("--label", required=True, metavar="COLUMN", help="The column of class labels.")
 @click.option(
     "--attack", "attacks", required=True, multiple=True, metavar="NAME",
-    help="loss, shokri, lira-online, lira-offline, rmia, single-membership or set-membership; several times"
-    " for several.",
+    help="loss, shokri, lira-online, lira-offline, rmia, single-membership or set-membership; may be"
+    " repeated.",
 )  # fmt: skip
 @click.option(
     "--recipe", metavar="NAME",
-    help="How it was trained, for attacks that train shadow models; a network of smalti says it itself.",
+    help="The training recipe, for attacks that train shadow models; a network file of smalti states it.",
 )  # fmt: skip
 @click.option("--shadow-models", type=click.IntRange(2), default=16, show_default=True, metavar="N")
 @click.option(
     "--confidence", default=0.95, show_default=True, metavar="P", type=click.FloatRange(0, 1),
-    help="Of each limit alone; below 1.",
+    help="Confidence of each limit by itself; below 1.",
 )  # fmt: skip
 @click.option(
     "--logits",
     "gives_logits",
     is_flag=True,
-    help="The model is in ONNX and gives logits, no probabilities.",
+    help="The ONNX model gives logits, not probabilities.",
 )
 @click.option("--html", metavar="FILE", help="Write a page with drawings; the file must not exist.")
 @format_option("human", "json")
 def model_file(html: str | None, shown_as: str, **options: Any) -> int:
-    """Attack a model in a file (safetensors, ONNX, skops), with the records that it learned from.
+    """Attack a model file (safetensors, ONNX, skops) with the records that it was trained on.
 
-    A study for whoever has the model and the data, CSV or Parquet of numbers as the model takes them: it
-    registers nothing, and meets no duty.
+    The records are CSV or Parquet, with numbers as the model takes them. This is a study: it registers
+    nothing and fulfils no duty.
     """
     from smalti.transforms.learning.installed import check_installed
 
     check_installed()
-    from smalti import auditing, auditing_files
+    from smalti import auditing_files
     from smalti.cli.progress import showing_phases
     from smalti.json.text import as_json
     from smalti.reports import terminal
+    from smalti.reports.web import write_html
     from smalti.show.terminal import console
 
     with showing_phases() as watch:
-        found = auditing_files.study(auditing_files.Study(**options), watch.phase)
+        studied = auditing_files.study(auditing_files.Study(**options), watch.phase)
     if html is not None:
-        auditing.write_html(found.page(with_drawings=True), html)
+        write_html(studied.page(with_drawings=True), html)
     if shown_as == "json":
-        click.echo(as_json(found.to_json()), nl=False)
+        click.echo(as_json(studied.to_json()), nl=False)
     else:
-        terminal.show(found.page(with_drawings=False), console())
+        terminal.show(studied.page(with_drawings=False), console())
     return 0
 
 
-def _said_to_run(arguments: tuple[str, ...]) -> dict[str, Any]:
-    """What `smalti run` would be told; what is wrong about it is told as a mistake of this command."""
+def _run_options(arguments: tuple[str, ...]) -> dict[str, Any]:
+    """The options that `smalti run` would get; wrong ones are reported as errors of this command."""
     from smalti.cli.runs import run
 
     here = click.get_current_context()
     try:
-        said = run.make_context("smalti run", list(arguments)).params
+        options = run.make_context("smalti run", list(arguments)).params
     except click.UsageError as error:
-        told = f"{error.format_message()} (the arguments are those of `smalti run`)"
-        raise click.UsageError(told, here) from None
-    if said["dry_run"] or said["job"] is not None:
+        message = f"{error.format_message()} (the arguments are those of `smalti run`)"
+        raise click.UsageError(message, here) from None
+    if options["dry_run"] or options["job"] is not None:
         raise click.UsageError("`--dry-run` and `--job` start no audit; `smalti plan` shows one.", here)
-    return said
+    return options
 
 
 def _jobs(registry: str) -> "Jobs":
@@ -195,25 +202,25 @@ def _without_secrets(arguments: tuple[str, ...]) -> list[str]:
     """Arguments of `smalti run` as they may be shown: addresses and settings of Spark can hold a secret."""
     before = ("", *arguments)
     return [
-        _SETTING.sub(r"\1***", one)
-        if option == "--conf" or one.startswith("--conf=")
-        else _ADDRESS.sub(r"\1://***", one)
-        for option, one in zip(before, arguments, strict=False)
+        _SETTING.sub(r"\1***", argument)
+        if option == "--conf" or argument.startswith("--conf=")
+        else _ADDRESS.sub(r"\1://***", argument)
+        for option, argument in zip(before, arguments, strict=False)
     ]
 
 
-def _how_it_is(told: dict[str, Any]) -> str:
-    """The state of an audit, with its phase while it has one, or how it ended."""
-    code = told["exitCode"]
+def _how_it_is(job: dict[str, Any]) -> str:
+    """The state of an audit, with its phase or its exit code."""
+    code = job["exitCode"]
     if code is None:
-        return f"{told['state']}, {told['phase']}" if told["phase"] else str(told["state"])
-    return f"{told['state']}, {_ENDS.get(code, 'failed')} (exit code {code})"
+        return f"{job['state']}, {job['phase']}" if job["phase"] else str(job["state"])
+    return f"{job['state']}, {_ENDS.get(code, 'failed')} (exit code {code})"
 
 
 def _show(jobs: "tuple[Job, ...] | list[Job]", shown_as: str) -> int:
     from smalti.json.text import as_json
 
-    told: list[dict[str, Any]] = [
+    listed: list[dict[str, Any]] = [
         {
             "audit": job.name,
             "state": str(job.state),
@@ -225,10 +232,10 @@ def _show(jobs: "tuple[Job, ...] | list[Job]", shown_as: str) -> int:
         for job in jobs
     ]
     if shown_as == "json":
-        click.echo(as_json({"audits": told}), nl=False)
+        click.echo(as_json({"audits": listed}), nl=False)
         return 0
-    for one in told:
-        click.echo(f"{one['audit']}  {_how_it_is(one)}  started {one['started']}  {one['arguments'][0]}")
-    if not told:
-        click.echo("no audit was started here")
+    for job in listed:
+        click.echo(f"{job['audit']}  {_how_it_is(job)}  started {job['started']}  {job['arguments'][0]}")
+    if not listed:
+        click.echo("no audit was started with this registry")
     return 0

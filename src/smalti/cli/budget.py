@@ -1,4 +1,4 @@
-"""The commands about budgets of releases: what was spent, and what more would come to."""
+"""The commands about privacy budgets of releases: show, forecast."""
 
 import click
 
@@ -7,7 +7,7 @@ from smalti.cli.options import format_option, party_option, registry_option
 
 @click.group()
 def budget() -> None:
-    """Say what releases have lost together about the same people, and how much more they may."""
+    """Show the privacy loss of all releases about the same people, and what remains."""
 
 
 _owner_option = party_option("OWNER", "An owner of the target; an IRI taken on trust.")
@@ -19,7 +19,7 @@ _owner_option = party_option("OWNER", "An owner of the target; an IRI taken on t
 @registry_option
 @format_option("human", "json")
 def budget_show(target: str, party: str, registry: str, shown_as: str) -> int:
-    """Show an owner what has been charged about a target's respondents, and what is left."""
+    """Show an owner the charges about a target's respondents, and what is left of each ceiling."""
     from smalti import budgeting
     from smalti.cli.opening import open_registry
     from smalti.json.budgets import budget_json
@@ -37,11 +37,11 @@ def budget_show(target: str, party: str, registry: str, shown_as: str) -> int:
 
 @budget.command("forecast")
 @click.argument("target", metavar="IRI")
-@click.option("--epsilon", required=True, metavar="E", help="What each release would lose.")
-@click.option("--delta", default="0", show_default=True, metavar="D", help="With this probability more.")
+@click.option("--epsilon", required=True, metavar="E", help="Epsilon of each release.")
+@click.option("--delta", default="0", show_default=True, metavar="D", help="Delta of each release.")
 @click.option(
     "--releases", type=int, default=1, show_default=True, metavar="N",
-    help="Say what could be found out after so many.",
+    help="Number of further releases to compute the bounds for.",
 )  # fmt: skip
 @_owner_option
 @registry_option
@@ -49,7 +49,7 @@ def budget_show(target: str, party: str, registry: str, shown_as: str) -> int:
 def budget_forecast(  # noqa: PLR0913, PLR0917 (each an option)
     target: str, epsilon: str, delta: str, releases: int, party: str, registry: str, shown_as: str
 ) -> int:
-    """Tell an owner how many more releases fit, and what could be found out then."""
+    """Show an owner how many more releases fit, and the bounds on what they reveal."""
     from smalti import budgeting
     from smalti.cli.opening import open_registry
     from smalti.json.budgets import forecast_json
@@ -57,7 +57,7 @@ def budget_forecast(  # noqa: PLR0913, PLR0917 (each an option)
     from smalti.show.budgets import show_forecast
     from smalti.show.terminal import console
 
-    found = budgeting.forecast(
+    forecast = budgeting.forecast(
         target,
         party=party,
         epsilon=epsilon,
@@ -66,7 +66,7 @@ def budget_forecast(  # noqa: PLR0913, PLR0917 (each an option)
         registry=open_registry(registry),
     )
     if shown_as == "json":
-        click.echo(as_json(forecast_json(found)), nl=False)
+        click.echo(as_json(forecast_json(forecast)), nl=False)
     else:
-        show_forecast(console(), found)
+        show_forecast(console(), forecast)
     return 0

@@ -1,4 +1,4 @@
-"""The command that compares central with local differential privacy, by what an attack still achieves."""
+"""The command that compares central and local differential privacy by membership inference."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,26 +18,26 @@ _FOLDER: click.Path = click.Path(path_type=Path, file_okay=False)
     required=True,
     metavar="DIR",
     type=_FOLDER,
-    help="Where the page and the numbers go; it must hold none yet.",
+    help="Folder for the page and the figures; it must not hold them yet.",
 )
 @click.option(
     "--paper-size",
     is_flag=True,
-    help="The sizes of D5.2 instead of reduced ones: more than a day of CPU instead of a minute.",
+    help="Use the sizes of D5.2: more than a day of CPU time instead of a minute.",
 )
-@click.option("--seed", type=int, metavar="N", help="Of the data and of all noise; by default 0.")
-@click.option("--repetitions", type=int, metavar="N", help="With new records and models each.")
-@click.option("--classes", type=int, multiple=True, metavar="N", help="Several times for several.")
-@click.option("--records", type=int, metavar="N", help="Of each training set.")
-@click.option("--epochs", type=int, metavar="N", help="Of each training.")
-@click.option("--shadow-models", type=int, metavar="N", help="Of each attacked model.")
+@click.option("--seed", type=int, metavar="N", help="Seed of the data and of all noise.  [default: 0]")
+@click.option("--repetitions", type=int, metavar="N", help="Repetitions, each with new records and models.")
+@click.option("--classes", type=int, multiple=True, metavar="N", help="Number of classes; may be repeated.")
+@click.option("--records", type=int, metavar="N", help="Records of each training set.")
+@click.option("--epochs", type=int, metavar="N", help="Epochs of each training.")
+@click.option("--shadow-models", type=int, metavar="N", help="Shadow models of each attacked model.")
 @click.option(
     "--noise-multiplier",
     "noise_multipliers",
     type=float,
     multiple=True,
     metavar="Z",
-    help="Of central differential privacy; several times for several.",
+    help="Noise multiplier of central differential privacy; may be repeated.",
 )
 @click.option(
     "--local-epsilon",
@@ -45,7 +45,7 @@ _FOLDER: click.Path = click.Path(path_type=Path, file_okay=False)
     type=float,
     multiple=True,
     metavar="E",
-    help="Of each bit, of local differential privacy; several times for several.",
+    help="Epsilon of each bit, for local differential privacy; may be repeated.",
 )
 @click.option(
     "--noise-in-training",
@@ -53,7 +53,7 @@ _FOLDER: click.Path = click.Path(path_type=Path, file_okay=False)
     type=float,
     multiple=True,
     metavar="P",
-    help="Of the skew of the data, from 0 to 0.5; several times for several.",
+    help="Noise in the training data, which skews it, from 0 to 0.5; may be repeated.",
 )
 @format_option("human", "json")
 def compare(out: Path, paper_size: bool, shown_as: str, **changes: Any) -> int:
@@ -71,16 +71,16 @@ def compare(out: Path, paper_size: bool, shown_as: str, **changes: Any) -> int:
     from smalti.reports import terminal
     from smalti.show.terminal import console
 
-    asked = {name: value for name, value in changes.items() if value not in {None, ()}}
-    comparison = replace(comparing.PAPER if paper_size else comparing.REDUCED, **asked)
+    settings = {name: value for name, value in changes.items() if value not in {None, ()}}
+    comparison = replace(comparing.PAPER if paper_size else comparing.REDUCED, **settings)
     folder = comparing.prepared(out)
     with _showing(comparison.models) as trained:
-        found = comparing.study(comparison, trained)
-    found.write(folder)
+        study = comparing.study(comparison, trained)
+    study.write(folder)
     if shown_as == "json":
-        click.echo(as_json(found.to_json()), nl=False)
+        click.echo(as_json(study.to_json()), nl=False)
     else:
-        terminal.show(found.page(with_drawings=False), console())
+        terminal.show(study.page(with_drawings=False), console())
     return 0
 
 

@@ -51,8 +51,8 @@ _now: list[Interrupts] = []
 
 def check() -> None:
     """Raise `KeyboardInterrupt` if this process's command was told to stop, and goes on all the same."""
-    for one in _now:
-        one.check()
+    for interrupts in _now:
+        interrupts.check()
 
 
 def begin() -> Interrupts:
@@ -114,7 +114,7 @@ def settle() -> None:
     itself by SIGINT if the last text that `exec` ran was interrupted, even where that was handled, and
     dataclasses are made so; another text takes that back.
     """
-    for one in _now:
-        one.end()
+    for interrupts in _now:
+        interrupts.end()
     _set(signal.SIG_IGN)
     exec("pass")  # noqa: S102 (a text of ours)

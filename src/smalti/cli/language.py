@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--dataset", metavar="DESCRIPTION", type=click.Path(),
-              help="A CSVW description, or the file beside it: columns are held against it.")  # fmt: skip
+              help="A CSVW description, or the data file beside it; columns must match it.")  # fmt: skip
 @click.option(
     "--vocabulary",
     "vocabularies",
     multiple=True,
     metavar="FILE",
     type=click.Path(),
-    help="Groups, purposes and left operands of your own, in Turtle; may be given again.",
+    help="Groups, purposes and left operands of your own, in Turtle; may be repeated.",
 )
-@click.option("--strict", is_flag=True, help="Warnings end with exit code 1, too.")
+@click.option("--strict", is_flag=True, help="Exit with code 1 on warnings, too.")
 @format_option("human", "json", "sarif", "github")
 def check(
     files: tuple[str, ...], dataset: str | None, vocabularies: tuple[str, ...], strict: bool, shown_as: str
 ) -> int:
-    """Check policy documents: every finding at once, without data and without network.
+    """Check policy documents and report all findings; needs neither data nor network.
 
-    Documents that are named together may inherit from each other. `-` is standard input.
+    Documents that are checked together may inherit from each other. `-` is standard input.
     """
     from pathlib import Path
 
@@ -44,14 +44,14 @@ def check(
     described = None if dataset is None else Path(dataset)
     checked = check_documents(files, described, list(map(Path, vocabularies)))
     click.echo(_shown(checked, shown_as), nl=False)
-    fine = all(one.is_valid and not (strict and one.has_warnings) for one in checked)
+    fine = all(document.is_valid and not (strict and document.has_warnings) for document in checked)
     return 0 if fine else FINDINGS
 
 
 def _shown(checked: "tuple[CheckedDocument, ...]", shown_as: str) -> str:
     from smalti.policy.findings import render, reports
 
-    findings = tuple(found for document in checked for found in document.diagnostics)
+    findings = tuple(finding for document in checked for finding in document.diagnostics)
     match shown_as:
         case "json":
             return render.render_json(findings) + "\n"
@@ -66,8 +66,8 @@ def _shown(checked: "tuple[CheckedDocument, ...]", shown_as: str) -> str:
 def _paragraphs(document: "CheckedDocument") -> list[str]:
     from smalti.policy.findings import render
 
-    found = [render.render_human(document.diagnostics, document.text)] if document.diagnostics else []
-    return [*found, *document.said]
+    paragraphs = [render.render_human(document.diagnostics, document.text)] if document.diagnostics else []
+    return [*paragraphs, *document.descriptions]
 
 
 @click.command()
@@ -77,7 +77,7 @@ def _paragraphs(document: "CheckedDocument") -> list[str]:
 )
 @click.option("--diff", is_flag=True, help="Show what would change; change nothing.")
 def fmt(files: tuple[str, ...], only_check: bool, diff: bool) -> int:
-    """Lay out policy documents in one canonical way; what they mean is never changed.
+    """Lay out policy documents canonically, without changing their meaning.
 
     `-` reads standard input and writes standard output.
     """
@@ -104,7 +104,7 @@ def fmt(files: tuple[str, ...], only_check: bool, diff: bool) -> int:
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @format_option("human", "json")
 def test(files: tuple[str, ...], shown_as: str) -> int:
-    """Run tests of policies: a request, and the decision, rules and plan that are expected."""
+    """Run policy tests: requests, each with the decision, rules and plan that it expects."""
     from pathlib import Path
 
     from smalti.engine.backends.local import LocalBackend
@@ -118,35 +118,35 @@ def test(files: tuple[str, ...], shown_as: str) -> int:
     backend = LocalBackend()
     results = [(name, run_cases(read_cases(Path(name)), backend)) for name in files]
     if shown_as == "json":
-        click.echo(as_json([cases_json(name, found) for name, found in results]), nl=False)
+        click.echo(as_json([cases_json(name, cases) for name, cases in results]), nl=False)
     else:
         show_cases(console(), results)
-    return 0 if all(one.passed for _, found in results for one in found) else FINDINGS
+    return 0 if all(case.passed for _, cases in results for case in cases) else FINDINGS
 
 
 @click.command()
 @asker_options(required=True)
 @click.option("--action", required=True, metavar="ACTION", help="A name such as read, or an IRI.")
 @click.option("--target", required=True, multiple=True, metavar="IRI",
-              help="A source, an output, or a version; several are asked for jointly.")  # fmt: skip
+              help="A source, an output or a version; repeat it to request several jointly.")  # fmt: skip
 @click.option("--rule", metavar="UID", help="The permission to rely on, where several match.")
-@click.option("--time", metavar="TIME", help="When, such as 2026-05-01T12:00:00Z.  [default: now]")
+@click.option("--time", metavar="TIME", help="Its time, such as 2026-05-01T12:00:00Z.  [default: now]")
 @click.option("--fact", "facts", multiple=True, metavar="OPERAND=VALUE",
-              help="What is true of the world or the party, by an operand of constraints.")  # fmt: skip
+              help="A fact about the world or the party, by left operand.")  # fmt: skip
 @click.option("--fulfilled", multiple=True, metavar="UID",
               help="A duty that has been fulfilled; never one to anonymize.")  # fmt: skip
 @parameter_option
 @click.option("--understands-limits", is_flag=True,
-              help="The caller keeps to the limits of what is permitted; without this, what is permitted"
-                   " within limits only is not permitted.")  # fmt: skip
-@click.option("--explain", is_flag=True, help="Show for each rule considered which part matched, and why.")
+              help="The caller applies the limits of each permission; without this option, a limited"
+                   " permission does not permit.")  # fmt: skip
+@click.option("--explain", is_flag=True, help="Show for each considered rule which parts matched, and why.")
 @registry_option
 @format_option("human", "json")
-def decide(shown_as: str, explain: bool, **asked: Any) -> int:
+def decide(shown_as: str, explain: bool, **request: Any) -> int:
     """Decide a request by the policies in the registry, with reasons.
 
-    What is permitted only for some rows or columns, or with duties, is `limited`: exit code 1, unless
-    --understands-limits says that the caller keeps to these limits.
+    A request that is permitted only for some rows or columns, or with duties, is `limited`: exit code 1,
+    unless --understands-limits states that the caller applies these limits.
     """
     from smalti import deciding
     from smalti.cli.opening import open_registry
@@ -155,8 +155,8 @@ def decide(shown_as: str, explain: bool, **asked: Any) -> int:
     from smalti.show.decisions import show_decision
     from smalti.show.terminal import console
 
-    asked["registry"] = open_registry(asked["registry"])
-    decision = deciding.decide(explain=explain, **asked)
+    request["registry"] = open_registry(request["registry"])
+    decision = deciding.decide(explain=explain, **request)
     if shown_as == "json":
         click.echo(as_json(decision_json(decision)), nl=False)
     else:

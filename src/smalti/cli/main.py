@@ -14,14 +14,13 @@ import click
 from smalti.cli import audit as cli_audit
 from smalti.cli import budget as cli_budget
 from smalti.cli import language as cli_language
-from smalti.cli import perturbation as cli_perturbation
 from smalti.cli import registry as cli_registry
 from smalti.cli import runs as cli_runs
 from smalti.cli.interrupts import MESSAGE, noticed
 from smalti.cli.options import MACHINE, format_option, registry_option
 
 _Ended = tuple[str, int]
-"""What is said of how a command ended, nothing where it said so itself, and its exit code."""
+"""The error to print, empty where the command printed it itself, and the exit code."""
 
 
 def main() -> None:
@@ -46,7 +45,7 @@ def main() -> None:
 
 
 def _ended() -> _Ended:
-    """Run the command; how it ended."""
+    """Run the command, and return how it ended."""
     from smalti.cli.startup import without_pandas
     from smalti.errors import SmaltiError, unforeseen
 
@@ -61,7 +60,7 @@ def _ended() -> _Ended:
     except SmaltiError as error:
         return str(error), error.exit_code
     except BrokenPipeError:
-        # Whoever read the answer went away: there is nobody to tell, and no finding either.
+        # The reader of the output is gone: there is no one to report to, and no finding either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return "", MACHINE
     except Exception as error:
@@ -71,12 +70,12 @@ def _ended() -> _Ended:
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="smalti", message="smalti %(version)s")
 def cli() -> None:
-    """Sanitize data as an ODRL policy says, verify the result, and record it."""
+    """Sanitize data as an ODRL policy requires, verify the result, and record it."""
 
 
 for _command in (
     cli_language.check, cli_language.fmt, cli_language.test, cli_language.decide,
-    cli_runs.plan, cli_runs.run, cli_runs.verify, cli_perturbation.estimate,
+    cli_runs.plan, cli_runs.run, cli_runs.verify, cli_runs.estimate,
     cli_registry.policy, cli_registry.targets, cli_registry.vocabulary,
     cli_budget.budget, cli_audit.audit,
 ):  # fmt: skip
@@ -87,7 +86,7 @@ for _command in (
 @registry_option
 @format_option("human", "json")
 def doctor(registry: str, shown_as: str) -> int:
-    """Say what is installed, what is missing, and the command that installs it."""
+    """Show what is installed, what is missing, and the command that installs it."""
     from dataclasses import asdict
 
     from smalti.doctor import examine
@@ -97,8 +96,8 @@ def doctor(registry: str, shown_as: str) -> int:
 
     checks = examine(Path(registry))
     if shown_as == "json":
-        click.echo(as_json([asdict(one) for one in checks]), nl=False)
+        click.echo(as_json([asdict(check) for check in checks]), nl=False)
     else:
         show_doctor(console(), checks)
-    is_usable = all(one.is_there for one in checks if one.needed_for == "core")
+    is_usable = all(check.is_there for check in checks if check.needed_for == "core")
     return 0 if is_usable else MACHINE

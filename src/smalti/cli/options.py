@@ -15,7 +15,7 @@ def registry_option(command: Command) -> Command:
     """`--registry`."""
     option = click.option(
         "--registry", default="smalti.sqlite", show_default=True, metavar="FILE|URL",
-        help="The registry; made by the first run or policy.",
+        help="The registry; created by the first run or policy.",
     )  # fmt: skip
     return option(command)
 
@@ -24,7 +24,7 @@ def format_option(*formats: str) -> Callable[[Command], Command]:
     """`--format`, the first one being the default."""
     return click.option(
         "--format", "shown_as", type=click.Choice(formats), default=formats[0], show_default=True,
-        help="How the answer is shown.",
+        help="Output format.",
     )  # fmt: skip
 
 
@@ -41,7 +41,7 @@ def asker_options(required: bool) -> Callable[[Command], Command]:
             click.option("--purpose", metavar="PURPOSE", help="A name such as marketing, or an IRI."),
             party_option(
                 "PARTY",
-                "Who asks, an IRI. It is taken on trust: authentication is not this program's part.",
+                "The requesting party, an IRI taken on trust: smalti authenticates nobody.",
                 required=required,
             ),
         ):
@@ -55,6 +55,6 @@ def parameter_option(command: Command) -> Command:
     """`--with WORD=VALUE`, several times."""
     option = click.option(
         "--with", "parameters", multiple=True, metavar="WORD=VALUE",
-        help="A parameter of what is asked for, such as k=20; stronger than the policy's, never weaker.",
+        help="A parameter of the request, such as k=20; stronger than the policy's, never weaker.",
     )  # fmt: skip
     return option(command)

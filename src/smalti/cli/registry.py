@@ -1,4 +1,4 @@
-"""The commands about what is recorded: policies, owners, keys, vocabularies, targets."""
+"""The commands about the registry: policies, owners, keys, vocabularies, targets."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,27 +24,27 @@ class _ListByDefault(click.Group):
 
 @click.group(cls=_ListByDefault)
 def targets() -> None:
-    """List what was recorded; leave out respondents who withdrew.
+    """List recorded outputs; withdraw respondents.
 
-    Without a command it lists: `smalti targets [IRI]`.
+    Without a command, `smalti targets [IRI]` lists outputs.
     """
 
 
 @targets.command("list")
 @click.argument("target", required=False, metavar="[IRI]")
 @click.option("--affected-by", "policy_uid", metavar="UID",
-              help="Only what was made under this policy, and what was made from that.")  # fmt: skip
+              help="Only outputs made under this policy, and outputs derived from them.")  # fmt: skip
 @party_option(
-    "OWNER", "Of what this party owns, show for whom, where, and figures; taken on trust.", required=False
+    "OWNER", "Show recipients, folders and figures of what this party owns; taken on trust.", required=False
 )
 @registry_option
 @format_option("human", "json", "turtle")
 def targets_list(
     target: str | None, policy_uid: str | None, party: str | None, registry: str, shown_as: str
 ) -> int:
-    """List what was recorded, with its versions.
+    """List recorded outputs with their versions.
 
-    For whom something was made, and where it is, is shown to its owners alone (--as).
+    The recipient and the folder of an output are shown only to its owners (--as).
     """
     from smalti.cli.opening import open_registry
     from smalti.errors import UsageError
@@ -53,59 +53,67 @@ def targets_list(
     from smalti.show.terminal import console
     from smalti.vocab.terms import IRI
 
-    known = open_registry(registry)
-    versions = _versions(known, target, policy_uid)
-    owned = {one.run for one in versions if party is not None and _owns_inputs(known, IRI(party), one)}
+    opened = open_registry(registry)
+    versions = _versions(opened, target, policy_uid)
+    owned = {
+        version.run
+        for version in versions
+        if party is not None and _owns_inputs(opened, IRI(party), version)
+    }
     if party is not None and versions and not owned:
         raise UsageError("--as", f"{party} does not own any of these", "an owner", "leave it out")
     if shown_as == "turtle":
         if target or policy_uid:
-            raise UsageError("--format turtle", "it shows the whole registry", "no target", "leave it out")
+            raise UsageError("--format turtle", "it exports everything", "no target", "leave it out")
         from smalti.engine.run.records import export
 
-        click.echo(export(known), nl=False)
+        click.echo(export(opened), nl=False)
     elif shown_as == "json":
-        ended = _reviewed(known)
-        shown = [_version_json(one, ended.get(one.run), one.run in owned) for one in versions]
+        ended = _reviewed(opened)
+        shown = [
+            _version_json(version, ended.get(version.run), version.run in owned) for version in versions
+        ]
         click.echo(as_json(shown), nl=False)
     elif versions:
-        show_versions(console(), versions, _reviewed(known), owned)
+        show_versions(console(), versions, _reviewed(opened), owned)
     else:
         click.echo(f"nothing is recorded in {registry}")
     return 0
 
 
-def _versions(known: "Registry", target: str | None, policy_uid: str | None) -> "tuple[TargetVersion, ...]":
+def _versions(
+    registry: "Registry", target: str | None, policy_uid: str | None
+) -> "tuple[TargetVersion, ...]":
     from smalti.errors import UsageError
     from smalti.policy.decide.names import iri
 
-    versions = known.versions(iri(target, "IRI")) if target else known.all_versions()
+    versions = registry.versions(iri(target, "IRI")) if target else registry.all_versions()
     if target and not versions:
-        raise UsageError(target, "the registry knows no such output", "a recorded target", "leave it out")
+        raise UsageError(target, "the registry records no such output", "a recorded target", "leave it out")
     if policy_uid is None:
         return versions
-    affected = {one.run for one in known.affected_by(iri(policy_uid, "--affected-by"))}
-    return tuple(one for one in versions if one.run in affected)
+    affected = {version.run for version in registry.affected_by(iri(policy_uid, "--affected-by"))}
+    return tuple(version for version in versions if version.run in affected)
 
 
 @targets.command("withdraw")
 @click.argument("target", metavar="IRI")
 @click.option("--from", "file", required=True, metavar="FILE",
-              help="One respondent a line, as the respondent column writes it.")  # fmt: skip
+              help="A file with one respondent per line, as written in the respondent column.")  # fmt: skip
 @click.option("--column", metavar="NAME",
-              help="The respondent column.  [default: as runs on the target counted]")  # fmt: skip
+              help="The respondent column.  [default: the one that runs on the target used]")  # fmt: skip
 @party_option("OWNER", "An owner of the target; an IRI taken on trust.")
 @registry_option
 def targets_withdraw(target: str, file: str, column: str | None, party: str, registry: str) -> int:
-    """Leave respondents out of every later run on a target, and of what is made from it."""
+    """Leave respondents out of every later run on a target and on what is made from it."""
     from smalti.cli.opening import open_registry
     from smalti.policy.decide.names import iri
 
     respondents = _lines(file)
-    known, by = open_registry(registry), iri(party, "--as")
-    count = known.withdraw(iri(target, "IRI"), respondents, by=by, column=column)
+    opened, by = open_registry(registry), iri(party, "--as")
+    count = opened.withdraw(iri(target, "IRI"), respondents, by=by, column=column)
     listed = "1 respondent is" if count == 1 else f"{count} respondents are"
-    click.echo(f"{listed} left out of every later run on {target}; outputs made before are as they were")
+    click.echo(f"{listed} left out of every later run on {target}; earlier outputs do not change")
     return 0
 
 
@@ -119,22 +127,22 @@ def _lines(file: str) -> list[str]:
         content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
         text = content.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError):
-        raise UsageError(file, "the file cannot be read", "UTF-8 text, one respondent a line") from None
-    found = [line for line in text.splitlines() if line]
-    if not found:
-        raise UsageError(file, "it lists nobody", "UTF-8 text, one respondent a line")
-    return found
+        raise UsageError(file, "the file cannot be read", "UTF-8 text, one respondent per line") from None
+    lines = [line for line in text.splitlines() if line]
+    if not lines:
+        raise UsageError(file, "it lists no respondents", "UTF-8 text, one respondent per line")
+    return lines
 
 
-def _owns_inputs(known: "Registry", party: "IRI", version: "TargetVersion") -> bool:
-    return all(party in known.full_owners(given.iri) for given in version.inputs)
+def _owns_inputs(registry: "Registry", party: "IRI", version: "TargetVersion") -> bool:
+    return all(party in registry.full_owners(source.iri) for source in version.inputs)
 
 
-def _reviewed(known: "Registry") -> dict[str, tuple[str, ...]]:
-    """By run, why a version is to be looked at again."""
+def _reviewed(registry: "Registry") -> dict[str, tuple[str, ...]]:
+    """By run, why a version needs a review."""
     from smalti.engine.registry.review import reviews
 
-    return {one.version.run: one.reasons for one in reviews(known)}
+    return {review.version.run: review.reasons for review in reviews(registry)}
 
 
 def _version_json(
@@ -151,25 +159,25 @@ def _version_json(
 
 @click.group()
 def policy() -> None:
-    """Put policies in force, list them, end them; say who owns what."""
+    """Put policies in force, list and revoke them; manage keys and owners."""
 
 
 @policy.command("add")
 @click.argument("file", metavar="FILE")
 @click.option("--signature", metavar="FILE",
-              help="A detached signature; needed once a key is trusted for the owner.")  # fmt: skip
-@click.option("--replace", is_flag=True, help="End what is in force under the same uids, at once.")
+              help="A detached signature; required once a key is trusted for the owner.")  # fmt: skip
+@click.option("--replace", is_flag=True, help="Replace the policies in force under the same uids.")
 @party_option("OWNER", "Who issues it; an IRI taken on trust.")
 @registry_option
 @format_option("human", "json")
 def policy_add(
     file: str, signature: str | None, replace: bool, party: str, registry: str, shown_as: str
 ) -> int:
-    """Put the policies of a document in force. Of a target not known yet, the issuer becomes the owner.
+    """Put the policies of a document in force. The issuer becomes the owner of each new target.
 
     Warns of rules in force about the same people that shut each other out of their budget, of rules that
-    need columns which other policies in force forbid, and of prohibitions on what lies below a table and
-    names no column of it.
+    need columns which other policies in force prohibit, and of prohibitions on an IRI below a table that
+    names none of its columns.
     """
     from smalti.cli.opening import open_registry
     from smalti.engine.binding.below import forbidden_below_with
@@ -182,12 +190,12 @@ def policy_add(
 
     document = _content(file, "a policy document")
     signed = None if signature is None else _content(signature, "a detached signature")
-    known, issuer = open_registry(registry), iri(party, "--as")
-    added = known.add_policy(document, file, issuer, signature=signed, replaces=replace)
+    opened, issuer = open_registry(registry), iri(party, "--as")
+    added = opened.add_policy(document, file, issuer, signature=signed, replaces=replace)
     warnings = (
-        *shut_out_with(known, added),
-        *column_conflicts(known, added),
-        *forbidden_below_with(known, added),
+        *shut_out_with(opened, added),
+        *column_conflicts(opened, added),
+        *forbidden_below_with(opened, added),
     )
     if shown_as == "json":
         in_force = [policy_json(stored, "in force") for stored in added]
@@ -209,15 +217,15 @@ def _content(file: str, expected: str) -> bytes:
 
 
 @policy.command("new-key")
-@click.option("--private", required=True, metavar="FILE", help="Where the private key goes; keep it yours.")
-@click.option("--public", required=True, metavar="FILE", help="Where the public key goes.")
+@click.option("--private", required=True, metavar="FILE", help="File for the private key; keep it secret.")
+@click.option("--public", required=True, metavar="FILE", help="File for the public key.")
 def policy_new_key(private: str, public: str) -> int:
-    """Make a key that signs policies (Ed25519); nothing is overwritten."""
+    """Create a key pair that signs policies (Ed25519); overwrites nothing."""
     from smalti.engine.registry.signatures import new_key
 
     for file, content in zip((private, public), new_key(), strict=True):
         _write_new(file, content)
-    click.echo(f"made: {private}, {public}")
+    click.echo(f"created: {private}, {public}")
     return 0
 
 
@@ -230,7 +238,7 @@ def _write_new(file: str, content: bytes) -> None:
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError:
-        raise UsageError(file, "the file cannot be made", "a file that does not exist") from None
+        raise UsageError(file, "the file cannot be created", "a file that does not exist") from None
     with os.fdopen(descriptor, "wb") as opened:
         opened.write(content)
 
@@ -238,9 +246,9 @@ def _write_new(file: str, content: bytes) -> None:
 @policy.command("sign")
 @click.argument("file", metavar="FILE")
 @click.option("--key", required=True, metavar="FILE", help="An Ed25519 private key, PEM without password.")
-@click.option("--out", metavar="FILE", help="Where the signature goes.  [default: FILE.jws]")
+@click.option("--out", metavar="FILE", help="File for the signature.  [default: FILE.jws]")
 def policy_sign(file: str, key: str, out: str | None) -> int:
-    """Sign the bytes of a document: a detached JWS, to be given with `policy add --signature`."""
+    """Sign the bytes of a document: write a detached JWS for `policy add --signature`."""
     from smalti.engine.registry.signatures import sign
     from smalti.errors import UsageError
 
@@ -276,13 +284,13 @@ def policy_trust(key: str, party: str, registry: str) -> int:
 @party_option("OWNER", "Whose key it is; an IRI taken on trust.")
 @registry_option
 def policy_distrust(thumbprint: str, party: str, registry: str) -> int:
-    """Trust a key no longer: what it signed may prohibit only, until it is signed anew."""
+    """Stop trusting a key: policies that it signed only prohibit, until they are signed anew."""
     from smalti.cli.opening import open_registry
     from smalti.policy.decide.names import iri
 
     owner = iri(party, "--as")
     open_registry(registry).revoke_key(owner, thumbprint, by=owner)
-    click.echo(f"trusted no longer for {owner}: {thumbprint}")
+    click.echo(f"no longer trusted for {owner}: {thumbprint}")
     return 0
 
 
@@ -299,7 +307,7 @@ def policy_keys(registry: str, shown_as: str) -> int:
 
     keys = open_registry(registry).list_keys()
     if shown_as == "json":
-        click.echo(as_json([key_json(one) for one in keys]), nl=False)
+        click.echo(as_json([key_json(key) for key in keys]), nl=False)
     elif keys:
         show_keys(console(), keys)
     else:
@@ -311,7 +319,7 @@ def policy_keys(registry: str, shown_as: str) -> int:
 @registry_option
 @format_option("human", "json")
 def policy_list(registry: str, shown_as: str) -> int:
-    """List the policies that were put in force, also those that were replaced or revoked."""
+    """List all policies, including replaced and revoked ones."""
     from smalti.cli.opening import open_registry
     from smalti.json.registry import policy_json
     from smalti.json.text import as_json
@@ -321,7 +329,7 @@ def policy_list(registry: str, shown_as: str) -> int:
     stored = open_registry(registry).list_policies()
     if shown_as == "json":
         states = zip(stored, policy_states(stored), strict=True)
-        click.echo(as_json([policy_json(*one) for one in states]), nl=False)
+        click.echo(as_json([policy_json(*state) for state in states]), nl=False)
     elif stored:
         show_policies(console(), stored)
     else:
@@ -331,10 +339,10 @@ def policy_list(registry: str, shown_as: str) -> int:
 
 @policy.command("revoke")
 @click.argument("uid", metavar="UID")
-@click.option("--as", "party", required=True, metavar="OWNER", help="Its issuer, or an owner; on trust.")
+@click.option("--as", "party", required=True, metavar="OWNER", help="Its issuer or an owner; on trust.")
 @registry_option
 def policy_revoke(uid: str, party: str, registry: str) -> int:
-    """End a policy, and with it what was implied by it."""
+    """Revoke a policy, and with it what it implied."""
     from smalti.cli.opening import open_registry
     from smalti.policy.decide.names import iri
 
@@ -345,9 +353,9 @@ def policy_revoke(uid: str, party: str, registry: str) -> int:
 
 @policy.command("owners")
 @click.argument("target", required=False, metavar="[IRI]")
-@click.option("--add", "new", metavar="PARTY", help="Make somebody an owner of a source.")
-@click.option("--remove", "old", metavar="PARTY", help="Take ownership of a source away.")
-@click.option("--as", "party", metavar="OWNER", help="The owner who says so; an IRI taken on trust.")
+@click.option("--add", "new", metavar="PARTY", help="A party to add to the owners of a source.")
+@click.option("--remove", "old", metavar="PARTY", help="A party to remove from the owners of a source.")
+@click.option("--as", "party", metavar="OWNER", help="An owner of the source; an IRI taken on trust.")
 @registry_option
 def policy_owners(
     target: str | None, new: str | None, old: str | None, party: str | None, registry: str
@@ -359,38 +367,37 @@ def policy_owners(
     from smalti.show.registry import show_owners
     from smalti.show.terminal import console
 
-    known = open_registry(registry)
+    opened = open_registry(registry)
     if (new or old) and not (target and party):
         raise UsageError("policy owners", "--add and --remove need a target and --as OWNER")
     if target and party:
         place, by = iri(target, "IRI"), iri(party, "--as")
         if new:
-            known.add_owner(place, iri(new, "--add"), by=by)
+            opened.add_owner(place, iri(new, "--add"), by=by)
         if old:
-            known.remove_owner(place, iri(old, "--remove"), by=by)
-    shown = [one for one in known.assets() if target in (None, one.iri)]
-    show_owners(console(), [(one, known.owners(one.iri)) for one in shown])
+            opened.remove_owner(place, iri(old, "--remove"), by=by)
+    shown = [asset for asset in opened.assets() if target in (None, asset.iri)]
+    show_owners(console(), [(asset, opened.owners(asset.iri)) for asset in shown])
     return 0
 
 
 @click.group()
 def vocabulary() -> None:
-    """Say what includes what in this data market: groups, collections, purposes, actions.
+    """Manage vocabularies: groups, collections, purposes and actions of this data market.
 
-    For decisions about a target only the vocabularies of its owners count, and of authorities that they
-    trust.
+    A decision about a target uses only the vocabularies of its owners, and of authorities that they trust.
     """
 
 
 @vocabulary.command("add")
 @click.argument("file", metavar="FILE")
 @click.option(
-    "--name", metavar="NAME", help="Under which it is stored and replaced.  [default: the file's name]"
+    "--name", metavar="NAME", help="The name under which it is stored.  [default: the file's name]"
 )
-@party_option("PARTY", "Who says so; of assets, only an owner may. An IRI taken on trust.")
+@party_option("PARTY", "Who adds it; of assets, only an owner may. An IRI taken on trust.")
 @registry_option
 def vocabulary_add(file: str, name: str | None, party: str, registry: str) -> int:
-    """Put a vocabulary (Turtle) in force, in place of the former one of that name."""
+    """Put a vocabulary (Turtle) in force; it replaces the previous one of that name."""
     from smalti.cli.opening import open_registry
     from smalti.policy.decide.names import iri
 
@@ -405,7 +412,7 @@ def vocabulary_add(file: str, name: str | None, party: str, registry: str) -> in
 @party_option("PARTY", "For whose targets the vocabularies count; an IRI taken on trust.")
 @registry_option
 def vocabulary_trust(authority: str, party: str, registry: str) -> int:
-    """Let the vocabularies of a party, such as the market's operator, count for what you own."""
+    """Trust the vocabularies of a party, such as the market's operator, for what you own."""
     from smalti.cli.opening import open_registry
     from smalti.policy.decide.names import iri
 
@@ -420,7 +427,7 @@ def vocabulary_trust(authority: str, party: str, registry: str) -> int:
 @party_option("PARTY", "Who trusted that party; an IRI taken on trust.")
 @registry_option
 def vocabulary_distrust(authority: str, party: str, registry: str) -> int:
-    """Let them count no longer."""
+    """Stop trusting the vocabularies of a party."""
     from smalti.cli.opening import open_registry
     from smalti.policy.decide.names import iri
 
@@ -443,7 +450,7 @@ def vocabulary_list(registry: str, shown_as: str) -> int:
 
     stored = open_registry(registry).list_hierarchies()
     if shown_as == "json":
-        click.echo(as_json([vocabulary_json(one) for one in stored]), nl=False)
+        click.echo(as_json([vocabulary_json(vocabulary) for vocabulary in stored]), nl=False)
     elif stored:
         show_vocabularies(console(), stored)
     else:

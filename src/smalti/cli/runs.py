@@ -1,4 +1,4 @@
-"""The commands about data: plan, run, verify."""
+"""The commands about data: plan, run, verify, estimate."""
 
 import re
 from collections.abc import Callable
@@ -18,12 +18,12 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def _engine_options(command: Command) -> Command:
     for option in (
         click.option("--fragments", type=click.IntRange(1), metavar="N",
-                     help="The most kernels that share the work; the result is the same, but for"
+                     help="Maximum number of kernels that share the work; changes the result only with"
                      " --first-cuts sampled."
                      "  [default: the engine's choice]"),
         click.option("--conf", "settings", multiple=True, metavar="KEY=VALUE", help="A setting of Spark."),
         click.option("--master", metavar="URL",
-                     help="Of Spark, such as spark://host:7077.  [default: this machine]"),
+                     help="The Spark master, such as spark://host:7077.  [default: this machine]"),
         click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True),
     ):  # fmt: skip
         command = option(command)
@@ -36,25 +36,25 @@ def _run_options(command: Command) -> Command:
                      metavar="T", help="Partitions of at most T distinct tuples take their best cut."),
         click.option("--first-cuts", type=click.Choice(["exact", "sampled"]), default="exact",
                      show_default=True,
-                     help="Cuts that divide a large table: `sampled` looks at it less, and the result"
-                     " depends on --fragments then."),
+                     help="How to cut a large table into fragments: `sampled` reads it less often, and the"
+                     " result then depends on --fragments."),
         click.option("--rows-per-part", type=click.IntRange(1), metavar="N",
-                     help="The most rows of each part; makes parts.  [default: 1,000,000, of --parts]"),
-        click.option("--parts", is_flag=True, help="Write the output as several files, and not as one."),
+                     help="Maximum rows of each part; implies --parts.  [default with --parts: 1,000,000]"),
+        click.option("--parts", is_flag=True, help="Write the output as several files."),
         click.option("--output-format", type=click.Choice(["csv", "parquet"]), default="csv",
                      show_default=True),
         _engine_options,
         click.option("--signature", metavar="FILE",
-                     help="The policy's detached signature, where its owner's must be signed."),
+                     help="The policy's detached signature; required once a key is trusted for its owner."),
         parameter_option,
         click.option("--query", metavar="FILE",
-                     help="What statistics to release, under a policy with differential privacy; where it"
-                     " permits exactly one, that one is made without."),
+                     help="The statistics to release under a policy with differential privacy; optional"
+                     " where it permits exactly one."),
         click.option("--one-row-each", is_flag=True,
-                     help="Each row of the data is about another person; instead of --respondent."),
+                     help="Each row of the data is about a different person; instead of --respondent."),
         click.option("--respondent", metavar="COLUMN",
-                     help="The column that tells people apart, where neither policy nor description says"
-                     " it. Who submits the policy must own the data."),
+                     help="The column that identifies respondents, where neither policy nor description"
+                     " names it. Whoever submits the policy must own the data."),
         click.option("--rule", metavar="UID", help="The permission to use, where several match."),
         click.option("--owner", metavar="PARTY",
                      help="Who submits the policy and binds the data, an IRI taken on trust."
@@ -69,7 +69,7 @@ def _run_options(command: Command) -> Command:
 
 _workspace_option = click.option(
     "--workspace", metavar="DIR",
-    help="Where to keep private files while it works; on a cluster a folder that all workers see."
+    help="Folder for private temporary files; on a cluster one that all workers see."
     "  [default: the system's folder for temporary files]",
 )  # fmt: skip
 
@@ -82,9 +82,9 @@ _workspace_option = click.option(
 @registry_option
 @format_option("human", "json")
 def plan(policy: str, **options: Any) -> int:
-    """Explain what would be done to each column of the data, and why; write nothing.
+    """Show what a run would do to each column of the data, and why; write nothing.
 
-    With --as the request is decided first; without it the plan is shown whoever asks.
+    With --as the request is decided first; without it no decision is made.
     """
     return _plan(policy, **options)
 
@@ -99,16 +99,16 @@ def _plan(policy: str, *, is_dry_run: bool = False, **options: Any) -> int:
         return FINDINGS
     _show_plan(planned, as_json=shown_as == "json")
     if is_dry_run and planned.obstacle is not None:
-        click.echo(f"the run would not go through: {planned.obstacle}", err=True)
+        click.echo(f"the run would stop: {planned.obstacle}", err=True)
         return FINDINGS
     return 0
 
 
 @click.command()
 @click.argument("policy", metavar="POLICY")
-@click.option("--out", required=True, metavar="DIR", help="The folder to make; it must not exist.")
+@click.option("--out", required=True, metavar="DIR", help="The output folder; it must not exist.")
 @click.option(
-    "--dry-run", is_flag=True, help="Decide and plan, and tell what a run would stop at; write nothing."
+    "--dry-run", is_flag=True, help="Decide and plan, and show what would stop the run; write nothing."
 )
 @click.option("--job", hidden=True, help="The private folder of an audit that runs by itself.")
 @_run_options
@@ -116,7 +116,7 @@ def _plan(policy: str, *, is_dry_run: bool = False, **options: Any) -> int:
 @registry_option
 @format_option("human", "json")
 def run(policy: str, out: str, dry_run: bool, job: str | None, **options: Any) -> int:
-    """Run a policy on data: decide, transform, verify, certify, register. All of it, or nothing."""
+    """Run a policy on data: decide, transform, verify, certify, register; all or nothing."""
     if dry_run:
         _refuse_taken(out)
         return _plan(policy, workspace=Path(out).parent, is_dry_run=True, **options)
@@ -150,13 +150,13 @@ def _show_plan(planned: Any, *, as_json: bool) -> None:
     from smalti.show.runs import show_composition
     from smalti.show.terminal import console, show_warnings
 
-    told = api.explain(planned.plan, as_json=as_json)
+    text = api.explain(planned.plan, as_json=as_json)
     if as_json:
-        click.echo(planned_json(told, planned), nl=False)
+        click.echo(planned_json(text, planned), nl=False)
         return
-    click.echo(told, nl=False)
+    click.echo(text, nl=False)
     of_plan = warnings_in(planned.plan)  # the text says them
-    show_warnings(console(), [one for one in planned.warnings if one not in of_plan])
+    show_warnings(console(), [warning for warning in planned.warnings if warning not in of_plan])
     if planned.composition is not None and planned.composition.releases > 1:
         # One alone loses what its plan says, which is more exact.
         show_composition(console(), planned.composition)
@@ -164,8 +164,8 @@ def _show_plan(planned: Any, *, as_json: bool) -> None:
 
 def _show_warnings(document: "PolicyDocument") -> None:
     if document.warnings:
-        listed = "; ".join(f"{one.code} {one.message}" for one in document.warnings)
-        click.echo(f"warning: {document.name}: {listed} (`smalti check` says more)", err=True)
+        listed = "; ".join(f"{warning.code} {warning.message}" for warning in document.warnings)
+        click.echo(f"warning: {document.name}: {listed} (see `smalti check`)", err=True)
 
 
 def _refuse_taken(out: str) -> None:
@@ -200,7 +200,7 @@ def _bound(options: dict[str, Any]) -> dict[str, Any]:
         is_address = target.startswith(tuple(f"{scheme}://" for scheme in SCHEMES)) and {*"?@"} & {*target}
         if not separator or not target or not path or is_address:
             # Neither is repeated: an address can hold a secret.
-            raise UsageError("--data", "it binds nothing", "IRI=PATH")
+            raise UsageError("--data", "it is not a binding", "IRI=PATH")
         data[target] = path
     return {"data": data, **_with_settings(options)}
 
@@ -238,7 +238,7 @@ def _show_denial(decision: Any, shown_as: str) -> None:
 @registry_option
 @format_option("human", "json")
 def verify(output: str, data: str | None, registry: str, shown_as: str, **engine: Any) -> int:
-    """Check an output again: its bytes, its promises, and its record.
+    """Verify a published output: its bytes, its promises and its record.
 
     An output that the registry did not record is a finding (exit code 1): its certificate is unsigned.
     """
@@ -255,3 +255,26 @@ def verify(output: str, data: str | None, registry: str, shown_as: str, **engine
     else:
         show_recheck(console(), seen)
     return 0 if seen.version is not None else FINDINGS
+
+
+@click.command()
+@click.argument("output", metavar="FOLDER|FILE")
+@click.option("--certificate", metavar="FILE",
+              help="The certificate that states the noise.  [default: the one in the folder]")  # fmt: skip
+@click.option("--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95,
+              show_default=True, help="Confidence of each interval by itself.")  # fmt: skip
+@format_option("human", "json")
+def estimate(output: str, certificate: str | None, confidence: float, shown_as: str) -> int:
+    """Estimate shares and means from a table of perturbed records; needs only what was published."""
+    from smalti import api
+    from smalti.json.estimates import estimates_json
+    from smalti.json.text import as_json
+    from smalti.show.perturbation import show_estimates
+    from smalti.show.terminal import console
+
+    estimates = api.estimate(output, certificate, confidence=confidence)
+    if shown_as == "json":
+        click.echo(as_json(estimates_json(estimates, confidence)), nl=False)
+    else:
+        show_estimates(console(), estimates, confidence)
+    return 0

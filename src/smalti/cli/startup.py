@@ -39,7 +39,7 @@ def without_pandas(arguments: Sequence[str]) -> Iterator[None]:
     Args:
         arguments: the command's; any that holds the word `spark` counts.
     """
-    if {"pyarrow", _LEFT_OUT} & sys.modules.keys() or any("spark" in one for one in arguments):
+    if {"pyarrow", _LEFT_OUT} & sys.modules.keys() or any("spark" in argument for argument in arguments):
         yield
         return
     finder = _Absent()

@@ -1,1 +1,1 @@
-"""What programs read: the JSON forms of what the API returns; their keys are stable."""
+"""JSON for programs: the forms of what the API returns; their keys are stable."""

@@ -6,33 +6,33 @@ from smalti.engine.registry.budget import Ceiling, ComposedLoss, EpsilonDelta
 from smalti.json.text import Json
 
 if TYPE_CHECKING:
-    from smalti.budgeting import BudgetReport, CeilingLeft, Forecast, ToldCharge
+    from smalti.budgeting import BudgetReport, CeilingLeft, Forecast, ShownCharge
     from smalti.engine.losses.stated_ceilings import StatedCeiling
 
 
 def budget_json(report: "BudgetReport") -> Json:
-    """The same for programs; the keys are stable, and what is exact is a text."""
+    """A budget; what is exact is a text."""
     return {
         "target": report.target,
         "neighbors": list(report.relations),
         "charged": _spent_json(report.spent),
         "releases": len(report.charges),
         "composition": _account_json(report.account),
-        "ceilings": [_ceiling_json(one) for one in report.ceilings],
-        "charges": [_charge_json(one) for one in report.charges],
+        "ceilings": [_ceiling_json(ceiling) for ceiling in report.ceilings],
+        "charges": [_charge_json(charge) for charge in report.charges],
     }
 
 
-def forecast_json(found: "Forecast") -> Json:
-    """The same for programs; the keys are stable, and what is exact is a text."""
+def forecast_json(forecast: "Forecast") -> Json:
+    """A forecast; what is exact is a text."""
     return {
-        "target": found.target,
-        "neighbors": list(found.relations),
-        "each": _spent_json(found.each),
-        "releases": found.releases,
-        "charged": _spent_json(found.spent),
-        "composition": _account_json(found.account),
-        "fits": [_stated_json(fit.stated) | {"releases": fit.number} for fit in found.fits],
+        "target": forecast.target,
+        "neighbors": list(forecast.relations),
+        "each": _spent_json(forecast.each),
+        "releases": forecast.releases,
+        "charged": _spent_json(forecast.spent),
+        "composition": _account_json(forecast.account),
+        "fits": [_stated_json(fit.stated) | {"releases": fit.number} for fit in forecast.fits],
     }
 
 
@@ -61,21 +61,27 @@ def _stated_json(stated: "StatedCeiling") -> Json:
     }
 
 
-def _ceiling_json(one: "CeilingLeft") -> Json:
-    return _stated_json(one.stated) | {"left": None if one.left is None else _spent_json(one.left)}
+def _ceiling_json(ceiling: "CeilingLeft") -> Json:
+    return _stated_json(ceiling.stated) | {
+        "left": None if ceiling.left is None else _spent_json(ceiling.left)
+    }
 
 
-def _charge_json(one: "ToldCharge") -> Json:
-    known = one.charge
-    told: Json = {"time": one.time.isoformat(), **_spent_json(one.spent), "isOwnData": known is not None}
-    if known is None:
-        return told
-    return told | {
-        "target": known.target,
-        "party": known.party,
-        "purpose": known.purpose,
-        "policy": known.policy_uid,
-        "rule": known.rule_uid,
-        "neighbors": known.neighbors,
-        "run": known.run,
+def _charge_json(shown: "ShownCharge") -> Json:
+    charge = shown.charge
+    document: Json = {
+        "time": shown.time.isoformat(),
+        **_spent_json(shown.spent),
+        "isOwnData": charge is not None,
+    }
+    if charge is None:
+        return document
+    return document | {
+        "target": charge.target,
+        "party": charge.party,
+        "purpose": charge.purpose,
+        "policy": charge.policy_uid,
+        "rule": charge.rule_uid,
+        "neighbors": charge.neighbors,
+        "run": charge.run,
     }

@@ -13,21 +13,21 @@ if TYPE_CHECKING:
 
 
 def decision_json(decision: Decision) -> Json:
-    """The same for programs; the keys are stable."""
-    asked = decision.request
+    """A decision."""
+    request = decision.request
     return {
         "effect": str(decision.effect),
         "permitted": decision.is_permitted,
         "unconditional": decision.is_unconditional,
         "request": {
-            "party": asked.party,
-            "action": asked.action,
-            "target": asked.target,
-            "targets": list(asked.targets),
-            "purpose": asked.purpose,
-            "rule": asked.rule,
-            "time": None if asked.time is None else asked.time.isoformat(),
-            "understandsLimits": asked.understands_limits,
+            "party": request.party,
+            "action": request.action,
+            "target": request.target,
+            "targets": list(request.targets),
+            "purpose": request.purpose,
+            "rule": request.rule,
+            "time": None if request.time is None else request.time.isoformat(),
+            "understandsLimits": request.understands_limits,
         },
         "reasons": [{"text": r.text, "policy": r.policy, "rule": r.rule} for r in decision.reasons],
         "grants": [
@@ -52,25 +52,25 @@ def cases_json(name: str, results: "tuple[CaseResult, ...]") -> Json:
         "file": name,
         "tests": [
             {
-                "name": one.name,
-                "passed": one.passed,
-                "failures": list(one.failures),
-                "decision": decision_json(one.decision),
+                "name": case.name,
+                "passed": case.passed,
+                "failures": list(case.failures),
+                "decision": decision_json(case.decision),
             }
-            for one in results
+            for case in results
         ],
     }
 
 
 def _condition_json(condition: Condition) -> Json:
     """A limit to rows, for programs that apply it themselves."""
-    told: Json = {"text": describe_condition(condition), "operator": str(condition.operator)}
+    document: Json = {"text": describe_condition(condition), "operator": str(condition.operator)}
     match condition:
         case Logical(operands=operands):
-            return told | {"operands": [_condition_json(one) for one in operands]}
+            return document | {"operands": [_condition_json(operand) for operand in operands]}
         case ColumnComparison(column=column, values=values):
-            return told | {"column": column.iri, "values": [_value_json(one) for one in values]}
-    return told
+            return document | {"column": column.iri, "values": [_value_json(value) for value in values]}
+    return document
 
 
 def _value_json(value: Value) -> Json:

@@ -8,9 +8,9 @@ from smalti.engine.perturbation.estimate import ColumnEstimate
 from smalti.json.text import Json
 
 
-def estimates_json(found: Sequence[ColumnEstimate], confidence: float) -> Json:
-    """The same for programs; a margin without end is null."""
-    columns = [asdict(one) for one in found]
-    for one in (one for column in columns for one in column["estimates"]):
-        one["margin"] = one["margin"] if isfinite(one["margin"]) else None
+def estimates_json(estimates: Sequence[ColumnEstimate], confidence: float) -> Json:
+    """Estimates; an infinite margin is null."""
+    columns = [asdict(column) for column in estimates]
+    for estimate in (entry for column in columns for entry in column["estimates"]):
+        estimate["margin"] = estimate["margin"] if isfinite(estimate["margin"]) else None
     return {"confidence": confidence, "columns": columns}

@@ -7,12 +7,12 @@ from smalti.json.text import Json, camel_case
 
 
 def version_json(version: TargetVersion) -> Json:
-    """A version as it is recorded, without the owner's figures."""
+    """A recorded version, without the owner's figures."""
     return listed_json(version) | {"folder": str(version.path), "party": version.party}
 
 
 def listed_json(version: TargetVersion) -> Json:
-    """The same for whoever reads a list: neither for whom it was made, nor where it is."""
+    """A version as shown to everyone: without its recipient and folder."""
     return {
         "target": version.target,
         "version": version.number,
@@ -22,13 +22,13 @@ def listed_json(version: TargetVersion) -> Json:
         "policy": version.policy_uid,
         "rule": version.rule_uid,
         "purpose": version.purpose,
-        "inputs": [{"iri": one.iri, "version": one.version} for one in version.inputs],
+        "inputs": [{"iri": source.iri, "version": source.version} for source in version.inputs],
         "created": version.created_at.isoformat(),
     }
 
 
 def policy_json(stored: StoredPolicy, state: str) -> Json:
-    """The same for programs."""
+    """A stored policy with its state."""
     return {
         "uid": stored.uid,
         "digest": stored.digest,
@@ -42,10 +42,10 @@ def policy_json(stored: StoredPolicy, state: str) -> Json:
 
 
 def key_json(key: TrustedKey) -> Json:
-    """The same for programs."""
+    """A trusted key."""
     return asdict(key) | {"isTrusted": key.is_trusted}
 
 
-def vocabulary_json(one: StoredHierarchy) -> Json:
-    """The same for programs; the document as text."""
-    return asdict(one) | {"document": one.document.decode("utf-8", errors="replace")}
+def vocabulary_json(vocabulary: StoredHierarchy) -> Json:
+    """A stored vocabulary, with its document as text."""
+    return asdict(vocabulary) | {"document": vocabulary.document.decode("utf-8", errors="replace")}

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 def outcome_json(outcome: "Outcome") -> Json:
-    """The same for programs."""
-    version, made = outcome.version, outcome.plan
+    """The outcome of a run."""
+    version, plan = outcome.version, outcome.plan
     document: Json = {
         "decision": decision_json(outcome.decision), "warnings": list(outcome.warnings)
     }  # fmt: skip
-    if version is not None and made is not None:
+    if version is not None and plan is not None:
         from smalti.engine.run.explain import promise_of  # noqa: PLC0415 (it comes with the engines)
 
-        document |= version_json(version) | {"promise": promise_of(made)}
+        document |= version_json(version) | {"promise": promise_of(plan)}
         if outcome.composition is not None:
             document["composition"] = camel_case(asdict(outcome.composition))
     if outcome.report is not None:
@@ -42,13 +42,13 @@ def planned_json(plan: str, planned: "Planned") -> str:
 
 
 def report_json(report: Report) -> Json:
-    """The owner's figures for programs."""
+    """The owner's figures."""
     shown: Json = camel_case(asdict(report))
     return shown
 
 
 def recheck_json(seen: "Recheck") -> Json:
-    """The same for programs."""
+    """The result of a verification."""
     return {
         "target": seen.target,
         "recorded": seen.version is not None,

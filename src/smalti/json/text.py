@@ -1,4 +1,4 @@
-"""JSON as all forms write it."""
+"""The layout and the keys of all JSON forms."""
 
 import json
 import re
@@ -14,11 +14,11 @@ def as_json(document: Json | list[Json]) -> str:
 
 
 def camel_case(value: Any) -> Any:
-    """The same value with the keys that JSON writes: `media_type` becomes `mediaType`."""
+    """The same value with keys in camel case: `media_type` becomes `mediaType`."""
     if isinstance(value, dict):
         return {_UNDERSCORE.sub(_upper, key): camel_case(item) for key, item in value.items()}
     return [camel_case(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _upper(found: re.Match[str]) -> str:
-    return found[1].upper()
+def _upper(match: re.Match[str]) -> str:
+    return match[1].upper()

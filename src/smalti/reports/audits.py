@@ -1,4 +1,4 @@
-"""The report of an audit: what was tried, what it achieved, and what follows and what does not."""
+"""The report of an audit: the attacks, their results, and what follows from them."""
 
 from typing import Final
 
@@ -22,23 +22,23 @@ _LEADS: Final = {
 _LIMITS: Final = (
     "These attacks were tried, and no others: a stronger one may achieve more, and one that fails shows"
     " only its own failure. Figures are averages over records; single records may be found more easily than"
-    " most. Each limit holds with the stated probability over the draw of who was trained on, and all"
-    " attempts at models of this data share one probability of error. The figures are about people: they"
-    " are for the owners of the data, and are covered by no epsilon."
+    " most. Each limit holds with the stated probability over the draw of the training records, and"
+    " all attempts at models of this data share one probability of error. The figures are about people:"
+    " they are for the owners of the data, and are covered by no epsilon."
 )
 _STUDY: Final = (
-    "A study: nothing was registered, no attempt was counted, and no duty of a policy is met by it."
+    "A study: nothing was registered, no attempt was counted, and it fulfils no duty of a policy."
 )
 _TEST_ONLY: Final = (
-    "Test only: the model was trained by a seed, as its file says. Whoever knows the seed can take the"
-    " noise away, so that no privacy is promised for it."
+    "Test only: the model was trained with a seed, as its file states. Whoever knows the seed can remove"
+    " the noise, so no privacy is promised for it."
 )
 _STUDY_LIMITS: Final = (
-    "Who was trained on, and by which recipe, is taken from whoever asked. These attacks were tried, and no"
-    " others: a stronger one may achieve more, and one that fails shows only its own failure. Figures are"
-    " averages over records; single records may be found more easily than most. Each limit holds alone with"
-    " the stated probability over the draw of who was trained on, for one study: who repeats it and picks"
-    " the best one has no such limit. The figures are about people, and are covered by no epsilon."
+    "The training records and the recipe are taken as stated by the caller. These attacks were tried, and"
+    " no others: a stronger one may achieve more, and one that fails shows only its own failure. Figures"
+    " are averages over records; single records may be found more easily than most. Each limit holds alone"
+    " with the stated probability over the draw of the training records, for one study: it does not hold"
+    " for the best of several studies. The figures are about people, and are covered by no epsilon."
 )
 _NAMES: Final = {
     "attackPrecision": "precision of its best decision",
@@ -57,7 +57,7 @@ def page(attempt: Attempt, figures: AuditFigures | None, *, with_drawings: bool)
 
     Args:
         attempt: as it was recorded.
-        figures: of it; None where it did not come so far.
+        figures: of it; None where nothing was measured.
         with_drawings: whether curves are drawn; they need the extra `audit`.
     """
     facts = Table(
@@ -71,7 +71,7 @@ def page(attempt: Attempt, figures: AuditFigures | None, *, with_drawings: bool)
             ("on behalf of", str(attempt.party)),
             ("attempt", str(attempt.number)),
             ("begun", f"{attempt.begun_at:%Y-%m-%d %H:%M} UTC"),
-            ("came to", str(attempt.state)),
+            ("state", str(attempt.state)),
         ),
     )
     sections = _sections(facts, figures, _LIMITS, with_drawings)
@@ -104,7 +104,7 @@ def _sections(
         else (
             *([Section("Why it was not met", (_reasons(figures),))] if figures.reasons else []),
             Section("What attacks achieved", _achieved(figures, with_drawings)),
-            Section("Whether they could have found anything", _leaks(figures)),
+            Section("Whether the attacks can find a leak", _leaks(figures)),
         )
     )
     return (
@@ -120,36 +120,37 @@ def _reasons(figures: AuditFigures) -> Part:
 
 def _left_out(figures: AuditFigures | None) -> tuple[Part, ...]:
     """What single attacks do not show."""
-    left_out = limits_of(tuple(one.attack for one in figures.results)) if figures is not None else []
+    left_out = limits_of(tuple(result.attack for result in figures.results)) if figures is not None else []
     return (Paragraph(f"Nor does it cover {'; nor '.join(left_out)}."),) if left_out else ()
 
 
 def _achieved(figures: AuditFigures, with_drawings: bool) -> tuple[Part, ...]:
     accuracy = Paragraph(
         f"The model predicts {figures.train_accuracy:.1%} of the records that it was trained on, and"
-        f" {figures.test_accuracy:.1%} of those that were held out."
-        + (f" Shadow models that were trained as it was: {figures.shadows}." if figures.shadows else "")
+        f" {figures.test_accuracy:.1%} of the held-out records."
+        + (f" Shadow models, trained as the model was: {figures.shadows}." if figures.shadows else "")
         + f" Each limit is wrong with a probability of at most {figures.error}."
     )
-    tables = tuple(_table(one) for one in figures.results)
+    tables = tuple(_table(result) for result in figures.results)
     return (accuracy, *tables, *([_curves(figures)] if with_drawings and _has_curves(figures) else []))
 
 
 def _table(result: AttackResult) -> Table:
     rows = tuple(
-        (_name(result.attack, one), _shown(one.value), _shown(one.limit)) for one in result.figures
+        (_name(result.attack, figure), _shown(figure.value), _shown(figure.limit))
+        for figure in result.figures
     )
-    details = tuple((one.name, _shown(one.value), _interval(one)) for one in result.details)
+    details = tuple((detail.name, _shown(detail.value), _interval(detail)) for detail in result.details)
     trainings = of_family((result.attack,), Family.IDENTIFIABILITY)
-    told = "{} trainings with the record and {} without it" if trainings else "{} members and {} others"
-    caption = f"{result.attack}: {told.format(result.members, result.non_members)}"
+    counts = "{} trainings with the record and {} without it" if trainings else "{} members and {} others"
+    caption = f"{result.attack}: {counts.format(result.members, result.non_members)}"
     if result.area is not None:
         caption += f"; area under the curve {result.area:.3f} (a guess: 0.5)"
     return Table(caption, ("figure", "measured", "limit"), rows + details)
 
 
 def _interval(detail: Detail) -> str:
-    """Both limits; nothing where there is none, as of what is no estimate."""
+    """Both limits; empty where there is none."""
     if detail.lower is None and detail.upper is None:
         return ""
     return f"{_end(detail.lower)} to {_end(detail.upper)}"
@@ -173,28 +174,28 @@ def _shown(number: float | None) -> str:
 
 
 def _has_curves(figures: AuditFigures) -> bool:
-    return any(one.area is not None for one in figures.results)
+    return any(result.area is not None for result in figures.results)
 
 
 def _curves(figures: AuditFigures) -> Part:
-    drawn = [one for one in figures.results if one.area is not None]
-    said = "; ".join(f"{one.attack}: area {one.area:.3f}" for one in drawn)
+    drawn = [result for result in figures.results if result.area is not None]
+    areas = "; ".join(f"{result.attack}: area {result.area:.3f}" for result in drawn)
     return rates(
         "True over false positive rates of each attack, on logarithmic axes",
-        f"Curves of true over false positive rates. {said}. A guess would have 0.5.",
-        [Line(one.attack, one.curve) for one in drawn],
+        f"Curves of true over false positive rates. {areas}. A guess would have 0.5.",
+        [Line(result.attack, result.curve) for result in drawn],
     )
 
 
 def _leaks(figures: AuditFigures) -> tuple[Part, ...]:
     rows = tuple(
-        (one.attack, f"{one.leak_advantage:.3f}", "found" if one.finds_leak else "not found")
-        for one in figures.results
+        (result.attack, f"{result.leak_advantage:.3f}", "found" if result.finds_leak else "not found")
+        for result in figures.results
     )
-    trainings = of_family(tuple(one.attack for one in figures.results), Family.IDENTIFIABILITY)
-    told = (
+    trainings = of_family(tuple(result.attack for result in figures.results), Family.IDENTIFIABILITY)
+    text = (
         "The same attacks were run on a model that is known to memorise, with the same records"
-        + ("; trainings that were repeated, with hardly any noise" if trainings else "")
-        + ". An attack that does not find this leak says nothing by finding none elsewhere."
+        + ("; repeated trainings had hardly any noise" if trainings else "")
+        + ". An attack that does not find this leak shows nothing by finding none elsewhere."
     )
-    return Paragraph(told), Table("The planted leak", ("attack", "advantage is at least", "leak"), rows)
+    return Paragraph(text), Table("The planted leak", ("attack", "advantage is at least", "leak"), rows)

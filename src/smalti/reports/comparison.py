@@ -10,25 +10,25 @@ from smalti.studies.comparison.settings import HIDDEN, Central, Comparison, Loca
 from smalti.studies.comparison.skewed_purchases import FEATURES
 
 _LEAD: Final = (
-    "What membership inference still achieves, and what models are still good for, with central and with"
+    "What membership inference still achieves, and how accurate models still are, with central and with"
     " local differential privacy: the comparison of MOSAICrOWN D5.2, section 4.3, on generated data."
 )
 _SPREAD: Final = (
     "Figures are means over repetitions, plus or minus the standard deviation of single repetitions: it"
-    " describes how results vary, and is no confidence limit. The mitigation efficiency phi (Equation 4.2)"
-    " is that of the means, with the lowest and the highest of single repetitions. It is above 1 where"
+    " describes how results vary; it is not a confidence limit. The mitigation efficiency phi (Equation"
+    " 4.2) is that of the means, with the lowest and the highest of single repetitions. It is above 1 where"
     " relatively less accuracy is lost than the attack loses. `inf`: the attack is no better than a guess,"
     " and some accuracy is left; `-`: the attack on the original is no better than a guess already."
 )
 _OTHERS: Final = {
     Others.TEST: (
-        "The document holds members against test records, which are of another distribution. So an attack"
-        " that tells the two distributions from each other succeeds without knowing anything of single"
-        " records, which no epsilon bounds."
+        "The document compares members with test records, which have another distribution. So an attack"
+        " that distinguishes the two distributions succeeds without knowing anything of single records;"
+        " no epsilon bounds that."
     ),
     Others.UNSEEN: (
-        "Here members are held against records of the same distribution that no model was trained on:"
-        " what is told then is membership alone, which is what differential privacy bounds."
+        "Here members are compared with records of the same distribution that no model was trained on:"
+        " the attack can distinguish membership alone, which is what differential privacy bounds."
     ),
 }
 _LIMITS: Final = (
@@ -65,7 +65,7 @@ def _facts(comparison: Comparison) -> Table:
     plain = comparison.hyperparameters(Original())
     rows = (
         ("data", f"Skewed Purchases: {FEATURES} bits, {_listed(comparison.classes, ', ')} classes"),
-        ("records", f"{comparison.records} to train on, and as many of each kind held against them"),
+        ("records", f"{comparison.records} to train on, and as many of each kind to compare with"),
         ("network", f"{FEATURES}-{_listed(HIDDEN, '-')}-classes"),
         ("training", f"{plain.optimizer}, {plain.epochs} epochs, batches of {plain.batch_size}"),
         ("learning rate", f"{plain.learning_rate:g}"),
@@ -85,8 +85,8 @@ def _epsilons(comparison: Comparison) -> Table:
     for setting in comparison.settings:
         match setting:
             case Central():
-                told = f"{comparison.epsilon_by_renyi(setting):.3g}; {comparison.epsilon(setting):.3g}"
-                rows.append((name(setting), f"delta {comparison.delta:.2g}", told))
+                epsilons = f"{comparison.epsilon_by_renyi(setting):.3g}; {comparison.epsilon(setting):.3g}"
+                rows.append((name(setting), f"delta {comparison.delta:.2g}", epsilons))
             case Local():
                 of_record = comparison.response(setting).record_epsilon
                 rows.append((name(setting), f"{FEATURES} bits", f"{of_record:.4g}"))
@@ -147,18 +147,18 @@ def _table(compared: Compared, classes: int, others: Others) -> Table:
     return Table(f"{classes} classes", header, rows)
 
 
-def _spread(found: Spread) -> str:
-    if found.standard_deviation is None:
-        return f"{found.mean:.3f}"
-    return f"{found.mean:.3f} ± {found.standard_deviation:.3f}"
+def _spread(spread: Spread) -> str:
+    if spread.standard_deviation is None:
+        return f"{spread.mean:.3f}"
+    return f"{spread.mean:.3f} ± {spread.standard_deviation:.3f}"
 
 
-def _efficiency(found: Efficiency | None) -> str:
-    if found is None:
+def _efficiency(efficiency: Efficiency | None) -> str:
+    if efficiency is None:
         return ""
-    if found.of_means is None or found.lowest is None or found.highest is None:
-        return _number(found.of_means)
-    return f"{_number(found.of_means)} ({_number(found.lowest)} to {_number(found.highest)})"
+    if efficiency.of_means is None or efficiency.lowest is None or efficiency.highest is None:
+        return _number(efficiency.of_means)
+    return f"{_number(efficiency.of_means)} ({_number(efficiency.lowest)} to {_number(efficiency.highest)})"
 
 
 def _number(value: float | None) -> str:
@@ -168,13 +168,13 @@ def _number(value: float | None) -> str:
 def _skews(compared: Compared, with_drawings: bool) -> tuple[Part, ...]:
     rows = tuple(
         (
-            str(one.classes),
-            f"{one.noise_in_training:g}",
-            f"{one.entropy_difference:.2f}",
-            _spread(one.precision),
-            _spread(one.precision_of_unseen),
+            str(skewed.classes),
+            f"{skewed.noise_in_training:g}",
+            f"{skewed.entropy_difference:.2f}",
+            _spread(skewed.precision),
+            _spread(skewed.precision_of_unseen),
         )
-        for one in compared.skews
+        for skewed in compared.skews
     )
     header = ("classes", "noise in training", "entropy difference", "against test", "against unseen")
     caption = (

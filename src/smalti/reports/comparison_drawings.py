@@ -69,24 +69,25 @@ def attacks(compared: Compared, others: Others) -> tuple[Drawing, ...]:
 def _kinds(compared: Compared) -> list[_Kind]:
     """Those of which there are settings."""
     kinds: tuple[_Kind, ...] = (Central, Local)
-    return [kind for kind in kinds if any(isinstance(one, kind) for one in compared.comparison.settings)]
+    settings = compared.comparison.settings
+    return [kind for kind in kinds if any(isinstance(setting, kind) for setting in settings)]
 
 
 def skew(compared: Compared) -> Drawing:
     """The precision without privacy over the skew of the data (figure 4.4)."""
     series: tuple[tuple[str, Callable[[Skew], Range | None]], ...] = (
-        (", test", lambda one: _range(one.precision)),
-        (", unseen", lambda one: _range(one.precision_of_unseen)),
+        (", test", lambda skewed: _range(skewed.precision)),
+        (", unseen", lambda skewed: _range(skewed.precision_of_unseen)),
     )
     said = (
         "precision of the attack without privacy over the entropy difference between test and training"
         " data, with test and with unseen training records for others; bars are standard deviations"
     )
-    differences = sorted({one.entropy_difference for one in compared.skews}, reverse=True)
-    labels = tuple(f"{one:.2f}" for one in differences)
+    differences = sorted({skewed.entropy_difference for skewed in compared.skews}, reverse=True)
+    labels = tuple(f"{difference:.2f}" for difference in differences)
     axes = SettingAxes(labels, "entropy difference in bits", "precision of the attack", GUESS)
     items = [
-        (classes, [one for one in compared.skews if one.classes == classes])
+        (classes, [skewed for skewed in compared.skews if skewed.classes == classes])
         for classes in compared.comparison.classes
     ]
     return by_setting(f"{said}; after figure 4.4", f"{said}.", [*_lines(items, series)], axes)
@@ -118,8 +119,8 @@ _ACCURACY = _Figure(
 
 def _over_epsilon(compared: Compared, kind: _Kind, figure: _Figure, where: str) -> Drawing:
     comparison, kinds = compared.comparison, (Original, kind) if figure.has_original else (kind,)
-    chosen = [one for one in comparison.settings if isinstance(one, kinds)]
-    labels = tuple(_place(comparison, one) for one in chosen)
+    chosen = [setting for setting in comparison.settings if isinstance(setting, kinds)]
+    labels = tuple(_place(comparison, setting) for setting in chosen)
     x = "epsilon of a record" if kind is Central else "epsilon of each bit"
     bars = _DEVIATIONS if figure.has_original else _ENDS
     word, number = ("central", "4.5") if kind is Central else ("local", "4.6")
@@ -140,7 +141,7 @@ def _lines(
     """A line for each number of classes and each of a few figures."""
     for colour, (classes, several) in enumerate(items):
         for place, (which, of) in enumerate(series):
-            points = tuple(of(one) for one in several)
+            points = tuple(of(item) for item in several)
             yield Ranges(f"{classes} classes{which}", points, is_dashed=place > 0, colour=colour)
 
 
@@ -157,8 +158,8 @@ def _over_accuracy(compared: Compared, classes: int, others: Others, which: str)
 
 def _point(row: Row, others: Others, which: str) -> tuple[float, float]:
     attacked = row.attacked(others)
-    found = attacked.precision if which == "precision" else attacked.recall
-    return row.test_accuracy.mean, found.mean
+    spread = attacked.precision if which == "precision" else attacked.recall
+    return row.test_accuracy.mean, spread.mean
 
 
 def _place(comparison: Comparison, setting: Setting) -> str:
@@ -171,14 +172,16 @@ def _place(comparison: Comparison, setting: Setting) -> str:
             return f"{epsilon:g}"
 
 
-def _range(found: Spread) -> Range:
-    wide = found.standard_deviation or 0.0
-    return Range(found.mean, found.mean - wide, found.mean + wide)
+def _range(spread: Spread) -> Range:
+    wide = spread.standard_deviation or 0.0
+    return Range(spread.mean, spread.mean - wide, spread.mean + wide)
 
 
-def _range_of_efficiency(found: Efficiency | None) -> Range | None:
+def _range_of_efficiency(efficiency: Efficiency | None) -> Range | None:
     """None for what a logarithmic axis does not have."""
-    if found is None or found.of_means is None or not 0 < found.of_means < math.inf:
+    if efficiency is None or efficiency.of_means is None or not 0 < efficiency.of_means < math.inf:
         return None
-    ends = [end for end in (found.lowest, found.highest) if end is not None and 0 < end < math.inf]
-    return Range(found.of_means, min([*ends, found.of_means]), max([*ends, found.of_means]))
+    ends = [
+        end for end in (efficiency.lowest, efficiency.highest) if end is not None and 0 < end < math.inf
+    ]
+    return Range(efficiency.of_means, min([*ends, efficiency.of_means]), max([*ends, efficiency.of_means]))

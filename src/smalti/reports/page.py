@@ -1,4 +1,4 @@
-"""What a report is made of, whoever shows it: texts, tables and drawings, in sections."""
+"""The parts of a report: sections of texts, tables and drawings."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -27,11 +27,11 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A picture as SVG; where none can be shown, its description stands for it."""
+    """A picture as SVG; its description replaces it where none can be shown."""
 
     caption: str
     description: str
-    """What it shows, in words: for a terminal, and for whoever cannot see it."""
+    """What it shows, in words: for a terminal, and for readers who cannot see it."""
     svg: str
     """An `svg` element that refers to nothing outside of itself."""
 
@@ -51,5 +51,5 @@ class Page:
 
     title: str
     lead: str
-    """What it comes to, in one or two sentences."""
+    """The result, in one or two sentences."""
     sections: tuple[Section, ...]

@@ -134,25 +134,25 @@ def curves(
         return Drawing(caption, description, _svg(figure))
 
 
-def by_setting(caption: str, description: str, lines: Sequence[Ranges], given: SettingAxes) -> Drawing:
+def by_setting(caption: str, description: str, lines: Sequence[Ranges], labels: SettingAxes) -> Drawing:
     """Lines with bars over settings.
 
     Args:
         caption: below it.
         description: in words.
         lines: as many points in each as there are settings.
-        given: the axes.
+        labels: of the axes.
     """
     with _style():
         figure, axes = _figure()
         for line in lines:
             _draw_ranges(axes, line)
-        if given.guess is not None:
-            axes.axhline(given.guess, color="#999999", linestyle=":")
-        axes.set_xticks(range(len(given.settings)), given.settings)
-        axes.set(xlabel=given.x, ylabel=given.y, xlim=(-0.3, len(given.settings) - 0.7))
-        axes.set(**({"yscale": "log"} if given.is_logarithmic else {"ylim": (0, 1.03)}))
-        if given.is_logarithmic:
+        if labels.guess is not None:
+            axes.axhline(labels.guess, color="#999999", linestyle=":")
+        axes.set_xticks(range(len(labels.settings)), labels.settings)
+        axes.set(xlabel=labels.x, ylabel=labels.y, xlim=(-0.3, len(labels.settings) - 0.7))
+        axes.set(**({"yscale": "log"} if labels.is_logarithmic else {"ylim": (0, 1.03)}))
+        if labels.is_logarithmic:
             _plain_numbers(axes.yaxis)
             axes.yaxis.set_major_locator(_fixed(_MARKED))
         _legend(figure)

@@ -1,4 +1,4 @@
-"""A report on a terminal: the same texts and tables, and drawings in words."""
+"""A report in a terminal: its texts and tables, and its drawings in words."""
 
 from rich import box
 from rich.console import Console
@@ -9,7 +9,7 @@ from smalti.reports.page import Drawing, Page, Paragraph, Table
 
 
 def show(page: Page, console: Console) -> None:
-    """Print a page; nothing in it is taken for markup."""
+    """Print a page, without interpreting markup in its texts."""
     console.print(Text(page.title, style="bold"))
     console.print(Text(page.lead))
     for section in page.sections:

@@ -1,10 +1,11 @@
-"""A report as one page of HTML: no script, nothing fetched, nothing that refers to another place."""
+"""A report as one page of HTML, without scripts and without references to anything outside."""
 
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smalti.errors import not_installed
+from smalti.errors import UsageError, not_installed
 from smalti.reports.page import Page, Paragraph, Table
 
 if TYPE_CHECKING:
@@ -18,6 +19,25 @@ def to_html(page: Page) -> str:
         BackendError: the extra `audit` is not installed.
     """
     return _template().render(page=page)
+
+
+def write_html(shown: Page, path: str) -> None:
+    """Write a report as a page of HTML to a new file.
+
+    Raises:
+        UsageError: the file exists, or cannot be written.
+        BackendError: the extra `audit` is not installed.
+    """
+    text = to_html(shown)
+    try:
+        with Path(path).open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UsageError(path, "it exists already", "a new file", "name another file") from None
+    except OSError as error:
+        raise UsageError(
+            path, f"it cannot be written ({error.strerror})", "a folder that you may write to"
+        ) from None
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What the command line shows of generalised rows: what was done to each column, and what it lost."""
+"""Generalised rows in a terminal: what was done to each column, and the information lost."""
 
 from rich.console import Console
 from rich.table import Table
@@ -10,21 +10,21 @@ from smalti.engine.plan.reports import OwnerReport
 from smalti.show.terminal import LABEL, fields
 
 
-def show(out: Console, made: Plan, outcome: Outcome) -> tuple[str, ...]:
-    """Show what was published; returns what it does not protect against."""
+def show(out: Console, plan: Plan, outcome: Outcome) -> tuple[str, ...]:
+    """Show what was published; return what it does not protect against."""
     report = outcome.report if isinstance(outcome.report, OwnerReport) else None
-    told = explain(made)
-    fields(out, ("promise", told.promise), ("people", told.respondent))
-    out.print(_columns(made, report))
-    return told.not_protected
+    explained = explain(plan)
+    fields(out, ("promise", explained.promise), ("people", explained.respondent))
+    out.print(_columns(plan, report))
+    return explained.not_protected
 
 
-def _columns(made: Plan, report: OwnerReport | None) -> Table:
+def _columns(plan: Plan, report: OwnerReport | None) -> Table:
     losses = {loss.column: f"{loss.loss:.1%}" for loss in report.losses} if report else {}
     table = Table(box=None, pad_edge=False, header_style=LABEL)
     for name in ("column", "what was done", "why", *(["lost (owner)"] if report else [])):
         table.add_column(name, overflow="fold")
-    for step in explain(made).columns:
+    for step in explain(plan).columns:
         style = "yellow" if step.role is Role.UNLISTED else ""
         lost = [losses.get(step.name, "")] if report else []
         table.add_row(step.name, step.what, step.why, *lost, style=style)

@@ -1,4 +1,4 @@
-"""Budgets in a terminal: what was charged, and what is left."""
+"""Budgets in a terminal: charges, ceilings, and what is left."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -12,29 +12,29 @@ from smalti.engine.registry.budget import Ceiling, ComposedLoss, EpsilonDelta
 from smalti.show.terminal import LABEL, short
 
 if TYPE_CHECKING:
-    from smalti.budgeting import BudgetReport, CeilingLeft, Forecast, ToldCharge
+    from smalti.budgeting import BudgetReport, CeilingLeft, Forecast, ShownCharge
     from smalti.engine.losses.stated_ceilings import StatedCeiling
     from smalti.transforms.sensitivity import NeighboringRelation
 
 _CELLS = 30
 """Of a bar."""
 _BOTH = (
-    "releases were made for both neighbouring relations, before it was known that they are about the same"
-    " respondents. All figures are about changing one respondent; those for adding or removing one count"
-    " with twice their epsilon. Nothing more fits"
+    "releases were made under both neighbouring relations, before the registry knew that they are about"
+    " the same respondents. All figures are about changing one respondent; releases about adding or"
+    " removing one count with twice their epsilon. No further release fits"
 )
 _SCOPE = "counted: all releases that this registry recorded about the same respondents; no other registry"
 
 
 def show_budget(out: Console, report: "BudgetReport") -> None:
-    """What was spent, what is left under each ceiling, and each charge."""
+    """Show the charges, and what is left under each ceiling."""
     number = len(report.charges)
     out.print(Text(report.target, style=LABEL))
     _line(out, "charged", f"{_amounts(report.spent)} in {_releases(number)}")
     _show_relations(out, report.relations)
     _show_account(out, report.account, report.spent)
-    for one in report.ceilings:
-        _show_ceiling(out, one, report.spent)
+    for ceiling in report.ceilings:
+        _show_ceiling(out, ceiling, report.spent)
     if not report.ceilings:
         _line(out, "ceiling", "no rule in force permits releases of it")
     if report.charges:
@@ -42,19 +42,19 @@ def show_budget(out: Console, report: "BudgetReport") -> None:
     out.print(Text(_SCOPE, style="dim"))
 
 
-def show_forecast(out: Console, found: "Forecast") -> None:
-    """How many more releases fit, and what could be found out after some of them."""
-    out.print(Text(found.target, style=LABEL))
-    _line(out, "each", _amounts(found.each))
-    for fit in found.fits:
+def show_forecast(out: Console, forecast: "Forecast") -> None:
+    """Show how many more releases fit, and the bounds after some of them."""
+    out.print(Text(forecast.target, style=LABEL))
+    _line(out, "each", _amounts(forecast.each))
+    for fit in forecast.fits:
         number = _releases(fit.number, "more ") if fit.number else "no more release"
         why = f": {fit.stated.problem}" if fit.stated.problem else ""
         _line(out, "fits", f"{number} under {_rule(fit.stated)}{why}")
-    if not found.fits:
+    if not forecast.fits:
         _line(out, "fits", "no rule in force permits releases of it")
-    _line(out, "then", f"after {_releases(found.releases, 'more ')}: {_amounts(found.spent)} charged")
-    _show_relations(out, found.relations)
-    _show_account(out, found.account, found.spent)
+    _line(out, "then", f"after {_releases(forecast.releases, 'more ')}: {_amounts(forecast.spent)} charged")
+    _show_relations(out, forecast.relations)
+    _show_account(out, forecast.account, forecast.spent)
     out.print(Text(_SCOPE, style="dim"))
 
 
@@ -64,32 +64,31 @@ def _show_relations(out: Console, relations: "tuple[NeighboringRelation, ...]") 
 
 
 def _show_account(out: Console, account: ComposedLoss, spent: EpsilonDelta) -> None:
-    """What somebody could find out from all releases together; rounded up."""
+    """Show the bounds on what all releases together reveal; rounded up."""
     is_sum = Fraction(account.epsilon) >= Fraction(spent.epsilon)
     epsilon = _small(spent.epsilon) if is_sum else _up(account.epsilon)
     but_for = ", but for a probability of delta" if account.delta else ""
-    _line(out, "together", f"epsilon {epsilon} at delta {_small(account.delta)}, by the noise that is used")
+    _line(out, "together", f"epsilon {epsilon} at delta {_small(account.delta)}, from the noise itself")
     _line(out, "belief", f"at most {_up(account.belief)} about one person, starting at one half{but_for}")
-    _line(out, "advantage", f"at most {_up(account.advantage)} in guessing better than a coin")
+    _line(out, "advantage", f"at most {_up(account.advantage)} better than guessing")
 
 
-def _show_ceiling(out: Console, one: "CeilingLeft", spent: EpsilonDelta) -> None:
-    ceiling = one.stated.ceiling
-    if ceiling is None or one.left is None:
-        _line(out, "ceiling", f"{_rule(one.stated)} permits no release: {one.stated.problem}")
+def _show_ceiling(out: Console, ceiling_left: "CeilingLeft", spent: EpsilonDelta) -> None:
+    stated, left = ceiling_left.stated, ceiling_left.left
+    ceiling = stated.ceiling
+    if ceiling is None or left is None:
+        _line(out, "ceiling", f"{_rule(stated)} permits no release: {stated.problem}")
         return
-    _line(out, "ceiling", f"{_amounts(ceiling)} by {_rule(one.stated)}")
-    out.print(
-        Text("             ").append_text(_bar(ceiling, spent)).append(f" left: {_amounts(one.left)}")
-    )
-    if one.stated.problem:
-        _line(out, "", f"nothing more fits: {one.stated.problem}")
+    _line(out, "ceiling", f"{_amounts(ceiling)} by {_rule(stated)}")
+    out.print(Text("             ").append_text(_bar(ceiling, spent)).append(f" left: {_amounts(left)}"))
+    if stated.problem:
+        _line(out, "", f"nothing more fits: {stated.problem}")
     elif spent.delta and not ceiling.delta:
         _line(out, "", "nothing more fits: a delta was charged, and this rule states no ceiling of delta")
 
 
 def _bar(ceiling: Ceiling, spent: EpsilonDelta) -> Text:
-    """What is spent of a ceiling, of epsilon or delta whichever is nearer to it."""
+    """The used share of a ceiling: that of epsilon or of delta, whichever is greater."""
     shares = (_share(spent.epsilon, ceiling.epsilon), _share(spent.delta, ceiling.delta))
     full = min(-(-max(shares) * _CELLS // 1), _CELLS)
     style = "red" if full == _CELLS else "yellow"
@@ -102,16 +101,16 @@ def _share(spent: Decimal, ceiling: Decimal) -> Fraction:
     return Fraction(spent) / Fraction(ceiling)
 
 
-def _charges(charges: "tuple[ToldCharge, ...]") -> Table:
+def _charges(charges: "tuple[ShownCharge, ...]") -> Table:
     table = Table(box=None, pad_edge=False, header_style=LABEL)
     for name in ("when (UTC)", "epsilon", "delta", "who", "rule"):
         table.add_column(name, overflow="fold")
-    for one in charges:
-        known = one.charge
+    for shown in charges:
+        charge = shown.charge
         elsewhere = ("", "other data of the same respondents")
-        who = elsewhere if known is None else (known.party, known.rule_uid)
-        amounts = (format(one.spent.epsilon, "f"), _small(one.spent.delta))
-        table.add_row(f"{one.time:%Y-%m-%d %H:%M}", *amounts, *who)
+        who = elsewhere if charge is None else (charge.party, charge.rule_uid)
+        amounts = (format(shown.spent.epsilon, "f"), _small(shown.spent.delta))
+        table.add_row(f"{shown.time:%Y-%m-%d %H:%M}", *amounts, *who)
     return table
 
 

@@ -16,24 +16,24 @@ if TYPE_CHECKING:
 
 def headline(decision: Decision) -> str:
     """A decision as one line."""
-    asked = decision.request
+    request = decision.request
     may = "may" if decision.is_permitted else "may not"
-    purpose = f"for {short(asked.purpose)}" if asked.purpose else "without a stated purpose"
-    targets = " and ".join(asked.targets)
+    purpose = f"for {short(request.purpose)}" if request.purpose else "without a stated purpose"
+    targets = " and ".join(request.targets)
     limits = ""
     if decision.is_limited:
         limits = ", within limits" if decision.is_permitted else ", except within limits"
-    return f"{decision.effect}: {asked.party} {may} {short(asked.action)} {targets} {purpose}{limits}"
+    return f"{decision.effect}: {request.party} {may} {short(request.action)} {targets} {purpose}{limits}"
 
 
 _LIMITED = (
-    "it is permitted only within these limits, and so not to a caller who did not say that they keep to"
-    " them: a program that applies the limits says so with --understands-limits (`understands_limits=True`)"
+    "permitted only within these limits, and the caller did not state that it applies them: a program that"
+    " applies the limits states so with --understands-limits (`understands_limits=True`)"
 )
 
 
 def show_decision(out: Console, decision: Decision) -> None:
-    """A decision with its reasons, what it asks in return, and the explanation where there is one."""
+    """Show a decision with its reasons, duties and limits, and the explanation where there is one."""
     style = "green" if decision.is_unconditional else "yellow" if decision.is_permitted else "red"
     out.print(Text(headline(decision), style=f"bold {style}"))
     for reason in decision.reasons:
@@ -68,14 +68,13 @@ def _show_considered(out: Console, considered: tuple[RuleReport, ...]) -> None:
 
 
 def show_cases(out: Console, results: "Sequence[tuple[str, tuple[CaseResult, ...]]]") -> None:
-    """Each test with how it ended, and the sum."""
-    for name, found in results:
-        out.print(Text(f"{name}: running {len(found)} {'test' if len(found) == 1 else 'tests'}"))
-        for one in found:
-            ended, style = ("ok", "green") if one.passed else ("FAILED", "bold red")
-            out.print(Text(f"  {one.name} ... ").append(ended, style))
-            for failure in one.failures:
+    """Show each test with its result, and the totals."""
+    for name, cases in results:
+        out.print(Text(f"{name}: running {len(cases)} {'test' if len(cases) == 1 else 'tests'}"))
+        for case in cases:
+            ended, style = ("ok", "green") if case.passed else ("FAILED", "bold red")
+            out.print(Text(f"  {case.name} ... ").append(ended, style))
+            for failure in case.failures:
                 bullet(out, failure, indent=4)
-    cases = [one for _, found in results for one in found]
-    passed = sum(one.passed for one in cases)
-    out.print(Text(f"result: {passed} passed, {len(cases) - passed} failed", style=LABEL))
+    passed = [case.passed for _, cases in results for case in cases]
+    out.print(Text(f"result: {sum(passed)} passed, {passed.count(False)} failed", style=LABEL))

@@ -1,4 +1,4 @@
-"""What this machine has, in a terminal."""
+"""The components of this machine, in a terminal."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def show_doctor(out: Console, checks: "Iterable[Check]") -> None:
-    """What is there, and how to mend what is not."""
+    """Show each component, and how to install what is missing."""
     for check in checks:
         mark, style = ("ok", "green") if check.is_there else ("--", "yellow")
         line = Text.assemble((f"{mark}  ", style), f"{check.name:14}", f" {check.found}")

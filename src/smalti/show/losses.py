@@ -1,4 +1,4 @@
-"""What a run loses, as a table: by itself, and together with all earlier ones."""
+"""The privacy loss of a run as a table: by itself, and with all earlier ones."""
 
 from rich.table import Table
 
@@ -15,7 +15,7 @@ def losses(loss: PlannedLoss, outcome: Outcome) -> Table:
     table.add_row("this release", *_cells(loss))
     together = outcome.composition
     if together is not None:
-        # One alone loses what it is known to lose; the ledger's own account of it is less exact.
+        # The loss of the plan is more exact than the ledger's account of one release.
         lost = loss if together.releases == 1 else together.loss
         table.add_row(f"all {together.releases} so far", *_cells(lost))
     return table

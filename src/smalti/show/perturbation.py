@@ -1,4 +1,4 @@
-"""A perturbation in a terminal: what became of columns, what it loses, what it tells."""
+"""Perturbed records in a terminal: columns, privacy loss, estimates."""
 
 from collections.abc import Sequence
 
@@ -13,37 +13,37 @@ from smalti.show.losses import losses
 from smalti.show.terminal import LABEL, fields
 
 
-def show(out: Console, made: PerturbationPlan, outcome: Outcome) -> tuple[str, ...]:
-    """Show what was published; returns what it does not protect against."""
-    told = explain_perturbation(made)
-    fields(out, ("promise", told.promise), ("people", told.respondent))
+def show(out: Console, plan: PerturbationPlan, outcome: Outcome) -> tuple[str, ...]:
+    """Show what was published; return what it does not protect against."""
+    explained = explain_perturbation(plan)
+    fields(out, ("promise", explained.promise), ("people", explained.respondent))
     table = Table(box=None, pad_edge=False, header_style=LABEL)
     for name in ("column", "what was done", "noise"):
         table.add_column(name, overflow="fold")
-    for step in told.columns:
+    for step in explained.columns:
         table.add_row(step.name, step.what, step.noise)
-    for column in told.dropped:
+    for column in explained.dropped:
         table.add_row(column, "dropped", "")
     out.print(table)
-    out.print(losses(made.loss, outcome))
-    return told.not_protected
+    out.print(losses(plan.loss, outcome))
+    return explained.not_protected
 
 
-def show_estimates(out: Console, found: Sequence[ColumnEstimate], confidence: float) -> None:
-    """Shares and means with their intervals, which come from the noise alone."""
+def show_estimates(out: Console, columns: Sequence[ColumnEstimate], confidence: float) -> None:
+    """Show shares and means with their intervals, which come from the noise alone."""
     table = Table(box=None, pad_edge=False, header_style=LABEL)
     for title in ("column", "what", "estimate", f"{confidence:.4g} interval from the noise alone"):
         table.add_column(title, justify="right" if title == "estimate" else "left", overflow="fold")
-    for column in found:
-        for one in column.estimates:
-            what = column.what if column.what == "mean" else f"share of {one.value or 'missing'}"
-            low, high = one.estimate - one.margin, one.estimate + one.margin
-            table.add_row(column.column, what, f"{one.estimate:.6g}", f"{low:.6g} to {high:.6g}")
+    for column in columns:
+        for estimate in column.estimates:
+            what = column.what if column.what == "mean" else f"share of {estimate.value or 'missing'}"
+            low, high = estimate.estimate - estimate.margin, estimate.estimate + estimate.margin
+            table.add_row(column.column, what, f"{estimate.estimate:.6g}", f"{low:.6g} to {high:.6g}")
     out.print(table)
-    fields(out, ("rows", str(found[0].rows if found else 0)), ("note", _NOTE))
+    fields(out, ("rows", str(columns[0].rows if columns else 0)), ("note", _NOTE))
 
 
 _NOTE = (
-    "estimates are unbiased, and may lie outside of what is possible; a value that was none of the public"
-    " ones counts as the plan says"
+    "estimates are unbiased, and may lie outside the possible range; values that are not public count as"
+    " the plan states"
 )

@@ -1,4 +1,4 @@
-"""What a registry holds, in a terminal."""
+"""The content of a registry, in a terminal."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 
@@ -11,7 +11,7 @@ from smalti.show.terminal import LABEL, fields, file_names, place_of, short
 
 
 def show_keys(out: Console, keys: Iterable[TrustedKey]) -> None:
-    """Each key with its owner and state."""
+    """Show each key with its owner and state."""
     for key in keys:
         state = f"trusted since {key.trusted_at:%Y-%m-%d %H:%M}"
         ended = f", revoked {key.revoked_at:%Y-%m-%d %H:%M}" if key.revoked_at else ""
@@ -21,11 +21,12 @@ def show_keys(out: Console, keys: Iterable[TrustedKey]) -> None:
 
 
 def show_vocabularies(out: Console, stored: Iterable[StoredHierarchy]) -> None:
-    """Each version of each vocabulary with its state."""
-    for one in stored:
-        state = "in force" if one.removed_at is None else f"ended {one.removed_at:%Y-%m-%d %H:%M}"
-        out.print(Text(f"{one.name} version {one.number}", style=LABEL))
-        out.print(Text(f"  said by    {one.party}"))
+    """Show each version of each vocabulary with its state."""
+    for vocabulary in stored:
+        ended = vocabulary.removed_at
+        state = "in force" if ended is None else f"ended {ended:%Y-%m-%d %H:%M}"
+        out.print(Text(f"{vocabulary.name} version {vocabulary.number}", style=LABEL))
+        out.print(Text(f"  added by   {vocabulary.party}"))
         out.print(Text(f"  state      {state}"))
 
 
@@ -35,13 +36,14 @@ def show_versions(
     ended: Mapping[str, tuple[str, ...]],
     owned: Container[str],
 ) -> None:
-    """Versions; `ended` says by run why one is to be reviewed.
+    """Show versions; `ended` maps a run to the reasons for reviewing its version.
 
-    Of those of the runs in `owned`, also for whom they were made, where they are, and the owner's figures.
+    For runs in `owned`, also show the recipient, the folder and the owner's figures.
     """
     for version in versions:
         inputs = ", ".join(
-            one.iri if one.version is None else f"{one.iri} version {one.version}" for one in version.inputs
+            source.iri if source.version is None else f"{source.iri} version {source.version}"
+            for source in version.inputs
         )
         out.print(Text(f"{version.target} version {version.number}", style=LABEL))
         is_owned, purpose = version.run in owned, short(version.purpose)
@@ -60,7 +62,7 @@ def show_versions(
 
 
 def show_policies(out: Console, policies: Iterable[StoredPolicy]) -> None:
-    """Stored policies with their state."""
+    """Show stored policies with their state."""
     listed = list(policies)
     for stored, word in zip(listed, policy_states(listed), strict=True):
         state = word if stored.is_in_force else f"{word} {stored.revoked_at:%Y-%m-%d %H:%M}"
@@ -72,27 +74,27 @@ def show_policies(out: Console, policies: Iterable[StoredPolicy]) -> None:
 
 
 def policy_states(policies: Sequence[StoredPolicy]) -> list[str]:
-    """What became of each policy: `in force`, `revoked`, or `replaced`.
+    """The state of each policy: `in force`, `revoked`, or `replaced`.
 
-    One has been replaced when another document of its issuer, or about one of its targets, is in force
-    under its uid; so has a layout of it, in which a run was given the policy that is in force.
+    A policy is replaced when another document of its issuer, or about one of its targets, is in force under
+    its uid; this includes another layout of it that a run was started with.
     """
     standing: dict[str, list[StoredPolicy]] = {}
-    for one in policies:
-        if one.is_in_force:
-            standing.setdefault(one.uid, []).append(one)
+    for policy in policies:
+        if policy.is_in_force:
+            standing.setdefault(policy.uid, []).append(policy)
 
-    def state(one: StoredPolicy) -> str:
-        if one.is_in_force:
+    def state(policy: StoredPolicy) -> str:
+        if policy.is_in_force:
             return "in force"
-        rivals = standing.get(one.uid, ())
-        is_replaced = any(new.issuer == one.issuer or new.targets & one.targets for new in rivals)
+        rivals = standing.get(policy.uid, ())
+        is_replaced = any(new.issuer == policy.issuer or new.targets & policy.targets for new in rivals)
         return "replaced" if is_replaced else "revoked"
 
-    return [state(one) for one in policies]
+    return [state(policy) for policy in policies]
 
 
 def show_owners(out: Console, assets: Iterable[tuple[Asset, frozenset[str]]]) -> None:
-    """Assets and who owns them."""
+    """Show assets with their owners."""
     for asset, owners in assets:
         fields(out, (str(asset.kind), f"{asset.iri}  owned by {', '.join(sorted(owners)) or 'nobody'}"))

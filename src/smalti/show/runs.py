@@ -1,5 +1,6 @@
-"""What runs made, in a terminal."""
+"""Runs in a terminal: the decision, the output, the owner's figures."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -12,21 +13,20 @@ from smalti.show.decisions import headline, show_decision
 from smalti.show.terminal import fields, place_of, show_warnings
 
 if TYPE_CHECKING:
+    from smalti.engine.plan.any_plan import AnyPlan
     from smalti.engine.run.run import Outcome
 
 
 def show_outcome(out: Console, outcome: "Outcome", registry: str) -> None:
-    """What was asked, what was done, what the owner should know, and where everything is."""
-    made, version = outcome.plan, outcome.version
-    if made is None or version is None:
+    """Show the decision, what was done, the owner's figures, and where the output is."""
+    plan, version = outcome.plan, outcome.version
+    if plan is None or version is None:
         show_decision(out, outcome.decision)
         return
-    from smalti.show.outputs import show_output  # noqa: PLC0415 (it comes with the engines)
-
     folder = version.path
     out.print(Text(headline(outcome.decision), style="bold green"))
     show_warnings(out, outcome.warnings)
-    not_protected = show_output(out, made, outcome)
+    not_protected = _show_output(out, plan, outcome)
     if outcome.report is not None:
         fields(out, *(("owner's view", line) for line in outcome.report.lines("respondents")))
     fields(
@@ -38,12 +38,18 @@ def show_outcome(out: Console, outcome: "Outcome", registry: str) -> None:
     )
 
 
+def _show_output(out: Console, plan: "AnyPlan", outcome: "Outcome") -> tuple[str, ...]:
+    """Show an output by the function `show` of the module with its kind's name; return its limits."""
+    not_protected: tuple[str, ...] = import_module(f"smalti.show.{plan.kind}").show(out, plan, outcome)
+    return not_protected
+
+
 def show_composition(out: Console, together: Composition) -> None:
-    """What a release and all earlier ones about the same respondents would lose together."""
+    """Show the loss of a release together with all earlier ones about the same respondents."""
     loss = together.loss
-    told = (
+    text = (
         f"{together.releases} release{'' if together.releases == 1 else 's'} about the same respondents,"
-        f" this one too: epsilon {loss.epsilon:f}, delta {loss.delta:f}, posterior belief at most"
+        f" including this one: epsilon {loss.epsilon:f}, delta {loss.delta:f}, posterior belief at most"
         f" {up(loss.belief)}, membership advantage at most {up(loss.advantage)}"
     )
-    fields(out, ("together", told))
+    fields(out, ("together", text))

@@ -1,4 +1,4 @@
-"""What all that is shown in a terminal shares: labels, widths, short names."""
+"""Labels, widths and short names, shared by everything shown in a terminal."""
 
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ def console() -> Console:
 
 class _Output(Console):
     def on_broken_pipe(self) -> None:
-        """Let the command line say how it ends; rich would end it as if there were findings."""
+        """Let the command line end itself; rich would exit with the code of findings."""
         raise BrokenPipeError
 
 
@@ -33,15 +33,15 @@ def short(iri: str | None) -> str:
     return iri.rstrip("/#").replace("#", "/").rsplit("/", 1)[-1]
 
 
-def fields(out: Console, *told: tuple[str, str]) -> None:
-    """Labels with texts beside them, wrapped between words."""
-    for label, text in told:
+def fields(out: Console, *labelled_texts: tuple[str, str]) -> None:
+    """Print labels with texts beside them, wrapped between words."""
+    for label, text in labelled_texts:
         lines = labelled(label, text, min(out.width, WIDTH))
         out.print(Text.assemble((lines[:13], LABEL), lines[13:]))
 
 
 def bullet(out: Console, text: str, indent: int = 2) -> None:
-    """A sentence as one item of a list."""
+    """Print a sentence as an item of a list."""
     start = " " * indent
     out.print(Text(textwrap.fill(text, min(out.width, WIDTH), initial_indent=f"{start}- ",
                                  subsequent_indent=f"{start}  ", break_long_words=False,
@@ -49,12 +49,12 @@ def bullet(out: Console, text: str, indent: int = 2) -> None:
 
 
 def show_warnings(out: Console, warnings: Iterable[str]) -> None:
-    """What to be wary of, one after the other."""
-    fields(out, *(("warning", one) for one in warnings))
+    """Print warnings."""
+    fields(out, *(("warning", warning) for warning in warnings))
 
 
 def place_of(folder: Path, files: Sequence[PublishedFile]) -> str:
-    """Where published files are."""
+    """The path of published files."""
     names = file_names(files)
     return str(folder / names) if len(files) == 1 else f"{folder}: {names}"
 

@@ -1,4 +1,4 @@
-"""What the command line shows of a training: what was learned from, what it loses, how it was tried."""
+"""A training in a terminal: its columns, its privacy loss, its audit."""
 
 from rich.console import Console
 
@@ -9,18 +9,18 @@ from smalti.show.losses import losses
 from smalti.show.terminal import fields
 
 
-def show(out: Console, made: TrainingPlan, outcome: Outcome) -> tuple[str, ...]:
-    """Show what was trained; returns what it does not protect against."""
-    told = explain_training(made)
+def show(out: Console, plan: TrainingPlan, outcome: Outcome) -> tuple[str, ...]:
+    """Show what was trained; return what it does not protect against."""
+    explained = explain_training(plan)
     fields(
         out,
-        ("promise", told.promise),
-        ("people", told.respondent),
-        ("training", told.training),
-        *(("audit", line) for line in told.audit),
-        *(("column", f"{name}: {what}") for name, what in told.columns),
-        *(("dropped", name) for name in told.dropped),
+        ("promise", explained.promise),
+        ("people", explained.respondent),
+        ("training", explained.training),
+        *(("audit", line) for line in explained.audit),
+        *(("column", f"{name}: {what}") for name, what in explained.columns),
+        *(("dropped", name) for name in explained.dropped),
     )
-    if made.train.loss is not None:
-        out.print(losses(made.train.loss, outcome))
-    return told.not_protected
+    if plan.train.loss is not None:
+        out.print(losses(plan.train.loss, outcome))
+    return explained.not_protected

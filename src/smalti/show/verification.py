@@ -1,4 +1,4 @@
-"""What `verify` found, in a terminal."""
+"""The result of `smalti verify`, in a terminal."""
 
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def show_recheck(out: Console, seen: "Recheck") -> None:
-    """What another look at an output showed."""
+    """Show which promises were counted again, and which are only stated."""
     if seen.version is None:
         out.print(Text(f"not recorded: {seen.target}", style="bold yellow"))
         fields(out, ("note", _UNRECORDED))
@@ -24,17 +24,17 @@ def show_recheck(out: Console, seen: "Recheck") -> None:
     fields(out, *([("people", COUNTED_ROWS)] if seen.counts_rows else []))
     fields(out, *(("recounted", str(prop)) for prop in check.recounted))
     if (classes := check.of_classes) is not None:
-        told = f"{classes.rows} in {classes.classes} classes of {classes.least_rows} or more"
-        fields(out, ("rows", told))
+        text = f"{classes.rows} in {classes.classes} classes of {classes.least_rows} or more"
+        fields(out, ("rows", text))
     if seen.is_repeated:
         again = "the recorded plan gave the same content on this data, with every check of a run"
         fields(out, ("repeated", again))
     else:
-        counted = "counted at run time, not again" if seen.version else "only its certificate says so"
+        counted = "checked by the run, not again" if seen.version else "stated only by its certificate"
         fields(out, *(("attested", f"{prop} ({counted})") for prop in check.attested))
 
 
 _UNRECORDED = (
-    "this registry does not know it. It agrees with its own certificate, which is unsigned: whoever made"
-    " the one can have made the other. Name the registry that recorded it with --registry"
+    "this registry did not record it. It agrees with its own certificate, which is unsigned: whoever made"
+    " the output can have written both. Name the registry that recorded it with --registry"
 )

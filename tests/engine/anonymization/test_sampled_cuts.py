@@ -248,7 +248,7 @@ def test_a_sample_without_a_number_of_fragments_is_wrong_usage(
         "--first-cuts", "sampled", *fragments, cwd=tmp_path,
     )  # fmt: skip
     assert ran.code == 2
-    assert "how many fragments to make, 2 or more" in " ".join(ran.err.split())
+    assert "2 fragments or more" in " ".join(ran.err.split())
 
 
 def test_a_word_that_is_none_is_wrong_usage(tmp_path: Path) -> None:

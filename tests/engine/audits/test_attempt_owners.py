@@ -79,7 +79,7 @@ def test_who_first_binds_a_source_owns_it(registry: Registry) -> None:
     assert world.everything(registry) == before
     registry.jobs.end("run", AttemptState.NOT_MET)
     assert len(auditing.audits(TARGET, party=begun.bound_by, registry=registry)) == 1
-    with pytest.raises(UsageError, match="does not own what was learned from"):
+    with pytest.raises(UsageError, match="does not own the training data"):
         auditing.audits(TARGET, party=OTHER, registry=registry)
 
 
@@ -90,5 +90,5 @@ def test_of_a_model_that_two_made_each_sees_their_own_attempts(registry: Registr
     for party, begun in ((own.bound_by, own), (OTHER, theirs)):
         (found,) = auditing.audits(MODEL, party=party, registry=registry)
         assert found.attempt == begun
-    with pytest.raises(UsageError, match="does not own what was learned from"):
+    with pytest.raises(UsageError, match="does not own the training data"):
         auditing.audits(MODEL, party=own.party, registry=registry)

@@ -160,7 +160,7 @@ def test_a_study_of_a_model_from_a_seed_says_test_only() -> None:
         shown = study_page(
             "m", "00" * 32, figures(result()), with_drawings=False, is_test_only=is_test_only
         )
-        assert ("Test only: the model was trained by a seed" in to_html(shown)) is is_test_only
+        assert ("Test only: the model was trained with a seed" in to_html(shown)) is is_test_only
 
 
 def _words(found: Any) -> set[str]:
@@ -189,7 +189,7 @@ def test_an_owner_reads_the_report(world: Path, about: str) -> None:
     assert ran.code == 0, ran.err
     (told,) = ran.json["@graph"]
     assert (told["state"], told["results"][0]["attack"]) == ("met", "loss")
-    assert "Whether they could have found anything" in (world / name).read_text(encoding="utf-8")
+    assert "Whether the attacks can find a leak" in (world / name).read_text(encoding="utf-8")
     again = shell.smalti(*asked, "--html", name, cwd=world)
     assert again.code == 2
     assert "it exists already" in again.err
@@ -201,12 +201,12 @@ def test_an_owner_reads_the_report(world: Path, about: str) -> None:
 def test_nobody_else_reads_it(world: Path, party: str) -> None:
     ran = shell.smalti("audit", "report", OUTPUT, "--as", party, "--registry", "r.sqlite", cwd=world)
     assert ran.code == 2
-    assert "does not own what was learned from" in ran.message
+    assert "does not own the training data" in ran.message
     assert "loss" not in ran.err + ran.out
 
 
 def test_what_was_never_audited_is_said(world: Path) -> None:
-    with pytest.raises(UsageError, match="no audit of it was begun"):
+    with pytest.raises(UsageError, match="no audit is recorded for it"):
         auditing.audits("http://example.com/nothing", party=OWNER, registry=registry(world))
 
 
