@@ -14,6 +14,7 @@ from smalti.policy.read.values import (
     bare_name,
     canonical_word,
     iri_is_good,
+    is_described_here,
     odrl_name,
     one_value,
     spellings,
@@ -90,9 +91,7 @@ def described(value: Value, what: str, scope: Scope) -> Node | None:
         message = f"a {what} is an object with leftOperand, operator and rightOperand"
         scope.findings.error("P308", value.place, message)
         return None
-    if value.is_reference and value.name is not None:
-        message = f"the {what} {quoted(value.name.written)} is named but not described here"
-        scope.findings.error("P311", value.name.place, message, f"write the whole {what} here")
+    if not is_described_here(value, what, scope):
         return None
     allowed = {ODRL + "Constraint", ODRL + "LogicalConstraint"}
     for name in value.types:
@@ -102,6 +101,15 @@ def described(value: Value, what: str, scope: Scope) -> Node | None:
     if not _is_reference_kind(value, scope):
         check_properties(value, Place.CONSTRAINT, scope)
     return value
+
+
+def check_no_unit(written: WrittenComparison, scope: Scope) -> bool:
+    """Report a unit on an operand without one; False where there is one."""
+    if written.unit_place is None:
+        return True
+    message = f"{quoted(written.shown)} has no unit"
+    scope.findings.error("P434", written.unit_place, message, "remove the unit")
+    return False
 
 
 def logical_parts(node: Node) -> tuple[str, ...]:

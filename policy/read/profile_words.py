@@ -9,7 +9,7 @@ from smalti.policy.findings.findings import quoted
 from smalti.policy.model import model
 from smalti.policy.model.model import Comparison, Day, Instant, Named, Number, Operator, Text
 from smalti.policy.read.columns import read_columns, read_respondent
-from smalti.policy.read.comparisons import WrittenComparison
+from smalti.policy.read.comparisons import WrittenComparison, check_no_unit
 from smalti.policy.read.typed_values import as_set, named_by_text, typed_value
 from smalti.policy.read.values import Scope, chosen_name, number_in, open_name
 from smalti.vocab.terms import IRI, PSEUDONYM_KEY, RESPONDENT
@@ -18,7 +18,7 @@ from smalti.vocab.words import Range, Word
 _UPPER: Final = frozenset({Operator.LTEQ, Operator.LT})
 _LOWER: Final = frozenset({Operator.GTEQ, Operator.GT})
 _STRICT: Final = {Operator.GT: "gteq", Operator.LT: "lteq"}
-_ORDERING: Final = frozenset({Operator.GT, Operator.GTEQ, Operator.LT, Operator.LTEQ})
+ORDERING: Final = frozenset({Operator.GT, Operator.GTEQ, Operator.LT, Operator.LTEQ})
 _EQUALITY: Final = frozenset({Operator.EQ, Operator.NEQ, Operator.IS_ANY_OF, Operator.IS_NONE_OF})
 _NAME_OF_KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,63}")
 _LIKE_A_KEY: Final = re.compile(
@@ -42,8 +42,7 @@ def read_profile_word(
     word = written.word
     if word is None or not _check_operator(word, written, scope, is_bounded=is_bounded):
         return None
-    if written.unit_place is not None:
-        scope.findings.error("P434", written.unit_place, f"{quoted(written.shown)} has no unit")
+    if not check_no_unit(written, scope):
         return None
     values = _values(word, written, targets, scope)
     if values is None:
@@ -54,7 +53,7 @@ def read_profile_word(
 
 def is_in_order(typed: model.Value | None, value: Value, written: WrittenComparison, scope: Scope) -> bool:
     """Report a value without an order where the operator requires one; False then, and for None."""
-    if typed is None or written.operator not in _ORDERING or isinstance(typed, Number | Day | Instant):
+    if typed is None or written.operator not in ORDERING or isinstance(typed, Number | Day | Instant):
         return typed is not None
     message = (
         f"`{written.operator}` requires a number, a date or a date with time: other values have no order"
@@ -88,7 +87,7 @@ def _check_operator(word: Word, written: WrittenComparison, scope: Scope, *, is_
 
 def _free(range_: Range) -> frozenset[str]:
     if range_ in {Range.INTEGER, Range.DECIMAL, Range.VALUE}:
-        return frozenset(_EQUALITY | _ORDERING)
+        return frozenset(_EQUALITY | ORDERING)
     return frozenset(_EQUALITY | {Operator.IS_ALL_OF})
 
 

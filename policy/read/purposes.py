@@ -8,7 +8,7 @@ from smalti.policy.document.nodes import Literal, Name, Value
 from smalti.policy.findings.findings import quoted
 from smalti.policy.model.iris import iri_problem
 from smalti.policy.model.model import Comparison, Named
-from smalti.policy.read.comparisons import WrittenComparison
+from smalti.policy.read.comparisons import WrittenComparison, check_no_unit
 from smalti.policy.read.typed_values import as_set
 from smalti.policy.read.values import Scope, bare_name, canonical_word, plain_text, unknown_word
 from smalti.vocab.odrl import OPERATORS_OF, Measured
@@ -32,8 +32,8 @@ def read_purpose_comparison(written: WrittenComparison, scope: Scope) -> Compari
         listed = ", ".join(f"`{name}`" for name in sorted(allowed))
         scope.findings.error("P405", written.operator_name.place, message, f"write one of {listed}")
         return None
-    if written.unit is not None and written.unit_place is not None:
-        scope.findings.error("P434", written.unit_place, "a purpose has no unit")
+    if written.unit is not None:
+        check_no_unit(written, scope)
     values = read_purposes(written.values, scope)
     if len(values) == 0:
         return None

@@ -25,12 +25,13 @@ from smalti.policy.model.model import (
 )
 from smalti.policy.read.comparisons import (
     WrittenComparison,
+    check_no_unit,
     described,
     is_foreign_iri,
     logical_parts,
     read_comparison,
 )
-from smalti.policy.read.profile_words import is_in_order, read_profile_word, read_set
+from smalti.policy.read.profile_words import ORDERING, is_in_order, read_profile_word, read_set
 from smalti.policy.read.purposes import OPERANDS as PURPOSE_OPERANDS
 from smalti.policy.read.purposes import read_purpose_comparison, read_purposes
 from smalti.policy.read.typed_values import DURATION, named_by_text, typed_value
@@ -67,8 +68,7 @@ class ConditionContext:
 
 
 _KEYS: Final = (LEFT_OPERAND, OPERATOR, RIGHT_OPERAND)
-_ORDERING: Final = frozenset({Operator.GT, Operator.GTEQ, Operator.LT, Operator.LTEQ})
-_OF_COLUMNS: Final = _ORDERING | {Operator.EQ, Operator.NEQ, Operator.IS_ANY_OF, Operator.IS_NONE_OF}
+_OF_COLUMNS: Final = ORDERING | {Operator.EQ, Operator.NEQ, Operator.IS_ANY_OF, Operator.IS_NONE_OF}
 
 
 def read_conditions(
@@ -219,16 +219,7 @@ def read_odrl_comparison(written: WrittenComparison, scope: Scope) -> Comparison
 def _unit_fits(written: WrittenComparison, kind: Measured, scope: Scope) -> bool:
     if written.unit_place is None or kind in {Measured.NUMBER, Measured.WHOLE_NUMBER, Measured.ANY}:
         return True
-    return _no_unit(written, scope)
-
-
-def _no_unit(written: WrittenComparison, scope: Scope) -> bool:
-    """Report a unit on an operand without one."""
-    if written.unit_place is None:
-        return True
-    message = f"{quoted(written.shown)} has no unit"
-    scope.findings.error("P434", written.unit_place, message, "remove the unit")
-    return False
+    return check_no_unit(written, scope)
 
 
 _TYPES: Final[dict[Measured, tuple[type[model.Value], ...]]] = {
@@ -336,7 +327,7 @@ def _column_comparison(
         scope.findings.error("P405", written.operator_name.place, message, f"write one of {listed}")
         return None
     values = read_set(written, lambda value: _ordered(value, written, scope), scope)
-    if not _no_unit(written, scope) or values is None:
+    if not check_no_unit(written, scope) or values is None:
         return None
     column = ColumnReference(iri, scope.findings.where(name.place))
     return ColumnComparison(column, written.operator, values, scope.findings.where(written.place))

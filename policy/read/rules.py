@@ -35,7 +35,7 @@ from smalti.policy.read.reading_conditions import (
     read_purpose_property,
 )
 from smalti.policy.read.training import read_training
-from smalti.policy.read.values import Scope, bare_name, iri_is_good, one_value, values_of
+from smalti.policy.read.values import Scope, bare_name, iri_is_good, is_described_here, one_value, values_of
 from smalti.vocab.terms import (
     ACTION,
     ANONYMIZE,
@@ -165,11 +165,7 @@ def _is_written(value: Value, kind: Kind, scope: Scope) -> bool:
         message = f"a {kind.word} is an object, not {quoted(value.text)}"
         scope.findings.error("P314", value.place, message)
         return False
-    if value.is_reference and value.name is not None:
-        message = f"the {kind.word} {quoted(value.name.written)} is named but not described here"
-        scope.findings.error("P311", value.name.place, message, f"write the whole {kind.word} here")
-        return False
-    return True
+    return is_described_here(value, kind.word, scope)
 
 
 def _read(node: Node, kind: Kind, of: _Parts | None, reading: Reading) -> tuple[_Parts, tuple[_Way, ...]]:

@@ -84,6 +84,15 @@ def bare_name(value: Value, what: str, scope: Scope) -> Name | None:
     return name
 
 
+def is_described_here(node: Node, what: str, scope: Scope) -> bool:
+    """Report a node that is only named where its description is required; False for such a node."""
+    if not node.is_reference or node.name is None:
+        return True
+    message = f"the {what} {quoted(node.name.written)} is named but not described here"
+    scope.findings.error("P311", node.name.place, message, f"write the whole {what} here")
+    return False
+
+
 def iri_is_good(name: Name, what: str, scope: Scope) -> IRI | None:
     """The IRI when it is absolute and may be used; None after an error."""
     if name.iri.startswith(UNRESOLVED):

@@ -79,7 +79,7 @@ BAD_POLICIES = [
     BadPolicy("fig-2.6-as-printed", 61, 11, ("P103", "expected `,` or `]`", "`}` at line 60, column 1")),
     BadPolicy("method-misspelt", 14, 80, ("unknown method", "did you mean `k-anonymity`?")),
     BadPolicy("refinement-misspelt", 13, 7, ("unknown property", "did you mean `refinement`?")),
-    BadPolicy("k-as-text", 15, 77, ("is a number", "without quotes")),
+    BadPolicy("k-as-text", 15, 77, ("must be a number, not the text `10`", "without quotes")),
     BadPolicy("l-above-k", 16, 77, ("k is exactly 10", "lower l")),
 ]
 
