@@ -1,4 +1,4 @@
-"""From a request and policies to a decision; what is not understood denies."""
+"""Decides requests by policies; what is not understood denies."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -72,25 +72,25 @@ def authorize(
         Permission   applies when each part of it is satisfied: one and the same rule covers every requested
                      target (joint visibility) and the action (or one that includes it); the party is an
                      assignee or in a group that is; each constraint and refinement holds; each duty
-                     is fulfilled that no plan can contain. What it limits to rows comes back as `rows`.
+                     is fulfilled that no plan can contain. Its limits to rows become `Grant.rows`.
         Prohibition  applies unless some part is unsatisfied: when it touches any requested target, the
                      action, or one included in it. Its refinements are judged by the transformation that
                      each permission would lead to (`policy.decide.transformations`).
-        To anonymize is also permitted by a permission to read what was anonymized so (a duty), and to the
+        To anonymize is also permitted by a permission to read with a duty to anonymize, and to the
                      assignees of an obligation to anonymize.
         Remedy       to anonymize: permits exactly its own transformation of its own target, which its
                      prohibition covers, too, and only a request that names it by its uid. Each condition
-                     of it and of its prohibition must hold, and no other prohibition apply: its own does
-                     not stand against it, and no strategy spares it another one. Its party is one of its
-                     assignees (its prohibition's, where it has none), or an owner, where nobody is named.
-                     The prohibition's remedies of other actions are owed as well, and so are the other
-                     actions of one that is written with several: each must be fulfilled that no plan
-                     can contain. Of several remedies to anonymize each is relied on by itself.
-                     That its prohibition was infringed (ODRL IM 2.6.7) is the requester's word: ODRL has
-                     no term by which that would be recorded.
-        Duty to anonymize: who reads owes it, whatever the request says was fulfilled: that is a claim, and
-                     what is read is the target itself. So with an audit: who trains owes it of the model
-                     that is still to be made. Who uses a model may have fulfilled it.
+                     of it and of its prohibition must hold, and no other prohibition may apply: only its
+                     own prohibition does not deny it, whatever the conflict strategy. Its party is one of
+                     its assignees (its prohibition's, where it has none), or an owner, where no party is
+                     named. The prohibition's remedies of other actions are owed as well, and so are the
+                     other actions of a remedy with several: each must be fulfilled that no plan can
+                     contain. Of several remedies to anonymize a request relies on one.
+                     That its prohibition was infringed (ODRL IM 2.6.7) is the requester's claim: ODRL has
+                     no term to record it.
+        Duty to anonymize: whoever reads owes it, even if the request claims that it was fulfilled, since
+                     the request is about the target itself. Likewise an audit: whoever trains owes it for
+                     the new model. For an existing model it may have been fulfilled.
         Policies     that are Offers are not considered; outside of its `dct:valid` a policy is not in
                      force, and at an unknown time its prohibitions apply and its permissions do not.
         Conflict     inside of a policy: as its strategy says. `invalid` makes the whole policy void: its
@@ -100,20 +100,20 @@ def authorize(
                      prohibition denies.
         Columns      A column is a part of its table (`table_columns`). A permission on a table
                      reaches its columns. A prohibition on a column of a target withholds the column
-                     (`Grant.withheld`), and denies a permission that cannot do without it
+                     (`Grant.withheld`), and denies a permission that needs it
                      (`policy.decide.column_uses`); so do prohibitions on all columns that are known.
-        Several      permissions may grant one request; `request.rule` picks by its uid (or its duty's).
+        Several      permissions may grant one request; `request.rule` picks one by its uid (or its duty's).
         Limits       a grant may have limits: some rows or columns only, or obligations. Where each one has,
-                     the decision is `limited`, which permits only who understands limits.
-        Promised     adding a prohibition never permits more, but for its own remedy; and no policy, nor a
-                     rule that is added to it, makes another one permit more.
+                     the decision is `limited`, which permits only a requester who understands limits.
+        Monotone     adding a prohibition never permits more, except by its own remedy; and no policy, nor a
+                     rule that is added to it, makes another policy permit more.
 
     Args:
-        request: who wants to do what. The party is asserted by the caller; nothing here authenticates it.
+        request: who wants to do what. The caller asserts the party; it is not authenticated here.
         policies: those of the target's owners that are in force; others must not be passed.
-        hierarchies: what includes what.
+        hierarchies: which concepts include which.
         explain: whether the decision reports each part of each rule about the targets (`considered`).
-        owners: who owns all of each target; a remedy that names nobody is theirs.
+        owners: the owners of all of each target; a remedy that names no party is theirs.
     """
     prepared = [prepare(policy, hierarchies) for policy in distinct(policies)]
     return conclude(Situation(request, hierarchies, owners), _Listed(prepared), explain=explain)
