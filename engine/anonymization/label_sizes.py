@@ -1,4 +1,4 @@
-"""How long labels make an output: said before it is written, and refused where nobody can want it.
+"""The size of labels: the owner is warned of large ones before a run, and extreme ones are refused.
 
 A set lists every text of its class, and each row of the class shows it: n rows of n different texts, in
 one class, are published as n times n texts. What is refused follows from the plan and the data alone, not

@@ -12,7 +12,7 @@ from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.checks import ReleaseCheck
 from smalti.engine.binding.circumstances import Circumstances
-from smalti.engine.binding.run_inputs import Given, Granted
+from smalti.engine.binding.run_inputs import Granted, RunInput
 from smalti.engine.binding.run_record import RunUnder
 from smalti.engine.binding.run_request import RunRequest
 from smalti.engine.binding.stated import Published, Stated
@@ -45,7 +45,7 @@ class Compiled(Generic[P]):
     """A plan, and the data that it was made for."""
 
     plan: P
-    known: Given
+    run_input: RunInput
     source: Source
     contents: Contents
 
@@ -240,10 +240,10 @@ class Capability(ABC, Generic[P, E]):
 
 def capability_of(kind: Kind) -> Capability[AnyPlan, object]:
     """The capability of a kind."""
-    found = capability_module(kind).CAPABILITY
-    if not isinstance(found, Capability) or found.kind != kind:
+    capability = capability_module(kind).CAPABILITY
+    if not isinstance(capability, Capability) or capability.kind != kind:
         raise InternalError(f"the room of {kind} has another capability")
-    return found
+    return capability
 
 
 def refuse_query(request: RunRequest) -> None:
@@ -251,7 +251,7 @@ def refuse_query(request: RunRequest) -> None:
     if request.query is not None:
         raise UsageError(
             request.query.name or "query (--query)",
-            "the permission that matches is not about statistics",
+            "the matching permission does not release statistics",
             "a policy with the method differential-privacy",
             "leave out --query, or name another rule with --rule",
         )

@@ -35,7 +35,7 @@ class OneRowColumns(BoundColumns[W]):
         if declared == OneRowEach(is_declared=False):
             self.problem(
                 str(self.wanted.where),
-                f"nothing says which rows are about one respondent, and {why}",
+                f"no respondent is declared, and {why}",
                 "a respondent column, or `smalti:oneRowEach`",
                 WAYS_TO_DECLARE,
             )

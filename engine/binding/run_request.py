@@ -1,4 +1,4 @@
-"""What somebody asks of a run, what comes out of it, and who is told of its phases."""
+"""The request of a run, its outcome, and a watch on its phases."""
 
 import time
 from dataclasses import dataclass, field, replace
@@ -175,7 +175,7 @@ def refuse_options_of_rows(request: RunRequest) -> None:
     if replace(request.options, output_format=OutputFormat.CSV) != Options():
         raise UsageError(
             "options of the run",
-            "nothing is generalised here, and one file is written",
+            "these options apply to generalised rows only",
             "none of --parts, --rows-per-part, --first-cuts and --cut-threshold",
             "leave them out",
         )

@@ -64,5 +64,5 @@ def kind_differs(certificate: Path) -> GuaranteeError:
         str(certificate),
         "the recorded plan is of another kind than the certificate",
         "the plan that the output was made by",
-        "ask whoever runs the registry how it came about",
+        "ask the registry's operator to investigate",
     )

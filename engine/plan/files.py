@@ -56,7 +56,7 @@ class ColumnLoss:
 
 @dataclass(frozen=True, slots=True)
 class ExactColumn:
-    """What of a text column stands exactly in the output, alone or in a set (see `exact_values`)."""
+    """Which values of a text column the output contains exactly, alone or in a set."""
 
     column: str
     values: int

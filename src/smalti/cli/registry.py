@@ -172,7 +172,7 @@ def policy_add(
     names no column of it.
     """
     from smalti.cli.opening import open_registry
-    from smalti.engine.binding.below import forbidden_below_with
+    from smalti.engine.binding.prohibitions_below import forbidden_below_with
     from smalti.engine.losses.shut_out import shut_out_with
     from smalti.engine.registry.met_columns import columns_met_with
     from smalti.json.registry import policy_json

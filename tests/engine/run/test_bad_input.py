@@ -503,5 +503,5 @@ def test_an_output_is_read_from_its_registered_bytes_only(tmp_path: Path) -> Non
     before = listing(tmp_path)
     ran = smalti("run", "again.jsonld", *request(data, target=OUTPUT), "--out", "third", cwd=tmp_path)
     assert ran.code == 2
-    paragraph(ran, "people.csv", "no registered version", "smalti targets")
+    paragraph(ran, "people.csv", "not a registered version", "smalti targets")
     assert listing(tmp_path) == before
