@@ -177,7 +177,7 @@ def _transform(
 
 
 def _variant(wanted: Anonymization, columns: tuple[Column, ...]) -> dict[str, str]:
-    """What the policy chooses by words of their own, by the field of the transform."""
+    """The policy's choices, by the field of the transform."""
     by_iri = {normalised_column(column.iri): column.name for column in columns}
     choices: dict[str, str] = {}
     for parameter in wanted.parameters:
@@ -191,7 +191,7 @@ def _variant(wanted: Anonymization, columns: tuple[Column, ...]) -> dict[str, st
 
 
 class _Compiler(BoundColumns[Anonymization]):
-    """Binds columns to roles, and gathers what stands against it."""
+    """Binds columns to roles, and collects problems."""
 
     def __init__(
         self, wanted: Anonymization, source: Source, table: StagedTable, said: SaidOfRespondents
@@ -200,11 +200,11 @@ class _Compiler(BoundColumns[Anonymization]):
         super().__init__(wanted, source, table, said, named)
 
     def granted_rows(self, circumstances: Circumstances) -> Filter | None:
-        """Leave out who withdrew, and then the rows that are not granted; what the latter are.
+        """Leave out respondents who withdrew, then the rows that are not granted; return that filter.
 
         Raises:
-            PlanError: there is no telling which rows these are. Nothing that is said of values
-                could be trusted then, so only problems with the names of columns are told beside.
+            PlanError: these rows cannot be determined. Problems with values would then be unreliable, so
+                only problems with the names of columns are reported as well.
         """
         others = len(self.problems)
         if circumstances.withdrawn:
@@ -304,7 +304,7 @@ class _Compiler(BoundColumns[Anonymization]):
         try:
             return make_codebook(self.table.texts(name), declared, zone, has_missing=False)
         except ValueFormError:
-            return None  # it was told when the values were checked
+            return None  # reported when the values were checked
 
     def _quasi_identifier_type(self, name: str, declared: Datatype | None, zone: str | None) -> Datatype:
         if declared is None:
@@ -315,7 +315,7 @@ class _Compiler(BoundColumns[Anonymization]):
     def _not_of_type(self, name: str, datatype: Datatype, row: int) -> None:
         self.problem(
             self._cell(name, row),
-            f"a value is no {datatype}",
+            f"a value is not a valid {datatype}",
             f"texts that match {LEXICAL_FORMS[datatype]}, each a {datatype} that exists",
             "correct the data, or declare another datatype in the description",
         )
@@ -354,7 +354,7 @@ class _Compiler(BoundColumns[Anonymization]):
             )
 
     def _refuse_repeated_identifiers(self, columns: Iterable[Column], respondent: OneRowEach) -> None:
-        """Refuse one row for each person where identifiers tell otherwise.
+        """Refuse one row for each person if identifiers contradict it.
 
         Of several identifiers one may repeat, and not all together: two people have one first name
         (`warnings_of_rows`).
@@ -390,7 +390,7 @@ class _Compiler(BoundColumns[Anonymization]):
     def _repeat_together(self, columns: Sequence[Column]) -> bool:
         """Whether some columns may repeat in the same rows, of which each repeats by itself.
 
-        Rows are compared by their texts: where two of these are one value, that is not looked at further.
+        Rows are compared by their texts: two texts of one value are not recognised.
         """
         if len(columns) == 1 or any(map(self._is_spelled_otherwise, columns)):
             return True

@@ -49,7 +49,7 @@ def codebook_of(plan: Plan, name: str, texts: pa.Array, *, has_missing: bool) ->
         return make_codebook(texts, said.datatype, said.time_zone, has_missing)
     except ValueFormError:
         raise DataError(
-            f"column `{name}`", f"a value is no {said.datatype}", "the plan's datatype"
+            f"column `{name}`", f"a value is not a valid {said.datatype}", "the plan's datatype"
         ) from None
 
 

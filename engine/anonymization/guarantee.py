@@ -33,7 +33,7 @@ class ClassGuarantee:
     sensitive: tuple[str, ...] = ()
     """The columns kept under the guarantee, by name."""
     released: tuple[str, ...] = ()
-    """The columns kept outside of it, on the word of the policy's author, by name."""
+    """The columns published outside of the guarantee, on the policy author's responsibility, by name."""
 
     kind: ClassVar[Kind] = Kind.ANONYMIZATION
     terms: ClassVar[Mapping[str, Json]] = {}

@@ -23,7 +23,7 @@ from smalti.engine.tables.description import Source
 from smalti.transforms.base import Datatype
 
 LARGE_PART: Final = Fraction(1, 10)
-"""Of a column's distinct values: from here on it is told that so many are rare and published exactly."""
+"""The share of a column's distinct values that are rare, from which on the owner is warned."""
 _ALIKE: Final = (
     "each row is declared to be about another person, but some rows agree in all columns except the"
     " sensitive ones: if such rows are about one person, k counts that person more than once"
@@ -34,7 +34,7 @@ _UNSEEN: Final = r"[\s\p{Z}\p{Cc}\p{Cf}]+"
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What a look at the rows shows before anything is made of them; figures are for owners."""
+    """What an inspection of the rows shows before they are transformed; figures are for owners."""
 
     exact: tuple[ExactColumn, ...]
     alike: int
@@ -59,7 +59,7 @@ def inspect_rows(
         source: the target, as it is bound.
         table: the rows that take part.
         is_output: whether they are of an output, in which rows of a class are alike by design.
-        with_counts: whether an owner is told, who may know how many texts are alike.
+        with_counts: whether the warnings are for an owner, who may know how many texts are alike.
     """
     exact = exact_values(plan, table)
     alike = 0 if is_output else rows_alike(plan, table)
@@ -84,7 +84,7 @@ def exact_values(plan: Plan, table: StagedTable) -> tuple[ExactColumn, ...]:
 
 
 def warnings_of_exact(columns: tuple[ExactColumn, ...]) -> tuple[str, ...]:
-    """What an owner should be told; names no figure."""
+    """Warn an owner of rare values that are published exactly; without figures."""
     names = [column.column for column in columns if is_large_part(column)]
     if not names:
         return ()
@@ -111,7 +111,7 @@ def rows_alike(plan: Plan, table: StagedTable) -> int:
 
 
 def warnings_of_rows(plan: Plan, table: StagedTable, alike: int) -> tuple[str, ...]:
-    """What speaks against one row for each person; names no figure.
+    """Warn of evidence against one row for each person; without figures.
 
     Args:
         plan: on the table.
@@ -140,10 +140,10 @@ def _identifiers(plan: Plan) -> list[str]:
 def warnings_of_alike_texts(
     plan: Plan, source: Source, table: StagedTable, *, with_counts: bool
 ) -> tuple[str, ...]:
-    """What the owner should know of columns without a datatype whose texts tell people or values apart.
+    """Warn of columns without a datatype that distinguish people or values by their texts.
 
     Args:
-        plan: says which columns these are; those of more than a million different texts are not looked at.
+        plan: says which columns these are; columns of more than a million different texts are skipped.
         source: says what is declared.
         table: the rows that take part.
         with_counts: whether it is said how many texts there are; for owners alone.

@@ -17,7 +17,7 @@ from smalti.transforms.requirements.judge import ClassJudge
 
 @dataclass(frozen=True, slots=True)
 class Cuts:
-    """One cut of each of some lines, to be looked at more closely."""
+    """One cut of each of some lines, to be examined more closely."""
 
     relations: Relations
     layout: Layout

@@ -107,7 +107,7 @@ SIDE_JUDGES: Final[tuple[type[SideJudge], ...]] = (
 
 
 def side_judges_of(requirements: Iterable[Requirement]) -> tuple[SideJudge, ...] | None:
-    """Who judges both sides of cuts by these requirements; None if nobody does for one of them."""
+    """The judges of both sides of cuts by these requirements; None if one of them has no judge."""
     kinds = {kind.name: kind for kind in SIDE_JUDGES}
     judges = judges_of(requirements)
     if any(judge.name not in kinds for judge in judges):

@@ -1,6 +1,6 @@
 """One partition along one attribute: which cuts are allowed, and which of them is nearest to the median.
 
-Everything is told by counts: of rows at each place, and of respondents and values that begin or end
+Counts decide everything: of rows at each place, and of respondents and values that begin or end
 there. Something is left of a cut if it begins there, and right of it if it ends there.
 """
 

@@ -34,18 +34,18 @@ def check_binding(
 ) -> None:
     """Refuse data that is known under another IRI, and a stranger's binding of a known target.
 
-    Each file is looked at by itself: a part of what is known is known, whatever stands beside it.
+    Each file is checked by itself: a registered part stays registered, whatever files are beside it.
 
     Args:
-        registry: what is known.
+        registry: has the registered outputs and inputs.
         source: the target, as it is bound.
         contents: of its files.
         plan: the plan on it; says what its columns and respondents are taken for.
         submitter: who binds it.
 
     Raises:
-        UsageError: a file is of an output, or of somebody else's input, under another IRI; or the target
-            is known, and somebody who does not own it binds other data, or describes it otherwise.
+        UsageError: a file belongs to an output, or to another party's input, under another IRI; or the
+            target is registered, and a party that does not own it binds or describes it differently.
     """
     if not registry.exists:
         return
@@ -116,7 +116,7 @@ def _refuse_relabelled_input(
 
 def _is_bound_as_before(registry: Registry, source: Source, contents: Contents, plan: AnyPlan) -> bool:
     if registry.outputs.of(source.target):
-        # An output's columns and respondents are on record: nobody but an owner describes them again.
+        # An output's columns and respondents are on record: only an owner may describe them again.
         return source.description == Description()
     previous = made_from(registry, source.target, contents)
     plans = [plan_from_json(version.plan) for version in previous]

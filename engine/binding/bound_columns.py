@@ -68,7 +68,7 @@ W = TypeVar("W", bound=Declares)
 
 
 class BoundColumns(Generic[W]):
-    """The columns of a table by their IRIs, with who its respondents are; gathers what stands against it.
+    """The columns of a table by their IRIs, and its respondents; collects problems.
 
     Apart from rows of those who withdrew, nothing here looks at a value.
     """
@@ -99,7 +99,7 @@ class BoundColumns(Generic[W]):
         described = {column.name for column in source.description.columns}
         self._known = NamedColumns(table.contents.header, source.format, in_policy | described)
         self.declared: Respondent | None = self._declaration(said)
-        """As policy, description or request say, or an owner said before; None where nobody did."""
+        """As policy, description, request or an owner's earlier run declares; None: undeclared."""
 
     # --- Names
 
@@ -120,7 +120,7 @@ class BoundColumns(Generic[W]):
         return name
 
     def check_names(self) -> None:
-        """Say which columns share an IRI, and which are described and not there."""
+        """Report columns that share an IRI, and described columns that the data lacks."""
         self._refuse_shared_iris()
         described = {column.name for column in self.source.description.columns}
         for name in sorted(described - set(self.table.contents.header)):
@@ -144,7 +144,7 @@ class BoundColumns(Generic[W]):
                 )
 
     def _suggestion_for(self, column: IRI) -> str:
-        """What was meant perhaps by an IRI that is no column's."""
+        """The column that an unknown IRI may mean."""
         # All columns begin with the target's IRI: only what follows can be close to something.
         stem = f"{self.source.target}/"
         spellings = {name: unquote(iri.removeprefix(stem)) for iri, name in self._names.items()}
@@ -154,7 +154,7 @@ class BoundColumns(Generic[W]):
         return f"did you mean `{normalised_column(column_iri(self.source, suggestion))}`?"
 
     def _suggestion(self, name: str) -> str:
-        """What was meant perhaps by a name that is no column's."""
+        """The column that an unknown name may mean."""
         suggestion = self._known.meant(name, {column: column for column in self.table.contents.header})
         return self._known.listed() if suggestion is None else f"did you mean `{suggestion}`?"
 
@@ -229,7 +229,7 @@ class BoundColumns(Generic[W]):
         return None
 
     def inherit(self, inherited: Respondent, declared: Respondent) -> Respondent:
-        """What an output's respondents are: as they were for its input, if they can still be told apart."""
+        """The respondents of an output: those of its input, if they can still be identified."""
         if isinstance(inherited, RespondentColumn):
             # INVARIANT: a respondent column is never published as it was, so an output cannot have it.
             self.problem(
@@ -285,7 +285,7 @@ class BoundColumns(Generic[W]):
         return name
 
     def problem(self, where: str, problem: str, expected: str = "", way_out: str = "") -> None:
-        """Take down one thing that stands against it, as a `PlanError`."""
+        """Record a problem as a `PlanError`."""
         self.problems.append(PlanError(where, problem, expected, way_out))
 
 

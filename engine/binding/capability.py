@@ -61,7 +61,7 @@ class Produced:
     report: Report
     """For the owners; the driver adds the timings."""
     warnings: tuple[str, ...] = ()
-    """For owners of all inputs; others are told what follows from the plan alone."""
+    """For owners of all inputs; others get the plan's warnings alone."""
     started_at: datetime | None = None
     """When it was asked who withdrew, where an earlier run did; who withdrew since keeps it from being
     recorded."""
@@ -111,7 +111,7 @@ class Capability(ABC, Generic[P, E]):
 
     kind: Kind
     gives_content_again: bool = False
-    """Whether a plan gives the same content each time: nothing of it is drawn at random."""
+    """Whether a plan gives the same content each time: no part is drawn at random."""
 
     def check_installed(self) -> None:
         """Raise UsageError where an optional dependency is missing."""
@@ -136,7 +136,7 @@ class Capability(ABC, Generic[P, E]):
         table: StagedTable,
         circumstances: Circumstances,
     ) -> P:
-        """The plan of what a permission allows on this data; its budget is not looked at.
+        """The plan of what a permission allows on this data; the budget is not checked here.
 
         Raises:
             SmaltiError: the data cannot be treated as the policy requires; all problems at once.
@@ -185,7 +185,7 @@ class Capability(ABC, Generic[P, E]):
         return ()
 
     def warnings(self, compiled: Compiled[P], table: StagedTable) -> tuple[str, ...]:
-        """What to warn of before a run; shown to whoever may see the plan."""
+        """The warnings before a run, for everybody who may see the plan."""
         del table
         return self.plan_warnings(compiled.plan)
 

@@ -21,7 +21,7 @@ Columns = Callable[[Source], Collection[str] | None]
 
 
 def requested_respondent(request: RunRequest, registry: Registry) -> Respondent | None:
-    """Who respondents are by a request; where nobody asks, nothing is decided, and anybody may say it.
+    """The respondents that a request declares; without a party, anyone may declare them.
 
     Raises:
         UsageError: the request says it, and who submits it does not fully own the data.
@@ -37,7 +37,7 @@ def requested_respondent(request: RunRequest, registry: Registry) -> Respondent 
 
 
 def _may_say(request: RunRequest, registry: Registry) -> bool:
-    """Whether who submits it owns all of the target, or binds what nobody owns yet."""
+    """Whether the submitter owns all of the target, or the target has no owner yet."""
     if not registry.ownership.is_known(request.target):
         return True
     return request.submitter in registry.ownership.full(request.target)
@@ -70,7 +70,7 @@ def with_respondents(columns: Columns, request: RunRequest, registry: Registry) 
 def check_run(
     registry: Registry, source: Source, contents: Contents, plan: AnyPlan, submitter: IRI
 ) -> None:
-    """Refuse what no run may be made on: every kind of run passes here before anything is counted.
+    """Refuse data that no run may use: every kind of run calls this before anything is counted.
 
     Args:
         registry: what is known.

@@ -59,7 +59,7 @@ def forbidden_below(
 ) -> tuple[str, ...]:
     """Warn of such prohibitions: each may be meant for a column, but withholds none.
 
-    Whether it applies to a request is not looked at.
+    Whether it applies to a request is not checked.
 
     Args:
         registry: knows what owners of the table prohibit, and what is a table of its own.

@@ -3,7 +3,7 @@
 A comparison is made by the column's datatype: numbers exactly, days, date-times as instants (those that
 state no zone are in the description's), texts by code points. Where none is declared, the policy's values
 tell it: a number is compared with numbers, a text with texts, but for `gt` and its like with what it
-looks like. It is never inferred from the data, so that no plan tells of it. A comparison is satisfied by a
+looks like. It is never inferred from the data, so no plan reveals it. A comparison is satisfied by a
 row, or not: a row without a value satisfies nothing, `neq` and `isNoneOf` neither; `and`, `or` and `xone`
 go by that.
 """
@@ -87,7 +87,7 @@ class ColumnFacts:
 
 
 class RowBinder:
-    """Binds conditions to the columns of a table, and gathers what stands against it."""
+    """Binds conditions to the columns of a table, and collects problems."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class RowBinder:
         problems: list[SmaltiError],
         cell: Callable[[str, int], str],
     ) -> None:
-        """Make one.
+        """Bind conditions to a table.
 
         Args:
             find: the column that is meant; None after having said that there is none.
@@ -342,7 +342,7 @@ def _comparisons(conditions: Iterable[RowCondition]) -> Iterator[RowComparison]:
 
 
 def _simplified(operator: LogicalOperator, operands: Iterable[RowCondition]) -> tuple[RowCondition, ...]:
-    """The operands of `and` or `or`: each once, those of the same operator inside of it among them."""
+    """The operands of `and` or `or`: each once, with nested operands of the same operator."""
     by_key: dict[str, RowCondition] = {}
     for operand in operands:
         inner: tuple[RowCondition, ...] = (operand,)
@@ -413,7 +413,9 @@ def _checked(comparison: RowComparison, texts: pa.Array, time_zone: str | None) 
         return _satisfying(comparison, texts, time_zone)
     except ValueFormError:
         raise DataError(
-            f"column `{comparison.column}`", f"a value is no {comparison.datatype}", "the plan's datatype"
+            f"column `{comparison.column}`",
+            f"a value is not a valid {comparison.datatype}",
+            "the plan's datatype",
         ) from None
 
 
@@ -443,7 +445,7 @@ def _satisfying(comparison: RowComparison, texts: pa.Array, time_zone: str | Non
 def leave_out_withdrawn(
     table: StagedTable, column: str, datatype: Datatype, time_zone: str | None, withdrawn: Withdrawn
 ) -> None:
-    """Leave out, from here on, each row about somebody who withdrew.
+    """Leave out, from here on, each row about a respondent who withdrew.
 
     Args:
         table: where.

@@ -95,7 +95,7 @@ def granted_by(grant: Grant) -> Granted:
 def look_up_input(
     request: RunRequest, registry: Registry, granted: Granted, source: Source, table: StagedTable
 ) -> RunInput:
-    """What a plan has to keep to: who withdrew, how respondents were counted before, what is withheld.
+    """Look up a run's input: who withdrew, how respondents were counted before, what is withheld.
 
     Raises:
         DeclaresMoreError: the description declares columns that the decision did not know of.
@@ -144,7 +144,7 @@ def without_tables(registry: Registry, source: Source, withheld: Withheld) -> Wi
 
 
 def _unvouched(request: RunRequest, registry: Registry, source: Source) -> frozenset[IRI]:
-    """The IRIs that name a column on the word of somebody who is not the one owner of the data.
+    """The IRIs that name a column on the word of a party that is not the only owner of the data.
 
     One of several owners does not say by a description which column another one has prohibited. What the
     columns of data are called is the word of whoever binds it.
@@ -169,7 +169,7 @@ def admit(
     table: StagedTable,
     plan: AnyPlan,
 ) -> None:
-    """Where every run passes before anything is counted: may this be done with this data?
+    """Check, before anything is counted, whether a run may do this with this data; every run calls it.
 
     Raises:
         UsageError, PlanError: not by anybody, or not by the submitter (`known_respondents.check_run`).
@@ -193,7 +193,7 @@ def bound(
         request: names target and data.
         backend: where rows are staged.
         workspace: a private folder.
-        phase: told of each phase.
+        phase: called at the start of each phase.
         columns: the names of those to stage; None: all.
     """
     data = fetched(request.data, workspace.with_name("input"), phase)

@@ -1,4 +1,4 @@
-"""What is recorded of a run, whatever it was: its files, its certificate, and under what it was made."""
+"""The record of a run of any kind: its files, its certificate, and its conditions."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class RunUnder:
     stage: Stage
     watch: Watch
     binds_as_owner: bool
-    """Whether the submitter owned the target, or nobody did, before it was bound to data."""
+    """Whether the submitter owned the target, or it had no owner, before it was bound to data."""
 
 
 def new_version(  # noqa: PLR0913, PLR0917 (everything that is known at the end of a run)

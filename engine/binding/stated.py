@@ -34,7 +34,7 @@ class Stated(Generic[G_co]):
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """An output as it is looked at again."""
+    """A published output under verification."""
 
     folder: Path
     files: tuple[PublishedFile, ...]

@@ -83,7 +83,7 @@ def described_columns(source: Source, header: Iterable[str], said_by: IRI | None
     Args:
         source: the table.
         header: the names of its columns.
-        said_by: who describes it; None: nobody asks.
+        said_by: the party that describes it; None: no party asks.
     """
     return DescribedColumns(tuple((name, column_iri(source, name)) for name in header), said_by)
 
@@ -95,7 +95,7 @@ def declared_columns(source: Source) -> KnownColumns:
 
 
 def check_declared(source: Source, columns: KnownColumns) -> None:
-    """Have it decided again, where a description declares columns that a decision could not know of.
+    """Require a new decision if the description declares columns that the decision did not know.
 
     Raises:
         DeclaresMoreError: it does.

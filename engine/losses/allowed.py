@@ -56,7 +56,7 @@ class AllowedLoss:
     """That may be used; at least one."""
 
     def problems(self, where: str) -> list[SmaltiError]:
-        """What of it allows no noise at all, or nothing else."""
+        """The bounds that are out of range."""
         bounds = self._bounds()
         if not bounds:
             raise InternalError("a loss is allowed in some way: as epsilon, belief or advantage")

@@ -1,6 +1,6 @@
 """Check whether a certificate follows from its record and from the charges of the ledger.
 
-A certificate that the registry has word for word may still be wrong: whoever wrote the record wrote both.
+A certificate that the registry has word for word may still be wrong: both come from the same writer.
 Here it is made again from the plan, and what earlier releases add to it from their charges.
 """
 
@@ -128,7 +128,7 @@ def check_stated(place: Path, stated: StatedLoss, loss: PrivacyLoss, selection_d
         selection_delta: the part of the stated delta that private selection takes.
 
     Raises:
-        GuaranteeError: something of it is smaller; it is named, and no value.
+        GuaranteeError: a stated figure is smaller; the message names the figure, not its value.
     """
     account = compose(EpsilonDelta(stated.epsilon, stated.delta), loss, selection_delta)
     smaller = {

@@ -30,7 +30,7 @@ from smalti.vocab.terms import IRI
 
 
 def loss_to_charge(plan: AnyPlan) -> ChargedLoss:
-    """What a plan loses; a fault of ours where nothing of it is charged."""
+    """The loss of a plan; an internal error if it is not charged."""
     lost = capability_of(plan.kind).loss(plan)
     if lost is None:
         raise InternalError("a plan that loses nothing was to be charged")
@@ -44,7 +44,7 @@ def refusal(under: RunUnder, plan: AnyPlan, lost: ChargedLoss, contents: Content
         under: the run.
         plan: its plan.
         lost: what it loses.
-        contents: of its input; files without rows are nobody's data.
+        contents: of its input; files without rows are not charged.
 
     Returns:
         None where it was charged, which nothing takes back. Otherwise a denial: it does not fit.

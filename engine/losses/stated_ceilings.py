@@ -20,12 +20,12 @@ from smalti.vocab.terms import ANONYMIZE, IRI
 
 @dataclass(frozen=True, slots=True)
 class StatedCeiling:
-    """A ceiling of a rule in force that lets somebody make releases with noise, or train with it."""
+    """A ceiling of a rule in force that permits releases with noise, or training with noise."""
 
     policy: IRI
     rule: IRI
     parties: tuple[IRI, ...]
-    """Whom it lets; empty: anybody."""
+    """The parties that it permits; empty: any party."""
     ceiling: Ceiling | None
     """None: it permits no release."""
     neighbors: NeighboringRelation
@@ -59,7 +59,7 @@ def stated_ceilings(
 
 
 def policies_about(registry: Registry, snapshot: Snapshot, target: IRI) -> list[Policy]:
-    """What whoever owns all of the target has put in force about it, and may still permit."""
+    """The policies in force about a target whose issuer owns all of it."""
     owners = snapshot.full_owners(target)
     requested = snapshot.requested(Request(party=IRI(""), action=ANONYMIZE, targets=(target,)))
     keys_by_issuer = [keys for issuer, keys in snapshot.touching(requested) if issuer in owners]

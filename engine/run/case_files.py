@@ -124,7 +124,7 @@ class Case:
     request: Request
     expectation: Expectation
     owners: frozenset[IRI] = frozenset()
-    """Who owns all of each target: theirs is a remedy that names nobody."""
+    """The owners of all targets; a remedy without an assignee is theirs."""
     query: "Query | None" = None
     """What is asked of a release; not in the request's parameters yet."""
 

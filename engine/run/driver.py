@@ -2,8 +2,8 @@
 
 The order is what protects, and it stands here alone. Nothing random happens before the ledger has taken the
 charge; there is one draw for each charge; what was drawn is readable only as the one output that is
-published under it. A run that dies behind the charge has been charged, and shows nothing; whoever runs it
-again is charged again.
+published under it. A run that dies after the charge stays charged, and publishes nothing; a repeated run
+is charged again.
 """
 
 from collections.abc import Callable, Iterator
@@ -52,7 +52,7 @@ def compiled_for(  # noqa: PLR0913, PLR0917 (a request, and all that it is compi
 
 
 def carry_out(capability: Capability[P, E], under: RunUnder) -> Outcome:
-    """Make a run: all of it, or nothing but a charge and an attempt.
+    """Carry out a run completely, or leave nothing but a charge and an attempt.
 
     Returns:
         The outcome; a denial where it does not fit into what is left of its budget, and where a duty of the

@@ -1,7 +1,7 @@
 """The folder of an output under verification: each file is opened once, and copied to a private place.
 
-What is hashed, parsed and counted afterwards are the bytes of the copy: nobody can put others in their
-place meanwhile. Links are not followed, neither that of the folder nor those in it: where they lead, and
+What is hashed, parsed and counted afterwards are the bytes of the copy: they cannot be replaced
+meanwhile. Links are not followed, neither that of the folder nor those in it: where they lead, and
 who may change that, is not known.
 """
 

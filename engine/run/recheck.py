@@ -127,7 +127,7 @@ def _check_kind(place: Path, certificate: "_Certificate", version: TargetVersion
 
 
 def _is_of_rows(certificate: "_Certificate", version: TargetVersion | None) -> bool:
-    """Whether nothing told people apart when the output was made."""
+    """Whether no respondents were declared when the output was made."""
     if version is not None:
         return counts_rows(version.respondent)
     return certificate.stated.respondents == describe_respondents(ASSUMED)
@@ -135,7 +135,7 @@ def _is_of_rows(certificate: "_Certificate", version: TargetVersion | None) -> b
 
 @contextmanager
 def _as_told_of(folder: Path, copy: Path) -> Iterator[None]:
-    """Tell of a folder what is found in its copy."""
+    """Report problems of a copy as those of its folder."""
     try:
         yield
     except (GuaranteeError, DataError) as error:
@@ -144,7 +144,7 @@ def _as_told_of(folder: Path, copy: Path) -> Iterator[None]:
 
 
 def _check_place(registry: Registry, output: OutputFolder, certificate: "_Certificate") -> None:
-    """A folder holds the output that was registered there, and nothing else."""
+    """Check that a folder contains exactly the output that was registered there."""
     folder = output.folder
     place = folder.absolute()
     here = {version.iri for version in registry.outputs.all() if version.path == place}
@@ -246,14 +246,14 @@ class _Certificate:
 
 
 def stated_in(place: Path) -> tuple[AnyGuarantee, tuple[PublishedFile, ...]]:
-    """What a certificate states, and of which files; their bytes are not looked at.
+    """What a certificate states, and of which files; their bytes are not read.
 
     Args:
         place: the certificate, or an output's folder, which holds it.
 
     Raises:
-        UsageError: there is none.
-        GuaranteeError: it is none of smalti.
+        UsageError: there is no certificate.
+        GuaranteeError: it is not a smalti certificate.
     """
     name = place.name if place.is_file() else CERTIFICATE_NAME
     with opened_folder(place.parent if place.is_file() else place) as output:

@@ -116,7 +116,7 @@ def _planned(request: RunRequest, registry: Registry, backend: Backend, columns:
 def plan_undecided(
     request: RunRequest, registry: Registry, backend: Backend, under: Grant | None = None
 ) -> Planned:
-    """What the policy's permission for the target amounts to on the data, whoever asks.
+    """The plan of the policy's permission for the target on the data, whoever asks.
 
     Args:
         request: names the permission, where there are several.
@@ -152,7 +152,7 @@ def plan_undecided(
 
 @only_ours()
 def plan_granted(request: RunRequest, registry: Registry, backend: Backend, grant: Grant) -> Planned:
-    """What a grant to anonymize amounts to on the data: on the rows that it is limited to.
+    """The plan of a grant to anonymize, on the rows that it is limited to.
 
     Raises:
         SmaltiError: as `run`, as far as it gets.
@@ -174,7 +174,7 @@ def _check_target(request: RunRequest) -> None:
 
 
 def _plan(request: RunRequest, registry: Registry, backend: Backend, granted: Granted) -> Planned:
-    """The plan, what it warns of, what would have been lost with it, and what a run would stop at."""
+    """The plan, its warnings, the composed loss, and the obstacle that would stop a run."""
     capability = capability_of(granted_kind(granted.permission))
     with (
         scratch(request.workspace) as place,
@@ -217,7 +217,7 @@ def _obstacle(
     table: StagedTable,
     granted: Granted,
 ) -> str | None:
-    """What a run would stop at, where it comes to count."""
+    """The obstacle that would stop a run before it counts."""
     try:
         _check_output(request, registry, granted)
         admit(request, registry, compiled.run_input, compiled.source, table, compiled.plan)
@@ -229,7 +229,7 @@ def _obstacle(
 
 
 def _missing_columns(run_input: RunInput) -> tuple[str, ...]:
-    """What a plan tells of prohibitions that name no column of the data; a run is denied."""
+    """Warn of prohibitions that name no column of the data; a run is denied."""
     return tuple(
         f"a policy prohibits the use of `{iri}`, but the data has no such column: a run is denied"
         for iri in run_input.withheld.lacking
@@ -239,7 +239,7 @@ def _missing_columns(run_input: RunInput) -> tuple[str, ...]:
 def _own_prohibitions(
     request: RunRequest, registry: Registry, source: Source, table: StagedTable, plan: AnyPlan
 ) -> tuple[str, ...]:
-    """What the policy itself forbids to some of the plan's columns; nobody asked, so nothing is decided."""
+    """Warn of the policy's own prohibitions on the plan's columns; without a party nothing is decided."""
     if request.document.policy.conflict is ConflictStrategy.PERMIT:
         return ()  # none of them holds against a permission beside it
     warnings = []
@@ -261,7 +261,7 @@ def _own_prohibitions(
 def run(
     request: RunRequest, out: Path, registry: Registry, backend: Backend, watch: Watch | None = None
 ) -> Outcome:
-    """Run a policy on data: all of it, or nothing.
+    """Run a policy on data, completely or not at all.
 
     Returns:
         The decision, and where it permits, the plan and the registered version. A denial is a
@@ -269,8 +269,8 @@ def run(
         its budget.
 
     Raises:
-        UsageError: `out` exists already, or the request is put together wrongly.
-        PlanError: the data cannot be treated as the policy asks.
+        UsageError: `out` exists already, or the request is invalid.
+        PlanError: the data cannot be transformed as the policy requires.
         DataError: the data cannot be read.
         GuaranteeError: the data cannot meet what the policy promises.
         BackendError: the machine.
@@ -381,7 +381,7 @@ def described_columns(request: RunRequest) -> KnownColumns:
     try:
         return declared_columns(bind(request.target, request.data))
     except SmaltiError:
-        return NO_COLUMNS  # told once the data may be read
+        return NO_COLUMNS  # reported once the data may be read
 
 
 def _decide(request: RunRequest, registry: Registry, columns: KnownColumns) -> Decision:
@@ -411,7 +411,7 @@ def _decide(request: RunRequest, registry: Registry, columns: KnownColumns) -> D
 def _described_columns(request: RunRequest) -> KnownColumns:
     """What the description tells of columns, wherever the data is.
 
-    Whoever binds data that somebody else owns has to describe it as an owner did (`check_binding`).
+    A party that binds another party's data has to describe it as an owner did (`check_binding`).
 
     Raises:
         UsageError, DataError, BackendError: as where the data is bound.
@@ -444,7 +444,7 @@ def _action(request: RunRequest) -> IRI:
 
 
 def _granted(request: RunRequest, decision: Decision) -> Granted:
-    """The one grant of a decision, if a run can do all that it asks.
+    """The one grant of a decision, if a run can do all that it requires.
 
     Raises:
         UsageError: several permissions match.

@@ -427,7 +427,9 @@ def test_a_declared_integer_that_is_none(tmp_path: Path, wrong: str) -> None:
     rows[5][1] = wrong
     data = small_table(tmp_path, rows, datatypes={"age": "integer"})
     ran = attempt(tmp_path, small_policy(tmp_path), data, code=1)
-    paragraph(ran, "people.csv, column `age`", "a value is no integer", "Correct the data, or declare")
+    paragraph(
+        ran, "people.csv, column `age`", "a value is not a valid integer", "Correct the data, or declare"
+    )
     assert wrong not in ran.message
 
 
