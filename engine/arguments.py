@@ -1,6 +1,6 @@
-"""The guard of the public functions: arguments of the documented types, and no error but our own.
+"""Check the arguments of public functions, and let only smalti's own errors out.
 
-Types are read from the annotations, so that what is documented is what is checked.
+Types are read from the annotations, so the documented types are those that are checked.
 """
 
 import inspect
@@ -37,15 +37,15 @@ _WORDS: Final[Mapping[object, str]] = {
 _NUMBERS: Final[Mapping[object, type]] = {int: Integral, float: Real}
 _SEVERAL: Final = (Iterable, Sequence, Set, tuple, frozenset, list)
 _RECORDS: Final[tuple[type, ...]] = (Request, Fact)
-"""Callers make these themselves; their parts are looked at, too."""
+"""Callers build these themselves, so their fields are checked, too."""
 
 
 def public(function: Callable[P, R]) -> Callable[P, R]:
-    """Guard a public function: what it takes is of the documented types, and what it raises is ours.
+    """Guard a public function: check the types of its arguments, and raise only smalti's errors.
 
     Raises:
         ArgumentTypeError: an argument is missing, unknown, or of another type.
-        InternalError: something failed that nobody expected.
+        InternalError: an unexpected failure.
     """
     signature = inspect.signature(function)
 
@@ -62,16 +62,16 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
     return guarded
 
 
-def public_methods(made: type[C]) -> type[C]:
+def public_methods(decorated: type[C]) -> type[C]:
     """Guard all public methods of a class."""
-    for name, member in list(vars(made).items()):
+    for name, member in list(vars(decorated).items()):
         if name.startswith("_"):
             continue
         if isinstance(member, classmethod):
-            setattr(made, name, classmethod(public(member.__func__)))
+            setattr(decorated, name, classmethod(public(member.__func__)))
         elif isinstance(member, types.FunctionType):
-            setattr(made, name, public(member))
-    return made
+            setattr(decorated, name, public(member))
+    return decorated
 
 
 def _misfit(function: Callable[..., object], problem: str) -> ArgumentTypeError:
@@ -89,14 +89,14 @@ def _check(function: Callable[..., object], arguments: Mapping[str, object]) -> 
 
 
 def _check_choices(
-    function: Callable[..., object], given: Mapping[str, object], choices: Mapping[str, object]
+    function: Callable[..., object], options: Mapping[str, object], choices: Mapping[str, object]
 ) -> None:
-    """Refuse what is no choice, too: what somebody believes to have asked for must not be ignored."""
-    for name, value in given.items():
+    """Refuse an unknown option, too: a caller must not believe that it had an effect."""
+    for name, value in options.items():
         if name not in choices:
             close = get_close_matches(name, choices, n=1)
-            meant = f"; did you mean `{close[0]}`?" if close else ""
-            raise _misfit(function, f"got an unexpected keyword argument `{name}`{meant}")
+            suggestion = f"; did you mean `{close[0]}`?" if close else ""
+            raise _misfit(function, f"got an unexpected keyword argument `{name}`{suggestion}")
         _check_value(f"{function.__qualname__}(): `{name}`", value, choices[name])
 
 
@@ -124,8 +124,8 @@ class _Late(type):
     module: str
 
     def __instancecheck__(cls, value: object) -> bool:
-        found = sys.modules.get(cls.module)
-        return found is not None and isinstance(value, getattr(found, cls.__name__))
+        module = sys.modules.get(cls.module)
+        return module is not None and isinstance(value, getattr(module, cls.__name__))
 
 
 _LATE: Final[Mapping[str, object]] = {
@@ -136,16 +136,16 @@ _LATE: Final[Mapping[str, object]] = {
 
 
 def _check_value(where: str, value: object, annotation: object) -> None:
-    """Refuse a value of another type than the annotation's; nothing of it is told but its type.
+    """Refuse a value of another type than the annotation's; the message names its type only.
 
     Raises:
         ArgumentTypeError: it is of another type.
         UsageError: it is a path or a text with a character that none has.
     """
     options, takes_paths = _resolved(annotation)
-    if not any(_is(value, one) for one in options):
-        expected = " or ".join(_words(one) for one in options)
-        raise ArgumentTypeError(where, f"it is of the type `{type(value).__name__}`", expected)
+    if not any(_is(value, option) for option in options):
+        expected = " or ".join(_words(option) for option in options)
+        raise ArgumentTypeError(where, f"its type is `{type(value).__name__}`", expected)
     if takes_paths:
         _check_characters(where, _path(value), os.fsencode)
     elif isinstance(value, str):
@@ -163,7 +163,7 @@ def _check_characters(where: str, text: str | None, encode: Callable[[str], byte
     except UnicodeError:
         is_sound = False
     if not is_sound:
-        raise UsageError(where, "it holds a character that no text has", "Unicode text without U+0000")
+        raise UsageError(where, "it contains an invalid character", "Unicode text without U+0000")
 
 
 @cache
@@ -178,8 +178,8 @@ def _options(annotation: object) -> Iterator[object]:
     if isinstance(annotation, typing.NewType):
         annotation = annotation.__supertype__
     if typing.get_origin(annotation) in {types.UnionType, typing.Union}:
-        for one in typing.get_args(annotation):
-            yield from _options(one)
+        for member in typing.get_args(annotation):
+            yield from _options(member)
     else:
         yield annotation
 
@@ -223,15 +223,15 @@ def _path(value: object) -> str | None:
     if not isinstance(value, str | os.PathLike):
         return None
     try:
-        found = os.fspath(value)
+        path = os.fspath(value)
     except Exception:  # somebody else's code
         return None
-    return found if isinstance(found, str) else None
+    return path if isinstance(path, str) else None
 
 
 def _parts(value: object, options: Sequence[object]) -> Iterator[tuple[object, object]]:
     """What a value holds, each with its type; of an iterator nothing, which would use it up."""
-    option = next(one for one in options if _is(value, one))
+    option = next(candidate for candidate in options if _is(value, candidate))
     kind, of = typing.get_origin(option) or option, typing.get_args(option)
     if not of or not isinstance(value, Collection):
         return
@@ -255,7 +255,7 @@ def _words(option: object) -> str:
         return _WORDS[kind]
     if _is_path(option):
         return "a path"
-    held = [" or ".join(_words(one) for one in _options(part)) for part in of if part is not Ellipsis]
+    held = [" or ".join(_words(option) for option in _options(part)) for part in of if part is not Ellipsis]
     if kind in _SEVERAL:
         return f"several, each {held[0]}" if held else "several"
     if isinstance(kind, type) and issubclass(kind, Mapping):

@@ -281,7 +281,7 @@ REFUSED: dict[str, Refused] = {
     ),
     "no integer": Refused(
         table(with_field(11, "age", "007"), datatypes={"age": "integer"}),
-        PlanError, ("people.csv, column `age`, record 12: a value is no integer",),
+        PlanError, ("people.csv, column `age`, record 12: a value is not a valid integer",),
     ),
     "no integer, twice, after a line end in quotes": Refused(
         described(
@@ -290,14 +290,14 @@ REFUSED: dict[str, Refused] = {
             ),
             datatypes={"age": "integer"},
         ),
-        PlanError, ("people.csv, column `age`, record 20: a value is no integer",),
+        PlanError, ("people.csv, column `age`, record 20: a value is not a valid integer",),
     ),
     "no integer in the second file": Refused(
         several(
             small_rows(5), with_field(3, "age", "1_000")(small_rows(5)),
             respondent="who", datatypes={"age": "integer"},
         ),
-        PlanError, ("2.csv, column `age`, record 4: a value is no integer",),
+        PlanError, ("2.csv, column `age`, record 4: a value is not a valid integer",),
     ),
     "only some date-times with a zone": Refused(
         table(
@@ -306,14 +306,14 @@ REFUSED: dict[str, Refused] = {
             ),
             datatypes={"age": "dateTime"},
         ),
-        PlanError, ("people.csv, column `age`, record 7: a value is no dateTime",),
+        PlanError, ("people.csv, column `age`, record 7: a value is not a valid dateTime",),
     ),
     "no integer, and nobody asks for it": Refused(
         table(
             lambda rows: with_field(8, "city", "7")(with_column("city", "2024-01-31")(rows)),
             datatypes={"city": "date"},
         ),
-        PlanError, ("people.csv, column `city`, record 9: a value is no date",),
+        PlanError, ("people.csv, column `city`, record 9: a value is not a valid date",),
         {"quasi-identifier": ("isAllOf", [{"@id": f"{CUSTOMER}/age"}])},
     ),
     "no date": Refused(
@@ -321,15 +321,15 @@ REFUSED: dict[str, Refused] = {
             lambda rows: with_field(11, "age", "2023-02-30")(with_column("age", "2023-02-28")(rows)),
             datatypes={"age": "date"},
         ),
-        PlanError, ("people.csv, column `age`, record 12: a value is no date",),
+        PlanError, ("people.csv, column `age`, record 12: a value is not a valid date",),
     ),
     "no number, sensitive": Refused(
         table(with_field(11, "illness", "0x10"), datatypes={"illness": "decimal"}),
-        PlanError, ("people.csv, column `illness`, record 1: a value is no decimal",),
+        PlanError, ("people.csv, column `illness`, record 1: a value is not a valid decimal",),
     ),
     "another type than Parquet states": Refused(
         described(parquet(pa.array([f"x{n}" for n in range(12)])), datatypes={"age": "integer"}),
-        PlanError, ("people.parquet, column `age`, record 1: a value is no integer",),
+        PlanError, ("people.parquet, column `age`, record 1: a value is not a valid integer",),
     ),
     "a type that is not implemented": Refused(
         parquet(pa.array([[1]] * 12)), DataError, ("column `age`", "is not implemented")

@@ -349,7 +349,7 @@ def test_what_does_not_fit_is_denied_and_draws_nothing(
     outcome = world.run(tmp_path, kind, "again")
     assert not outcome.decision.is_permitted
     assert outcome.version is None
-    assert "does not fit" in outcome.decision.reasons[0].text
+    assert "exceeds what is left of the budget" in outcome.decision.reasons[0].text
     assert (charges(tmp_path), seen) == (1, [])
     assert not (tmp_path / "again").exists()
 

@@ -33,18 +33,18 @@ def chosen_bounds(
     asked_l = None if wanted.l is None else chooser.asked("l", wanted.l, stated_l)
     if wanted.l is None and stated_l is not None:
         chooser.problem(
-            "l is asked for, and the policy does not promise l-diversity",
+            "requested l, but the policy does not promise l-diversity",
             "a policy with the method l-diversity",
         )
     for operand in sorted(asked):
-        chooser.problem(f"a run cannot ask for `{operand}`", f"`{K}` or `{L}`")
+        chooser.problem(f"a run cannot request `{operand}`", f"`{K}` or `{L}`")
     unraised, _ = effective_bounds(wanted.k, None, asked_k)
     k, least = effective_bounds(wanted.k, wanted.l, asked_k, asked_l)
     if asked_l is not None and least > max(unraised, wanted.l.value if wanted.l else 1):
         expected = f"l of at most {unraised}, or a larger k"
-        chooser.problem(f"l = {least} is asked for, with k = {unraised}", expected)
+        chooser.problem(f"requested l = {least} with k = {unraised}", expected)
     elif k < least:
-        chooser.problem(f"l = {least} is wanted, with k = {k} exactly", f"l of at most {k}")
+        chooser.problem(f"the policy requires l = {least} with exactly k = {k}", f"l of at most {k}")
     return k, least
 
 
@@ -57,13 +57,13 @@ class _Chooser:
             return None
         number = whole(asked.values)
         if number is None:
-            self.problem(f"what is asked for {name} is no bound", "one whole number, above 0")
+            self.problem(f"the requested {name} is not a valid bound", "one whole number above 0")
         elif bound.operator is Operator.EQ and number != bound.value:
             self.problem(
-                f"{name} = {number} is asked for, and the policy wants {bound.value} exactly",
+                f"requested {name} = {number}, but the policy requires exactly {bound.value}",
                 f"{name} = {bound.value}",
             )
         return number
 
     def problem(self, problem: str, expected: str) -> None:
-        self._problems.append(PlanError(self._where, problem, expected, "ask for something else"))
+        self._problems.append(PlanError(self._where, problem, expected, "change the request"))

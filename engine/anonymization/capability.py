@@ -11,7 +11,7 @@ from smalti.engine.anonymization.execute import InformationLoss, execute
 from smalti.engine.anonymization.explain import as_object, explain, to_lines, warnings_in
 from smalti.engine.anonymization.guarantee import ClassGuarantee, guarantee_of, stated_guarantee
 from smalti.engine.anonymization.recheck import check_published, content_again
-from smalti.engine.anonymization.run_warnings import Looked, look
+from smalti.engine.anonymization.run_warnings import Inspection, inspect_rows
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.bound_columns import column_iri
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 class Written:
     """Rows in the stage, and what was seen of them on the way."""
 
-    looked: Looked
+    inspection: Inspection
     loss: InformationLoss
 
 
@@ -107,8 +107,10 @@ class Anonymization(Capability[Plan, Written]):
         return warnings_in(plan)
 
     def warnings(self, compiled: Compiled[Plan], table: StagedTable) -> tuple[str, ...]:
-        is_output = compiled.known.is_output
-        return look(compiled.plan, compiled.source, table, is_output=is_output, with_counts=False).warnings
+        is_output = compiled.run_input.is_output
+        return inspect_rows(
+            compiled.plan, compiled.source, table, is_output=is_output, with_counts=False
+        ).warnings
 
     def guarantee(self, plan: Plan) -> ClassGuarantee:
         return guarantee_of(plan)
@@ -128,10 +130,10 @@ class Anonymization(Capability[Plan, Written]):
         """Generalise: the rows are written into the stage, and the link from them to the input's rows."""
         plan, stage, watch = compiled.plan, under.stage, under.watch
         watch.rows(compiled.contents.rows)
-        is_output = compiled.known.is_output
-        looked = look(plan, compiled.source, table, is_output=is_output, with_counts=True)
+        is_output = compiled.run_input.is_output
+        inspection = inspect_rows(plan, compiled.source, table, is_output=is_output, with_counts=True)
         output = stage.output / file_name(plan.write.output, plan.write.format)
-        return Written(looked, execute(plan, table, output, stage.link, watch.phase))
+        return Written(inspection, execute(plan, table, output, stage.link, watch.phase))
 
     @contextmanager
     def production(self, under: RunUnder, compiled: Compiled[Plan], exact: Written) -> Iterator[Production]:
@@ -155,18 +157,18 @@ class _Verified(Production):
             content=_content_of(output, files),
             columns=_output_columns(plan, self.compiled.source),
             report=self._report(verification),
-            warnings=tuple(dict.fromkeys((*written.looked.warnings, *written.loss.warnings))),
+            warnings=tuple(dict.fromkeys((*written.inspection.warnings, *written.loss.warnings))),
         )
 
     def _verification(self, output: Output) -> Verification:
-        under, known, source = self.under, self.compiled.known, self.compiled.source
+        under, run_input, source = self.under, self.compiled.run_input, self.compiled.source
         try:
             verification = verify_run(
                 self.compiled.plan,
                 Original(source.path, source.format, source.parts),
                 output,
                 under.stage.link,
-                known.circumstances.withdrawn.known_form,
+                run_input.circumstances.withdrawn.known_form,
                 folder=under.stage.spill,
             )
         except GuaranteeError:
@@ -174,12 +176,12 @@ class _Verified(Production):
             check_unchanged(source, [file_digest(path) for path in source.paths], self.compiled.contents)
             raise
         check_unchanged(
-            source, [prefixed(one) for one in verification.input_digests], self.compiled.contents
+            source, [prefixed(digest) for digest in verification.input_digests], self.compiled.contents
         )
         return verification
 
     def _report(self, verification: Verification) -> OwnerReport:
-        under, known, written = self.under, self.compiled.known, self.written
+        under, run_input, written = self.under, self.compiled.run_input, self.written
         return OwnerReport(
             engine=under.backend.name,
             inputs=digests_of_inputs(under.registry, self.compiled.source, verification.input_digests),
@@ -193,12 +195,12 @@ class _Verified(Production):
             loss=float(written.loss.global_certainty_penalty),
             timings=under.watch.timings,
             rows_withdrawn=verification.rows_withdrawn,
-            respondents_listed=known.circumstances.withdrawn.count,
+            respondents_listed=run_input.circumstances.withdrawn.count,
             rows_filtered=verification.rows_filtered,
-            withdrawn_at=known.at,
+            withdrawn_at=run_input.at,
             sampled_fragments=under.request.options.sampled_fragments,
-            exact=written.looked.exact,
-            rows_alike=written.looked.alike,
+            exact=written.inspection.exact,
+            rows_alike=written.inspection.alike,
         )
 
 

@@ -1,4 +1,4 @@
-"""From a permission and a bound table to a plan; a duty becomes a transform here and nowhere else."""
+"""Compile a permission and a bound table to a plan; the only place where a duty becomes a transform."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -126,26 +126,26 @@ def compile_plan(
 
 
 def _refuse_budgets(wanted: Anonymization, conditions: Iterable[Condition]) -> None:
-    """Refuse what nobody would keep: a budget is charged under differential privacy alone."""
+    """Refuse a budget: only differential privacy charges one."""
     raise_all([
         PlanError(
-            str(one.where),
-            f"`smalti:{one.operand.removeprefix(SMALTI)}` is not implemented yet for the method"
+            str(comparison.where),
+            f"`smalti:{comparison.operand.removeprefix(SMALTI)}` is not implemented yet for the method"
             f" `{wanted.method}`",
             "a budget beside a method of differential privacy",
             "leave it out",
         )
-        for one in _comparisons(conditions)
-        if one.operand in (BUDGET_EPSILON, BUDGET_DELTA)
+        for comparison in _comparisons(conditions)
+        if comparison.operand in (BUDGET_EPSILON, BUDGET_DELTA)
     ])  # fmt: skip
 
 
 def _comparisons(conditions: Iterable[Condition]) -> Iterator[Comparison]:
-    for one in conditions:
-        if isinstance(one, Comparison):
-            yield one
-        elif isinstance(one, Logical):
-            yield from _comparisons(one.operands)
+    for condition in conditions:
+        if isinstance(condition, Comparison):
+            yield condition
+        elif isinstance(condition, Logical):
+            yield from _comparisons(condition.operands)
 
 
 def _transform(
@@ -156,8 +156,8 @@ def _transform(
     if options.sampled_fragments is not None and variant.get("dimensionality") == Dimensionality.SINGLE:
         raise PlanError(
             str(wanted.where),
-            "first cuts from a sample are asked for, and the policy asks for `single` dimensionality",
-            "exact first cuts, for domains are cut as a whole",
+            "requested first cuts from a sample, but the policy requires `single` dimensionality",
+            "exact first cuts, because whole domains are cut",
             "leave out --first-cuts",
         )
     try:
@@ -177,21 +177,21 @@ def _transform(
 
 
 def _variant(wanted: Anonymization, columns: tuple[Column, ...]) -> dict[str, str]:
-    """What the policy chooses by words of their own, by the field of the transform."""
+    """The policy's choices, by the field of the transform."""
     by_iri = {normalised_column(column.iri): column.name for column in columns}
-    found: dict[str, str] = {}
+    choices: dict[str, str] = {}
     for parameter in wanted.parameters:
         match parameter:
             case Comparison(operand=operand, values=(Text(name),)) if operand in _CHOICES:
                 field, kind = _CHOICES[operand]
-                found[field] = kind(name)
+                choices[field] = kind(name)
             case Comparison(operand=operand, values=(Named(iri),)) if operand == FRAGMENT_COLUMN:
-                found["fragment_column"] = by_iri[normalised_column(iri)]
-    return found
+                choices["fragment_column"] = by_iri[normalised_column(iri)]
+    return choices
 
 
 class _Compiler(BoundColumns[Anonymization]):
-    """Binds columns to roles, and gathers what stands against it."""
+    """Binds columns to roles, and collects problems."""
 
     def __init__(
         self, wanted: Anonymization, source: Source, table: StagedTable, said: SaidOfRespondents
@@ -200,11 +200,11 @@ class _Compiler(BoundColumns[Anonymization]):
         super().__init__(wanted, source, table, said, named)
 
     def granted_rows(self, circumstances: Circumstances) -> Filter | None:
-        """Leave out who withdrew, and then the rows that are not granted; what the latter are.
+        """Leave out respondents who withdrew, then the rows that are not granted; return that filter.
 
         Raises:
-            PlanError: there is no telling which rows these are. Nothing that is said of values
-                could be trusted then, so only problems with the names of columns are told beside.
+            PlanError: these rows cannot be determined. Problems with values would then be unreliable, so
+                only problems with the names of columns are reported as well.
         """
         others = len(self.problems)
         if circumstances.withdrawn:
@@ -233,10 +233,12 @@ class _Compiler(BoundColumns[Anonymization]):
     def columns(self, withheld: frozenset[str]) -> tuple[Column, ...]:
         roles = self._roles()
         self.check_names()
-        found = (self._column(name, roles) for name in self.table.contents.header)
+        columns = (self._column(name, roles) for name in self.table.contents.header)
         return tuple(
-            replace(one, role=Role.WITHHELD) if one.name in withheld and not one.role.is_published else one
-            for one in found
+            replace(column, role=Role.WITHHELD)
+            if column.name in withheld and not column.role.is_published
+            else column
+            for column in columns
         )
 
     def _roles(self) -> dict[str, Role]:
@@ -254,9 +256,9 @@ class _Compiler(BoundColumns[Anonymization]):
                 if roles.setdefault(name, role) is not role:
                     self.problem(
                         str(reference.where),
-                        f"the column `{name}` is in two roles: {roles[name]} and {role}",
-                        "each column in one role",
-                        "keep it in one of them",
+                        f"the column `{name}` has two roles: {roles[name]} and {role}",
+                        "one role for each column",
+                        "keep one of them",
                     )
         if not self.wanted.quasi_identifiers:
             self.problem(
@@ -278,7 +280,7 @@ class _Compiler(BoundColumns[Anonymization]):
             self.problem(
                 self._cell(name, first),
                 "a row has no value",
-                "a value in each row, for the description says `required`",
+                "a value in each row, because the description says `required`",
                 "complete the column, or correct the description",
             )
         inferred = role is Role.QUASI_IDENTIFIER and declared is None
@@ -302,7 +304,7 @@ class _Compiler(BoundColumns[Anonymization]):
         try:
             return make_codebook(self.table.texts(name), declared, zone, has_missing=False)
         except ValueFormError:
-            return None  # it was told when the values were checked
+            return None  # reported when the values were checked
 
     def _quasi_identifier_type(self, name: str, declared: Datatype | None, zone: str | None) -> Datatype:
         if declared is None:
@@ -313,7 +315,7 @@ class _Compiler(BoundColumns[Anonymization]):
     def _not_of_type(self, name: str, datatype: Datatype, row: int) -> None:
         self.problem(
             self._cell(name, row),
-            f"a value is no {datatype}",
+            f"a value is not a valid {datatype}",
             f"texts that match {LEXICAL_FORMS[datatype]}, each a {datatype} that exists",
             "correct the data, or declare another datatype in the description",
         )
@@ -336,7 +338,7 @@ class _Compiler(BoundColumns[Anonymization]):
             self.problem(
                 self._cell(name, first),
                 "a row has no respondent",
-                "a value in each row, for people are counted by it",
+                "a value in each row, because it identifies respondents",
                 "complete the column, or remove those rows",
             )
 
@@ -352,12 +354,12 @@ class _Compiler(BoundColumns[Anonymization]):
             )
 
     def _refuse_repeated_identifiers(self, columns: Iterable[Column], respondent: OneRowEach) -> None:
-        """Refuse one row for each person where identifiers tell otherwise.
+        """Refuse one row for each person if identifiers contradict it.
 
         Of several identifiers one may repeat, and not all together: two people have one first name
         (`warnings_of_rows`).
         """
-        named = {self.find(one.iri) for one in self.wanted.identifiers}
+        named = {self.find(reference.iri) for reference in self.wanted.identifiers}
         identifiers = [c for c in columns if c.name in named]
         repeating = [c for c in identifiers if self._repeats(c)]
         repeated = [c.name for c in repeating]
@@ -368,17 +370,17 @@ class _Compiler(BoundColumns[Anonymization]):
             if len(repeated) == len(identifiers) and self._repeat_together(repeating):
                 self.problem(
                     self.source.path.name,
-                    "each row is declared to be about another person, and values repeat in"
+                    "each row is declared to be about another person, but values repeat in"
                     f" {_identifiers_in_words(repeated)}",
-                    "identifiers that no two rows share, or the column that tells people apart",
+                    "identifiers that no two rows share, or the column that identifies respondents",
                     f"declare `{repeated[0]}` instead of `smalti:oneRowEach`, or correct the data",
                 )
             return
         self.problem(
             self.source.path.name,
             f"values repeat in the identifier {listed}, and no respondent is declared",
-            "to know which rows are about the same person, for k counts people",
-            f"declare `{repeated[0]}`, or what tells people apart: {WAYS_TO_DECLARE}",
+            "a declared respondent, because k counts people",
+            f"declare `{repeated[0]}`, or another respondent: {WAYS_TO_DECLARE}",
         )
 
     def _repeats(self, column: Column) -> bool:
@@ -388,7 +390,7 @@ class _Compiler(BoundColumns[Anonymization]):
     def _repeat_together(self, columns: Sequence[Column]) -> bool:
         """Whether some columns may repeat in the same rows, of which each repeats by itself.
 
-        Rows are compared by their texts: where two of these are one value, that is not looked at further.
+        Rows are compared by their texts: two texts of one value are not recognised.
         """
         if len(columns) == 1 or any(map(self._is_spelled_otherwise, columns)):
             return True

@@ -25,7 +25,7 @@ _FACTOR: Final = 742938285
 
 
 class Line(NamedTuple):
-    """A partition, and the attribute along which it is looked at."""
+    """A partition, and the attribute along which it is examined."""
 
     node: int
     attribute: int
@@ -78,7 +78,7 @@ def weights(columns: Sequence[str], nodes: Sequence[int]) -> str:
 
 
 class Layout:
-    """Lines through the facts, each looked at by itself."""
+    """Lines through the facts, each examined by itself."""
 
     def __init__(self, lines: Mapping[int, Line], ordered: Sequence[bool], others: Sequence[str]) -> None:
         """Choose lines.

@@ -165,7 +165,8 @@ def _merged(problem: Problem, books: list[Codebook]) -> tuple[Problem, Integers]
         weights=weights,
         respondents=people and Incidence(*distinct(tuple_of[people.tuples], people.items)),
         sensitive=tuple(
-            held(tuple_of[one.tuples], one.values, one.respondents) for one in problem.sensitive
+            held(tuple_of[incidence.tuples], incidence.values, incidence.respondents)
+            for incidence in problem.sensitive
         ),
     )
     return merged, tuple_of

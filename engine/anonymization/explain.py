@@ -77,7 +77,7 @@ def _rows(plan: Plan) -> str | None:
 def _what(plan: Plan, column: Column) -> str:
     if not column.role.is_published:
         counted = plan.read.respondent == RespondentColumn(column.name)
-        return "dropped, after telling people apart" if counted else "dropped"
+        return "dropped (used only to identify respondents)" if counted else "dropped"
     if column.role is not Role.QUASI_IDENTIFIER:
         return "kept as it is"
     form = "sets of values" if column.datatype is Datatype.STRING else "ranges"
@@ -94,7 +94,7 @@ def _respondent(plan: Plan) -> str:
         case OneRowEach(is_declared=True):
             return "each row is about another person (declared)"
         case OneRowEach():
-            return "rows are counted, not people: nothing is declared"
+            return "rows are counted, not people: no respondent is declared"
 
 
 def warnings_in(plan: Plan) -> tuple[str, ...]:
@@ -111,17 +111,14 @@ def warnings_in(plan: Plan) -> tuple[str, ...]:
     ]
     if ranges:
         listed = ", ".join(ranges)
-        warnings.append(f"ends of ranges are real people's values, the extremes too: {listed}")
+        warnings.append(f"ends of ranges, the extremes too, are values of real people: {listed}")
     warnings += _set_warnings(plan)
     if plan.released:
         listed = ", ".join(plan.released)
-        warnings.append(
-            f"released columns are published as they are, and nothing is promised of them: {listed}"
-        )
+        warnings.append(f"released columns are published unchanged, without any guarantee: {listed}")
     if counts_rows(plan.read.respondent):
         warnings.append(
-            "no respondent is declared: k counts rows, and whose they are is not known; `run` refuses until"
-            " it is: " + WAYS_TO_DECLARE
+            "no respondent is declared: k counts rows, not people, and `run` refuses; " + WAYS_TO_DECLARE
         )
     return tuple(warnings)
 
@@ -139,29 +136,29 @@ def _set_warnings(plan: Plan) -> list[str]:
         warnings.append(f"sets list every value of a class, exactly: {listed}")
     if guessed:
         warnings.append(
-            "taken for text, since not every value is a number, an ISO date or an ISO date-time; if they"
-            f" should be, correct the data, or declare the datatype to see what is wrong: {guessed}"
+            "treated as text, because not every value is a number, an ISO date or an ISO date-time; if this"
+            f" is wrong, correct the data, or declare the datatype to find the faulty values: {guessed}"
         )
     return warnings
 
 
 def to_lines(plan: Plan) -> list[Line]:
     """A plan in labelled lines, and its columns as a table."""
-    told = explain(plan)
-    width = max(len(step.name) for step in told.columns)
-    middle = max(len(step.what) for step in told.columns)
+    explanation = explain(plan)
+    width = max(len(step.name) for step in explanation.columns)
+    middle = max(len(step.what) for step in explanation.columns)
     return [
-        ("plan", told.digest),
+        ("plan", explanation.digest),
         ("read", str(plan.read.target)),
-        ("respondent", told.respondent),
-        *([("rows", told.rows)] if told.rows else []),
+        ("respondent", explanation.respondent),
+        *([("rows", explanation.rows)] if explanation.rows else []),
         "columns",
-        *(f"  {step.name:{width}}  {step.what:{middle}}  {step.why}" for step in told.columns),
-        ("promise", told.promise),
-        ("technique", told.technique),
+        *(f"  {step.name:{width}}  {step.what:{middle}}  {step.why}" for step in explanation.columns),
+        ("promise", explanation.promise),
+        ("technique", explanation.technique),
         ("write", _written(plan.write)),
-        *(("warning", warning) for warning in told.warnings),
-        *(("not covered", line) for line in told.not_protected),
+        *(("warning", warning) for warning in explanation.warnings),
+        *(("not covered", line) for line in explanation.not_protected),
     ]
 
 
@@ -172,14 +169,16 @@ def _written(write: Write) -> str:
 
 def as_object(plan: Plan) -> dict[str, object]:
     """The plan and its explanation for programs."""
-    told = explain(plan)
+    explanation = explain(plan)
     return {
-        "digest": told.digest,
+        "digest": explanation.digest,
         "plan": json.loads(plan_to_json(plan)),
-        "columns": [{"name": s.name, "role": s.role, "what": s.what, "why": s.why} for s in told.columns],
-        "respondent": told.respondent,
-        "rows": told.rows,
-        "promise": told.promise,
-        "warnings": list(told.warnings),
-        "notProtected": list(told.not_protected),
+        "columns": [
+            {"name": s.name, "role": s.role, "what": s.what, "why": s.why} for s in explanation.columns
+        ],
+        "respondent": explanation.respondent,
+        "rows": explanation.rows,
+        "promise": explanation.promise,
+        "warnings": list(explanation.warnings),
+        "notProtected": list(explanation.not_protected),
     }

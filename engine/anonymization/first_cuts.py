@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from smalti.engine.anonymization import cut_queries as queries
 from smalti.engine.anonymization.cut_queries import FACTS, Division, Layout, Line
-from smalti.engine.anonymization.side_judge import Cuts, SideJudge, taken
+from smalti.engine.anonymization.side_judge import Cuts, SideJudge, columns_of
 from smalti.engine.anonymization.sides import Columns, Extents, LineCounts, Sides, Window, counts_of
 from smalti.engine.backends.relations import Relations
 from smalti.transforms.base import CutScore
@@ -146,8 +146,8 @@ class FirstCuts:
 
     def _shapes(self) -> dict[int, _Shape]:
         """What all partitions are like."""
-        found = self._take(queries.shapes(self._columns, self._ordered, [*self._others, *self._kept]))
-        node, tuples, *ends = (column.tolist() for column in found.values())
+        shapes = self._take(queries.shapes(self._columns, self._ordered, [*self._others, *self._kept]))
+        node, tuples, *ends = (column.tolist() for column in shapes.values())
         lows, highs = zip(*ends[::2], strict=True), zip(*ends[1::2], strict=True)
         return {
             number: self._shape(count, tuple(map(Window, low, high)))
@@ -174,8 +174,8 @@ class FirstCuts:
             lines = [Line(node, a) for node in shapes if node not in cuts for a in ranking[node][turn]]
             if not lines:
                 break
-            found, codes = self._cuts(dict(enumerate(lines, begin)), shapes)
-            cuts |= found
+            new_cuts, codes = self._cuts(dict(enumerate(lines, begin)), shapes)
+            cuts |= new_cuts
             left += codes
             begin += len(lines)
         self._closed |= set(shapes) - set(cuts)
@@ -189,13 +189,13 @@ class FirstCuts:
             charged = self._concentrations(list(shapes))
         if is_first and self._terms.first_attribute is not None:
             charged[0][self._terms.first_attribute] = np.iinfo(np.int64).min
-        return {node: np.argsort(one, kind="stable").tolist() for node, one in charged.items()}
+        return {node: np.argsort(charges, kind="stable").tolist() for node, charges in charged.items()}
 
     def _concentrations(self, nodes: list[int]) -> dict[int, Integers]:
         """For each partition, by attribute: the smaller, the larger is the entropy of its values."""
-        found = self._take(queries.weights(self._columns, nodes))
+        weights = self._take(queries.weights(self._columns, nodes))
         totals = np.zeros((max(nodes) + 1, len(self._columns)), np.int64)
-        np.add.at(totals, (found["node"], found["a"]), concentration(found["w"]) * found["n"])
+        np.add.at(totals, (weights["node"], weights["a"]), concentration(weights["w"]) * weights["n"])
         return {node: totals[node] for node in nodes}
 
     # --- Lines: one attribute of a partition each
@@ -234,26 +234,26 @@ class FirstCuts:
         windows = dict(whole)
         while (widest := max(w.high - w.low + 1 for w in windows.values())) > self._size:
             shift = (widest // self._size).bit_length()
-            found = self._take(layout.steps(windows, shift), "line", "p")
-            mine = {line: found["line"] == line for line in windows}
+            steps = self._take(layout.steps(windows, shift), "line", "p")
+            mine = {line: steps["line"] == line for line in windows}
             windows = {
-                line: window.narrowed(found["p"][mine[line]] << shift, found["n"][mine[line]], 1 << shift)
+                line: window.narrowed(steps["p"][mine[line]] << shift, steps["n"][mine[line]], 1 << shift)
                 for line, window in windows.items()
             }
         return windows
 
     def _sides(self, layout: Layout, windows: Mapping[int, Window]) -> dict[int, Sides]:
         """What is left and right of each cut in the windows."""
-        found = self._take(layout.counts(windows, self._terms.fewest_respondents), "kind", "line", "p")
-        return {line: self._sides_of(layout, line, window, found) for line, window in windows.items()}
+        counts = self._take(layout.counts(windows, self._terms.fewest_respondents), "kind", "line", "p")
+        return {line: self._sides_of(layout, line, window, counts) for line, window in windows.items()}
 
-    def _sides_of(self, layout: Layout, line: int, window: Window, found: Columns) -> Sides:
+    def _sides_of(self, layout: Layout, line: int, window: Window, columns: Columns) -> Sides:
         def extents(*things: str) -> Extents:
             kind = layout.kind(*things)
-            return Extents(counts_of(found, kind, line), counts_of(found, kind + 1, line))
+            return Extents(counts_of(columns, kind, line), counts_of(columns, kind + 1, line))
 
         has_people = self._terms.has_respondents
-        rows = counts_of(found, layout.kind("p"), line)
+        rows = counts_of(columns, layout.kind("p"), line)
         counts = LineCounts.of(
             rows,
             extents("u") if has_people else None,
@@ -269,7 +269,7 @@ class FirstCuts:
 
     def _met(self, layout: Layout, sides: Mapping[int, Sides]) -> dict[int, int | None]:
         """The nearest allowed cut of each line both of whose sides meet all requirements."""
-        nearest = {line: one.nearest() for line, one in sides.items()}
+        nearest = {line: side.nearest() for line, side in sides.items()}
         undecided = self._terms.undecided
         unchecked = {line: place for line, place in nearest.items() if undecided and place is not None}
         while unchecked:
@@ -310,4 +310,4 @@ class FirstCuts:
         self.divisions += divisions
 
     def _take(self, query: str, *order: str) -> Columns:
-        return taken(self._relations, query, *order)
+        return columns_of(self._relations, query, *order)

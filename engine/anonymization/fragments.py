@@ -49,7 +49,7 @@ def codebook_of(plan: Plan, name: str, texts: pa.Array, *, has_missing: bool) ->
         return make_codebook(texts, said.datatype, said.time_zone, has_missing)
     except ValueFormError:
         raise DataError(
-            f"column `{name}`", f"a value is no {said.datatype}", "the plan's datatype"
+            f"column `{name}`", f"a value is not a valid {said.datatype}", "the plan's datatype"
         ) from None
 
 
@@ -184,16 +184,16 @@ class Fragments:
         count = range(len(self._names))
         charged = ", ".join(f"CAST(sum(z{i}) AS BIGINT) AS z{i}" for i in count)
         bits = " + ".join(f"CAST(coalesce(bit_length(l{i}), 0) AS BIGINT)" for i in count)
-        found = self._table.relations.take(
+        totals = self._table.relations.take(
             f"SELECT {charged}, CAST(sum(n) AS BIGINT) AS n, CAST(sum(n * ({bits})) AS BIGINT) AS bits"
             f" FROM {_RECODED}"
         )
         expected = self._table.relations.take(f"SELECT CAST(sum(n) AS BIGINT) AS n FROM {FACTS}")
-        if found.column("n") != expected.column("n"):
+        if totals.column("n") != expected.column("n"):
             return None
-        self.label_bytes = (found.column("bits")[0].as_py() or 0) // 8
-        total = found.column("n")[0].as_py() * SCALE
-        return tuple(Fraction(found.column(f"z{i}")[0].as_py(), total) for i in range(len(self._names)))
+        self.label_bytes = (totals.column("bits")[0].as_py() or 0) // 8
+        total = totals.column("n")[0].as_py() * SCALE
+        return tuple(Fraction(totals.column(f"z{i}")[0].as_py(), total) for i in range(len(self._names)))
 
     def _take_cuts_back(self) -> None:
         """Undo the cuts above fragments that are not allowed, and cut exactly what is whole again."""
@@ -257,7 +257,7 @@ class Fragments:
         runs = generalised_runs(self._plan)
         labels = [[f"l{self._names.index(name)}" for name in names] for names in runs]
         ranks = ", ".join(
-            f"dense_rank() OVER (ORDER BY {', '.join(f'{one} ASC NULLS FIRST' for one in run)}) - 1 AS r{i}"
+            f"dense_rank() OVER (ORDER BY {', '.join(f'{x} ASC NULLS FIRST' for x in run)}) - 1 AS r{i}"
             for i, run in enumerate(labels)
         )
         every = ", ".join(f"l{i}" for i in range(len(self._names)))
@@ -273,13 +273,13 @@ class Fragments:
                 for names, run in zip(runs, labels, strict=True)
                 for name, label in zip(names, run, strict=True)
             ]
-        found = [
+        tables = [
             relations.take(f"SELECT DISTINCT r{i} AS r, {', '.join(run)} FROM {_CLASSES} ORDER BY r")
             for i, run in enumerate(labels)
         ]
         return [
             (f"{_CLASSES}.r{i}", Piece(names, texts.drop_columns("r").rename_columns(list(names))))
-            for i, (names, texts) in enumerate(zip(runs, found, strict=True))
+            for i, (names, texts) in enumerate(zip(runs, tables, strict=True))
         ]
 
 

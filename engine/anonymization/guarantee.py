@@ -4,13 +4,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from smalti.engine.anonymization.label_forms import ColumnForm, forms
 from smalti.engine.plan.guarantees import DATASET, Json
 from smalti.engine.plan.kinds import Kind
-from smalti.engine.plan.plan import Plan
+from smalti.engine.plan.plan import Plan, Role
 from smalti.errors import InternalError
 from smalti.transforms.base import Guarantee
 from smalti.transforms.requirements.registry import judges_of
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnForm:
+    """How a generalised column is published; whoever sees the output sees it."""
+
+    column: str
+    form: str
+    """`ranges`, or `sets of exact values`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +28,12 @@ class ClassGuarantee:
     promised: Guarantee
     quasi_identifiers: tuple[str, ...] = ()
     """The generalised columns, by name."""
-    forms: tuple[ColumnForm, ...] = ()
+    label_forms: tuple[ColumnForm, ...] = ()
     """How their labels look; none in certificates of earlier versions."""
     sensitive: tuple[str, ...] = ()
     """The columns kept under the guarantee, by name."""
     released: tuple[str, ...] = ()
-    """The columns kept outside of it, on the word of the policy's author, by name."""
+    """The columns published outside of the guarantee, on the policy author's responsibility, by name."""
 
     kind: ClassVar[Kind] = Kind.ANONYMIZATION
     terms: ClassVar[Mapping[str, Json]] = {}
@@ -47,15 +55,33 @@ class ClassGuarantee:
     def to_object(self) -> dict[str, Json]:
         if self.promised.more:
             raise InternalError("a certificate has no member for a requirement that was promised")
-        generalised = [{"name": one.column, "form": one.form} for one in self.forms]
+        generalised = [{"name": form.column, "form": form.form} for form in self.label_forms]
         return {
             "k": self.promised.k,
             **({} if self.promised.l is None else {"l": self.promised.l}),
             "quasiIdentifiers": self.quasi_identifiers,
-            **({"generalised": generalised} if self.forms else {}),
+            **({"generalised": generalised} if self.label_forms else {}),
             "sensitive": self.sensitive,
             "released": self.released,
         }
+
+
+def text_columns(plan: Plan) -> tuple[str, ...]:
+    """The generalised columns whose labels are sets of exact values."""
+    return tuple(
+        column.name
+        for column in plan.read.columns
+        if column.role is Role.QUASI_IDENTIFIER and not column.datatype.is_ordered
+    )
+
+
+def label_forms(plan: Plan) -> tuple[ColumnForm, ...]:
+    """How each generalised column is published; nothing but what its labels show."""
+    texts = text_columns(plan)
+    return tuple(
+        ColumnForm(name, "sets of exact values" if name in texts else "ranges")
+        for name in plan.apply.transform.quasi_identifiers
+    )
 
 
 def guarantee_of(plan: Plan) -> ClassGuarantee:
@@ -64,7 +90,7 @@ def guarantee_of(plan: Plan) -> ClassGuarantee:
     return ClassGuarantee(
         transform.guarantee,
         transform.quasi_identifiers,
-        forms(plan),
+        label_forms(plan),
         transform.sensitive,
         plan.released,
     )
@@ -75,7 +101,7 @@ def stated_guarantee(promised: Mapping[str, Any]) -> ClassGuarantee:
     return ClassGuarantee(
         Guarantee(promised["model"], promised["k"], promised.get("l")),
         tuple(promised.get("quasiIdentifiers", ())),
-        tuple(ColumnForm(one["name"], one["form"]) for one in promised.get("generalised", ())),
+        tuple(ColumnForm(column["name"], column["form"]) for column in promised.get("generalised", ())),
         tuple(promised.get("sensitive", ())),
         tuple(promised.get("released", ())),
     )
@@ -102,17 +128,19 @@ def describe_guarantee(
 
 def limits(guarantee: Guarantee, sensitive: tuple[str, ...], released: tuple[str, ...]) -> tuple[str, ...]:
     """What a guarantee does not protect against, as sentences for people."""
-    found = [
+    sentences = [
         "somebody who knows more about a person than the quasi-identifiers",
         "several releases about the same people put together",
         "learning that a person belongs to a group, and what holds for the whole group",
         "learning the smallest and largest value of a class, which belong to real people",
     ]
     judges = judges_of(guarantee.requirements)
-    found += next((judge.limits for judge in reversed(judges) if judge.limits), ())
+    sentences += next((judge.limits for judge in reversed(judges) if judge.limits), ())
     if released:
         listed = ", ".join(released)
-        found.append(f"whatever the released columns tell or help to find out, by themselves: {listed}")
+        sentences.append(f"whatever the released columns tell or help to find out, by themselves: {listed}")
     if len(sensitive) > 1:
-        found.append("somebody who knows one sensitive column, which weakens the promise for the others")
-    return tuple(found)
+        sentences.append(
+            "somebody who knows one sensitive column, which weakens the promise for the others"
+        )
+    return tuple(sentences)

@@ -1,4 +1,4 @@
-"""How long labels make an output: said before it is written, and refused where nobody can want it.
+"""The size of labels: the owner is warned of large ones before a run, and extreme ones are refused.
 
 A set lists every text of its class, and each row of the class shows it: n rows of n different texts, in
 one class, are published as n times n texts. What is refused follows from the plan and the data alone, not
@@ -20,7 +20,7 @@ MOST_BYTES: Final = 1 << 30
 """Of labels: more are refused where they are also too many times as long as what they stand for."""
 MOST_GROWTH: Final = 100
 _LARGE: Final = 1 << 26
-"""With less bytes of labels, nobody needs to be told."""
+"""Up to so many bytes of labels, the owner is not warned."""
 _MUCH: Final = 10
 _WAY_OUT: Final = (
     "shorten the texts that are too exact (a postal code to a district, a name to a group), declare the"
@@ -49,7 +49,7 @@ def check_labels(plan: Plan, table: StagedTable, size: int) -> tuple[str, ...]:
         size: the bytes of all labels in all rows.
 
     Returns:
-        What the owner should be told of them.
+        Warnings for the owner.
 
     Raises:
         PlanError: they take more than a gibibyte, and more than 100 times what they stand for.

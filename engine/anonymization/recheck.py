@@ -1,4 +1,4 @@
-"""Generalised rows, looked at again: by their bytes alone, or with the owner's data."""
+"""Verify published generalised rows, by their bytes alone or with the owner's data."""
 
 from contextlib import closing
 from pathlib import Path
@@ -36,7 +36,7 @@ def check_published(published: Published, guarantee: ClassGuarantee) -> Publishe
             error.where,
             error.problem,
             error.expected,
-            "the file was changed after the run, or damaged: take it from its registered place again",
+            "the file was changed or damaged after the run: copy it from its registered folder again",
         ) from None
 
 
@@ -46,7 +46,9 @@ def content_again(plan: Plan, source: Source, backend: Backend, place: Path, wit
     written.mkdir()
     with closing(backend.open(source, place / "spill")) as table:
         if table.contents.header != tuple(column.name for column in plan.read.columns):
-            raise UsageError(source.path.name, "its columns are not those of the plan", "the same header")
+            raise UsageError(
+                source.path.name, "its columns differ from those of the plan", "the same header"
+            )
         leave_out_rows(plan, table, withdrawn)
         execute(plan, table, written / "published", link, lambda _: None)
     original = Original(source.path, source.format, source.parts)

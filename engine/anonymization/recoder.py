@@ -88,9 +88,11 @@ class Recoder:
         count, schema = len(classes), self.schema
         columns = [pa.repeat(node, count), pa.array(classes), pa.repeat(not keys, count)]
         first = len(columns) + (0 if keys else len(self.packing.names) + len(("before", "upto")))
-        given = dict(enumerate(keys or others, first))
+        filled = dict(enumerate(keys or others, first))
         more = [
-            given.get(i, pa.nulls(count, field.type)) for i, field in enumerate(schema) if i >= len(columns)
+            filled.get(i, pa.nulls(count, field.type))
+            for i, field in enumerate(schema)
+            if i >= len(columns)
         ]
         return pa.table([*columns, *more], schema=schema)
 

@@ -56,20 +56,20 @@ class SampledCuts:
         tuples = self._relations.take(queries.tuples(self._columns)).column("n")[0].as_py()
         wanted = fragments * FOR_EACH_FRAGMENT
         sample = self._sample(min(wanted * HASHES // max(tuples, 1), HASHES))
-        known = len(sample.weights)
-        if not known:
+        size = len(sample.weights)
+        if not size:
             return ()
         # As many of the sample as stand for more tuples than the threshold.
-        least = self._terms.cut_threshold * known // tuples + 1
+        least = self._terms.cut_threshold * size // tuples + 1
         return median_cuts(sample, fragments, max(least, FOR_EACH_FRAGMENT // _FEWEST))
 
     def _sample(self, limit: int) -> Problem:
-        found = self._relations.take(queries.sampled(self._columns, limit))
-        codes = np.column_stack([found.column(q).to_numpy() for q in self._columns]).astype(np.int64)
+        tuples = self._relations.take(queries.sampled(self._columns, limit))
+        codes = np.column_stack([tuples.column(q).to_numpy() for q in self._columns]).astype(np.int64)
         order = np.lexsort(codes.T[::-1])
         return Problem(
             codes[order],
-            found.column("n").to_numpy().astype(np.int64)[order],
+            tuples.column("n").to_numpy().astype(np.int64)[order],
             self._terms.attributes,
             None,
             (),
@@ -138,17 +138,17 @@ def taken_back(
     """
     left, into = list(divisions), dict[int, int]()
     for node in sorted(failed):
-        above = [i for i, one in enumerate(left) if node in (one.node, one.new)]
+        above = [i for i, division in enumerate(left) if node in (division.node, division.new)]
         if node in into or not above:
             continue
         place = above[-1]
         home, inside = left[place].node, {left[place].node, left[place].new}
         rest = left[:place]
-        for one in left[place + 1 :]:
-            if one.node in inside:
-                inside.add(one.new)
+        for division in left[place + 1 :]:
+            if division.node in inside:
+                inside.add(division.new)
             else:
-                rest.append(one)
+                rest.append(division)
         left = rest
         into |= {old: home for old, new in into.items() if new in inside}
         into |= dict.fromkeys(inside, home)

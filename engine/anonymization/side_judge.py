@@ -17,7 +17,7 @@ from smalti.transforms.requirements.judge import ClassJudge
 
 @dataclass(frozen=True, slots=True)
 class Cuts:
-    """One cut of each of some lines, to be looked at more closely."""
+    """One cut of each of some lines, to be examined more closely."""
 
     relations: Relations
     layout: Layout
@@ -70,10 +70,10 @@ class SideJudge(ABC):
         raise InternalError("a requirement that merging may break has no query for the whole table")
 
 
-def taken(relations: Relations, query: str, *order: str) -> Columns:
+def columns_of(relations: Relations, query: str, *order: str) -> Columns:
     """The columns of a query, its rows ordered by some of them."""
-    found = relations.take(query)
-    columns = {name: found.column(name).to_numpy().astype(np.int64) for name in found.column_names}
+    table = relations.take(query)
+    columns = {name: table.column(name).to_numpy().astype(np.int64) for name in table.column_names}
     if order:
         rows = np.lexsort([columns[name] for name in reversed(order)])
         columns = {name: column[rows] for name, column in columns.items()}

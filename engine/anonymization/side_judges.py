@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 import numpy as np
 
 from smalti.engine.anonymization import cut_queries as queries
-from smalti.engine.anonymization.side_judge import Cuts, SideJudge, taken
+from smalti.engine.anonymization.side_judge import Cuts, SideJudge, columns_of
 from smalti.engine.anonymization.sides import Counts, Extents, LineCounts
 from smalti.engine.backends.relations import Relations
 from smalti.transforms.base import DISTINCT_VALUES, NOT_HELD_BY_ALL, RESPONDENTS, Requirement
@@ -50,8 +50,8 @@ class NotHeldByAllOnSides(SideJudge):
     def whole_meets(self, relations: Relations, *, has_respondents: bool, sensitive: int) -> bool:
         if not has_respondents:
             return True
-        found = [relations.take(queries.most_held(f"v{i}")) for i in range(sensitive)]
-        return all(one.column("held")[0].as_py() != one.column("people")[0].as_py() for one in found)
+        tables = [relations.take(queries.most_held(f"v{i}")) for i in range(sensitive)]
+        return all(table.column("held")[0].as_py() != table.column("people")[0].as_py() for table in tables)
 
 
 class DistinctValuesOnSides(SideJudge):
@@ -88,13 +88,13 @@ class DistinctValuesOnSides(SideJudge):
         return set().union(*(self._without_match(cuts, v) for v in cuts.values))
 
     def _without_match(self, cuts: Cuts, v: str) -> set[int]:
-        found = taken(cuts.relations, cuts.layout.pairs(cuts.places, v, self._wanted))
+        pairs = columns_of(cuts.relations, cuts.layout.pairs(cuts.places, v, self._wanted))
         return {
             line
             for line in cuts.places
             for side in (0, 1)
-            for mine in [(found["line"] == line) & (found["side"] == side)]
-            if not can_match(found["v"][mine], found["u"][mine], self._wanted)
+            for mine in [(pairs["line"] == line) & (pairs["side"] == side)]
+            if not can_match(pairs["v"][mine], pairs["u"][mine], self._wanted)
         }
 
 
@@ -107,7 +107,7 @@ SIDE_JUDGES: Final[tuple[type[SideJudge], ...]] = (
 
 
 def side_judges_of(requirements: Iterable[Requirement]) -> tuple[SideJudge, ...] | None:
-    """Who judges both sides of cuts by these requirements; None if nobody does for one of them."""
+    """The judges of both sides of cuts by these requirements; None if one of them has no judge."""
     kinds = {kind.name: kind for kind in SIDE_JUDGES}
     judges = judges_of(requirements)
     if any(judge.name not in kinds for judge in judges):

@@ -1,6 +1,6 @@
 """One partition along one attribute: which cuts are allowed, and which of them is nearest to the median.
 
-Everything is told by counts: of rows at each place, and of respondents and values that begin or end
+Counts decide everything: of rows at each place, and of respondents and values that begin or end
 there. Something is left of a cut if it begins there, and right of it if it ends there.
 """
 
@@ -94,8 +94,8 @@ class LineCounts:
         people = (upto, upto[-1] - upto)
         if respondents is not None:
             people = _sides(rows.places, respondents)
-        found = tuple(_sides(rows.places, extents) for extents in values)
-        return cls(rows.places, people, found, holders, fewest)
+        sides = tuple(_sides(rows.places, extents) for extents in values)
+        return cls(rows.places, people, sides, holders, fewest)
 
     @property
     def everywhere(self) -> Flags:
@@ -120,10 +120,10 @@ class Sides:
 
     def nearest(self) -> int | None:
         """The place of the allowed cut nearest to the median; None where there is none in the window."""
-        found = np.flatnonzero(self.allowed & ~np.isin(self.places, list(self.struck)))
-        if not len(found):
+        places = np.flatnonzero(self.allowed & ~np.isin(self.places, list(self.struck)))
+        if not len(places):
             return None
-        return int(self.places[found[np.argmin(self._unevenness[found])]])
+        return int(self.places[places[np.argmin(self._unevenness[places])]])
 
     def is_decided(self, place: int | None) -> bool:
         """Whether no cut outside of the window can be nearer than the one found.
@@ -152,19 +152,19 @@ def _sides(places: Integers, extents: Extents) -> tuple[Integers, Integers]:
 
 
 def _at(places: Integers, counts: Counts) -> Integers:
-    found = np.zeros(len(places), np.int64)
-    np.add.at(found, np.searchsorted(places, counts.places), counts.numbers)
-    return found
+    totals = np.zeros(len(places), np.int64)
+    np.add.at(totals, np.searchsorted(places, counts.places), counts.numbers)
+    return totals
 
 
 Columns = Mapping[str, Integers]
 """Columns of whole numbers, by name."""
 
 
-def counts_of(found: Columns, kind: int, line: int) -> Counts:
+def counts_of(columns: Columns, kind: int, line: int) -> Counts:
     """The counts of one kind of one line, of rows that are ordered by kind, line and place."""
-    begin, end = np.searchsorted(found["kind"], [kind, kind + 1])
+    begin, end = np.searchsorted(columns["kind"], [kind, kind + 1])
     within = slice(begin, end)
-    first, last = np.searchsorted(found["line"][within], [line, line + 1])
+    first, last = np.searchsorted(columns["line"][within], [line, line + 1])
     mine = slice(begin + first, begin + last)
-    return Counts(found["p"][mine], found["n"][mine], found["v"][mine])
+    return Counts(columns["p"][mine], columns["n"][mine], columns["v"][mine])

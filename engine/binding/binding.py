@@ -1,4 +1,4 @@
-"""Whether data may stand for a target: what is known under one IRI is not relabelled by others.
+"""Check whether data may be bound to a target: only its owner may bind it under another IRI.
 
 Who binds data decides what its columns are called and who its respondents are, so binding is the owners'
 right (semantics of authority). Parties are asserted by the caller and trusted, here as everywhere.
@@ -30,22 +30,22 @@ def input_hmac(registry: Registry, digest: str) -> str:
 
 
 def check_binding(
-    registry: Registry, source: Source, contents: Contents, made: AnyPlan, submitter: IRI
+    registry: Registry, source: Source, contents: Contents, plan: AnyPlan, submitter: IRI
 ) -> None:
     """Refuse data that is known under another IRI, and a stranger's binding of a known target.
 
-    Each file is looked at by itself: a part of what is known is known, whatever stands beside it.
+    Each file is checked by itself: a registered part stays registered, whatever files are beside it.
 
     Args:
-        registry: what is known.
+        registry: has the registered outputs and inputs.
         source: the target, as it is bound.
         contents: of its files.
-        made: the plan on it; says what its columns and respondents are taken for.
+        plan: the plan on it; says what its columns and respondents are taken for.
         submitter: who binds it.
 
     Raises:
-        UsageError: a file is of an output, or of somebody else's input, under another IRI; or the target
-            is known, and somebody who does not own it binds other data, or describes it otherwise.
+        UsageError: a file belongs to an output, or to another party's input, under another IRI; or the
+            target is registered, and a party that does not own it binds or describes it differently.
     """
     if not registry.exists:
         return
@@ -53,17 +53,17 @@ def check_binding(
     telling = contents.telling_digests
     _refuse_relabelled_output(source, telling, versions)
     parts = {input_hmac(registry, digest) for digest in telling}
-    alike = [version for version in versions if parts & {one.hmac for one in version.report.inputs}]
+    alike = [version for version in versions if parts & {file.hmac for file in version.report.inputs}]
     _refuse_relabelled_input(registry, source, alike, submitter)
     ownership = registry.ownership
     if not ownership.is_known(source.target) or submitter in ownership.full(source.target):
         return
-    if not _is_bound_as_before(registry, source, contents, made):
+    if not _is_bound_as_before(registry, source, contents, plan):
         raise UsageError(
             source.path.name,
-            f"{submitter} does not own `{source.target}`, and may not say what data it is",
+            f"{submitter} does not own `{source.target}`, and must not bind other data to it",
             "the data and the description that an owner bound to it before",
-            "let an owner bind it (--owner), or run it on what an owner ran it on",
+            "let an owner bind it (--owner), or use the data that an owner ran it on",
         )
 
 
@@ -75,11 +75,15 @@ def made_from(registry: Registry, target: IRI, contents: Contents | None = None)
         target: the IRI.
         contents: only those that were made from these very files; None: from any.
     """
-    found = [one for one in registry.outputs.all() if target in {given.iri for given in one.inputs}]
+    versions = [
+        version for version in registry.outputs.all() if target in {source.iri for source in version.inputs}
+    ]
     if contents is not None:
         whole = [input_hmac(registry, digest) for digest in contents.digests]
-        found = [one for one in found if [given.hmac for given in one.report.inputs] == whole]
-    return sorted(found, key=lambda version: version.created_at)
+        versions = [
+            version for version in versions if [source.hmac for source in version.report.inputs] == whole
+        ]
+    return sorted(versions, key=lambda version: version.created_at)
 
 
 def _refuse_relabelled_output(
@@ -90,7 +94,7 @@ def _refuse_relabelled_output(
             raise UsageError(
                 source.path.name,
                 f"it is version {version.number} of `{version.target}`, or a part of it",
-                "that IRI, under which its respondents and its owners are known",
+                "the IRI that records its respondents and its owners",
                 f"bind it with --data {version.target}=...",
             )
 
@@ -99,29 +103,29 @@ def _refuse_relabelled_input(
     registry: Registry, source: Source, alike: list[TargetVersion], submitter: IRI
 ) -> None:
     for version in alike:
-        for given in version.inputs:
+        for source_input in version.inputs:
             # Who owns it with others does not get rid of what they prohibit.
-            if given.iri != source.target and registry.ownership.of(given.iri) != {submitter}:
+            if source_input.iri != source.target and registry.ownership.of(source_input.iri) != {submitter}:
                 raise UsageError(
                     source.path.name,
-                    "this data is known under another IRI, which somebody else owns, alone or too",
-                    "the IRI under which its owner's policies speak of it",
+                    "this data is registered under another IRI, which another party owns or co-owns",
+                    "the IRI that its owner's policies name",
                     "ask its owner",
                 )
 
 
-def _is_bound_as_before(registry: Registry, source: Source, contents: Contents, made: AnyPlan) -> bool:
+def _is_bound_as_before(registry: Registry, source: Source, contents: Contents, plan: AnyPlan) -> bool:
     if registry.outputs.of(source.target):
-        # An output's columns and respondents are on record: nobody but an owner describes them again.
+        # An output's columns and respondents are on record: only an owner may describe them again.
         return source.description == Description()
-    known = made_from(registry, source.target, contents)
-    plans = [plan_from_json(version.plan) for version in known]
+    previous = made_from(registry, source.target, contents)
+    plans = [plan_from_json(version.plan) for version in previous]
     # What was once said of respondents, and corrected since, counts no more.
-    said = plans and plans[-1].read.respondent == made.read.respondent
-    return bool(said) and any(_is_read_alike(plan, made) for plan in plans)
+    said = plans and plans[-1].read.respondent == plan.read.respondent
+    return bool(said) and any(_is_read_alike(earlier, plan) for earlier in plans)
 
 
-def _is_read_alike(known: AnyPlan, made: AnyPlan) -> bool:
+def _is_read_alike(previous: AnyPlan, plan: AnyPlan) -> bool:
     """Whether two plans take their input for the same, the policy's roles apart."""
-    is_same_respondent = known.read.respondent == made.read.respondent
-    return is_same_respondent and made.input_facts <= known.input_facts
+    is_same_respondent = previous.read.respondent == plan.read.respondent
+    return is_same_respondent and plan.input_facts <= previous.input_facts

@@ -27,7 +27,7 @@ def column_iri(source: Source, name: str) -> IRI:
 
 
 def refuse_unimplemented(wanted: Anonymization, permission: Permission) -> None:
-    """Refuse every word that no run heeds yet, all at once: nothing that a policy asks is ignored.
+    """Refuse every word that is not implemented yet, all at once: no requirement of a policy is ignored.
 
     Raises:
         PlanError: for each such word.
@@ -40,7 +40,7 @@ def refuse_unimplemented(wanted: Anonymization, permission: Permission) -> None:
 
 
 class Declares(Protocol):
-    """What somebody asks, as far as it says who respondents are."""
+    """The part of a policy or a request that declares respondents."""
 
     @property
     def respondent(self) -> ColumnReference | None: ...
@@ -68,7 +68,7 @@ W = TypeVar("W", bound=Declares)
 
 
 class BoundColumns(Generic[W]):
-    """The columns of a table by their IRIs, with who its respondents are; gathers what stands against it.
+    """The columns of a table by their IRIs, and its respondents; collects problems.
 
     Apart from rows of those who withdrew, nothing here looks at a value.
     """
@@ -95,11 +95,11 @@ class BoundColumns(Generic[W]):
         self.problems: list[SmaltiError] = []
         self._names = {normalised_column(column_iri(source, name)): name for name in table.contents.header}
         references = (*named, *(() if wanted.respondent is None else (wanted.respondent,)))
-        in_policy = {name for one in references if (name := self.find(one.iri)) is not None}
+        in_policy = {name for reference in references if (name := self.find(reference.iri)) is not None}
         described = {column.name for column in source.description.columns}
         self._known = NamedColumns(table.contents.header, source.format, in_policy | described)
         self.declared: Respondent | None = self._declaration(said)
-        """As policy, description or request say, or an owner said before; None where nobody did."""
+        """As policy, description, request or an owner's earlier run declares; None: undeclared."""
 
     # --- Names
 
@@ -120,7 +120,7 @@ class BoundColumns(Generic[W]):
         return name
 
     def check_names(self) -> None:
-        """Say which columns share an IRI, and which are described and not there."""
+        """Report columns that share an IRI, and described columns that the data lacks."""
         self._refuse_shared_iris()
         described = {column.name for column in self.source.description.columns}
         for name in sorted(described - set(self.table.contents.header)):
@@ -138,25 +138,25 @@ class BoundColumns(Generic[W]):
             if first.setdefault(iri, name) != name:
                 self.problem(
                     self.source.description.source or self.source.path.name,
-                    f"the columns `{first[iri]}` and `{name}` have one IRI, `{iri}`",
-                    "an IRI of its own for each column",
+                    f"the columns `{first[iri]}` and `{name}` have the same IRI, `{iri}`",
+                    "a different IRI for each column",
                     "correct `propertyUrl`",
                 )
 
     def _suggestion_for(self, column: IRI) -> str:
-        """What was meant perhaps by an IRI that is no column's."""
+        """The column that an unknown IRI may mean."""
         # All columns begin with the target's IRI: only what follows can be close to something.
         stem = f"{self.source.target}/"
         spellings = {name: unquote(iri.removeprefix(stem)) for iri, name in self._names.items()}
-        meant = self._known.closest(unquote(column.removeprefix(stem)), spellings)
-        if meant is None:
+        suggestion = self._known.closest(unquote(column.removeprefix(stem)), spellings)
+        if suggestion is None:
             return self._known.listed()
-        return f"did you mean `{normalised_column(column_iri(self.source, meant))}`?"
+        return f"did you mean `{normalised_column(column_iri(self.source, suggestion))}`?"
 
     def _suggestion(self, name: str) -> str:
-        """What was meant perhaps by a name that is no column's."""
-        meant = self._known.closest(name, {column: column for column in self.table.contents.header})
-        return self._known.listed() if meant is None else f"did you mean `{meant}`?"
+        """The column that an unknown name may mean."""
+        suggestion = self._known.closest(name, {column: column for column in self.table.contents.header})
+        return self._known.listed() if suggestion is None else f"did you mean `{suggestion}`?"
 
     # --- What is known of a column
 
@@ -187,17 +187,19 @@ class BoundColumns(Generic[W]):
                 "the same in both, or one declaration",
                 "correct one of the two",
             )
-        found = in_policy or in_description
-        if found and requested and found != requested:
+        declared = in_policy or in_description
+        if declared and requested and declared != requested:
             self.problem(
                 "respondent (--respondent, --one-row-each)",
-                "the request says otherwise than policy or description who the respondents are",
+                "the request declares other respondents than the policy or the description",
                 "the same, or one declaration",
                 "leave it out of the request, or correct the policy or the description",
             )
-        found = found or requested or said.recorded
+        declared = declared or requested or said.recorded
         header = self.table.contents.header
-        return None if isinstance(found, RespondentColumn) and found.column not in header else found
+        return (
+            None if isinstance(declared, RespondentColumn) and declared.column not in header else declared
+        )
 
     def _in_policy(self) -> Respondent | None:
         if self.wanted.one_row_each:
@@ -227,13 +229,13 @@ class BoundColumns(Generic[W]):
         return None
 
     def inherit(self, inherited: Respondent, declared: Respondent) -> Respondent:
-        """What an output's respondents are: as they were for its input, if they can still be told apart."""
+        """The respondents of an output: those of its input, if they can still be identified."""
         if isinstance(inherited, RespondentColumn):
             # INVARIANT: a respondent column is never published as it was, so an output cannot have it.
             self.problem(
                 str(self.source.target),
-                "its respondents cannot be counted any more: the column that tells them apart was dropped"
-                " or generalised when it was made",
+                "its respondents can no longer be counted: the run that made it dropped or generalised the"
+                " column that identifies them",
                 "a target with a respondent column, or with one row for each respondent",
                 "make the output from the original data",
             )
@@ -241,14 +243,14 @@ class BoundColumns(Generic[W]):
         if _is_declared(declared) and not inherited.is_declared:
             self.problem(
                 str(self.source.target),
-                "nothing was declared about its respondents when it was made: it counted rows",
+                "its respondents were not declared when it was made, so it counted rows",
                 "an output of data whose respondents are declared",
                 "declare them for the data that it was made from, and make it again",
             )
         elif declared != inherited and _is_declared(declared):
             self.problem(
                 str(self.source.target),
-                "its respondents were declared otherwise when it was made",
+                "its respondents were declared differently when it was made",
                 "the same declaration",
                 "remove the declaration: an output inherits that of its input",
             )
@@ -263,8 +265,8 @@ class BoundColumns(Generic[W]):
         if not isinstance(self.declared, RespondentColumn) or self.inherited is not None:
             self.problem(
                 str(self.source.target),
-                "people withdrew from it, and nothing tells which rows are about them",
-                "a column that names the respondent of each row, as they were listed by it",
+                "people withdrew from it, but no column identifies their rows",
+                "the respondent column by which they were listed",
                 f"make outputs from the original data, and {WAYS_TO_DECLARE}",
             )
             return None
@@ -273,7 +275,7 @@ class BoundColumns(Generic[W]):
             listed = ", ".join(f"`{column}`" for column in sorted(withdrawn.columns))
             self.problem(
                 str(self.source.target),
-                f"people who withdrew were listed by {listed}, and people are counted by `{name}`",
+                f"people who withdrew were listed by {listed}, but respondents are counted by `{name}`",
                 "the same respondent column",
                 "declare the column that they were listed by",
             )
@@ -283,7 +285,7 @@ class BoundColumns(Generic[W]):
         return name
 
     def problem(self, where: str, problem: str, expected: str = "", way_out: str = "") -> None:
-        """Take down one thing that stands against it, as a `PlanError`."""
+        """Record a problem as a `PlanError`."""
         self.problems.append(PlanError(where, problem, expected, way_out))
 
 

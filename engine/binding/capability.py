@@ -12,7 +12,7 @@ from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.checks import ReleaseCheck
 from smalti.engine.binding.circumstances import Circumstances
-from smalti.engine.binding.run_inputs import Given, Granted
+from smalti.engine.binding.run_inputs import Granted, RunInput
 from smalti.engine.binding.run_record import RunUnder
 from smalti.engine.binding.run_request import RunRequest
 from smalti.engine.binding.stated import Published, Stated
@@ -45,7 +45,7 @@ class Compiled(Generic[P]):
     """A plan, and the data that it was made for."""
 
     plan: P
-    known: Given
+    run_input: RunInput
     source: Source
     contents: Contents
 
@@ -61,7 +61,7 @@ class Produced:
     report: Report
     """For the owners; the driver adds the timings."""
     warnings: tuple[str, ...] = ()
-    """For owners of all inputs; others are told what follows from the plan alone."""
+    """For owners of all inputs; others get the plan's warnings alone."""
     started_at: datetime | None = None
     """When it was asked who withdrew, where an earlier run did; who withdrew since keeps it from being
     recorded."""
@@ -111,7 +111,7 @@ class Capability(ABC, Generic[P, E]):
 
     kind: Kind
     gives_content_again: bool = False
-    """Whether a plan gives the same content each time: nothing of it is drawn at random."""
+    """Whether a plan gives the same content each time: no part is drawn at random."""
 
     def check_installed(self) -> None:
         """Raise UsageError where an optional dependency is missing."""
@@ -136,7 +136,7 @@ class Capability(ABC, Generic[P, E]):
         table: StagedTable,
         circumstances: Circumstances,
     ) -> P:
-        """The plan of what a permission allows on this data; its budget is not looked at.
+        """The plan of what a permission allows on this data; the budget is not checked here.
 
         Raises:
             SmaltiError: the data cannot be treated as the policy requires; all problems at once.
@@ -185,7 +185,7 @@ class Capability(ABC, Generic[P, E]):
         return ()
 
     def warnings(self, compiled: Compiled[P], table: StagedTable) -> tuple[str, ...]:
-        """What to warn of before a run; shown to whoever may see the plan."""
+        """The warnings before a run, for everybody who may see the plan."""
         del table
         return self.plan_warnings(compiled.plan)
 
@@ -240,10 +240,10 @@ class Capability(ABC, Generic[P, E]):
 
 def capability_of(kind: Kind) -> Capability[AnyPlan, object]:
     """The capability of a kind."""
-    found = capability_module(kind).CAPABILITY
-    if not isinstance(found, Capability) or found.kind != kind:
+    capability = capability_module(kind).CAPABILITY
+    if not isinstance(capability, Capability) or capability.kind != kind:
         raise InternalError(f"the room of {kind} has another capability")
-    return found
+    return capability
 
 
 def refuse_query(request: RunRequest) -> None:
@@ -251,7 +251,7 @@ def refuse_query(request: RunRequest) -> None:
     if request.query is not None:
         raise UsageError(
             request.query.name or "query (--query)",
-            "the permission that matches is not about statistics",
+            "the matching permission does not release statistics",
             "a policy with the method differential-privacy",
             "leave out --query, or name another rule with --rule",
         )

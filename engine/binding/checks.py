@@ -35,9 +35,9 @@ def check_release(folder: Path, files: tuple[PublishedFile, ...]) -> ReleaseChec
         if path.stat().st_size != file.size or file_digest(path) != file.digest:
             raise GuaranteeError(
                 str(folder / file.name),
-                "the bytes are not those that were published",
+                "the bytes differ from the published ones",
                 "the recorded bytes",
-                "the file was changed after the run, or damaged: take it from its registered place again",
+                "the file was changed or damaged after the run: copy it from its registered folder again",
             )
     return ReleaseCheck(
         ("the bytes are those that were recorded",),

@@ -1,4 +1,4 @@
-"""What is known of respondents beside policy and description, and that no run goes on without it.
+"""Who the respondents are, by request or record; no run continues while nothing declares them.
 
 A promise about people needs knowledge about people. Whoever says in a request which rows are about one
 person decides what k counts, so only a party that fully owns the data may (semantics of authority).
@@ -21,7 +21,7 @@ Columns = Callable[[Source], Collection[str] | None]
 
 
 def requested_respondent(request: RunRequest, registry: Registry) -> Respondent | None:
-    """Who respondents are by a request; where nobody asks, nothing is decided, and anybody may say it.
+    """The respondents that a request declares; without a party, anyone may declare them.
 
     Raises:
         UsageError: the request says it, and who submits it does not fully own the data.
@@ -30,14 +30,14 @@ def requested_respondent(request: RunRequest, registry: Registry) -> Respondent 
         return request.respondent
     raise UsageError(
         "respondent (--respondent, --one-row-each)",
-        f"{request.submitter} does not own `{request.target}`, and may not say who its respondents are",
-        "the word of a party that owns all of it",
-        "leave it out: what an owner declared holds; or let an owner submit the policy (--owner)",
+        f"{request.submitter} does not own `{request.target}`, and must not declare its respondents",
+        "a declaration by a party that owns all of it",
+        "leave it out: the owner's declaration applies; or let an owner submit the policy (--owner)",
     )
 
 
 def _may_say(request: RunRequest, registry: Registry) -> bool:
-    """Whether who submits it owns all of the target, or binds what nobody owns yet."""
+    """Whether the submitter owns all of the target, or the target has no owner yet."""
     if not registry.ownership.is_known(request.target):
         return True
     return request.submitter in registry.ownership.full(request.target)
@@ -50,53 +50,53 @@ def recorded_respondent(request: RunRequest, registry: Registry, contents: Conte
     """
     if request.party is None or not registry.exists or _may_say(request, registry):
         return None
-    found = [version.respondent for version in made_from(registry, request.target, contents)]
-    return found[-1] if found and not counts_rows(found[-1]) else None
+    respondents = [version.respondent for version in made_from(registry, request.target, contents)]
+    return respondents[-1] if respondents and not counts_rows(respondents[-1]) else None
 
 
 def with_respondents(columns: Columns, request: RunRequest, registry: Registry) -> Columns:
     """Which columns a run looks at, with those that may tell people apart by request or record."""
-    known = made_from(registry, request.target) if registry.exists else []
-    said = [request.respondent, *(version.respondent for version in known)]
-    names = {one.column for one in said if isinstance(one, RespondentColumn)}
+    versions = made_from(registry, request.target) if registry.exists else []
+    said = [request.respondent, *(version.respondent for version in versions)]
+    names = {respondent.column for respondent in said if isinstance(respondent, RespondentColumn)}
 
     def wanted(source: Source) -> Collection[str] | None:
-        found = columns(source)
-        return None if found is None else {*found, *names}
+        names_read = columns(source)
+        return None if names_read is None else {*names_read, *names}
 
     return wanted
 
 
 def check_run(
-    registry: Registry, source: Source, contents: Contents, made: AnyPlan, submitter: IRI
+    registry: Registry, source: Source, contents: Contents, plan: AnyPlan, submitter: IRI
 ) -> None:
-    """Refuse what no run may be made on: every kind of run passes here before anything is counted.
+    """Refuse data that no run may use: every kind of run calls this before anything is counted.
 
     Args:
         registry: what is known.
         source: the target, as it is bound.
         contents: of its files.
-        made: the plan on it.
+        plan: the plan on it.
         submitter: who binds it.
 
     Raises:
         UsageError: it may not be bound so (see `check_binding`).
         PlanError: nothing says which rows are about one person.
     """
-    check_binding(registry, source, contents, made, submitter)
-    if not counts_rows(made.read.respondent):
+    check_binding(registry, source, contents, plan, submitter)
+    if not counts_rows(plan.read.respondent):
         return
     if registry.exists and registry.outputs.of(source.target):
         raise PlanError(
             str(source.target),
-            "nothing was declared about its respondents when it was made: its k counts rows, and so would"
-            " that of what is made from it",
+            "its respondents were not declared when it was made: its k counts rows, and so would the k of"
+            " any output made from it",
             "an output of data whose respondents are declared",
             "declare them for the data that it was made from, make it again, and use that version",
         )
     raise PlanError(
         str(source.target),
-        "nothing says which rows are about one person, and what is promised is about people",
-        "the column that tells people apart, or the statement that each row is about another person",
+        "no respondent is declared, and the guarantee counts people",
+        "the column that identifies respondents, or a declaration of one row each",
         WAYS_TO_DECLARE,
     )

@@ -1,4 +1,4 @@
-"""The columns of a table of which one row of each respondent counts, whoever looks at them."""
+"""The columns of a table of which one row of each respondent counts."""
 
 from typing import TypeVar
 
@@ -16,7 +16,7 @@ class OneRowColumns(BoundColumns[W]):
     """As `BoundColumns`, where nothing is assumed about respondents."""
 
     def read_column(self, name: str) -> ReadColumn:
-        """A column that is looked at; its datatype is declared, or text."""
+        """A column that the plan reads; its datatype is declared, or text."""
         datatype = self.facts_of(name).datatype or Datatype.STRING
         return ReadColumn(name, column_iri(self.source, name), datatype, self.time_zone(name))
 
@@ -35,7 +35,7 @@ class OneRowColumns(BoundColumns[W]):
         if declared == OneRowEach(is_declared=False):
             self.problem(
                 str(self.wanted.where),
-                f"nothing says which rows are about one respondent, and {why}",
+                f"no respondent is declared, and {why}",
                 "a respondent column, or `smalti:oneRowEach`",
                 WAYS_TO_DECLARE,
             )

@@ -3,7 +3,7 @@
 A comparison is made by the column's datatype: numbers exactly, days, date-times as instants (those that
 state no zone are in the description's), texts by code points. Where none is declared, the policy's values
 tell it: a number is compared with numbers, a text with texts, but for `gt` and its like with what it
-looks like. It is never inferred from the data, so that no plan tells of it. A comparison is satisfied by a
+looks like. It is never inferred from the data, so no plan reveals it. A comparison is satisfied by a
 row, or not: a row without a value satisfies nothing, `neq` and `isNoneOf` neither; `and`, `or` and `xone`
 go by that.
 """
@@ -87,7 +87,7 @@ class ColumnFacts:
 
 
 class RowBinder:
-    """Binds conditions to the columns of a table, and gathers what stands against it."""
+    """Binds conditions to the columns of a table, and collects problems."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class RowBinder:
         problems: list[SmaltiError],
         cell: Callable[[str, int], str],
     ) -> None:
-        """Make one.
+        """Bind conditions to a table.
 
         Args:
             find: the column that is meant; None after having said that there is none.
@@ -109,10 +109,10 @@ class RowBinder:
     def filter(self, conditions: Iterable[Condition]) -> Filter | None:
         """The plan's step; None where there are no conditions, or they cannot be bound."""
         bound = [self._bound(condition) for condition in conditions]
-        found = _simplified(LogicalOperator.AND, [one for one in bound if one is not None])
-        if not found or None in bound:
+        operands = _simplified(LogicalOperator.AND, [operand for operand in bound if operand is not None])
+        if not operands or None in bound:
             return None
-        return Filter(found)
+        return Filter(operands)
 
     def _bound(self, condition: Condition) -> RowCondition | None:
         match condition:
@@ -120,8 +120,8 @@ class RowBinder:
                 return self._comparison(condition)
             case Logical(operator=operator, operands=operands):
                 bound = [self._bound(operand) for operand in operands]
-                found = [one for one in bound if one is not None]
-                return _logical(operator, found) if len(found) == len(bound) else None
+                complete = [operand for operand in bound if operand is not None]
+                return _logical(operator, complete) if len(complete) == len(bound) else None
             case Comparison():
                 raise InternalError("a condition that is not about rows reached the compiler")
             case _:
@@ -141,8 +141,8 @@ class RowBinder:
         operator = said.operator
         if len(written) == 1:
             operator = _SETS.get(operator, operator)
-        made = RowComparison(column.name, operator, tuple(written), datatype)
-        return made if self._can_compare(said, made, column.time_zone) else None
+        comparison = RowComparison(column.name, operator, tuple(written), datatype)
+        return comparison if self._can_compare(said, comparison, column.time_zone) else None
 
     def _is_possible(self, said: ColumnComparison, column: ColumnFacts, datatype: Datatype) -> bool:
         before = len(self._problems)
@@ -178,30 +178,32 @@ class RowBinder:
             )
         return text
 
-    def _can_compare(self, said: ColumnComparison, made: RowComparison, time_zone: str | None) -> bool:
+    def _can_compare(
+        self, said: ColumnComparison, comparison: RowComparison, time_zone: str | None
+    ) -> bool:
         try:
-            _satisfying(made, self._table.texts(made.column), time_zone)
+            _satisfying(comparison, self._table.texts(comparison.column), time_zone)
         except ValueFormError:
-            zone = "" if made.datatype is not Datatype.DATETIME or time_zone else (
+            zone = "" if comparison.datatype is not Datatype.DATETIME or time_zone else (
                 ", and a time zone in the description where only some state their own"
             )  # fmt: skip
             self._problem(
                 said,
-                f"the column `{made.column}` cannot be compared as {_KINDS[made.datatype]}"
-                + self._fault(made, time_zone),
-                f"values that match {LEXICAL_FORMS[made.datatype]} and exist{zone}",
+                f"the column `{comparison.column}` cannot be compared as {_KINDS[comparison.datatype]}"
+                + self._fault(comparison, time_zone),
+                f"values that match {LEXICAL_FORMS[comparison.datatype]} and exist{zone}",
                 "correct the data, its description or the policy",
             )
             return False
         return True
 
-    def _fault(self, made: RowComparison, time_zone: str | None) -> str:
+    def _fault(self, comparison: RowComparison, time_zone: str | None) -> str:
         """Where the column has another value; nothing where its own can be compared with each other."""
         try:
-            check_values(self._table.texts(made.column), made.datatype, time_zone)
+            check_values(self._table.texts(comparison.column), comparison.datatype, time_zone)
         except ValueFormError:
-            row = first_fault(self._table, made.column, made.datatype, time_zone)
-            return f" ({self._cell(made.column, row)})"
+            row = first_fault(self._table, comparison.column, comparison.datatype, time_zone)
+            return f" ({self._cell(comparison.column, row)})"
         return ""
 
     def _problem(self, said: ColumnComparison, problem: str, expected: str, way_out: str = "") -> None:
@@ -254,8 +256,8 @@ def _told_by(said: ColumnComparison) -> Datatype:
         case Instant():
             return Datatype.DATETIME
         case Text(text=text) if said.operator in _ORDERING:
-            forms = (Datatype.DOUBLE, Datatype.DATE, Datatype.DATETIME)
-            return next((one for one in forms if _has_form(text, one)), Datatype.STRING)
+            datatypes = (Datatype.DOUBLE, Datatype.DATE, Datatype.DATETIME)
+            return next((datatype for datatype in datatypes if _has_form(text, datatype)), Datatype.STRING)
         case _:
             return Datatype.STRING
 
@@ -318,15 +320,17 @@ def _logical(operator: LogicalOperator, operands: Sequence[RowCondition]) -> Row
     if operator is LogicalOperator.AND_SEQUENCE:
         operator = LogicalOperator.AND
     if operator is not LogicalOperator.XONE:
-        found = _simplified(operator, operands)
-        return found[0] if len(found) == 1 else RowLogical(operator, found)
+        simplified = _simplified(operator, operands)
+        return simplified[0] if len(simplified) == 1 else RowLogical(operator, simplified)
     if len(operands) == 1:
         return operands[0]
     # Without a value, nobody can say that one of them is not satisfied: such a row is left out.
     exclusive = RowLogical(operator, tuple(sorted(operands, key=_key)))
-    present = {one.column: one.datatype for one in _comparisons(operands)}
-    given = (RowComparison(name, Operator.IS_NONE_OF, (), present[name]) for name in sorted(present))
-    return RowLogical(LogicalOperator.AND, _simplified(LogicalOperator.AND, (exclusive, *given)))
+    present = {comparison.column: comparison.datatype for comparison in _comparisons(operands)}
+    present_values = (
+        RowComparison(name, Operator.IS_NONE_OF, (), present[name]) for name in sorted(present)
+    )
+    return RowLogical(LogicalOperator.AND, _simplified(LogicalOperator.AND, (exclusive, *present_values)))
 
 
 def _comparisons(conditions: Iterable[RowCondition]) -> Iterator[RowComparison]:
@@ -338,14 +342,14 @@ def _comparisons(conditions: Iterable[RowCondition]) -> Iterator[RowComparison]:
 
 
 def _simplified(operator: LogicalOperator, operands: Iterable[RowCondition]) -> tuple[RowCondition, ...]:
-    """The operands of `and` or `or`: each once, those of the same operator inside of it among them."""
-    found: dict[str, RowCondition] = {}
+    """The operands of `and` or `or`: each once, with nested operands of the same operator."""
+    by_key: dict[str, RowCondition] = {}
     for operand in operands:
         inner: tuple[RowCondition, ...] = (operand,)
         if isinstance(operand, RowLogical) and operand.operator is operator:
             inner = operand.operands
-        found.update({_key(one): one for one in inner})
-    return tuple(found[key] for key in sorted(found))
+        by_key.update({_key(operand): operand for operand in inner})
+    return tuple(by_key[key] for key in sorted(by_key))
 
 
 def _key(condition: RowCondition) -> str:
@@ -366,13 +370,13 @@ def leave_out_rows(plan: Plan, table: StagedTable, withdrawn: Withdrawn) -> None
     """Leave out, from here on, the rows that take no part in a plan, as when it was made.
 
     Raises:
-        PlanError: people withdrew, and the plan tells no respondents apart.
+        PlanError: people withdrew, but the plan does not identify respondents.
         DataError: a value is none of its column's datatype.
     """
     respondent = plan.read.respondent
     if withdrawn:
         if not isinstance(respondent, RespondentColumn):
-            raise PlanError(plan.read.target, "people withdrew, and the plan tells no respondents apart")
+            raise PlanError(plan.read.target, "people withdrew, but the plan does not identify respondents")
         column = plan.column(respondent.column)
         leave_out_withdrawn(table, column.name, column.datatype, column.time_zone, withdrawn)
     if plan.filter is not None:
@@ -409,7 +413,9 @@ def _checked(comparison: RowComparison, texts: pa.Array, time_zone: str | None) 
         return _satisfying(comparison, texts, time_zone)
     except ValueFormError:
         raise DataError(
-            f"column `{comparison.column}`", f"a value is no {comparison.datatype}", "the plan's datatype"
+            f"column `{comparison.column}`",
+            f"a value is not a valid {comparison.datatype}",
+            "the plan's datatype",
         ) from None
 
 
@@ -429,17 +435,17 @@ def _satisfying(comparison: RowComparison, texts: pa.Array, time_zone: str | Non
         codes = both.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     else:
         codes = make_codebook(both, datatype, time_zone, has_missing=False).codes
-    found, values = codes[: len(texts)], codes[len(texts) :]
+    column_codes, values = codes[: len(texts)], codes[len(texts) :]
     if operator in _ORDERING:
-        ordered: NDArray[np.bool_] = _ORDERING[operator](found, values[0])
+        ordered: NDArray[np.bool_] = _ORDERING[operator](column_codes, values[0])
         return ordered
-    return np.isin(found, values, invert=operator in _NEGATIVE)
+    return np.isin(column_codes, values, invert=operator in _NEGATIVE)
 
 
 def leave_out_withdrawn(
     table: StagedTable, column: str, datatype: Datatype, time_zone: str | None, withdrawn: Withdrawn
 ) -> None:
-    """Leave out, from here on, each row about somebody who withdrew.
+    """Leave out, from here on, each row about a respondent who withdrew.
 
     Args:
         table: where.
@@ -448,13 +454,13 @@ def leave_out_withdrawn(
         time_zone: of date-times that state none.
         withdrawn: who withdrew.
     """
-    found = [
+    texts = [
         text
         for text in table.texts(column).to_pylist()
         if withdrawn.includes(sought_forms(text, datatype, time_zone))
     ]
-    if found:
-        table.leave_out(Listed(column, pa.array(found, pa.string())))
+    if texts:
+        table.leave_out(Listed(column, pa.array(texts, pa.string())))
 
 
 # --- In words

@@ -39,7 +39,7 @@ from smalti.vocab.terms import IRI
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class RunInput:
     """What the registry knows of a run's input."""
 
     inputs: tuple[Input, ...]
@@ -80,7 +80,7 @@ class Granted:
         if len(file_stem(output)) > MOST_IN_STEM:
             raise UsageError(
                 str(self.permission.where),
-                "the last part of the output's IRI is too long for the name of a file",
+                "the last part of the output's IRI is too long for a file name",
                 f"at most {MOST_IN_STEM} characters",
                 "name another asset in the policy: `smalti check` shows the place",
             )
@@ -92,10 +92,10 @@ def granted_by(grant: Grant) -> Granted:
     return Granted(grant.permission, grant.rows, grant.withheld, grant.implied, grant.spared)
 
 
-def given(
+def look_up_input(
     request: RunRequest, registry: Registry, granted: Granted, source: Source, table: StagedTable
-) -> Given:
-    """What a plan has to keep to: who withdrew, how respondents were counted before, what is withheld.
+) -> RunInput:
+    """Look up a run's input: who withdrew, how respondents were counted before, what is withheld.
 
     Raises:
         DeclaresMoreError: the description declares columns that the decision did not know of.
@@ -125,7 +125,7 @@ def given(
         withheld.names,
     )
     columns = described_columns(source, table.contents.header, request.owner or request.party)
-    return Given((Input(source.target, number),), circumstances, now, withheld, columns)
+    return RunInput((Input(source.target, number),), circumstances, now, withheld, columns)
 
 
 def without_tables(registry: Registry, source: Source, withheld: Withheld) -> Withheld:
@@ -144,7 +144,7 @@ def without_tables(registry: Registry, source: Source, withheld: Withheld) -> Wi
 
 
 def _unvouched(request: RunRequest, registry: Registry, source: Source) -> frozenset[IRI]:
-    """The IRIs that name a column on the word of somebody who is not the one owner of the data.
+    """The IRIs that name a column on the word of a party that is not the only owner of the data.
 
     One of several owners does not say by a description which column another one has prohibited. What the
     columns of data are called is the word of whoever binds it.
@@ -155,23 +155,28 @@ def _unvouched(request: RunRequest, registry: Registry, source: Source) -> froze
     if not registry.ownership.full(source.target) or owners == {request.submitter}:
         return frozenset()
     with registry.snapshot() as snapshot:
-        known = registry.columns.of(snapshot, source.target)
+        registered = registry.columns.of(snapshot, source.target)
     declared = declared_columns(source).renamed
     pairs = {(known_spelling(name), known_spelling(own)): own for name, own in declared}
-    return frozenset(own for pair, own in pairs.items() if pair not in known.believed)
+    return frozenset(own for pair, own in pairs.items() if pair not in registered.believed)
 
 
 def admit(
-    request: RunRequest, registry: Registry, known: Given, source: Source, table: StagedTable, made: AnyPlan
+    request: RunRequest,
+    registry: Registry,
+    run_input: RunInput,
+    source: Source,
+    table: StagedTable,
+    plan: AnyPlan,
 ) -> None:
-    """Where every run passes before anything is counted: may this be done with this data?
+    """Check, before anything is counted, whether a run may do this with this data; every run calls it.
 
     Raises:
         UsageError, PlanError: not by anybody, or not by the submitter (`known_respondents.check_run`).
         DeniedOnDataError: a policy prohibits the use of a column that the plan needs, or that is not there.
     """
-    check_run(registry, source, table.contents, made, request.submitter)
-    check_withheld(known.withheld, table.contents.header, made)
+    check_run(registry, source, table.contents, plan, request.submitter)
+    check_withheld(run_input.withheld, table.contents.header, plan)
 
 
 @contextmanager
@@ -188,7 +193,7 @@ def bound(
         request: names target and data.
         backend: where rows are staged.
         workspace: a private folder.
-        phase: told of each phase.
+        phase: called at the start of each phase.
         columns: the names of those to stage; None: all.
     """
     data = fetched(request.data, workspace.with_name("input"), phase)
@@ -203,8 +208,9 @@ def _version_of(source: Source, table: StagedTable, versions: tuple[TargetVersio
     if not same:
         raise UsageError(
             source.path.name,
-            f"{'the folder' if source.parts else 'the file'} is no registered version of `{source.target}`",
-            "the bytes that were registered, all parts of them in their order",
+            f"{'the folder' if source.parts else 'the file'} is not a registered version of"
+            f" `{source.target}`",
+            "the registered bytes, with all parts in their order",
             "`smalti targets` lists the versions and where they are",
         )
     # Equal bytes may have been made with respondents counted in two ways: the stricter one holds.
@@ -214,8 +220,8 @@ def _version_of(source: Source, table: StagedTable, versions: tuple[TargetVersio
 def check_unchanged(source: Source, digests: Sequence[str], contents: Contents) -> None:
     """That the input is what was read: the same files, with the same bytes."""
     names = [path.name for path in source.paths]
-    for name, found, read in zip(names, digests, contents.digests, strict=True):
-        if found != read:
+    for name, digest, read in zip(names, digests, contents.digests, strict=True):
+        if digest != read:
             raise _changed(name)
     if source.parts and not _has_same_files(source):
         raise _changed(source.path.name)

@@ -1,4 +1,4 @@
-"""What is recorded of a run, whatever it was: its files, its certificate, and under what it was made."""
+"""The record of a run of any kind: its files, its certificate, and its conditions."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Final
 
 from smalti.engine.backends.base import Backend
 from smalti.engine.binding.binding import input_hmac
-from smalti.engine.binding.run_inputs import Given, Granted
+from smalti.engine.binding.run_inputs import Granted, RunInput
 from smalti.engine.binding.run_request import RunRequest, Watch
 from smalti.engine.plan.any_plan import AnyPlan
 from smalti.engine.plan.files import Composition, InputDigest, PublishedFile
@@ -45,13 +45,13 @@ class RunUnder:
     stage: Stage
     watch: Watch
     binds_as_owner: bool
-    """Whether the submitter owned the target, or nobody did, before it was bound to data."""
+    """Whether the submitter owned the target, or it had no owner, before it was bound to data."""
 
 
 def new_version(  # noqa: PLR0913, PLR0917 (everything that is known at the end of a run)
     under: RunUnder,
-    made: AnyPlan,
-    known: Given,
+    plan: AnyPlan,
+    run_input: RunInput,
     files: tuple[PublishedFile, ...],
     guarantee: AnyGuarantee,
     composition: Composition | None,
@@ -63,8 +63,8 @@ def new_version(  # noqa: PLR0913, PLR0917 (everything that is known at the end 
 
     Args:
         under: the run.
-        made: the plan that was carried out.
-        known: of the inputs.
+        plan: the plan that was carried out.
+        run_input: of the inputs.
         files: as they are staged.
         guarantee: of the output.
         composition: with all earlier releases, where something is lost.
@@ -73,15 +73,15 @@ def new_version(  # noqa: PLR0913, PLR0917 (everything that is known at the end 
         report: for the owners.
     """
     request, permission, document = under.request, under.granted.permission, under.request.document
-    now, digest = datetime.now(UTC), plan_digest(made)
+    now, digest = datetime.now(UTC), plan_digest(plan)
     certificate = Certificate(
         version=under.stage.version,
-        output=made.write.output,
+        output=plan.write.output,
         issued=now,
         guarantee=guarantee,
         composition=composition,
-        respondent=made.read.respondent,
-        inputs=tuple(one.iri for one in known.inputs),
+        respondent=plan.read.respondent,
+        inputs=tuple(entry.iri for entry in run_input.inputs),
         policy_uid=document.policy.uid,
         policy_digest=document.policy.document_digest,
         rule_uid=permission.uid,
@@ -89,11 +89,11 @@ def new_version(  # noqa: PLR0913, PLR0917 (everything that is known at the end 
         files=files,
     )
     return NewVersion(
-        target=made.write.output,
-        format=made.write.format,
+        target=plan.write.output,
+        format=plan.write.format,
         output_digest=content,
         files=files,
-        plan=plan_to_json(made),
+        plan=plan_to_json(plan),
         plan_digest=digest,
         policy_digest=document.policy.document_digest,
         policy_uid=document.policy.uid,
@@ -101,9 +101,9 @@ def new_version(  # noqa: PLR0913, PLR0917 (everything that is known at the end 
         rule_purposes=permission.purposes,
         party=request.asker,
         purpose=request.purpose,
-        inputs=known.inputs,
+        inputs=run_input.inputs,
         columns=columns,
-        respondent=made.read.respondent,
+        respondent=plan.read.respondent,
         created_at=now,
         certificate=certificate.to_json(),
         report=report,
@@ -112,11 +112,11 @@ def new_version(  # noqa: PLR0913, PLR0917 (everything that is known at the end 
         issuer=document.issuer or request.submitter,
         bound_by=request.submitter,
         signature=document.signature,
-        started_at=known.at,
+        started_at=run_input.at,
         policy_meaning=meaning_digest(document.policy),
         permitted=_permitted(under),
         binds_as_owner=under.binds_as_owner,
-        input_table=known.columns,
+        input_table=run_input.columns,
     )
 
 

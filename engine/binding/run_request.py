@@ -1,4 +1,4 @@
-"""What somebody asks of a run, what comes out of it, and who is told of its phases."""
+"""The request of a run, its outcome, and a watch on its phases."""
 
 import time
 from dataclasses import dataclass, field, replace
@@ -39,7 +39,7 @@ class PolicyDocument:
 
 
 class Query(Protocol):
-    """What somebody asks of data, beside the words of a policy (`releases.query`)."""
+    """The statistics that a request asks for (`releases.query`)."""
 
     @property
     def name(self) -> str:
@@ -57,7 +57,7 @@ class Query(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
-    """What somebody asks for. `party` and `owner` are asserted by the caller and trusted."""
+    """A request of a run. `party` and `owner` are asserted by the caller and trusted."""
 
     document: PolicyDocument
     target: IRI
@@ -113,15 +113,15 @@ class Planned:
     """What would be done: a denial, or a plan."""
 
     decision: Decision | None
-    """None where nobody asked."""
+    """None: no party asked."""
     plan: AnyPlan | None
     """None exactly when the decision does not permit."""
     warnings: tuple[str, ...] = ()
-    """What to be wary of: what the plan warns of, whoever asks, and what a look at the data shows."""
+    """The warnings of the plan, whoever asks, and of an inspection of the data."""
     composition: Composition | None = None
     """Of what loses privacy: what all releases about the same respondents would have lost, this one too."""
     obstacle: str | None = None
-    """Why a run of this plan would be denied or refused, as far as the data shows it."""
+    """The reason why a run of this plan would be denied or refused, if the data shows one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class Outcome:
 
 
 class Watch:
-    """Told of the phases of a run; keeps how long each took. Made for one run."""
+    """Watches the phases of one run, and keeps their durations."""
 
     def __init__(self) -> None:
         self._phases: list[tuple[str, float]] = []
@@ -154,7 +154,7 @@ class Watch:
         self._phases.append((name, time.perf_counter()))
 
     def rows(self, count: int) -> None:
-        """The input has so many rows; told once it is known."""
+        """The input has so many rows; called once the number is known."""
 
     @property
     def timings(self) -> tuple[Timing, ...]:
@@ -175,7 +175,7 @@ def refuse_options_of_rows(request: RunRequest) -> None:
     if replace(request.options, output_format=OutputFormat.CSV) != Options():
         raise UsageError(
             "options of the run",
-            "nothing is generalised here, and one file is written",
+            "these options apply to generalised rows only",
             "none of --parts, --rows-per-part, --first-cuts and --cut-threshold",
             "leave them out",
         )

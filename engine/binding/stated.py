@@ -34,7 +34,7 @@ class Stated(Generic[G_co]):
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """An output as it is looked at again."""
+    """A published output under verification."""
 
     folder: Path
     files: tuple[PublishedFile, ...]
@@ -64,5 +64,5 @@ def kind_differs(certificate: Path) -> GuaranteeError:
         str(certificate),
         "the recorded plan is of another kind than the certificate",
         "the plan that the output was made by",
-        "ask whoever runs the registry how it came about",
+        "ask the registry's operator to investigate",
     )

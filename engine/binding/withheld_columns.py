@@ -51,12 +51,12 @@ def withheld_columns(
     names: set[str] = set()
     lacking = []
     for iri in withheld:
-        found = {name for name in header if _is_named(source, name, iri)}
-        if not found and iri in implied:
+        matches = {name for name in header if _is_named(source, name, iri)}
+        if not matches and iri in implied:
             # Nothing tells that no column of another member is meant, so that it denies nothing by itself.
-            found = {name for name in header if _is_almost(source, name, iri)}
-        names |= found
-        if (not found or normalised_column(iri) in unvouched) and iri not in implied:
+            matches = {name for name in header if _is_almost(source, name, iri)}
+        names |= matches
+        if (not matches or normalised_column(iri) in unvouched) and iri not in implied:
             lacking.append(iri)
     return Withheld(frozenset(names), tuple(lacking))
 
@@ -83,7 +83,7 @@ def described_columns(source: Source, header: Iterable[str], said_by: IRI | None
     Args:
         source: the table.
         header: the names of its columns.
-        said_by: who describes it; None: nobody asks.
+        said_by: the party that describes it; None: no party asks.
     """
     return DescribedColumns(tuple((name, column_iri(source, name)) for name in header), said_by)
 
@@ -94,13 +94,13 @@ def declared_columns(source: Source) -> KnownColumns:
     return known_columns(source.target, stated.items())
 
 
-def check_declared(source: Source, known: KnownColumns) -> None:
-    """Have it decided again, where a description declares columns that a decision could not know of.
+def check_declared(source: Source, columns: KnownColumns) -> None:
+    """Require a new decision if the description declares columns that the decision did not know.
 
     Raises:
         DeclaresMoreError: it does.
     """
-    if not (declared := declared_columns(source)) <= known:
+    if not (declared := declared_columns(source)) <= columns:
         raise DeclaresMoreError(declared)
 
 
@@ -115,9 +115,9 @@ def refusal(plan: AnyPlan, header: Iterable[str], withheld: Withheld) -> Reason 
         return Reason(f"a policy prohibits the use of the column {listed}, which the plan needs")
     if withheld.lacking:
         listed = ", ".join(f"`{iri}`" for iri in withheld.lacking)
-        text = f"a policy prohibits the use of {listed}, and the data has no such column"
+        text = f"a policy prohibits the use of {listed}, but the data has no such column"
         near = did_you_mean(unquote(withheld.lacking[0].rpartition("/")[2]), header)
-        return Reason(f"{text}: nothing tells which of its columns is meant{near and f' ({near})'}")
+        return Reason(f"{text}: the column that it means is unknown{near and f' ({near})'}")
     if withheld.names.issuperset(header):
         return Reason("policies prohibit the use of every column of the data")
     return None

@@ -1,4 +1,4 @@
-"""What a release may lose, in each way of saying it, and what it is told to lose in the end."""
+"""The privacy loss that a release may have, by each of its measures, and the loss that is stated."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -56,11 +56,11 @@ class AllowedLoss:
     """That may be used; at least one."""
 
     def problems(self, where: str) -> list[SmaltiError]:
-        """What of it allows no noise at all, or nothing else."""
+        """The bounds that are out of range."""
         bounds = self._bounds()
         if not bounds:
             raise InternalError("a loss is allowed in some way: as epsilon, belief or advantage")
-        found: list[SmaltiError] = [
+        problems: list[SmaltiError] = [
             PlanError(
                 where,
                 f"the allowed {_NAMES[word]} is out of range",
@@ -71,8 +71,8 @@ class AllowedLoss:
         ]
         if self.delta and not (self.delta.is_finite() and _LEAST_DELTA <= self.delta < 1):
             expected = f"0, or a number from {_LEAST_DELTA} and below 1"
-            found.append(PlanError(where, "the allowed delta is out of range", expected))
-        return found
+            problems.append(PlanError(where, "the allowed delta is out of range", expected))
+        return problems
 
     def _bounds(self) -> dict[IRI, Decimal]:
         """By word, what is given."""
@@ -119,22 +119,22 @@ def allowed_noise(allowed: AllowedLoss, split: Split) -> AllowedNoise:
     half = _EXACT.multiply(allowed.delta, Decimal("0.5")) if both else allowed.delta
     chance = half if split.selects else Decimal(0)
     delta = _float_below(half) if split.gaussian else 0.0
-    found: list[tuple[Fraction, float]] = []
+    shares: list[tuple[Fraction, float]] = []
     if allowed.advantage is not None:
         least, most = Fraction(chance), Fraction(allowed.advantage)
         rest = log1p(float((most - least) / (1 - most)))  # log((1 - chance) / (1 - advantage))
-        found.append(_within_advantage(rest, split))
+        shares.append(_within_advantage(rest, split))
     if allowed.belief is not None:
         total = Fraction(epsilon_within_belief(allowed.belief))
-        found.append(_within(total, split, delta, mu_for_largest_loss))
+        shares.append(_within(total, split, delta, mu_for_largest_loss))
     if allowed.epsilon is not None:
-        found.append(_within(Fraction(allowed.epsilon), split, delta, mu_for_epsilon))
+        shares.append(_within(Fraction(allowed.epsilon), split, delta, mu_for_epsilon))
     # Every bound of a loss grows with its pure part and with mu: the least of each keeps all.
-    return AllowedNoise(min(pure for pure, _ in found), min(mu for _, mu in found), delta, chance)
+    return AllowedNoise(min(pure for pure, _ in shares), min(mu for _, mu in shares), delta, chance)
 
 
 def stated(allowed: AllowedLoss, within: AllowedNoise, loss: PrivacyLoss) -> PlannedLoss:
-    """What is charged and told, computed back from the noise that is used.
+    """The loss that is charged and stated, computed from the noise that is used.
 
     Args:
         allowed: what the release may lose.
@@ -159,11 +159,11 @@ def stated(allowed: AllowedLoss, within: AllowedNoise, loss: PrivacyLoss) -> Pla
 
 def _charged(allowed: AllowedLoss, epsilon: Fraction) -> Decimal:
     """An epsilon as it is allowed; where something else is bounded, too, or alone, that of the noise."""
-    found = _rounded(epsilon, ROUND_CEILING)
+    noise_epsilon = _rounded(epsilon, ROUND_CEILING)
     if allowed.epsilon is None:
-        return found
+        return noise_epsilon
     is_alone = allowed.belief is None and allowed.advantage is None
-    return allowed.epsilon if is_alone else min(allowed.epsilon, found)
+    return allowed.epsilon if is_alone else min(allowed.epsilon, noise_epsilon)
 
 
 def epsilon_within_belief(belief: Decimal) -> Decimal:
@@ -192,7 +192,7 @@ def _range_of(word: IRI) -> str:
     return f"a number from {least} to {most}"
 
 
-def told_as(word: IRI, asked: IRI, value: Decimal) -> Decimal:
+def equivalent_bound(word: IRI, asked: IRI, value: Decimal) -> Decimal:
     """A bound of a loss in another word: what a pure loss that keeps to the one comes to in the other.
 
     Of a pure loss the three determine each other: belief is 1 / (1 + exp(-epsilon)) (arXiv 2103.02913,
@@ -219,8 +219,8 @@ def told_as(word: IRI, asked: IRI, value: Decimal) -> Decimal:
 def _advantage_of(asked: IRI, value: Decimal) -> Decimal:
     if asked == POSTERIOR_BELIEF:
         return _EXACT.subtract(_EXACT.multiply(value, 2), 1)
-    found = _rounded(Fraction(advantage(_float_below(value))), ROUND_FLOOR)
-    return min(found, _RANGES[MEMBERSHIP_ADVANTAGE][1])
+    gain = _rounded(Fraction(advantage(_float_below(value))), ROUND_FLOOR)
+    return min(gain, _RANGES[MEMBERSHIP_ADVANTAGE][1])
 
 
 def _belief_of(asked: IRI, value: Decimal) -> Decimal:

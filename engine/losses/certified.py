@@ -1,6 +1,6 @@
-"""Whether a certificate of what was charged says what follows from its record and from the ledger.
+"""Check whether a certificate follows from its record and from the charges of the ledger.
 
-A certificate that the registry has word for word may still be wrong: whoever wrote the record wrote both.
+A certificate that the registry has word for word may still be wrong: both come from the same writer.
 Here it is made again from the plan, and what earlier releases add to it from their charges.
 """
 
@@ -94,14 +94,14 @@ def check_charged(place: Path, said: PlannedLoss, loss: PrivacyLoss, selection_d
     try:
         charged = said.noise
     except (ValueError, ArithmeticError):
-        raise broken(place, "the loss of noise that the plan states cannot be") from None
+        raise broken(place, "the plan states an impossible loss of its noise") from None
     rest = 1 - Fraction(_CAUTION)
     if (
         charged.pure < loss.pure * rest
         or charged.mu_squared < loss.mu_squared * rest
         or Fraction(said.selection_delta) < selection_delta * rest
     ):
-        raise broken(place, "the noise of the plan loses more than the plan says")
+        raise broken(place, "the noise of the plan loses more than the plan states")
 
 
 def least_belief(noise: PrivacyLoss, delta: Fraction) -> float:
@@ -128,7 +128,7 @@ def check_stated(place: Path, stated: StatedLoss, loss: PrivacyLoss, selection_d
         selection_delta: the part of the stated delta that private selection takes.
 
     Raises:
-        GuaranteeError: something of it is smaller; it is named, and no value.
+        GuaranteeError: a stated figure is smaller; the message names the figure, not its value.
     """
     account = compose(EpsilonDelta(stated.epsilon, stated.delta), loss, selection_delta)
     smaller = {
@@ -138,7 +138,7 @@ def check_stated(place: Path, stated: StatedLoss, loss: PrivacyLoss, selection_d
     }
     if any(smaller.values()):
         listed = ", ".join(name for name, is_so in smaller.items() if is_so)
-        raise broken(place, f"the stated noise loses more than is stated: {listed}")
+        raise broken(place, f"the noise loses more than is stated: {listed}")
 
 
 def check_alone(place: Path, own: StatedLoss, composition: Composition, belief: float) -> None:
@@ -178,14 +178,14 @@ def _check_record(
     composition: Composition | None,
 ) -> None:
     """Make the certificate again, with the composition that it states, and compare it field by field."""
-    made = Certificate(
+    expected = Certificate(
         version=version.iri,
         output=plan.write.output,
         issued=version.created_at,
         guarantee=guarantee,
         composition=composition,
         respondent=plan.read.respondent,
-        inputs=tuple(one.iri for one in version.inputs),
+        inputs=tuple(entry.iri for entry in version.inputs),
         policy_uid=version.policy_uid,
         policy_digest=version.policy_digest,
         rule_uid=version.rule_uid,
@@ -193,14 +193,14 @@ def _check_record(
         files=version.files,
         names_kind=names_kind(version.plan),
     ).to_json()
-    said, remade = json.loads(published.text), json.loads(made)
+    said, remade = json.loads(published.text), json.loads(expected)
     if not names_kind(version.plan):
         for term in _LATER_TERMS - said["@context"].keys():
             del remade["@context"][term]
     unlike = [path for path in _unlike(said, remade) if path != NOT_REMADE]
     if unlike:
         listed = ", ".join(f"`{path}`" for path in unlike)
-        problem = f"{listed} is not what follows from the plan and the record of this output"
+        problem = f"{listed} does not follow from the plan and the record of this output"
         raise broken(published.certificate, problem)
 
 
@@ -208,11 +208,11 @@ def _composed_again(
     published: Published, stated: Composition, version: TargetVersion, plan: AnyPlan
 ) -> ReleaseCheck:
     """What the charges of the ledger show of a composition."""
-    told = "the composition with earlier releases"
+    subject = "the composition with earlier releases"
     ledger = published.registry.ledger.budget(plan.read.target)
     if _check_composition(published.certificate, stated, version, plan, ledger):
-        return ReleaseCheck((f"{told}, by the charges of this registry",), ())
-    return ReleaseCheck((), (f"{told}: other data has joined their ledger since",))
+        return ReleaseCheck((f"{subject}, by the charges of this registry",), ())
+    return ReleaseCheck((), (f"{subject}: other data has joined their ledger since",))
 
 
 def _check_composition(
@@ -246,34 +246,34 @@ def _check_composition(
     """
     charges = ledger.charges
     run = charged_run(version)
-    place_of_own = next((n for n, one in enumerate(charges) if one.run == run), None)
+    place_of_own = next((n for n, charge in enumerate(charges) if charge.run == run), None)
     if place_of_own is None:
         raise broken(place, "this registry has no charge for the release")
     before, own = charges[: place_of_own + 1], charges[place_of_own]
     if _told_of(own) != loss_to_charge(plan) or own.plan_digest != recorded_digest(version.plan):
-        raise broken(place, "the charge for the release is not that of its plan")
-    after = [one for one in charges[place_of_own + 1 :] if one.time <= version.created_at]
+        raise broken(place, "the charge for the release differs from its plan")
+    after = [charge for charge in charges[place_of_own + 1 :] if charge.time <= version.created_at]
     for more in range(len(after) + 1):
         then = (*before, *after[:more])
         if len(then) == stated.releases and _agree(stated.loss, _together(then)):
             return True
-    known, everything = _connected(before, own), (*before, *after)
-    has_joined = len(known) < len(before) or len(_connected(everything, own)) < len(everything)
-    if not has_joined or not _is_between(stated, known, everything):
-        raise broken(place, "the composition of all releases is not that of their charges")
+    certain, everything = _connected(before, own), (*before, *after)
+    has_joined = len(certain) < len(before) or len(_connected(everything, own)) < len(everything)
+    if not has_joined or not _is_between(stated, certain, everything):
+        raise broken(place, "the composition of all releases does not match their charges")
     return False
 
 
-def _is_between(stated: Composition, known: Sequence[Charge], everything: Sequence[Charge]) -> bool:
+def _is_between(stated: Composition, certain: Sequence[Charge], everything: Sequence[Charge]) -> bool:
     """Whether a composition may be that of the charges that are known to be in it, and some of all."""
-    least, greatest, certain = _together(known), _together(everything), Budget(tuple(known))
-    chance = Fraction(stated.loss.delta) - certain.selection_delta
+    least, greatest, budget = _together(certain), _together(everything), Budget(tuple(certain))
+    chance = Fraction(stated.loss.delta) - budget.selection_delta
     return (
-        len(known) <= stated.releases <= len(everything)
+        len(certain) <= stated.releases <= len(everything)
         and least.epsilon <= stated.loss.epsilon <= greatest.epsilon
         and least.delta <= stated.loss.delta <= greatest.delta
         and least.advantage - ROUNDING <= stated.loss.advantage <= greatest.advantage + ROUNDING
-        and stated.loss.belief >= least_belief(certain.loss, chance) - ROUNDING
+        and stated.loss.belief >= least_belief(budget.loss, chance) - ROUNDING
     )
 
 
@@ -287,17 +287,17 @@ def broken(place: Path, problem: str) -> GuaranteeError:
     return GuaranteeError(
         str(place),
         problem,
-        "what this version of smalti makes of the record",
-        "rely on none of its figures; ask whoever runs the registry how it came about",
+        "the content that follows from the record",
+        "do not rely on its figures; ask the registry's operator to investigate",
     )
 
 
-def _agree(one: StatedLoss, other: StatedLoss) -> bool:
+def _agree(left: StatedLoss, right: StatedLoss) -> bool:
     return (
-        one.epsilon == other.epsilon
-        and one.delta == other.delta
-        and math.isclose(one.belief, other.belief, rel_tol=0, abs_tol=ROUNDING)
-        and math.isclose(one.advantage, other.advantage, rel_tol=0, abs_tol=ROUNDING)
+        left.epsilon == right.epsilon
+        and left.delta == right.delta
+        and math.isclose(left.belief, right.belief, rel_tol=0, abs_tol=ROUNDING)
+        and math.isclose(left.advantage, right.advantage, rel_tol=0, abs_tol=ROUNDING)
     )
 
 
@@ -307,35 +307,35 @@ def _told_of(charge: Charge) -> ChargedLoss:
 
 
 def _together(charges: Sequence[Charge]) -> StatedLoss:
-    found = Budget(tuple(charges))
-    account = found.account
-    return account.stated(found.epsilon)
+    budget = Budget(tuple(charges))
+    account = budget.account
+    return account.stated(budget.epsilon)
 
 
 def _connected(charges: Sequence[Charge], own: Charge) -> tuple[Charge, ...]:
     """Those that share their target or a file with this one, or with another such one."""
-    found, marks = {own.run}, _marks(own)
-    while more := [one for one in charges if one.run not in found and marks & _marks(one)]:
-        found.update(one.run for one in more)
+    runs, marks = {own.run}, _marks(own)
+    while more := [charge for charge in charges if charge.run not in runs and marks & _marks(charge)]:
+        runs.update(charge.run for charge in more)
         marks |= frozenset[str]().union(*map(_marks, more))
-    return tuple(one for one in charges if one.run in found)
+    return tuple(charge for charge in charges if charge.run in runs)
 
 
 def _marks(charge: Charge) -> frozenset[str]:
     return frozenset((charge.target, *charge.inputs))
 
 
-def _unlike(said: Json, made: Json, path: str = "") -> Iterator[str]:
+def _unlike(said: Json, expected: Json, path: str = "") -> Iterator[str]:
     """Where two JSON values differ, as paths."""
-    if isinstance(said, Mapping) and isinstance(made, Mapping):
-        for key in sorted({*said, *made}):
+    if isinstance(said, Mapping) and isinstance(expected, Mapping):
+        for key in sorted({*said, *expected}):
             where = f"{path}/{key}" if path else key
-            if key in said and key in made:
-                yield from _unlike(said[key], made[key], where)
+            if key in said and key in expected:
+                yield from _unlike(said[key], expected[key], where)
             else:
                 yield where
-    elif isinstance(said, list) and isinstance(made, list) and len(said) == len(made):
-        for number, (one, other) in enumerate(zip(said, made, strict=True)):
-            yield from _unlike(one, other, f"{path}/{number}")
-    elif said != made:
+    elif isinstance(said, list) and isinstance(expected, list) and len(said) == len(expected):
+        for number, (left, right) in enumerate(zip(said, expected, strict=True)):
+            yield from _unlike(left, right, f"{path}/{number}")
+    elif said != expected:
         yield path

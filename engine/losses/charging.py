@@ -1,4 +1,4 @@
-"""The charge of a run: taken before anything random is drawn for it, and told to whom it concerns."""
+"""The charge of a run, made before anything random is drawn, and the composition of all charges."""
 
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -30,21 +30,21 @@ from smalti.vocab.terms import IRI
 
 
 def loss_to_charge(plan: AnyPlan) -> ChargedLoss:
-    """What a plan loses; a fault of ours where nothing of it is charged."""
+    """The loss of a plan; an internal error if it is not charged."""
     lost = capability_of(plan.kind).loss(plan)
     if lost is None:
         raise InternalError("a plan that loses nothing was to be charged")
     return lost
 
 
-def refusal(under: RunUnder, made: AnyPlan, lost: ChargedLoss, contents: Contents) -> Decision | None:
+def refusal(under: RunUnder, plan: AnyPlan, lost: ChargedLoss, contents: Contents) -> Decision | None:
     """Charge a run.
 
     Args:
         under: the run.
-        made: its plan.
+        plan: its plan.
         lost: what it loses.
-        contents: of its input; files without rows are nobody's data.
+        contents: of its input; files without rows are not charged.
 
     Returns:
         None where it was charged, which nothing takes back. Otherwise a denial: it does not fit.
@@ -66,7 +66,7 @@ def refusal(under: RunUnder, made: AnyPlan, lost: ChargedLoss, contents: Content
         purpose=request.purpose,
         policy_uid=request.document.policy.uid,
         rule_uid=under.granted.permission.uid,
-        plan_digest=plan_digest(made),
+        plan_digest=plan_digest(plan),
         time=datetime.now(UTC),
     )
     ceiling = declared_ceiling(under.granted.permission)
@@ -83,11 +83,13 @@ def refusal(under: RunUnder, made: AnyPlan, lost: ChargedLoss, contents: Content
 def memberships_said(request: RunRequest) -> tuple[tuple[IRI, IRI], ...]:
     """What the policy of a run says of assets and the collections that they belong to."""
     said = request.document.policy.memberships
-    return tuple((one.member, one.collection) for one in said if not one.of_parties)
+    return tuple(
+        (membership.member, membership.collection) for membership in said if not membership.of_parties
+    )
 
 
 def foreseen_reason(
-    registry: Registry, request: RunRequest, permission: Permission, made: AnyPlan
+    registry: Registry, request: RunRequest, permission: Permission, plan: AnyPlan
 ) -> Reason | None:
     """Why a run of a plan would be denied now, as far as its target's ledger says; nothing is charged.
 
@@ -97,7 +99,7 @@ def foreseen_reason(
         None where it fits.
     """
     spent, ceiling = registry.ledger.budget(request.target).spent, declared_ceiling(permission)
-    lost = loss_to_charge(made)
+    lost = loss_to_charge(plan)
     if ceiling.admits(spent + lost.spent):
         return None
     return _no_room(request, permission, ceiling, spent)
@@ -106,12 +108,12 @@ def foreseen_reason(
 def _no_room(request: RunRequest, permission: Permission, ceiling: Ceiling, spent: EpsilonDelta) -> Reason:
     """That it does not fit; not by how much, which is the owner's to know."""
     text = (
-        "what this release would lose does not fit into what is left of the budget for all releases about"
-        " the same respondents; its owner can see how much that is"
+        "the loss of this release exceeds what is left of the budget for all releases about the same"
+        " respondents; the data's owner can see what is left"
     )
     if spent.delta and not ceiling.delta:
         text += (
-            ". Earlier releases were charged a delta, and this permission states no ceiling of delta"
+            ". Earlier releases were charged a delta, but this permission states no ceiling for delta"
             " (`smalti:budgetDelta`)"
         )
     return Reason(text, request.document.policy.uid, permission.uid)
@@ -123,13 +125,13 @@ def composition(registry: Registry, target: IRI) -> Composition:
     return _composition(budget.spent, budget.account, len(budget.charges))
 
 
-def composition_with(registry: Registry, target: IRI, made: AnyPlan) -> Composition:
+def composition_with(registry: Registry, target: IRI, plan: AnyPlan) -> Composition:
     """The same, once a plan has been carried out.
 
     Raises:
         PlanError: what was charged so far is about another neighbouring relation.
     """
-    budget, lost = registry.ledger.budget(target), loss_to_charge(made)
+    budget, lost = registry.ledger.budget(target), loss_to_charge(plan)
     if set(budget.relations) - {lost.neighbors}:
         raise other_relation(target, budget.relations)
     spent = budget.spent + lost.spent

@@ -116,23 +116,24 @@ class _Reading:
     def reports(self) -> ExactReports:
         names = [f"c{i}x" for i in range(len(self._columns))]
         selected = [
-            f"{self._code(one, name)} AS {name}" for one, name in zip(self._columns, names, strict=True)
+            f"{self._code(column, name)} AS {name}"
+            for column, name in zip(self._columns, names, strict=True)
         ]
         listed = ", ".join(names)
         counted = f"SELECT {listed}, count(*) AS {_ROWS} FROM ({self._counting(selected, names)}) AS used"
-        found = self._table.relations.take(f"{counted} GROUP BY {listed}")
-        codes = [_integers(found, name) for name in names]
+        counts = self._table.relations.take(f"{counted} GROUP BY {listed}")
+        codes = [_integers(counts, name) for name in names]
         order = np.lexsort(codes[::-1])
         ordered = tuple(column[order] for column in codes)
-        return ExactReports(ordered, _integers(found, _ROWS)[order], self._sums)
+        return ExactReports(ordered, _integers(counts, _ROWS)[order], self._sums)
 
     def _counting(self, selected: list[str], names: list[str]) -> str:
         """A query for the rows that count."""
         if not isinstance(self._read.respondent, RespondentColumn):
             return f"SELECT {', '.join(selected)} FROM {STAGED} {' '.join(self._joins)}"
         respondent, condition = self._respondent(self._read.respondent.column)
-        told = ", ".join([f"{STAGED}.row AS row", f"{respondent} AS {_RESPONDENT}", *selected])
-        rows = f"SELECT {told} FROM {STAGED} {' '.join(self._joins)}{condition}"
+        expressions = ", ".join([f"{STAGED}.row AS row", f"{respondent} AS {_RESPONDENT}", *selected])
+        rows = f"SELECT {expressions} FROM {STAGED} {' '.join(self._joins)}{condition}"
         return bounded(rows, names, [], _ONE_ROW)
 
     def _respondent(self, column: str) -> tuple[str, str]:
@@ -146,28 +147,28 @@ class _Reading:
         return _RESPONDENT + "x", ""
 
     def _column(self, name: str) -> ReadColumn:
-        return next(one for one in self._read.columns if one.name == name)
+        return next(column for column in self._read.columns if column.name == name)
 
-    def _code(self, one: Coded, name: str) -> str:
+    def _code(self, column: Coded, name: str) -> str:
         """The code of a column; what no public text or number is gets a public one."""
-        if isinstance(one, CodedCategory):
+        if isinstance(column, CodedCategory):
             # INVARIANT: each text is there once, so no row is joined twice, and reported twice.
-            if len(set(one.values)) < len(one.values):
+            if len(set(column.values)) < len(column.values):
                 raise InternalError("a domain with the same value twice")
-            first = int(one.has_missing)
-            texts, other = pa.array(one.values, pa.string()), 0
-            codes = np.arange(first, first + len(one.values))
-        elif isinstance(one, CodedImage):
-            texts = self._table.texts(one.column)
-            self._sums[one.column], numbers = one.coded(texts)
+            first = int(column.has_missing)
+            texts, other = pa.array(column.values, pa.string()), 0
+            codes = np.arange(first, first + len(column.values))
+        elif isinstance(column, CodedImage):
+            texts = self._table.texts(column.column)
+            self._sums[column.column], numbers = column.coded(texts)
             codes, other = numbers[1:], int(numbers[0])
         else:
-            texts = self._table.texts(one.column)
-            units = in_units(texts, one.measure, self._column(one.column).datatype)
+            texts = self._table.texts(column.column)
+            units = in_units(texts, column.measure, self._column(column.column).datatype)
             codes = np.array([number for some in units for number in some], np.int64)
-            other = one.middle
+            other = column.middle
         # LEFT: no row is lost because of what it says.
-        join = self._beside(one.column, texts, {f"{name}v": pa.array(codes, pa.int64())})
+        join = self._beside(column.column, texts, {f"{name}v": pa.array(codes, pa.int64())})
         self._joins.append(f"LEFT {join}")
         return f"coalesce({name}v, CAST({other} AS BIGINT))"
 
@@ -177,8 +178,8 @@ class _Reading:
         return self._table.beside(name, column, texts, values)
 
 
-def _integers(found: pa.Table, name: str) -> Integers:
-    numbers: Integers = found.column(name).to_numpy().astype(np.int64)
+def _integers(table: pa.Table, name: str) -> Integers:
+    numbers: Integers = table.column(name).to_numpy().astype(np.int64)
     return numbers
 
 

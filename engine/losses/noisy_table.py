@@ -77,13 +77,13 @@ class _Drawn(Production, Generic[P, E]):
         )
 
     def _report(self) -> ReleaseReport:
-        under, known = self.under, self.compiled.known
+        under, run_input = self.under, self.compiled.run_input
         return ReleaseReport(
             engine=under.backend.name,
             inputs=digests_of_inputs(under.registry, self.compiled.source, self.compiled.contents.digests),
             timings=under.watch.timings,
-            withdrawn_at=known.at,
-            respondents_listed=known.circumstances.withdrawn.count,
+            withdrawn_at=run_input.at,
+            respondents_listed=run_input.circumstances.withdrawn.count,
         )
 
 
@@ -99,7 +99,7 @@ def refuse_output(source: Source, circumstances: Circumstances) -> None:
     if circumstances.inherited is not None:
         raise PlanError(
             str(source.target),
-            "it is itself an output, in which one person can change what is said of many",
+            "it is an output, in which one person can influence many rows",
             "the original data, in which a row is about one person",
-            "ask its owner for a policy about what it was made from",
+            "ask its owner for a policy about the original data",
         )

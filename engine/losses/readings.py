@@ -70,16 +70,16 @@ def bins(texts: pa.Array, edges: Sequence[str], column: ReadColumn) -> Integers:
     def place(value: Value | None) -> int:
         if value is None:
             return OUTSIDE
-        found = bisect_right(ends, value) - 1  # type: ignore[type-var]
-        if found <= last:
-            return found  # -1 below all of them
+        number = bisect_right(ends, value) - 1  # type: ignore[type-var]
+        if number <= last:
+            return number  # -1 below all of them
         return last if value == ends[-1] else OUTSIDE
 
-    found = np.empty(len(texts), np.int64)
+    numbers = np.empty(len(texts), np.int64)
     for start, some in _chunks(texts):
         values = _values(some, datatype, column.time_zone, states_zone=states_zone)
-        found[start : start + len(some)] = [place(value) for value in values]
-    return found
+        numbers[start : start + len(some)] = [place(value) for value in values]
+    return numbers
 
 
 def _compared_as(edges: Sequence[str], declared: Datatype) -> Datatype:
@@ -97,13 +97,13 @@ def _values(
     fits = _have_form(texts, datatype)
     if datatype is Datatype.DATETIME and time_zone is None:
         fits &= _states_zone(texts) == states_zone
-    found: list[Value | None] = [None] * len(texts)
+    values: list[Value | None] = [None] * len(texts)
     chosen = np.flatnonzero(fits)
     some = texts.take(pa.array(chosen))
     read = map(Decimal, some.to_pylist()) if datatype in _NUMBERS else _times(some, datatype, time_zone)
     for place, value in zip(chosen.tolist(), read, strict=True):
-        found[place] = value
-    return found
+        values[place] = value
+    return values
 
 
 def _times(texts: pa.Array, datatype: Datatype, time_zone: str | None) -> list[int | None]:
@@ -127,8 +127,8 @@ def _states_zone(texts: pa.Array) -> Flags:
     return _flags(pc.match_substring_regex(texts, _STATES_ZONE))
 
 
-def _flags(found: pa.Array) -> Flags:
-    flags: Flags = found.to_numpy(zero_copy_only=False).astype(np.bool_)
+def _flags(matches: pa.Array) -> Flags:
+    flags: Flags = matches.to_numpy(zero_copy_only=False).astype(np.bool_)
     return flags
 
 
@@ -154,14 +154,14 @@ def identities(texts: pa.Array, column: ReadColumn) -> Integers | None:
     """
     if not column.datatype.is_ordered:
         return None
-    found = np.arange(len(texts))
+    numbers = np.arange(len(texts))
     for chosen in _comparable(texts, column):
         codes = _codes(texts.take(pa.array(chosen)), column)
         # Each value is known by the first of its texts.
         first = np.full(int(codes.max(initial=-1)) + 1, len(texts))
         np.minimum.at(first, codes, chosen)
-        found[chosen] = first[codes]
-    return None if np.array_equal(found, np.arange(len(texts))) else found
+        numbers[chosen] = first[codes]
+    return None if np.array_equal(numbers, np.arange(len(texts))) else numbers
 
 
 def _comparable(texts: pa.Array, column: ReadColumn) -> list[Integers]:
@@ -179,10 +179,10 @@ def _codes(texts: pa.Array, column: ReadColumn) -> Integers:
     """The same number for texts of the same value."""
     if column.datatype in _NUMBERS:
         return make_codebook(texts, column.datatype, None, has_missing=False).codes
-    known: dict[int, int] = {}
+    places: dict[int, int] = {}
     values = _times(texts, column.datatype, column.time_zone) if len(texts) else []
     codes = [
-        len(texts) + place if value is None else known.setdefault(value, place)
+        len(texts) + place if value is None else places.setdefault(value, place)
         for place, value in enumerate(values)
     ]
     return np.array(codes, np.int64)

@@ -1,4 +1,4 @@
-"""What the refinements of an action say, by operand, as typed values."""
+"""The values of an action's refinements, by operand and type."""
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Which rules in force about the same people shut each other out, once a policy has been added."""
+"""Warn of rules about the same people that exclude each other, once a policy is added."""
 
 from collections.abc import Collection, Sequence
 
@@ -20,10 +20,10 @@ def shut_out_with(registry: Registry, added: Sequence[StoredPolicy]) -> tuple[st
     Returns:
         Sentences in lower case, without full stops; each names two rules, one of them of these policies.
     """
-    new = [registry.policies.in_force(IRI(one.uid), IRI(one.issuer)) for one in added]
+    new = [registry.policies.in_force(IRI(stored.uid), IRI(stored.issuer)) for stored in added]
     charging = [rule for policy in new if policy is not None for rule in charged_rules(policy)]
     uids = {rule.policy.uid for rule in charging}
-    found: list[str] = []
+    warnings: list[str] = []
     for target in sorted(frozenset[IRI]().union(*(rule.targets for rule in charging))):
         people = registry.ledger.same_respondents((target,))
         rules = [
@@ -33,15 +33,15 @@ def shut_out_with(registry: Registry, added: Sequence[StoredPolicy]) -> tuple[st
             if rule.targets & people
         ]
         one_ledger = [(iri, target) for iri in people]
-        found += [
-            one.sentence()
-            for one in shut_outs(rules, one_ledger)
-            if one.rule.policy.uid in uids or one.by.policy.uid in uids
+        warnings += [
+            conflict.sentence()
+            for conflict in shut_outs(rules, one_ledger)
+            if conflict.rule.policy.uid in uids or conflict.by.policy.uid in uids
         ]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(warnings))
 
 
 def _in_force(registry: Registry, people: Collection[IRI]) -> list[Policy]:
     with registry.snapshot() as snapshot:
-        found = [one for iri in sorted(people) for one in policies_about(registry, snapshot, iri)]
-    return list({(one.uid, one.document_digest): one for one in found}.values())
+        policies = [policy for iri in sorted(people) for policy in policies_about(registry, snapshot, iri)]
+    return list({(policy.uid, policy.document_digest): policy for policy in policies}.values())

@@ -20,12 +20,12 @@ from smalti.vocab.terms import ANONYMIZE, IRI
 
 @dataclass(frozen=True, slots=True)
 class StatedCeiling:
-    """A ceiling of a rule in force that lets somebody make releases with noise, or train with it."""
+    """A ceiling of a rule in force that permits releases with noise, or training with noise."""
 
     policy: IRI
     rule: IRI
     parties: tuple[IRI, ...]
-    """Whom it lets; empty: anybody."""
+    """The parties that it permits; empty: any party."""
     ceiling: Ceiling | None
     """None: it permits no release."""
     neighbors: NeighboringRelation
@@ -45,7 +45,7 @@ def stated_ceilings(
         now: None: the present.
     """
     with registry.snapshot() as snapshot:
-        target = next((one.target for one in snapshot.versions(target)), target)
+        target = next((version.target for version in snapshot.versions(target)), target)
         time = now or datetime.now(UTC)
         moment = Request(party=IRI(""), action=ANONYMIZE, targets=(target,), time=time)
         policies = policies_about(registry, snapshot, target)
@@ -59,15 +59,15 @@ def stated_ceilings(
 
 
 def policies_about(registry: Registry, snapshot: Snapshot, target: IRI) -> list[Policy]:
-    """What whoever owns all of the target has put in force about it, and may still permit."""
+    """The policies in force about a target whose issuer owns all of it."""
     owners = snapshot.full_owners(target)
     requested = snapshot.requested(Request(party=IRI(""), action=ANONYMIZE, targets=(target,)))
-    found = [keys for issuer, keys in snapshot.touching(requested) if issuer in owners]
-    keys = sorted(frozenset[int]().union(*found))
+    keys_by_issuer = [keys for issuer, keys in snapshot.touching(requested) if issuer in owners]
+    keys = sorted(frozenset[int]().union(*keys_by_issuer))
     registry.policies.load(snapshot, keys)
     entries = [snapshot.entry(key) for key in keys]
-    standing = [one for one in entries if snapshot.why_it_ended(one) is None]
-    return [policy for one in standing if (policy := snapshot.policy(one)) is not None]
+    standing = [entry for entry in entries if snapshot.why_it_ended(entry) is None]
+    return [policy for entry in standing if (policy := snapshot.policy(entry)) is not None]
 
 
 def _releases(prepared: PreparedPolicy, target: IRI) -> Iterator[tuple[Permission, NeighboringRelation]]:
@@ -76,8 +76,8 @@ def _releases(prepared: PreparedPolicy, target: IRI) -> Iterator[tuple[Permissio
     Each with what its charges are about.
     """
     for rule in prepared.rules:
-        for one in (rule, *rule.remedies):
-            for form in one.forms_for(ANONYMIZE):
+        for candidate in (rule, *rule.remedies):
+            for form in candidate.forms_for(ANONYMIZE):
                 neighbors = _neighbors(form.permission)
                 if neighbors is None:
                     continue
@@ -91,8 +91,10 @@ def _neighbors(permission: Permission) -> NeighboringRelation | None:
     """None where nothing is charged."""
     if permission.how is None:
         return None
-    found: NeighboringRelation | None = plan_class(granted_kind(permission)).neighbors_charged(permission)
-    return found
+    relation: NeighboringRelation | None = plan_class(granted_kind(permission)).neighbors_charged(
+        permission
+    )
+    return relation
 
 
 def _stated(policy: Policy, permission: Permission, relation: NeighboringRelation) -> StatedCeiling:

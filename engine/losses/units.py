@@ -6,11 +6,11 @@ from typing import Final
 from smalti.transforms.base import Datatype
 
 DEFAULT_UNITS: Final = 10_000
-"""Between the bounds of a measure whose unit nobody says."""
+"""Between the bounds of a measure without a declared unit."""
 
 
 def default_unit(datatype: Datatype | None, lower: Decimal, upper: Decimal) -> Decimal:
-    """In what numbers are counted where nobody says it: see `public_measure`."""
+    """The unit of numbers without a declared unit: see `public_measure`."""
     is_whole = lower == lower.to_integral_value() and upper == upper.to_integral_value()
     if datatype is Datatype.INTEGER and is_whole:
         return Decimal(1)

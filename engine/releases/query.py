@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Final
 from urllib.parse import unquote
 
-from smalti.engine.losses.allowed import LOSSES, is_in_range, told_as
+from smalti.engine.losses.allowed import LOSSES, equivalent_bound, is_in_range
 from smalti.engine.releases.plan import StatisticKind
 from smalti.engine.releases.words_of_loss import words_offered
 from smalti.policy.decide.decision import Fact
@@ -100,7 +100,7 @@ def facts(query: Query, target: IRI) -> tuple[Fact, ...]:
     """The facts of a query by the operands of refinements, for the decision.
 
     What a query leaves to the policy is not asked for. A count needs no measure. A loss is the same in each
-    of its words (`told_as`): a permission is held against it in its own, which the plan keeps, too.
+    of its words (`equivalent_bound`): a permission is compared in its own word, which the plan keeps, too.
 
     Args:
         query: as it was read.
@@ -154,7 +154,7 @@ def _in_others(asked: IRI, value: Decimal) -> dict[IRI, Decimal]:
     """A loss in the other words; in none where it is out of range."""
     if not is_in_range(asked, value):
         return {}
-    return {word: told_as(word, asked, value) for word in LOSSES if word != asked}
+    return {word: equivalent_bound(word, asked, value) for word in LOSSES if word != asked}
 
 
 def asked_column(word: str, target: IRI) -> IRI:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from smalti.engine.losses.allowed import LOSSES, AllowedLoss, is_in_range, told_as
+from smalti.engine.losses.allowed import LOSSES, AllowedLoss, equivalent_bound, is_in_range
 from smalti.engine.losses.refinements import Said, columns_of_rows, iris, least, texts
 from smalti.engine.plan.reads import Mechanism
 from smalti.engine.releases.plan import StatisticKind, neighbors_said
@@ -130,7 +130,7 @@ def _allowed(
     numbers: dict[IRI, Decimal | None] = {word: least(refinements, word) for word in LOSSES}
     for word, value in asked_loss(query).items():
         if word not in bounded and is_in_range(word, value):
-            numbers |= {other: told_as(other, word, value) for other in bounded}
+            numbers |= {other: equivalent_bound(other, word, value) for other in bounded}
         numbers[word] = value
     epsilon, belief, advantage = (numbers[word] for word in LOSSES)
     return AllowedLoss(epsilon, belief, advantage, delta, mechanisms)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from smalti.engine.binding.offers import offers
+from smalti.engine.binding.candidate_permissions import candidate_permissions
 from smalti.engine.losses.allowed import LOSSES
 from smalti.policy.model.model import Anonymization, Comparison, Policy
 from smalti.vocab.terms import IRI
@@ -17,9 +17,9 @@ def words_offered(policy: Policy, target: IRI, rule: IRI | None) -> frozenset[IR
         rule: that is relied on; None: any.
     """
     permitted = [
-        offer.permission.anonymization
-        for offer in offers(policy, target)
-        if rule is None or rule in offer.names
+        candidate.permission.anonymization
+        for candidate in candidate_permissions(policy, target)
+        if rule is None or rule in candidate.names
     ]
     return frozenset[IRI]().union(*(words_of_loss(wanted) for wanted in permitted if wanted is not None))
 

@@ -124,7 +124,7 @@ class Case:
     request: Request
     expectation: Expectation
     owners: frozenset[IRI] = frozenset()
-    """Who owns all of each target: theirs is a remedy that names nobody."""
+    """The owners of all targets; a remedy without an assignee is theirs."""
     query: "Query | None" = None
     """What is asked of a release; not in the request's parameters yet."""
 
@@ -155,23 +155,23 @@ def read_cases(path: Path) -> CaseFile:
         at = _line_and_column(text, faults[0].place.start) if faults else ""
         raise UsageError(f"{path}{at}", problem, "JSON", faults[0].help if faults else "")
     try:
-        found = _File.model_validate(to_plain(tree))
+        content = _File.model_validate(to_plain(tree))
     except ValidationError as error:
         raise _problems(path, text, tree, error) from None
-    return _file(path, found)
+    return _file(path, content)
 
 
-def _file(path: Path, found: _File) -> CaseFile:
-    names = [case.name for case in found.tests]
+def _file(path: Path, content: _File) -> CaseFile:
+    names = [case.name for case in content.tests]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise UsageError(str(path), f"the name `{twice[0]}` is used twice", "a name for each test")
     here = path.parent
     return CaseFile(
         path,
-        tuple(here / name for name in found.policies),
-        tuple(here / name for name in found.vocabularies),
-        tuple(_case(path, case) for case in found.tests),
+        tuple(here / name for name in content.policies),
+        tuple(here / name for name in content.vocabularies),
+        tuple(_case(path, case) for case in content.tests),
     )
 
 
@@ -251,14 +251,12 @@ def _values(said: _Said, where: str) -> tuple[Value, ...]:
 def _problems(path: Path, text: str, tree: JsonValue, error: ValidationError) -> UsageError:
     """Every problem with its place; pydantic's messages quote no value."""
     lines = []
-    for found in error.errors(include_input=False, include_url=False):
-        steps = [str(step) for step in found["loc"]]
-        at = _line_and_column(text, _nearest(tree, found["loc"]).place.start)
-        lines.append(f"{path}{at}: {'/'.join(steps)}: {found['msg'][0].lower()}{found['msg'][1:]}")
+    for fault in error.errors(include_input=False, include_url=False):
+        steps = [str(step) for step in fault["loc"]]
+        at = _line_and_column(text, _nearest(tree, fault["loc"]).place.start)
+        lines.append(f"{path}{at}: {'/'.join(steps)}: {fault['msg'][0].lower()}{fault['msg'][1:]}")
     more = "" if len(lines) == 1 else "\n" + "\n".join(lines[1:])
-    return UsageError(
-        lines[0] + more, "this is no file of policy tests", "see docs/how-to/test-policies.md"
-    )
+    return UsageError(lines[0] + more, "not a file of policy tests", "see docs/how-to/test-policies.md")
 
 
 def _nearest(tree: JsonValue, steps: tuple[int | str, ...]) -> JsonValue:

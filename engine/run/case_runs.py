@@ -70,7 +70,7 @@ def _documents(file: CaseFile) -> list[tuple[ParsedDocument, bytes]]:
     for document in parsed:
         if document.errors:
             problem = f"a policy has errors\n{render_human(document.errors, document.text)}"
-            raise UsageError(str(file.path), problem, "policies without errors", "mend the policy first")
+            raise UsageError(str(file.path), problem, "policies without errors", "correct the policy first")
     return list(zip(parsed, contents, strict=True))
 
 
@@ -116,18 +116,18 @@ def _with_columns(request: Request, case: Case, documents: list[tuple[ParsedDocu
     """The request, with what the description of the data that a plan is expected for tells of columns."""
     if case.expectation.plan is None:
         return request
-    known = NO_COLUMNS
+    columns = NO_COLUMNS
     for parsed, content in documents:
         for policy in parsed.policies:
             document = PolicyDocument(policy, content, parsed.name)
-            known |= described_columns(_run_request(document, case, case.expectation.plan.data))
-    return replace(request, columns=known.iris, renamed=known.renamed)
+            columns |= described_columns(_run_request(document, case, case.expectation.plan.data))
+    return replace(request, columns=columns.iris, renamed=columns.renamed)
 
 
 def _with_query(request: Request, query: Query) -> Request:
     """The request, with what a query asks for, as a run puts it together; nothing has been released yet."""
     stated = {fact.operand for fact in request.facts}
-    unspent = tuple(Fact(one, (Number(Decimal(0)),)) for one in sorted(BUDGETS - stated))
+    unspent = tuple(Fact(operand, (Number(Decimal(0)),)) for operand in sorted(BUDGETS - stated))
     return replace(
         request,
         parameters=(*request.parameters, *query.facts(request.target)),
@@ -138,25 +138,22 @@ def _with_query(request: Request, query: Query) -> Request:
 def _decision_failures(case: Case, decision: Decision) -> Iterator[str]:
     expected = case.expectation
     if decision.effect is not expected.effect:
-        yield f"expected the effect `{expected.effect}`, and it is `{decision.effect}`"
+        yield f"expected the effect `{expected.effect}`, got `{decision.effect}`"
     determining = frozenset(name.rule for name in decision.determining)
     if expected.rules is not None and determining != expected.rules:
-        yield f"expected the rules {_listed(expected.rules)}, and they are {_listed(determining)}"
+        yield f"expected the rules {_listed(expected.rules)}, got {_listed(determining)}"
     obliged = frozenset(duty.uid for grant in decision.grants for duty in grant.obligations)
     if expected.obligations is not None and obliged != expected.obligations:
-        yield f"expected the obligations {_listed(expected.obligations)}, and they are {_listed(obliged)}"
+        yield f"expected the obligations {_listed(expected.obligations)}, got {_listed(obliged)}"
     withheld = frozenset(column for grant in decision.grants for column in grant.withheld)
     if expected.withheld is not None and withheld != frozenset(map(normalised_column, expected.withheld)):
-        yield (
-            f"expected the columns {_listed(expected.withheld)} to be withheld, and they are"
-            f" {_listed(withheld)}"
-        )
+        yield (f"expected the columns {_listed(expected.withheld)} to be withheld, got {_listed(withheld)}")
     has_rows = any(grant.rows for grant in decision.grants)
     if expected.has_rows is not None and has_rows is not expected.has_rows:
         yield (
-            "expected a limit to some rows, and there is none"
+            "expected a limit to some rows, got none"
             if expected.has_rows
-            else ("expected no limit to some rows, and there is one")
+            else ("expected no limit to some rows, got one")
         )
 
 
@@ -172,7 +169,7 @@ def _plan_failures(
     backend: Backend,
 ) -> list[str]:
     if not decision.grants:
-        return ["expected a plan, and nothing is permitted"]
+        return ["expected a plan, but nothing is permitted"]
     grant = decision.grants[0]
     parsed, content = next(
         (parsed, content) for parsed, content in documents if grant.policy in parsed.policies
@@ -187,12 +184,12 @@ def _plan_failures(
             else:  # to read what a duty says how to anonymize
                 planned = plan_undecided(request, registry, backend, grant)
         except SmaltiError as error:
-            return [f"expected a plan, and there is none: {error}"]
+            return [f"expected a plan, but there is none: {error}"]
         except OSError:
-            return [f"expected a plan, and `{_shown(expected.data)}` cannot be read"]
+            return [f"expected a plan, but `{_shown(expected.data)}` cannot be read"]
     failures = [] if planned.plan is None else list(_differences(expected, planned.plan))
     if planned.obstacle is not None:
-        failures.append(f"expected a plan, and a run of it is denied: {planned.obstacle}")
+        failures.append(f"expected a plan, but a run of it is denied: {planned.obstacle}")
     return failures
 
 
@@ -214,32 +211,32 @@ def _differences(expected: ExpectedPlan, plan: AnyPlan) -> Iterator[str]:
         yield from _explanation_differs(expected.explained, plan)
 
 
-def _figure_differences(expected: ExpectedPlan, found: PlanFigures) -> Iterator[str]:
+def _figure_differences(expected: ExpectedPlan, figures: PlanFigures) -> Iterator[str]:
     for name, wanted, figure in (
-        ("the method", expected.method, found.method),
-        ("k", expected.k, found.k),
-        ("l", expected.l, found.l),
+        ("the method", expected.method, figures.method),
+        ("k", expected.k, figures.k),
+        ("l", expected.l, figures.l),
     ):
         if wanted is None or wanted == figure:
             continue
-        if found.has_classes or name == "the method":
-            yield f"expected {name} to be {wanted}, and it is {figure}"
+        if figures.has_classes or name == "the method":
+            yield f"expected {name} to be {wanted}, got {figure}"
         else:
-            yield f"expected {name}, and a plan of {found.method} has none"
+            yield f"expected {name}, but a plan of {figures.method} has none"
     for name, wanted_columns, columns in (
-        ("dropped", expected.dropped, found.dropped),
-        ("generalised", expected.generalised, found.generalised),
-        ("kept", expected.kept, found.kept),
+        ("dropped", expected.dropped, figures.dropped),
+        ("generalised", expected.generalised, figures.generalised),
+        ("kept", expected.kept, figures.kept),
     ):
-        if wanted_columns is None or (found.has_classes and wanted_columns == columns):
+        if wanted_columns is None or (figures.has_classes and wanted_columns == columns):
             continue
-        if found.has_classes:
+        if figures.has_classes:
             yield (
-                f"expected {', '.join(sorted(wanted_columns)) or 'no column'} to be {name}, and it is "
+                f"expected {', '.join(sorted(wanted_columns)) or 'no column'} to be {name}, got "
                 + (", ".join(sorted(columns)) or "none")
             )
         else:
-            yield f"expected columns that are {name}, and a plan of {found.method} has none"
+            yield f"expected columns that are {name}, but a plan of {figures.method} has none"
 
 
 def _explanation_differs(path: Path, plan: AnyPlan) -> Iterator[str]:
@@ -249,4 +246,4 @@ def _explanation_differs(path: Path, plan: AnyPlan) -> Iterator[str]:
         yield f"`{path}` cannot be read"
         return
     if wanted.strip() != to_text(plan).strip():
-        yield f"the plan is explained otherwise than in `{path}`"
+        yield f"the explanation of the plan differs from `{path}`"

@@ -2,8 +2,8 @@
 
 The order is what protects, and it stands here alone. Nothing random happens before the ledger has taken the
 charge; there is one draw for each charge; what was drawn is readable only as the one output that is
-published under it. A run that dies behind the charge has been charged, and shows nothing; whoever runs it
-again is charged again.
+published under it. A run that dies after the charge stays charged, and publishes nothing; a repeated run
+is charged again.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
 from smalti.engine.binding.capability import Capability, Compiled, E, P, Produced
 from smalti.engine.binding.known_respondents import with_respondents
-from smalti.engine.binding.run_inputs import Granted, admit, bound, check_unchanged, given
+from smalti.engine.binding.run_inputs import Granted, admit, bound, check_unchanged, look_up_input
 from smalti.engine.binding.run_record import RunUnder, new_version
 from smalti.engine.binding.run_request import Outcome, RunRequest
 from smalti.engine.losses.charging import composition, refusal
@@ -46,13 +46,13 @@ def compiled_for(  # noqa: PLR0913, PLR0917 (a request, and all that it is compi
     columns = with_respondents(capability.columns_read(request, granted), request, registry)
     with bound(request, backend, workspace, phase, columns) as (source, table):
         phase("plan")
-        known = given(request, registry, granted, source, table)
-        plan = capability.compile(request, granted, source, table, known.circumstances)
-        yield Compiled(plan, known, source, table.contents), table
+        run_input = look_up_input(request, registry, granted, source, table)
+        plan = capability.compile(request, granted, source, table, run_input.circumstances)
+        yield Compiled(plan, run_input, source, table.contents), table
 
 
 def carry_out(capability: Capability[P, E], under: RunUnder) -> Outcome:
-    """Make a run: all of it, or nothing but a charge and an attempt.
+    """Carry out a run completely, or leave nothing but a charge and an attempt.
 
     Returns:
         The outcome; a denial where it does not fit into what is left of its budget, and where a duty of the
@@ -85,7 +85,7 @@ def _exact(capability: Capability[P, E], under: RunUnder) -> tuple[Compiled[P], 
     with compiled_for(
         capability, request, registry, under.backend, under.granted, under.stage.spill, watch.phase
     ) as (compiled, table):
-        admit(request, registry, compiled.known, compiled.source, table, compiled.plan)
+        admit(request, registry, compiled.run_input, compiled.source, table, compiled.plan)
         return compiled, capability.exact(under, compiled, table)
 
 
@@ -101,13 +101,13 @@ def _recorded(
     loses = capability.loss(plan) is not None
     together = composition(registry, under.request.target) if loses else None
     report = replace(produced.report, timings=watch.timings)
-    known = compiled.known
+    run_input = compiled.run_input
     if produced.started_at is not None:
-        known = replace(known, at=produced.started_at)
+        run_input = replace(run_input, at=produced.started_at)
     record = new_version(
         under,
         plan,
-        known,
+        run_input,
         produced.files,
         capability.guarantee(plan),
         together,

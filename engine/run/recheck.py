@@ -1,4 +1,4 @@
-"""Looking at an output again, after it was made: by its bytes alone, or with the owner's data."""
+"""Verify a published output, by its bytes alone or with the owner's data."""
 
 import json
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from smalti.engine.registry.certificate import describe_respondents
 from smalti.engine.registry.commit import scratch
 from smalti.engine.registry.entries import TargetVersion
 from smalti.engine.registry.registry import Registry
-from smalti.engine.run.taken import Taken, taken
+from smalti.engine.run.output_folder import OutputFolder, opened_folder
 from smalti.engine.tables.parts import CERTIFICATE_NAME
 from smalti.engine.tables.sources import bind
 from smalti.engine.tables.stores import StoredObject, fetched
@@ -39,7 +39,7 @@ _MOST_BYTES: Final = 1 << 28
 
 @dataclass(frozen=True, slots=True)
 class Recheck:
-    """What another look at an output showed."""
+    """The result of verifying a published output."""
 
     folder: Path
     target: IRI
@@ -65,7 +65,7 @@ def find_output(registry: Registry, which: str) -> Path:
     if not versions:
         raise UsageError(
             which,
-            "this is no folder, and the registry knows no such output",
+            "not a folder, and not an output in the registry",
             "the folder of an output, or the IRI of a target or of a version",
             "`smalti targets` lists what was recorded",
         )
@@ -85,7 +85,7 @@ def recheck(registry: Registry, folder: Path, workspace: Path | None = None) -> 
         GuaranteeError: the bytes, the certificate or a promise are not what was recorded.
         UsageError: the folder holds no certificate.
     """
-    with taken(folder) as output, scratch(workspace) as place:
+    with opened_folder(folder) as output, scratch(workspace) as place:
         text, certificate = _certificate(output)
         versions = registry.outputs.of(IRI(certificate.version))
         version = versions[-1] if versions else None
@@ -93,9 +93,9 @@ def recheck(registry: Registry, folder: Path, workspace: Path | None = None) -> 
         if version is not None and version.certificate != text:
             raise GuaranteeError(
                 str(folder / CERTIFICATE_NAME),
-                "the certificate is not the one that was recorded",
+                "the certificate differs from the recorded one",
                 "the recorded text",
-                "take the output from its registered place again",
+                "copy the output from its registered folder again",
             )
         files = version.files if version else certificate.files
         copy = place / "copy"
@@ -120,14 +120,14 @@ def _check_kind(place: Path, certificate: "_Certificate", version: TargetVersion
     if certificate.names_kind != names_kind(version.plan):
         raise GuaranteeError(
             str(place),
-            "`guarantee/kind` is not what follows from the plan of this output",
+            "`guarantee/kind` does not follow from the plan of this output",
             "a kind in the certificate exactly where the plan names one",
-            "ask whoever runs the registry how it came about",
+            "ask the registry's operator to investigate",
         )
 
 
 def _is_of_rows(certificate: "_Certificate", version: TargetVersion | None) -> bool:
-    """Whether nothing told people apart when the output was made."""
+    """Whether no respondents were declared when the output was made."""
     if version is not None:
         return counts_rows(version.respondent)
     return certificate.stated.respondents == describe_respondents(ASSUMED)
@@ -135,7 +135,7 @@ def _is_of_rows(certificate: "_Certificate", version: TargetVersion | None) -> b
 
 @contextmanager
 def _as_told_of(folder: Path, copy: Path) -> Iterator[None]:
-    """Tell of a folder what is found in its copy."""
+    """Report problems of a copy as those of its folder."""
     try:
         yield
     except (GuaranteeError, DataError) as error:
@@ -143,33 +143,33 @@ def _as_told_of(folder: Path, copy: Path) -> Iterator[None]:
         raise type(error)(where, error.problem, error.expected, error.way_out) from None
 
 
-def _check_place(registry: Registry, output: Taken, certificate: "_Certificate") -> None:
-    """A folder holds the output that was registered there, and nothing else."""
+def _check_place(registry: Registry, output: OutputFolder, certificate: "_Certificate") -> None:
+    """Check that a folder contains exactly the output that was registered there."""
     folder = output.folder
     place = folder.absolute()
     here = {version.iri for version in registry.outputs.all() if version.path == place}
     if here and certificate.version not in here:
         raise GuaranteeError(
             str(folder),
-            "it holds another output than the one that was registered there",
+            "it contains another output than the registered one",
             "the registered output",
             "put it back, or name the folder where this one was registered",
         )
     published = {file.name for file in certificate.files}
-    found = output.names() - {CERTIFICATE_NAME}
-    if found - published:
+    names = output.names() - {CERTIFICATE_NAME}
+    if names - published:
         raise GuaranteeError(
             str(folder),
-            f"it holds {len(found - published)} more than what was published",
+            f"it contains {len(names - published)} more than the published files",
             f"the files that `{CERTIFICATE_NAME}` lists, and itself",
             "remove what does not belong there",
         )
-    if published - found:
+    if published - names:
         raise GuaranteeError(
             str(folder),
-            f"`{min(published - found)}` is missing",
+            f"`{min(published - names)}` is missing",
             f"the files that `{CERTIFICATE_NAME}` lists",
-            "take the output from its registered place again",
+            "copy the output from its registered folder again",
         )
 
 
@@ -199,7 +199,7 @@ def repeat(
     seen = recheck(registry, folder, workspace)
     if seen.version is None:
         raise UsageError(
-            str(folder), "the registry does not know this output", "the registry that recorded it",
+            str(folder), "the registry has no such output", "the registry that recorded it",
             "name it with --registry",
         )  # fmt: skip
     plan = plan_from_json(seen.version.plan)
@@ -207,8 +207,8 @@ def repeat(
     if not capability.gives_content_again:
         raise UsageError(
             str(folder),
-            "it is made with noise, which is never drawn again",
-            "an output that its plan gives again",
+            "it contains noise, which is never drawn again",
+            "an output that its plan reproduces",
             "leave out --data",
         )
     withdrawn = _withdrawn_then(registry, plan, seen.version)
@@ -218,7 +218,7 @@ def repeat(
     if content != seen.version.output_digest:
         raise GuaranteeError(
             str(folder),
-            "the recorded plan gives other content on this data",
+            "the recorded plan produces other content from this data",
             "the data that the output was made from",
             "bind that data, with its description, as it was",
         )
@@ -228,7 +228,7 @@ def repeat(
 def _withdrawn_then(registry: Registry, plan: AnyPlan, version: TargetVersion) -> Withdrawn:
     """Who had withdrawn when the output was made: those who did later are in it."""
     asked_at = version.report.withdrawn_at or version.created_at
-    numbers = {given.iri: given.version for given in version.inputs}
+    numbers = {source.iri: source.version for source in version.inputs}
     return registry.withdrawals.of(plan.read.target, numbers.get(plan.read.target), at=asked_at)
 
 
@@ -246,22 +246,22 @@ class _Certificate:
 
 
 def stated_in(place: Path) -> tuple[AnyGuarantee, tuple[PublishedFile, ...]]:
-    """What a certificate states, and of which files; their bytes are not looked at.
+    """What a certificate states, and of which files; their bytes are not read.
 
     Args:
         place: the certificate, or an output's folder, which holds it.
 
     Raises:
-        UsageError: there is none.
-        GuaranteeError: it is none of smalti.
+        UsageError: there is no certificate.
+        GuaranteeError: it is not a smalti certificate.
     """
     name = place.name if place.is_file() else CERTIFICATE_NAME
-    with taken(place.parent if place.is_file() else place) as output:
-        _, found = _certificate(output, name)
-    return found.stated.guarantee, found.files
+    with opened_folder(place.parent if place.is_file() else place) as output:
+        _, certificate = _certificate(output, name)
+    return certificate.stated.guarantee, certificate.files
 
 
-def _certificate(output: Taken, name: str = CERTIFICATE_NAME) -> tuple[str, _Certificate]:
+def _certificate(output: OutputFolder, name: str = CERTIFICATE_NAME) -> tuple[str, _Certificate]:
     place, read = output.folder / name, output.read(name, _MOST_BYTES)
     if read is None:
         raise UsageError(
@@ -283,8 +283,8 @@ def _certificate(output: Taken, name: str = CERTIFICATE_NAME) -> tuple[str, _Cer
 def _unreadable(place: Path) -> GuaranteeError:
     return GuaranteeError(
         str(place),
-        "this is no certificate of smalti",
-        "what a run wrote",
+        "not a smalti certificate",
+        "the certificate that a run wrote",
         "take the output from its source",
     )
 
@@ -313,8 +313,8 @@ def _file(published: dict[str, Any]) -> PublishedFile:
     )
 
 
-def _composition(told: dict[str, Any]) -> Composition:
-    return Composition(loss_from_object(told), told["releases"])
+def _composition(composition: dict[str, Any]) -> Composition:
+    return Composition(loss_from_object(composition), composition["releases"])
 
 
 @cache

@@ -89,30 +89,30 @@ def _add_policy(graph: Graph, stored: StoredPolicy) -> None:
     _add_checksum(graph, node, stored.digest)
 
 
-def _add_version(graph: Graph, made: TargetVersion, names: dict[tuple[IRI, int], IRI]) -> None:
-    node = URIRef(made.iri)
-    graph.add((URIRef(made.target), DCAT["hasVersion"], node))
-    graph.add((node, DCAT["isVersionOf"], URIRef(made.target)))
-    graph.add((node, DCAT["version"], Literal(str(made.number))))
-    graph.add((node, DCT["issued"], Literal(made.created_at)))
+def _add_version(graph: Graph, version: TargetVersion, names: dict[tuple[IRI, int], IRI]) -> None:
+    node = URIRef(version.iri)
+    graph.add((URIRef(version.target), DCAT["hasVersion"], node))
+    graph.add((node, DCAT["isVersionOf"], URIRef(version.target)))
+    graph.add((node, DCAT["version"], Literal(str(version.number))))
+    graph.add((node, DCT["issued"], Literal(version.created_at)))
     _add_types(graph, node, *_THING)
     sources = [
-        URIRef(given.iri if given.version is None else names[given.iri, given.version])
-        for given in made.inputs
+        URIRef(source.iri if source.version is None else names[source.iri, source.version])
+        for source in version.inputs
     ]
     for source in sources:
         graph.add((node, PROV["wasDerivedFrom"], source))
-    _add_activity(graph, made, node, sources)
-    _add_distributions(graph, made, node)
+    _add_activity(graph, version, node, sources)
+    _add_distributions(graph, version, node)
 
 
-def _add_activity(graph: Graph, made: TargetVersion, node: URIRef, sources: list[URIRef]) -> None:
+def _add_activity(graph: Graph, version: TargetVersion, node: URIRef, sources: list[URIRef]) -> None:
     activity, association, agent, plan = BNode(), BNode(), BNode(), BNode()
     graph.add((node, PROV["wasGeneratedBy"], activity))
     _add_types(graph, activity, PROV["Activity"], DPV["Anonymise"])
-    for used in (*sources, URIRef(made.policy_uid)):
+    for used in (*sources, URIRef(version.policy_uid)):
         graph.add((activity, PROV["used"], used))
-    graph.add((activity, SMALTI["rule"], URIRef(made.rule_uid)))
+    graph.add((activity, SMALTI["rule"], URIRef(version.rule_uid)))
     graph.add((activity, PROV["qualifiedAssociation"], association))
     _add_types(graph, association, PROV["Association"])
     graph.add((association, PROV["agent"], agent))
@@ -120,11 +120,11 @@ def _add_activity(graph: Graph, made: TargetVersion, node: URIRef, sources: list
     graph.add((agent, DCT["title"], Literal("smalti")))
     graph.add((association, PROV["hadPlan"], plan))
     _add_types(graph, plan, PROV["Plan"])
-    _add_checksum(graph, plan, made.plan_digest)
+    _add_checksum(graph, plan, version.plan_digest)
 
 
-def _add_distributions(graph: Graph, made: TargetVersion, node: URIRef) -> None:
-    for file in made.files:
+def _add_distributions(graph: Graph, version: TargetVersion, node: URIRef) -> None:
+    for file in version.files:
         distribution = BNode()
         graph.add((node, DCAT["distribution"], distribution))
         _add_types(graph, distribution, DCAT["Distribution"])

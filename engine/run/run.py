@@ -1,4 +1,4 @@
-"""Deciding what is requested, and handing what is granted to the one driver."""
+"""Decide a request, and hand its grant to the one driver."""
 
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from smalti.engine.backends.base import Backend
 from smalti.engine.backends.staged import StagedTable
-from smalti.engine.binding.below import forbidden_below
 from smalti.engine.binding.binding import check_binding
+from smalti.engine.binding.candidate_permissions import candidate_permissions
 from smalti.engine.binding.capability import Compiled, capability_of
-from smalti.engine.binding.offers import offers
+from smalti.engine.binding.prohibitions_below import forbidden_below
 from smalti.engine.binding.run_inputs import (
-    Given,
     Granted,
+    RunInput,
     admit,
     granted_by,
     without_tables,
@@ -101,22 +101,22 @@ def _planned(request: RunRequest, registry: Registry, backend: Backend, columns:
         return Planned(decision, None)
     granted = replace(_granted(request, decision), columns=columns)
     try:
-        found = _plan(request, registry, backend, granted)
+        planned = _plan(request, registry, backend, granted)
     except DeniedOnDataError as refused:
         return Planned(deny_afterwards(registry, decision, refused.reason), None)
-    plan = found.plan
+    plan = planned.plan
     if plan is not None and capability_of(plan.kind).loss(plan) is not None:
         reason = foreseen_reason(registry, request, granted.permission, plan)
         if reason is not None:
             return Planned(deny_afterwards(registry, decision, reason), None)
-    return replace(found, decision=decision)
+    return replace(planned, decision=decision)
 
 
 @only_ours()
 def plan_undecided(
     request: RunRequest, registry: Registry, backend: Backend, under: Grant | None = None
 ) -> Planned:
-    """What the policy's permission for the target amounts to on the data, whoever asks.
+    """The plan of the policy's permission for the target on the data, whoever asks.
 
     Args:
         request: names the permission, where there are several.
@@ -130,21 +130,21 @@ def plan_undecided(
     """
     request = _resolved(request, registry)
     _check_target(request)
-    offered = tuple(
-        offer
-        for offer in offers(request.document.policy, request.target)
-        if request.rule is None or request.rule in offer.names
+    candidates = tuple(
+        candidate
+        for candidate in candidate_permissions(request.document.policy, request.target)
+        if request.rule is None or request.rule in candidate.names
     )
-    if not offered:
+    if not candidates:
         raise UsageError(
             request.document.name,
-            f"no permission lets anybody anonymize `{request.target}`, or train on it"
+            f"the policy has no permission to anonymize `{request.target}` or to train on it"
             + (f" under the rule `{request.rule}`" if request.rule else ""),
             "a policy with a permission to anonymize or to train",
             "`smalti check` shows what a policy says",
         )
-    _check_one(request.target, [offer.permission for offer in offered])
-    granted = Granted(offered[0].permission, offered[0].rows(request.target))
+    _check_one(request.target, [candidate.permission for candidate in candidates])
+    granted = Granted(candidates[0].permission, candidates[0].rows(request.target))
     if under is not None:
         granted = replace(granted_by(under), permission=granted.permission)
     return _plan(request, registry, backend, granted)
@@ -152,7 +152,7 @@ def plan_undecided(
 
 @only_ours()
 def plan_granted(request: RunRequest, registry: Registry, backend: Backend, grant: Grant) -> Planned:
-    """What a grant to anonymize amounts to on the data: on the rows that it is limited to.
+    """The plan of a grant to anonymize, on the rows that it is limited to.
 
     Raises:
         SmaltiError: as `run`, as far as it gets.
@@ -174,24 +174,24 @@ def _check_target(request: RunRequest) -> None:
 
 
 def _plan(request: RunRequest, registry: Registry, backend: Backend, granted: Granted) -> Planned:
-    """The plan, what it warns of, what would have been lost with it, and what a run would stop at."""
+    """The plan, its warnings, the composed loss, and the obstacle that would stop a run."""
     capability = capability_of(granted_kind(granted.permission))
     with (
         scratch(request.workspace) as place,
-        compiled_for(capability, request, registry, backend, granted, place / "spill") as (found, table),
+        compiled_for(capability, request, registry, backend, granted, place / "spill") as (compiled, table),
     ):
-        plan, known, source = found.plan, found.known, found.source
-        warnings = _missing_columns(known)
-        denied = refusal(plan, table.contents.header, known.withheld)
+        plan, run_input, source = compiled.plan, compiled.run_input, compiled.source
+        warnings = _missing_columns(run_input)
+        denied = refusal(plan, table.contents.header, run_input.withheld)
         obstacle = None if denied is None else denied.text
         if request.party is not None:
             check_binding(registry, source, table.contents, plan, request.submitter)
-            check_withheld(replace(known.withheld, lacking=()), table.contents.header, plan)
-            obstacle = _obstacle(request, registry, found, table, granted)
+            check_withheld(replace(run_input.withheld, lacking=()), table.contents.header, plan)
+            obstacle = _obstacle(request, registry, compiled, table, granted)
         else:
             warnings += _own_prohibitions(request, registry, source, table, plan)
             warnings += _below(request, registry, declared_columns(source))
-        warnings = (*capability.warnings(found, table), *warnings)
+        warnings = (*capability.warnings(compiled, table), *warnings)
         if capability.loss(plan) is None:
             return Planned(None, plan, warnings, None, obstacle)
         return _with_loss(request, registry, granted, Planned(None, plan, warnings, None, obstacle))
@@ -213,14 +213,14 @@ def _with_loss(request: RunRequest, registry: Registry, granted: Granted, planne
 def _obstacle(
     request: RunRequest,
     registry: Registry,
-    found: Compiled[AnyPlan],
+    compiled: Compiled[AnyPlan],
     table: StagedTable,
     granted: Granted,
 ) -> str | None:
-    """What a run would stop at, where it comes to count."""
+    """The obstacle that would stop a run before it counts."""
     try:
         _check_output(request, registry, granted)
-        admit(request, registry, found.known, found.source, table, found.plan)
+        admit(request, registry, compiled.run_input, compiled.source, table, compiled.plan)
     except DeniedOnDataError as denied:
         return denied.reason.text
     except SmaltiError as refused:
@@ -228,21 +228,21 @@ def _obstacle(
     return None
 
 
-def _missing_columns(known: Given) -> tuple[str, ...]:
-    """What a plan tells of prohibitions that name no column of the data; a run is denied."""
+def _missing_columns(run_input: RunInput) -> tuple[str, ...]:
+    """Warn of prohibitions that name no column of the data; a run is denied."""
     return tuple(
-        f"a policy prohibits the use of `{iri}`, and the data has no such column: a run is denied"
-        for iri in known.withheld.lacking
+        f"a policy prohibits the use of `{iri}`, but the data has no such column: a run is denied"
+        for iri in run_input.withheld.lacking
     )
 
 
 def _own_prohibitions(
-    request: RunRequest, registry: Registry, source: Source, table: StagedTable, made: AnyPlan
+    request: RunRequest, registry: Registry, source: Source, table: StagedTable, plan: AnyPlan
 ) -> tuple[str, ...]:
-    """What the policy itself forbids to some of the plan's columns; nobody asked, so nothing is decided."""
+    """Warn of the policy's own prohibitions on the plan's columns; without a party nothing is decided."""
     if request.document.policy.conflict is ConflictStrategy.PERMIT:
         return ()  # none of them holds against a permission beside it
-    found = []
+    warnings = []
     declared = declared_columns(source).iris
     for rule in request.document.policy.prohibitions:
         iris = [
@@ -252,16 +252,16 @@ def _own_prohibitions(
         ]
         named = withheld_columns(source, table.contents.header, iris)
         withheld = without_tables(registry, source, named)
-        if (reason := refusal(made, table.contents.header, withheld)) is not None:
-            found.append(f"where the prohibition `{rule.uid}` applies, a run is denied: {reason.text}")
-    return tuple(found)
+        if (reason := refusal(plan, table.contents.header, withheld)) is not None:
+            warnings.append(f"where the prohibition `{rule.uid}` applies, a run is denied: {reason.text}")
+    return tuple(warnings)
 
 
 @only_ours()
 def run(
     request: RunRequest, out: Path, registry: Registry, backend: Backend, watch: Watch | None = None
 ) -> Outcome:
-    """Run a policy on data: all of it, or nothing.
+    """Run a policy on data, completely or not at all.
 
     Returns:
         The decision, and where it permits, the plan and the registered version. A denial is a
@@ -269,8 +269,8 @@ def run(
         its budget.
 
     Raises:
-        UsageError: `out` exists already, or the request is put together wrongly.
-        PlanError: the data cannot be treated as the policy asks.
+        UsageError: `out` exists already, or the request is invalid.
+        PlanError: the data cannot be transformed as the policy requires.
         DataError: the data cannot be read.
         GuaranteeError: the data cannot meet what the policy promises.
         BackendError: the machine.
@@ -356,15 +356,19 @@ def _resolved(request: RunRequest, registry: Registry) -> RunRequest:
 
     One that does not count stays as it is: the decision says why.
     """
-    given = request.document
-    submission = Submission(given.policy, request.owner or request.party, given.document, given.signature)
-    found = resolved(registry, (request.target,), submission)
-    if isinstance(found, Reason):
+    submitted = request.document
+    submission = Submission(
+        submitted.policy, request.owner or request.party, submitted.document, submitted.signature
+    )
+    resolution = resolved(registry, (request.target,), submission)
+    if isinstance(resolution, Reason):
         return request
-    document = replace(given, policy=found.policy, issuer=found.issuer)
-    if found.is_laid_out_anew:
-        content = registry.policies.document(found.policy.document_digest)
-        document = replace(document, document=content, name=found.policy.where.document, signature=None)
+    document = replace(submitted, policy=resolution.policy, issuer=resolution.issuer)
+    if resolution.is_laid_out_anew:
+        content = registry.policies.document(resolution.policy.document_digest)
+        document = replace(
+            document, document=content, name=resolution.policy.where.document, signature=None
+        )
     return replace(request, document=document)
 
 
@@ -377,7 +381,7 @@ def described_columns(request: RunRequest) -> KnownColumns:
     try:
         return declared_columns(bind(request.target, request.data))
     except SmaltiError:
-        return NO_COLUMNS  # told once the data may be read
+        return NO_COLUMNS  # reported once the data may be read
 
 
 def _decide(request: RunRequest, registry: Registry, columns: KnownColumns) -> Decision:
@@ -396,8 +400,8 @@ def _decide(request: RunRequest, registry: Registry, columns: KnownColumns) -> D
         renamed=columns.renamed,
         understands_limits=True,  # a run keeps to rows, columns and duties of its grant, or is refused
     )
-    given = request.document
-    submission = Submission(given.policy, request.submitter, given.document, given.signature)
+    submitted = request.document
+    submission = Submission(submitted.policy, request.submitter, submitted.document, submitted.signature)
     decision = decide(registry, asked, submission=submission)
     if decision.is_permitted:
         return decision
@@ -407,7 +411,7 @@ def _decide(request: RunRequest, registry: Registry, columns: KnownColumns) -> D
 def _described_columns(request: RunRequest) -> KnownColumns:
     """What the description tells of columns, wherever the data is.
 
-    Whoever binds data that somebody else owns has to describe it as an owner did (`check_binding`).
+    A party that binds another party's data has to describe it as an owner did (`check_binding`).
 
     Raises:
         UsageError, DataError, BackendError: as where the data is bound.
@@ -424,32 +428,32 @@ def _action(request: RunRequest) -> IRI:
         UsageError: it has rules of several actions, and the request names none of them.
     """
     rules: dict[IRI, list[IRI]] = {}
-    for offer in offers(request.document.policy, request.target):
-        if request.rule is None or request.rule in offer.names:
-            action = action_of(granted_kind(offer.permission))
-            rules.setdefault(action, []).append(offer.permission.uid)
+    for candidate in candidate_permissions(request.document.policy, request.target):
+        if request.rule is None or request.rule in candidate.names:
+            action = action_of(granted_kind(candidate.permission))
+            rules.setdefault(action, []).append(candidate.permission.uid)
     if len(rules) <= 1:
         return next(iter(rules), ANONYMIZE)  # whatever is asked of a policy without such a rule is denied
     uids = [uid for action in sorted(rules) for uid in rules[action]]
     raise UsageError(
         str(request.target),
-        f"the policy lets it be anonymized and be trained on: {', '.join(uids)}",
+        f"the policy permits both to anonymize it and to train on it: {', '.join(uids)}",
         "the uid of the rule to use",
         "name one with --rule",
     )
 
 
 def _granted(request: RunRequest, decision: Decision) -> Granted:
-    """The one grant of a decision, if a run can do all that it asks.
+    """The one grant of a decision, if a run can do all that it requires.
 
     Raises:
         UsageError: several permissions match.
         PlanError: it does not say what to do, or asks for what a run does not do; all at once.
     """
-    grants = [one for one in decision.grants if _says_how(one.permission)] or decision.grants
-    struck = [one for one in decision.struck if _says_how(one.permission)]
+    grants = [grant for grant in decision.grants if _says_how(grant.permission)] or decision.grants
+    struck = [decided for decided in decision.struck if _says_how(decided.permission)]
     # One that a prohibition on a column strikes still counts: more prohibitions never let a run go on.
-    _check_one(request.target, [one.permission for one in (*grants, *struck)])
+    _check_one(request.target, [decided.permission for decided in (*grants, *struck)])
     grant = grants[0]
     permission = grant.permission
     problems: list[SmaltiError] = []
@@ -457,7 +461,7 @@ def _granted(request: RunRequest, decision: Decision) -> Granted:
         problems.append(
             PlanError(
                 str(permission.where),
-                f"`{permission.uid}` permits the run, and does not say what to make of `{request.target}`",
+                f"`{permission.uid}` permits the run, but does not say how to transform `{request.target}`",
                 "an action `odrl:anonymize` or `smalti:train` with refinements, and an output",
                 "name a rule that has them with --rule, or ask the data's owner for one",
             )
@@ -465,9 +469,9 @@ def _granted(request: RunRequest, decision: Decision) -> Granted:
     problems += [
         PlanError(
             str(duty.where),
-            f"`{permission.uid}` obliges to do `{duty.action}` (`{duty.uid}`), which this run does not",
+            f"`{permission.uid}` requires `{duty.action}` (`{duty.uid}`), which this run does not do",
             "duties that the run's plan contains: to anonymize the target in the same way",
-            "fulfil the duty another way and say so, or ask the data's owner",
+            "fulfil the duty separately and say so, or ask the data's owner",
         )
         for duty in grant.obligations
         if not _is_contained(duty, grant, request.target)
@@ -519,13 +523,16 @@ def make_backend(
         UsageError: something of this is not for that engine, or a setting cannot be made.
     """
     if fragments is not None and fragments < 1:
-        raise UsageError("fragments (--fragments)", "there are none", "1 or more")
+        raise UsageError("--fragments", "must be at least 1")
     if name is EngineName.LOCAL:
         from smalti.engine.backends.local import LocalBackend  # noqa: PLC0415
 
         if master is not None or settings:
             raise UsageError(
-                "--master and --conf", "they are for Spark", "neither of them", "or say --engine spark"
+                "--master and --conf",
+                "they apply to Spark only",
+                "neither of them",
+                "or say --engine spark",
             )
         return LocalBackend(fragments)
     from smalti.engine.backends.spark import SparkBackend  # noqa: PLC0415

@@ -18,7 +18,7 @@ import numpy as np
 
 from smalti.engine.binding.binding import input_hmac
 from smalti.engine.binding.capability import Compiled, Produced
-from smalti.engine.binding.run_inputs import Given
+from smalti.engine.binding.run_inputs import RunInput
 from smalti.engine.binding.run_record import (
     RunUnder,
     digests_of_inputs,
@@ -67,7 +67,7 @@ class Ready:
     """The inputs of a training, before a model exists."""
 
     plan: TrainingPlan
-    run_inputs: Given
+    run_input: RunInput
     contents: Contents
     records: TrainingRecords
     learned_from: LearnedFrom
@@ -76,7 +76,7 @@ class Ready:
     def as_of(self, at: datetime) -> "Ready":
         """The same for a training that was begun then."""
         return replace(
-            self, run_inputs=replace(self.run_inputs, at=at), report=replace(self.report, withdrawn_at=at)
+            self, run_input=replace(self.run_input, at=at), report=replace(self.report, withdrawn_at=at)
         )
 
 
@@ -101,7 +101,7 @@ def is_taken(under: RunUnder, ready: Ready, begun: Begun) -> bool:
     attempt = _attempt_of(under, ready.plan, begun)
     is_charged = ready.plan.train.private is None or _is_for_this(under, ready.plan, charge)
     is_counted = ready.plan.audit is None or _is_for_this(under, ready.plan, attempt)
-    (read,) = ready.run_inputs.inputs
+    (read,) = ready.run_input.inputs
     withdrawn = under.registry.withdrawals.of(read.iri, read.version, since=begun.at)
     return is_charged and is_counted and not withdrawn
 
@@ -131,7 +131,7 @@ def attempted(under: RunUnder, ready: Ready, kept: Checkpoint) -> Produced | Rea
     seed = secrets.randbits(128)
     if ready.plan.train.private is None:
         _check(ready, seed, _next_attempt(under, ready.plan))
-    begun = Begun(under.stage.run, ready.run_inputs.at, ready.learned_from, seed)
+    begun = Begun(under.stage.run, ready.run_input.at, ready.learned_from, seed)
     return _audited(under, ready, kept, begun, _number(under, ready), None)
 
 
@@ -150,19 +150,19 @@ def taken_up(
 
 
 def ready_to_train(under: RunUnder, compiled: Compiled[TrainingPlan], records: TrainingRecords) -> Ready:
-    """The inputs of a run, before a model exists."""
-    plan, run_inputs, contents = compiled.plan, compiled.known, compiled.contents
+    """What is known of a run before a model exists."""
+    plan, run_input, contents = compiled.plan, compiled.run_input, compiled.contents
     report = TrainingReport(
         engine=under.backend.name,
         recipe=plan.train.recipe,
         inputs=digests_of_inputs(under.registry, compiled.source, contents.digests),
         timings=under.watch.timings,
-        withdrawn_at=run_inputs.at,
-        respondents_listed=run_inputs.circumstances.withdrawn.count,
+        withdrawn_at=run_input.at,
+        respondents_listed=run_input.circumstances.withdrawn.count,
     )
     hmacs = tuple(digest.hmac for digest in report.inputs)
     learned_from = LearnedFrom(plan_digest(plan), hmacs, _keyed_digest(under.registry, records))
-    return Ready(plan, run_inputs, contents, records, learned_from, report)
+    return Ready(plan, run_input, contents, records, learned_from, report)
 
 
 def _keyed_digest(registry: Registry, records: TrainingRecords) -> str:

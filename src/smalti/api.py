@@ -154,14 +154,14 @@ class EngineChoices(TypedDict, total=False):
     engine: str | Backend
     """`local` (the default) or `spark`; or a backend, for example `SparkBackend(session)`."""
     fragments: int | None
-    """The most kernels among which distinct tuples are divided; the engine's own choice when not fact_text."""
+    """The most kernels among which distinct tuples are divided; the engine's own choice when not given."""
     master: str | None
-    """Of Spark, such as `spark://host:7077`; this machine when not fact_text."""
+    """Of Spark, such as `spark://host:7077`; this machine when not given."""
     conf: Mapping[str, str]
     """Settings of Spark, by name."""
     workspace: AnyPath | None
     """A folder in which `plan` and `verify` keep private files while they work; on a cluster one that all
-    workers see. The system's folder for temporary files when not fact_text. `run` works beside its output."""
+    workers see. The system's folder for temporary files when not given. `run` works beside its output."""
 
 
 class Choices(EngineChoices, total=False):
@@ -170,7 +170,7 @@ class Choices(EngineChoices, total=False):
     purpose: str | None
     """A name such as `marketing`, or an IRI."""
     owner: str | None
-    """Who submits the policy and binds the data, an IRI that is trusted; the party when not fact_text."""
+    """Who submits the policy and binds the data, an IRI that is trusted; the party when not given."""
     rule: str | None
     """The uid of the permission to use, where several match."""
     respondent: str | None
@@ -180,7 +180,7 @@ class Choices(EngineChoices, total=False):
     one_row_each: bool
     """True: each row is about a different person; instead of `respondent`."""
     registry: Registry | AnyPath
-    """The registry; `smalti.sqlite` when not fact_text. A path without a file is an empty registry."""
+    """The registry; `smalti.sqlite` when not given. A path without a file is an empty registry."""
     output_format: str
     """`csv` (the default) or `parquet`."""
     parts: bool
@@ -194,7 +194,7 @@ class Choices(EngineChoices, total=False):
     where the policy permits exactly one release."""
     checkpoint: AnyPath | None
     """A private folder in which a training keeps its progress, so that a later run with the same arguments
-    resumes it; nothing is kept when not fact_text."""
+    resumes it; nothing is kept when not given."""
     signature: AnyPath | None
     """The file with the document's detached signature, where its owner's must be signed."""
     cut_threshold: int

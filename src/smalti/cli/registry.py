@@ -180,7 +180,7 @@ def policy_add(
     names none of its columns.
     """
     from smalti.cli.opening import open_registry
-    from smalti.engine.binding.below import forbidden_below_with
+    from smalti.engine.binding.prohibitions_below import forbidden_below_with
     from smalti.engine.losses.shut_out import shut_out_with
     from smalti.engine.registry.column_conflicts import column_conflicts
     from smalti.json.registry import policy_json

@@ -8,7 +8,7 @@ import pytest
 from double_world import OWNER, TARGET, write
 
 import smalti
-from smalti.engine.anonymization.alike_texts import folded
+from smalti.engine.anonymization.run_warnings import folded
 
 PEOPLE = ["Ann Lee", "ann lee", "Bob", "Cy", "Di", "Eve"]
 ILLNESSES = ["flu", "gout"]
@@ -55,8 +55,8 @@ def tell(
 
 def test_the_columns_are_named_and_only_the_owner_is_told_how_many(tmp_path: Path) -> None:
     planned, ran = tell(tmp_path, {}, PEOPLE, [*ILLNESSES, "Flu "])
-    assert "`who` tells people apart" in planned
-    assert "`illness` tells values apart" in planned
+    assert "`who` distinguishes people" in planned
+    assert "`illness` distinguishes values" in planned
     assert "1 of its 6 texts" in ran
     assert not any(digit in planned for digit in "0123456789")
     for text in (*PEOPLE, *ILLNESSES):

@@ -79,19 +79,16 @@ def test_each_column_has_its_role_and_what_is_not_named_is_dropped(tmp_path: Pat
 
 def test_released_columns_and_sets_are_pointed_out(tmp_path: Path) -> None:
     told = explain(compiled(tmp_path))
-    assert (
-        "released columns are published as they are, and nothing is promised of them: spend"
-        in told.warnings
-    )
+    assert "released columns are published unchanged, without any guarantee: spend" in told.warnings
     assert "sets list every value of a class, exactly: city" in told.warnings
-    assert any("taken for text" in warning and warning.endswith(": city") for warning in told.warnings)
+    assert any("treated as text" in warning and warning.endswith(": city") for warning in told.warnings)
     assert any(line.endswith("by themselves: spend") for line in told.not_protected)
 
 
 def test_one_odd_date_makes_a_column_text_and_that_is_said(tmp_path: Path) -> None:
     rows = [*ROWS[:-1], [*ROWS[-1][:3], "NA", *ROWS[-1][4:]]]
     told = explain(compiled(tmp_path, rows))
-    assert any("taken for text" in warning and "born" in warning for warning in told.warnings)
+    assert any("treated as text" in warning and "born" in warning for warning in told.warnings)
 
 
 def test_a_released_respondent_is_refused(tmp_path: Path) -> None:

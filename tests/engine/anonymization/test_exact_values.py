@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from shell import CUSTOMER, HEADER, OWNER, USER, request, small_policy, small_rows, small_table, smalti
 
 import smalti as api
-from smalti.engine.anonymization.exact_values import is_large_part
+from smalti.engine.anonymization.run_warnings import is_large_part
 from smalti.engine.plan.files import ExactColumn
 
 DAYS = [[f"p{n}", f"{n % 28 + 1:02}.{n // 28 + 1:02}.1990", "Rome", "abc"[n % 3]] for n in range(60)]
@@ -26,7 +26,7 @@ def run(folder: Path, data: Path, out: str = "out", owner: str | None = OWNER) -
 
 def test_birth_dates_taken_for_text_are_told_and_counted(tmp_path: Path) -> None:
     data = small_table(tmp_path, DAYS)
-    told = "values of age are published exactly, and a large part of them are of fewer rows than k"
+    told = "values of age are published exactly, and many of them occur in fewer than k rows"
     planned = api.plan(small_policy(tmp_path), data={CUSTOMER: data})
     assert any(told in one for one in planned.warnings)
     outcome = run(tmp_path, data)
@@ -44,7 +44,7 @@ def test_declared_datatypes_and_frequent_texts_are_not_told(tmp_path: Path) -> N
     outcome = run(tmp_path, small_table(tmp_path, rows))
     assert outcome.report is not None
     assert outcome.report.exact == (ExactColumn("city", 2, 0),)
-    assert not any("a large part" in one for one in outcome.warnings)
+    assert not any("many of them occur" in one for one in outcome.warnings)
     assert any("sets list every value of a class, exactly: city" in one for one in outcome.warnings)
 
 
@@ -111,5 +111,5 @@ def test_others_are_told_what_the_plan_says_alone(tmp_path: Path) -> None:
     assert added.code == 0
     outcome = run(tmp_path, data, "again", owner=None)
     assert outcome.report is None
-    assert not any("a large part" in one for one in outcome.warnings)
+    assert not any("many of them occur" in one for one in outcome.warnings)
     assert any("sets list every value" in one for one in outcome.warnings)

@@ -288,7 +288,7 @@ def test_a_plan_says_what_is_repeated() -> None:
         (with_column("spend", unit=Decimal("0.3")), "not a whole number of units apart"),
         (with_column("spend", unit=Decimal(0)), "not a whole number of units apart"),
         (with_column("city", values=tuple(map(str, range(70_000)))), "too many public values together"),
-        (replace(DESCRIPTION, respondent=None), "nothing says which rows are about one respondent"),
+        (replace(DESCRIPTION, respondent=None), "no respondent is declared, and"),
     ],
 )
 def test_what_is_not_public_is_refused(description: Description, said: str) -> None:

@@ -73,7 +73,7 @@ def test_a_charge_of_less_than_the_noise_loses_is_found(world: Path) -> None:
         undercharge(
             world, "out", replace(made, train=replace(made.train, loss=replace(said, **lie))), TARGET
         )
-        with pytest.raises(GuaranteeError, match="the noise of the plan loses more than the plan says"):
+        with pytest.raises(GuaranteeError, match="the noise of the plan loses more than the plan states"):
             smalti.verify(world / "out", registry=registry(world))
     undercharge(world, "out", made, TARGET)
     assert recorded(world, "out") == before

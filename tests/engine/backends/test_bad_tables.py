@@ -137,7 +137,7 @@ def test_the_record_is_told_of_a_column_that_is_too_varied_for_numbers(tmp_path:
     data = small_table(tmp_path, rows, datatypes={"age": "integer"})
     policy = {"quasi-identifier": ("isAllOf", [{"@id": f"{CUSTOMER}/{asked}"}])}
     error = refusal(tmp_path, data, "local", **policy)
-    assert str(error).startswith("people.csv, column `age`, record 4501: a value is no integer")
+    assert str(error).startswith("people.csv, column `age`, record 4501: a value is not a valid integer")
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def test_settings_of_the_other_engine_are_wrong_usage(
         assert smalti("run", *arguments, "--out", "out", cwd=tmp_path).code == 0
         arguments = ["out", "--data", data]
     ran = smalti(command, *arguments, *option, cwd=tmp_path)
-    assert (ran.code, "they are for Spark" in ran.err) == (2, True)
+    assert (ran.code, "they apply to Spark only" in ran.err) == (2, True)
     assert (tmp_path / "out").exists() == (command == "verify")
 
 
@@ -94,7 +94,7 @@ def test_a_backend_is_taken_as_it_is(tmp_path: Path, choice: dict[str, object]) 
 
 
 def test_no_fragments_are_wrong_usage(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there are none"):
+    with pytest.raises(UsageError, match="--fragments: must be at least 1"):
         api.plan(small_policy(tmp_path), data={CUSTOMER: small_table(tmp_path)}, fragments=0)
 
 

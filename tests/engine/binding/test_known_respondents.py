@@ -49,7 +49,9 @@ def run(policy: Path, data: Path, out: str = "out", **changes: Any) -> Any:
 def test_a_run_refuses_and_names_the_ways_to_say_it(tmp_path: Path) -> None:
     policy, data = undeclared(tmp_path), small_table(tmp_path, PERSON_YEARS)
     before = listing(tmp_path)
-    with pytest.raises(PlanError, match="nothing says which rows are about one person") as told:
+    with pytest.raises(
+        PlanError, match="no respondent is declared, and the guarantee counts people"
+    ) as told:
         run(policy, data)
     for way in ("smalti:respondent", "smalti:oneRowEach", "description", "--respondent", "--one-row-each"):
         assert way in told.value.way_out
@@ -63,7 +65,7 @@ def test_a_plan_goes_on_and_speaks_of_rows(tmp_path: Path) -> None:
     assert ran.code == 0
     assert "belongs to at least 2 rows" in told
     assert "respondents" not in told.replace("smalti:respondent", "")
-    assert "k counts rows, and whose they are is not known; `run` refuses until it is" in told
+    assert "k counts rows, not people, and `run` refuses" in told
     assert "--one-row-each" in told
 
 
@@ -113,7 +115,7 @@ def test_a_contradiction_is_an_error(tmp_path: Path, where: str) -> None:
     if where == "policy":
         policy = undeclared(tmp_path, respondent=("eq", {"@id": f"{CUSTOMER}/who"}))
     for said in ({"one_row_each": True}, {"respondent": "city"}):
-        with pytest.raises(PlanError, match="the request says otherwise"):
+        with pytest.raises(PlanError, match="the request declares other respondents"):
             run(policy, data, **said)
     assert run(policy, data, respondent="who").version is not None
 
@@ -126,7 +128,7 @@ def test_only_who_owns_all_of_the_data_says_it(tmp_path: Path) -> None:
     assert run(policy, data, respondent="who").version is not None
     assert smalti("policy", "add", policy, "--as", OWNER, cwd=tmp_path).code == 0
     for said in ({"one_row_each": True}, {"respondent": "city"}, {"respondent": "who"}):
-        with pytest.raises(UsageError, match=r"does not own .* may not say who its respondents are"):
+        with pytest.raises(UsageError, match=r"does not own .* must not declare its respondents"):
             run(policy, data, "again", owner=STRANGER, **said)
 
 
@@ -136,7 +138,7 @@ def test_a_stranger_gets_what_the_owner_declared(tmp_path: Path) -> None:
     again = run(policy, data, "again", owner=None)
     assert again.version.respondent == RespondentColumn("who")
     assert again.version.plan_digest == first.version.plan_digest
-    with pytest.raises(PlanError, match="nothing says which rows"):
+    with pytest.raises(PlanError, match="no respondent is declared, and the guarantee"):
         run(policy, data, "third")  # the owner says it each time
     run(policy, data, "fourth", respondent="age")
     assert run(policy, data, "fifth", owner=None).version.respondent == RespondentColumn("age")
@@ -178,7 +180,7 @@ def test_rows_that_differ_in_nothing_but_sensitive_columns_are_pointed_out(tmp_p
     policy = small_policy(tmp_path, identifier=None)
     rows = [["p1", "30", "Rome", "flu"], ["p1", "30", "Rome", "gout"], *small_rows(10)[2:]]
     data = small_table(tmp_path, rows)
-    told = "rows repeat in all columns but the sensitive ones"
+    told = "some rows agree in all columns except the sensitive ones"
     planned = api.plan(policy, data={CUSTOMER: data}, registry=tmp_path / "smalti.sqlite")
     assert any(told in one for one in planned.warnings)
     outcome = run(policy, data)
@@ -237,10 +239,10 @@ def test_nothing_is_made_from_what_counted_rows(assumed: Path) -> None:
     chained.write_text(json.dumps(document).replace(OUTPUT, "http://example/n").replace(CUSTOMER, OUTPUT))
     made = assumed / "out" / "anonCustomer.csv"
     for said in ({}, {"one_row_each": True}):
-        with pytest.raises(PlanError, match="nothing was declared about its respondents"):
+        with pytest.raises(PlanError, match="its respondents were not declared"):
             run(chained, made, "again", target=OUTPUT, **said)
 
 
 def test_a_stranger_does_not_get_what_nobody_declared(assumed: Path) -> None:
-    with pytest.raises(PlanError, match="nothing says which rows"):
+    with pytest.raises(PlanError, match="no respondent is declared, and the guarantee"):
         run(assumed / "policy.jsonld", assumed / "people.csv", "again", owner=None)

@@ -696,13 +696,13 @@ def test_a_stronger_guarantee_can_be_asked_for(
     ("least", "asks", "eq", "message"),
     [
         (1, [asked(L, "2")], False, "does not promise l-diversity"),
-        (2, [asked(K, "4")], True, "k = 4 is asked for, and the policy wants 3 exactly"),
-        (2, [asked(L, "4")], True, "l = 4 is asked for, with k = 3"),
-        (2, [asked(L, "4")], False, "l = 4 is asked for, with k = 3"),
-        (2, [asked(K, "4.5")], False, "what is asked for k is no bound"),
-        (2, [asked(K, "4", "5")], False, "what is asked for k is no bound"),
-        (2, [Fact(K, (Text("4"),))], False, "what is asked for k is no bound"),
-        (2, [asked(IRI("https://w3id.org/smalti#t"), "4")], False, "a run cannot ask for"),
+        (2, [asked(K, "4")], True, "requested k = 4, but the policy requires exactly 3"),
+        (2, [asked(L, "4")], True, "requested l = 4 with k = 3"),
+        (2, [asked(L, "4")], False, "requested l = 4 with k = 3"),
+        (2, [asked(K, "4.5")], False, "the requested k is not a valid bound"),
+        (2, [asked(K, "4", "5")], False, "the requested k is not a valid bound"),
+        (2, [Fact(K, (Text("4"),))], False, "the requested k is not a valid bound"),
+        (2, [asked(IRI("https://w3id.org/smalti#t"), "4")], False, "a run cannot request"),
     ],
 )
 def test_what_cannot_be_asked_for_is_refused(

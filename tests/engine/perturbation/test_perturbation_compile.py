@@ -251,7 +251,7 @@ REFUSED: dict[str, Callable[[], tuple[list[str], str]]] = {
     ),
     "nobody declared": lambda: (
         problems(permission("sex"), replace(DESCRIPTION, respondent=None)),
-        "nothing says which rows are about one respondent",
+        "no respondent is declared, and",
     ),
     "mechanism of statistics": lambda: (
         problems(permission("sex", mechanisms=("exponential",))),
@@ -297,7 +297,7 @@ REFUSED: dict[str, Callable[[], tuple[list[str], str]]] = {
     "epsilon too large": lambda: (problems(permission("sex", epsilon="501")), "out of range"),
     "output without its respondents": lambda: (
         problems(permission("sex"), inherited=RespondentColumn("who")),
-        "cannot be counted any more",
+        "can no longer be counted",
     ),
 }
 

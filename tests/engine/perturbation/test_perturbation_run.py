@@ -350,7 +350,7 @@ def test_a_charge_of_less_than_the_noise_loses_is_found_also_where_plan_and_cert
     undercharge(world, "out", made, VISITS)
     assert smalti.verify(world / "out", registry=world / "registry.sqlite").version is not None
     undercharge(world, "out", replace(made, loss=replace(made.loss, pure="1/1000")), VISITS)
-    with pytest.raises(GuaranteeError, match="the noise of the plan loses more than the plan says"):
+    with pytest.raises(GuaranteeError, match="the noise of the plan loses more than the plan states"):
         smalti.verify(world / "out", registry=world / "registry.sqlite")
 
 
@@ -387,7 +387,7 @@ def test_what_does_not_fit_is_denied_and_draws_nothing(world: Path) -> None:
     with patch.object(running, "draw", side_effect=AssertionError):
         outcome = run(world, "again")
     assert not outcome.decision.is_permitted
-    assert "does not fit" in outcome.decision.reasons[0].text
+    assert "exceeds what is left of the budget" in outcome.decision.reasons[0].text
     assert not (world / "again").exists()
     assert charged(world).epsilon == 2
     assert run(world, "less", parameters=["epsilon=1"]).version is not None

@@ -210,7 +210,7 @@ def test_a_run_without_a_respondent_column_is_refused(
     registry.withdraw(SOURCE, ["c1"], by=OWNER)
     made = rule()
     made["action"][0]["refinement"][-1]["rightOperand"] = {"@id": "smalti:oneRowEach"}
-    with pytest.raises(PlanError, match="nothing tells which rows are about them"):
+    with pytest.raises(PlanError, match="no column identifies their rows"):
         ran(registry, document({**made, "uid": f"{RULE}/2"}, uid=f"{RULE}/policy"), data, tmp_path / "two")
     assert not (tmp_path / "two").exists()
 
@@ -223,7 +223,7 @@ def test_a_run_that_counts_people_by_another_column_is_refused(
     registry.withdraw(SOURCE, ["c1"], by=OWNER)
     made = rule()
     made["action"][0]["refinement"][-1]["rightOperand"] = {"@id": f"{SOURCE}/ZIP"}
-    with pytest.raises(PlanError, match="and people are counted by `ZIP`"):
+    with pytest.raises(PlanError, match="but respondents are counted by `ZIP`"):
         ran(registry, document({**made, "uid": f"{RULE}/2"}, uid=f"{RULE}/policy"), data, tmp_path / "two")
     assert not (tmp_path / "two").exists()
 
@@ -320,7 +320,7 @@ def test_any_other_obligation_is_refused(data: Path, which: int) -> None:
 
 def test_a_grant_that_does_not_say_how_is_refused(data: Path) -> None:
     given = document(rule())
-    with pytest.raises(PlanError, match="does not say what to make of"):
+    with pytest.raises(PlanError, match="does not say how to transform"):
         granted(given, data, anonymization=None, output=None)
 
 
@@ -415,7 +415,7 @@ def test_a_duty_for_what_its_rule_is_not_about_is_not_offered(registry: Registry
             {"uid": "http://example.com/rule/no-2", "target": SOURCE, "action": "odrl:read"},
         ],
     )  # fmt: skip
-    with pytest.raises(UsageError, match="no permission lets anybody anonymize"):
+    with pytest.raises(UsageError, match="the policy has no permission to anonymize"):
         plan_undecided(replace(request(given, data), party=None), registry, LOCAL)
 
 

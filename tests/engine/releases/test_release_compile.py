@@ -326,7 +326,7 @@ def test_nothing_is_assumed_of_respondents(tmp_path: Path) -> None:
 
 def test_a_respondent_of_an_input_is_gone(tmp_path: Path) -> None:
     (told,) = refused(tmp_path, COUNT, circumstances=Circumstances(inherited=RespondentColumn("patient")))
-    assert "its respondents cannot be counted any more" in told
+    assert "its respondents can no longer be counted" in told
 
 
 @pytest.mark.parametrize(

@@ -251,7 +251,7 @@ def test_data_that_joins_the_ledger_later_is_told_and_covers_no_smaller_claim(tm
     path, own = ("guarantee", "composition", "posteriorBelief"), document["guarantee"]["posteriorBelief"]
     with (
         instead(tmp_path, "joined", certificate=changed(document, path, own + 0.01)),
-        pytest.raises(GuaranteeError, match="not that of their charges"),
+        pytest.raises(GuaranteeError, match="does not match their charges"),
     ):
         composed(tmp_path, "joined")
 

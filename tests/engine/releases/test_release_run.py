@@ -204,11 +204,11 @@ def test_a_plan_is_denied_where_a_run_would_be(
     ]  # fmt: skip
     assert command(monkeypatch, *words) == 0, "nobody asked: the plan is told, and a warning"
     told = " ".join(capsys.readouterr().out.split())
-    assert "does not fit into what is left of the budget" in told
+    assert "exceeds what is left of the budget" in told
     asked = ["--as", USER, "--owner", OWNER]
     for more in (words, ["run", *words[1:], "--out", str(tmp_path / "x"), "--dry-run"]):
         assert command(monkeypatch, *more, *asked) == 1
-        assert "does not fit into what is left of the budget" in capsys.readouterr().out
+        assert "exceeds what is left of the budget" in capsys.readouterr().out
     assert not release(tmp_path, data, "again", policy=tmp_path / "policy.jsonld").decision.is_permitted
 
 
@@ -357,7 +357,7 @@ def test_what_cannot_be_answered_is_refused_before_any_charge(
 
 @pytest.mark.parametrize("option", [{"parts": True}, {"cut_threshold": 3}, {"rows_per_part": 5}], ids=str)
 def test_options_about_rows_are_not_ignored(tmp_path: Path, data: Path, option: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="nothing is generalised here"):
+    with pytest.raises(UsageError, match="these options apply to generalised rows only"):
         release(tmp_path, data, **option)
     assert spent(tmp_path) == ("0", 0)
 

@@ -432,7 +432,9 @@ def test_a_declared_integer_that_is_none(tmp_path: Path, wrong: str) -> None:
     rows[5][1] = wrong
     data = small_table(tmp_path, rows, datatypes={"age": "integer"})
     ran = attempt(tmp_path, small_policy(tmp_path), data, code=1)
-    paragraph(ran, "people.csv, column `age`", "a value is no integer", "Correct the data, or declare")
+    paragraph(
+        ran, "people.csv, column `age`", "a value is not a valid integer", "Correct the data, or declare"
+    )
     assert wrong not in ran.message
 
 
@@ -510,5 +512,5 @@ def test_an_output_is_read_from_its_registered_bytes_only(tmp_path: Path) -> Non
     before = listing(tmp_path)
     ran = smalti("run", "again.jsonld", *request(data, target=OUTPUT), "--out", "third", cwd=tmp_path)
     assert ran.code == 2
-    paragraph(ran, "people.csv", "no registered version", "smalti targets")
+    paragraph(ran, "people.csv", "not a registered version", "smalti targets")
     assert listing(tmp_path) == before

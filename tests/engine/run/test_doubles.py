@@ -140,7 +140,7 @@ def test_what_is_published_stays_the_text(tmp_path: Path) -> None:
 
 def test_an_overflow_is_refused_with_its_place(tmp_path: Path) -> None:
     write(tmp_path, [*MIXED, ("1e999", "1", "2")])
-    with pytest.raises(SmaltiError, match=r"column `who`, record 9: a value is no double"):
+    with pytest.raises(SmaltiError, match=r"column `who`, record 9: a value is not a valid double"):
         run(tmp_path, "out")
 
 

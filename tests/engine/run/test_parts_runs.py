@@ -411,5 +411,5 @@ def test_some_parts_are_no_version(
     if tamper is not None:
         tamper(made.path)
     data = made.path if tamper is not None else part(made.path, 1)
-    with pytest.raises(UsageError, match="is no registered version of"):
+    with pytest.raises(UsageError, match="is not a registered version of"):
         chained(tmp_path, data, "again")

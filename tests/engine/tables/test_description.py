@@ -482,7 +482,7 @@ def test_naive_and_zoned_times_without_a_zone_have_no_order(tmp_path: Path) -> N
     before = listing(tmp_path).keys()
     ran = timed(tmp_path, APART, None)
     assert ran.code == 1
-    assert "people.csv, column `age`, record 2: a value is no dateTime" in ran.message
+    assert "people.csv, column `age`, record 2: a value is not a valid dateTime" in ran.message
     assert listing(tmp_path).keys() - before == {
         "people.csv", "people.csv-metadata.json", "policy.jsonld"
     }  # fmt: skip

@@ -392,5 +392,5 @@ def test_the_longest_name_of_an_output_is_one_of_a_file_and_a_longer_one_is_refu
         part.with_name(part.name + METADATA_SUFFIX).touch()
     permission = Permission(uid=IRI("urn:x:1"), targets=(), action=ANONYMIZE)
     assert Granted(replace(permission, output=output), ()).output == output
-    with pytest.raises(UsageError, match="too long for the name of a file"):
+    with pytest.raises(UsageError, match="too long for a file name"):
         _ = Granted(replace(permission, output=IRI(output + "a")), ()).output

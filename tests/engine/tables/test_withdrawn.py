@@ -289,7 +289,7 @@ def test_without_a_respondent_column_the_run_refuses(tmp_path: Path, one_row_eac
     if not one_row_each:
         assert wanted.anonymization is not None
         wanted = replace(wanted, anonymization=replace(wanted.anonymization, one_row_each=False))
-    with pytest.raises(PlanError, match="nothing tells which rows are about them"):
+    with pytest.raises(PlanError, match="no column identifies their rows"):
         compile_for(wanted, table, tmp_path, Circumstances(withdrawn=withdrawn("p1")))
 
 
@@ -298,7 +298,7 @@ def test_an_output_tells_nobody_any_more(tmp_path: Path, inherited: RespondentCo
     """An output's column is not the one by which people were listed, whatever it is called."""
     table = table_of(EVERYBODY)
     circumstances = Circumstances(withdrawn=withdrawn("p1"), inherited=inherited)
-    with pytest.raises(PlanError, match="nothing tells which rows are about them"):
+    with pytest.raises(PlanError, match="no column identifies their rows"):
         compile_for(permission(table), table, tmp_path, circumstances)
 
 
@@ -362,7 +362,7 @@ def test_a_plan_that_tells_no_respondents_is_not_verified(made: Made, tmp_path: 
     source = Source(TARGET, made.original.path, OutputFormat.CSV, Description())
     with (
         closing(LOCAL.open(source, tmp_path / "work")) as bound,
-        pytest.raises(PlanError, match="tells no respondents apart"),
+        pytest.raises(PlanError, match="does not identify respondents"),
     ):
         leave_out_rows(plan, bound, withdrawn("p1"))
 

@@ -8,7 +8,7 @@ from double_world import OWNER, TARGET, write
 
 import smalti
 from smalti.engine.anonymization.capability import Anonymization
-from smalti.engine.run.taken import Taken, taken
+from smalti.engine.run.output_folder import OutputFolder, opened_folder
 from smalti.errors import GuaranteeError, UsageError
 
 ROWS = [(str(i), str(i % 5), str(i % 3)) for i in range(60)]
@@ -54,7 +54,7 @@ def test_a_link_in_the_folder_is_refused(world: Path, name: str) -> None:
 def test_what_is_no_file_is_refused_and_not_waited_for(world: Path) -> None:
     (world / "out" / "Published.csv").unlink()
     os.mkfifo(world / "out" / "Published.csv")
-    with pytest.raises(GuaranteeError, match=r"Published\.csv: it is no file"):
+    with pytest.raises(GuaranteeError, match=r"Published\.csv: it is not a file"):
         verify(world)
 
 
@@ -76,13 +76,13 @@ def test_what_is_put_there_meanwhile_is_not_looked_at(world: Path, monkeypatch: 
 
 def test_each_file_is_opened_once(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
-    real = Taken._opened
+    real = OutputFolder._opened
 
-    def noted(self: Taken, name: str) -> object:
+    def noted(self: OutputFolder, name: str) -> object:
         opened.append(name)
         return real(self, name)
 
-    monkeypatch.setattr(Taken, "_opened", noted)
+    monkeypatch.setattr(OutputFolder, "_opened", noted)
     verify(world)
     assert sorted(opened) == ["Published.csv", "certificate.jsonld"]
 
@@ -95,7 +95,7 @@ def test_a_file_that_grew_is_not_copied_whole(world: Path) -> None:
 
 
 def test_a_folder_that_is_replaced_by_a_link_stays_the_one_that_was_opened(world: Path) -> None:
-    with taken(world / "out") as output:
+    with opened_folder(world / "out") as output:
         (world / "out").rename(world / "moved")
         (world / "out").symlink_to("/etc")
         assert output.names() == {"Published.csv", "certificate.jsonld"}

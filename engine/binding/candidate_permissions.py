@@ -1,4 +1,4 @@
-"""How a policy would let a target be anonymized or trained on, whoever asks."""
+"""The permissions of a policy to anonymize a target or to train on it, whoever asks."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from smalti.vocab.terms import IRI, MAKING
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class CandidatePermission:
     """One way to anonymize a target, or to train a model on it, under a policy."""
 
     permission: Permission
@@ -38,19 +38,21 @@ class Offer:
         """
         targets = (*self.permission.targets, *self.outer)
         parts = [asset.refinements for asset in targets if asset.iri == target]
-        conditions = dict.fromkeys((*self.permission.constraints, *(one for part in parts for one in part)))
+        conditions = dict.fromkeys(
+            (*self.permission.constraints, *(condition for part in parts for condition in part))
+        )
         return tuple(condition for condition in conditions if _is_about_rows(condition))
 
 
-def offers(policy: Policy, target: IRI) -> tuple[Offer, ...]:
+def candidate_permissions(policy: Policy, target: IRI) -> tuple[CandidatePermission, ...]:
     """Each permission, duty, obligation and remedy to anonymize a target, and each permission to train."""
-    return tuple(offer for offer in _all(policy) if _covers(offer, target))
+    return tuple(candidate for candidate in _all(policy) if _covers(candidate, target))
 
 
-def _all(policy: Policy) -> Iterator[Offer]:
+def _all(policy: Policy) -> Iterator[CandidatePermission]:
     for permission in policy.permissions:
         if permission.action in MAKING:
-            yield Offer(permission, frozenset({permission.uid}), permission.targets)
+            yield CandidatePermission(permission, frozenset({permission.uid}), permission.targets)
         else:
             yield from _of_duties(permission, permission.duties)
     for obligation in policy.obligations:
@@ -59,7 +61,7 @@ def _all(policy: Policy) -> Iterator[Offer]:
         yield from _of_duties(prohibition, prohibition.remedies)
 
 
-def _of_duties(rule: Rule, duties: Iterable[Duty]) -> Iterator[Offer]:
+def _of_duties(rule: Rule, duties: Iterable[Duty]) -> Iterator[CandidatePermission]:
     for duty in duties:
         if duty.how is not None:
             inherited = () if rule is duty else rule.constraints
@@ -75,13 +77,13 @@ def _of_duties(rule: Rule, duties: Iterable[Duty]) -> Iterator[Offer]:
                 anonymization=duty.anonymization,
                 where=duty.where,
             )
-            yield Offer(permission, frozenset({uid, duty.uid}), rule.targets)
+            yield CandidatePermission(permission, frozenset({uid, duty.uid}), rule.targets)
 
 
-def _covers(offer: Offer, target: IRI) -> bool:
+def _covers(candidate: CandidatePermission, target: IRI) -> bool:
     """Whether both are about it: what anonymizes, and the rule that this belongs to."""
-    permission = offer.permission
-    both = (permission.targets, offer.outer)
+    permission = candidate.permission
+    both = (permission.targets, candidate.outer)
     return permission.how is not None and all(
         target in {asset.iri for asset in targets} for targets in both
     )
@@ -98,8 +100,8 @@ def _is_about_rows(condition: Condition) -> bool:
             if len(kinds) > 1:
                 raise PlanError(
                     str(condition.where),
-                    "it depends on more than the data which rows are granted",
-                    "conditions that are about rows alone, or not at all, where nobody asks",
-                    "say on whose behalf and for which purpose (--as, --purpose)",
+                    "which rows are granted depends on more than the data",
+                    "conditions on rows alone, or without rows, if no party is named",
+                    "name the party and the purpose (--as, --purpose)",
                 )
             return kinds.pop()

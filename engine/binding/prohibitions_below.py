@@ -1,4 +1,4 @@
-"""Prohibitions about what lies below a table, by its IRI, and names no column of it."""
+"""Prohibitions on IRIs below a table's IRI that name no column of the table."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class _Table:
 
     def lacked(self, iri: IRI) -> IRI | None:
         """The whole that an IRI lies below, where it strikes nothing of the table and is no other table."""
-        whole = next((one for one in sorted(self.wholes) if is_below(one, iri)), None)
+        whole = next((candidate for candidate in sorted(self.wholes) if is_below(candidate, iri)), None)
         if whole is None or self.requested.touched(self.iri, iri).is_anything:
             return None
         others = (iri, *(table for table in tables_of(iri) if table not in self.wholes))
@@ -57,15 +57,15 @@ def forbidden_below(
     binder: IRI | None = None,
     columns: KnownColumns = NO_COLUMNS,
 ) -> tuple[str, ...]:
-    """What to warn of: such a prohibition may be meant for a column, and strikes none.
+    """Warn of such prohibitions: each may be meant for a column, but withholds none.
 
-    Whether it applies to a request is not looked at.
+    Whether it applies to a request is not checked.
 
     Args:
         registry: knows what owners of the table prohibit, and what is a table of its own.
         table: the target of a run.
         submitted: the policy of the run.
-        binder: who is taken as the table's owner, where nobody knows it yet.
+        binder: the party that counts as the table's owner, if the table is not registered yet.
         columns: what the description tells of columns.
 
     Returns:
@@ -73,13 +73,13 @@ def forbidden_below(
         may be a column of that, or for an output of the policy itself.
     """
     with registry.snapshot() as snapshot:
-        found = _table(registry, snapshot, table, binder, columns)
-        policies = (*(() if submitted is None else (submitted,)), *_of_owners(registry, found))
-        lacked = {iri: found.lacked(iri) for policy in policies for iri in _forbidden(policy)}
+        described = _table(registry, snapshot, table, binder, columns)
+        policies = (*(() if submitted is None else (submitted,)), *_of_owners(registry, described))
+        lacked = {iri: described.lacked(iri) for policy in policies for iri in _forbidden(policy)}
         unknown = [
             iri
             for iri in sorted(_forbidden(submitted) if submitted is not None else ())
-            if lacked[iri] is None and not found.is_about(iri) and _is_unknown(snapshot, iri)
+            if lacked[iri] is None and not described.is_about(iri) and _is_unknown(snapshot, iri)
         ]
     return (
         *(
@@ -108,7 +108,7 @@ def _is_known_by_its_name_alone(snapshot: Snapshot, iri: IRI, new: Collection[in
 
 
 def _holds_for_nothing(iri: IRI) -> str:
-    return f"a policy prohibits the use of `{iri}`, and nothing is known of that IRI: nothing is withheld"
+    return f"a policy prohibits the use of `{iri}`, but this IRI is unknown: nothing is withheld"
 
 
 def forbidden_below_with(registry: Registry, added: Sequence[StoredPolicy]) -> tuple[str, ...]:
@@ -120,7 +120,7 @@ def forbidden_below_with(registry: Registry, added: Sequence[StoredPolicy]) -> t
         registry: only read.
         added: these policies.
     """
-    read = [registry.policies.in_force(IRI(one.uid), IRI(one.issuer)) for one in added]
+    read = [registry.policies.in_force(IRI(stored.uid), IRI(stored.issuer)) for stored in added]
     policies = [policy for policy in read if policy is not None]
     forbidden = {iri for policy in policies for iri in _forbidden(policy)}
     permitted = {
@@ -131,24 +131,25 @@ def forbidden_below_with(registry: Registry, added: Sequence[StoredPolicy]) -> t
     }
     with registry.snapshot() as snapshot:
         tables = {table for iri in forbidden for table in snapshot.known_above(iri)}
-        new = {entry.key for one in added for entry in snapshot.entries_named(IRI(one.uid))}
+        new = {entry.key for stored in added for entry in snapshot.entries_named(IRI(stored.uid))}
         unknown = [
             iri for iri in sorted(forbidden - permitted) if _is_known_by_its_name_alone(snapshot, iri, new)
         ]
         unfound = [text for iri in sorted(forbidden) for text in _not_found(registry, snapshot, iri)]
-    warnings = (one for table in sorted(tables) for one in forbidden_below(registry, table))
+    warnings = (warning for table in sorted(tables) for warning in forbidden_below(registry, table))
     return tuple(dict.fromkeys((*warnings, *unfound, *map(_holds_for_nothing, unknown))))
 
 
 def _not_found(registry: Registry, snapshot: Snapshot, iri: IRI) -> Iterator[str]:
     for table in sorted(snapshot.tables(iri)):
-        known = registry.columns.of(snapshot, table)
-        if known.lacks(iri) and not snapshot.is_another_table(iri, table):
-            names = sorted(unquote(one.rpartition("/")[2]) for one in known.iris)
+        columns = registry.columns.of(snapshot, table)
+        if columns.lacks(iri) and not snapshot.is_another_table(iri, table):
+            names = sorted(unquote(column.rpartition("/")[2]) for column in columns.iris)
             near = did_you_mean(unquote(iri.rpartition("/")[2]), names)
+            hint = f" ({near})" if near else ""
             yield (
-                f"a policy prohibits the use of `{iri}`, and a run did not find it in `{table}`: what needs"
-                f" the table is denied where its data has no such column{near and f' ({near})'}"
+                f"a policy prohibits the use of `{iri}`, but a run did not find this column in `{table}`:"
+                f" requests that need the table are denied if its data has no such column{hint}"
             )
 
 
@@ -156,8 +157,10 @@ def _table(
     registry: Registry, snapshot: Snapshot, table: IRI, binder: IRI | None, columns: KnownColumns
 ) -> _Table:
     owners = snapshot.owners(table) or frozenset(() if binder is None else (binder,))
-    known = columns | registry.columns.of(snapshot, table)
-    asked = Request(party=IRI(""), action=USE, targets=(table,), columns=known.iris, renamed=known.renamed)
+    described = columns | registry.columns.of(snapshot, table)
+    asked = Request(
+        party=IRI(""), action=USE, targets=(table,), columns=described.iris, renamed=described.renamed
+    )
     return _Table(snapshot, table, owners, snapshot.requested(asked), snapshot.wholes(table))
 
 
@@ -172,5 +175,5 @@ def _of_owners(registry: Registry, table: _Table) -> Iterator[Policy]:
     about = snapshot.about(snapshot.spoken_of_below(table.wholes))
     keys = {key for issuer, keys in about if issuer in table.owners for key in keys}
     registry.policies.load(snapshot, keys)
-    found = (snapshot.policy(snapshot.entry(key)) for key in sorted(keys))
-    return (policy for policy in found if policy is not None)
+    policies = (snapshot.policy(snapshot.entry(key)) for key in sorted(keys))
+    return (policy for policy in policies if policy is not None)

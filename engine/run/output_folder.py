@@ -1,7 +1,7 @@
-"""An output as it is taken for a check: each of its files is opened once, and copied to a private place.
+"""The folder of an output under verification: each file is opened once, and copied to a private place.
 
-What is hashed, parsed and counted afterwards are the bytes of the copy: nobody can put others in their
-place meanwhile. Links are not followed, neither that of the folder nor those in it: where they lead, and
+What is hashed, parsed and counted afterwards are the bytes of the copy: they cannot be replaced
+meanwhile. Links are not followed, neither that of the folder nor those in it: where they lead, and
 who may change that, is not known.
 """
 
@@ -20,7 +20,7 @@ _NO_LINK: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class OutputFolder:
     """A folder that is open."""
 
     folder: Path
@@ -82,14 +82,14 @@ class Taken:
     def _no_file(self, name: str) -> GuaranteeError:
         mode = os.stat(name, dir_fd=self._descriptor, follow_symlinks=False).st_mode
         if stat.S_ISREG(mode):
-            return _not_published(self.folder / name, "it may not be read")
+            return _not_published(self.folder / name, "it cannot be read")
         return _not_published(
-            self.folder / name, "it is a symbolic link" if stat.S_ISLNK(mode) else "it is no file"
+            self.folder / name, "it is a symbolic link" if stat.S_ISLNK(mode) else "it is not a file"
         )
 
 
 @contextmanager
-def taken(folder: Path) -> Iterator[Taken]:
+def opened_folder(folder: Path) -> Iterator[OutputFolder]:
     """Open an output's folder.
 
     Raises:
@@ -105,11 +105,11 @@ def taken(folder: Path) -> Iterator[Taken]:
             "name the folder that the link leads to, if you trust who made it",
         ) from None
     try:
-        yield Taken(folder, descriptor)
+        yield OutputFolder(folder, descriptor)
     finally:
         os.close(descriptor)
 
 
 def _not_published(path: Path, problem: str) -> GuaranteeError:
-    way_out = "take the output from its registered place again"
+    way_out = "copy the output from its registered folder again"
     return GuaranteeError(str(path), problem, "a file as a run publishes it", way_out)
