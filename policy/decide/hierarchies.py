@@ -348,7 +348,8 @@ class Hierarchies:
 def _with_columns(known: Mapping[IRI, frozenset[IRI]], added: Pairs) -> Mapping[IRI, frozenset[IRI]]:
     found = dict(known)
     for table, column in added:
-        found[table] = found.get(table, _NONE) | {normalised_column(column)}
+        for name in {table, normalised_column(table)}:
+            found[name] = found.get(name, _NONE) | {normalised_column(column)}
     return found
 
 
