@@ -303,7 +303,7 @@ class Hierarchies:
             parties=Hierarchy(is_closed=True, spelling=Spelling(normalised_iri)),
             assets=Hierarchy(is_closed=True, spelling=Spelling(normalised_column, is_kept=True)),
             actions=Hierarchy(actions),
-            purposes=Hierarchy(purposes),
+            purposes=Hierarchy(purposes, spelling=Spelling(normalised_iri)),
         )
 
     def with_(self, *vocabularies: Vocabulary) -> "Hierarchies":
