@@ -16,6 +16,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Row, delete, insert, select, union, update
 
 from smalti.engine.registry import _tables as db
+from smalti.engine.registry import ownership
 from smalti.engine.registry._assets import Facts, insert_all, to_text, to_time
 from smalti.engine.registry.budget import Budget, Ceiling, Charge, EpsilonDelta, other_relation, total
 from smalti.engine.registry.entries import VERSION_PREFIX
@@ -46,7 +47,8 @@ def assets_of(facts: Facts, target: IRI) -> frozenset[IRI]:
     waiting, reached = [start], {start}
     while waiting:
         current = waiting.pop()
-        new = (facts.inputs(current) | facts.members(current)) - reached
+        same = frozenset[IRI]() if facts.is_known(current) else ownership.spelled_otherwise(facts, current)
+        new = (facts.inputs(current) | facts.members(current) | same) - reached
         reached |= new
         waiting += new
     return frozenset(reached | _counted_wholes(facts, reached))

@@ -402,7 +402,8 @@ class Snapshot:
     def related(self, iri: IRI) -> frozenset[IRI]:
         """Whatever shares a part with the asset by the hierarchies, itself included."""
         assets = self.view(_NONE).hierarchies.assets
-        if not (assets.directly_broader(iri) or assets.directly_narrower(iri)):
+        concept = assets.concept(iri)
+        if not (assets.directly_broader(concept) or assets.directly_narrower(concept)):
             return frozenset({iri})
         return assets.related(iri) | {iri}
 

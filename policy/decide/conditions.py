@@ -115,7 +115,8 @@ class Facts:
         is_own = iri in self._own
         return all(
             any(
-                (not is_own and is_column_of(table, iri)) or iri in declared.get(table, ())
+                (not is_own and is_column_of(table, iri))
+                or iri in declared.get(normalised_column(table), ())
                 for table in tables
             )
             for tables in self._tables
@@ -129,7 +130,8 @@ class Facts:
         declared = self.hierarchies.columns
         tables = {*self._request.targets, *(table for tables in self._tables for table in tables)}
         return iri in self._request.columns or any(
-            is_column_of(table, iri) or iri in declared.get(table, ()) for table in tables
+            is_column_of(table, iri) or iri in declared.get(normalised_column(table), ())
+            for table in tables
         )
 
     def about(self, assets: Sequence[Asset]) -> "Facts":

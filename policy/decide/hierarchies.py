@@ -303,7 +303,7 @@ class Hierarchies:
             parties=Hierarchy(is_closed=True, spelling=Spelling(normalised_iri)),
             assets=Hierarchy(is_closed=True, spelling=Spelling(normalised_column, is_kept=True)),
             actions=Hierarchy(actions),
-            purposes=Hierarchy(purposes),
+            purposes=Hierarchy(purposes, spelling=Spelling(normalised_iri)),
         )
 
     def with_(self, *vocabularies: Vocabulary) -> "Hierarchies":
@@ -350,7 +350,8 @@ class Hierarchies:
 def _with_columns(declared: Mapping[IRI, frozenset[IRI]], added: Pairs) -> Mapping[IRI, frozenset[IRI]]:
     columns = dict(declared)
     for table, column in added:
-        columns[table] = columns.get(table, _NONE) | {normalised_column(column)}
+        for name in {table, normalised_column(table)}:
+            columns[name] = columns.get(name, _NONE) | {normalised_column(column)}
     return columns
 
 

@@ -196,9 +196,13 @@ class Requested:
         for table in tables_of(name):
             if table in spellings(target) or self._assets.concept(target) in self._assets.broader(table):
                 yield column
-            elif table in self._assets.related(target) and table not in tables_of(target):
+            elif self._shares_a_part(table, target) and table not in tables_of(target):
                 # Of a collection that the target belongs to: the column of that name in each member.
                 yield normalised_column(f"{target}/{column.rpartition('/')[2]}")
+
+    def _shares_a_part(self, one: IRI, other: IRI) -> bool:
+        """Whether hierarchies say that two assets share a part, in whatever spelling."""
+        return self._assets.concept(one) in self._assets.related(other)
 
     def _shares_columns(self, asset: IRI, table: IRI) -> bool:
         """Whether an asset shares only columns with a table, by the hierarchies."""

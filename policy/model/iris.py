@@ -15,6 +15,7 @@ _FORBIDDEN: Final = re.compile(r"[\s<>\"{}|\\^`\x00-\x20\x7f-\x9f]")  # RFC 3987
 _ADDRESS: Final = re.compile(r"(https?://)([^/?#]*)(.*)", re.DOTALL)
 _BEYOND_ASCII: Final = re.compile(r"(?:%[89A-Fa-f][0-9A-Fa-f])+")
 _PUNYCODE: Final = "xn--"
+_ENCODED: Final = re.compile(r"%[0-9A-Fa-f]{2}|%")
 _TO_SPELL: Final = re.compile(r"%[0-9A-Fa-f]{2}|%|[^\x00-\x7f]+")
 MOST_IN_STEM: Final = 200
 """Bytes of a `file_stem`: with the number of a part and an ending, file systems take 255."""
@@ -163,6 +164,7 @@ def normalised_iri(iri: str) -> IRI:
     >>> normalised_iri("http://xn--gre-6ka8i.example/") == normalised_iri("http://größe.example/")
     True
     """
+    iri = _ENCODED.sub(_spelled, iri)  # first: an encoded letter may stand in a host, or before an accent
     address = _ADDRESS.fullmatch(iri)
     if address is not None:
         iri = f"{address[1]}{_spelled_host(address[2])}{address[3]}"
